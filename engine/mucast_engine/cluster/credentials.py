@@ -91,14 +91,16 @@ def _start_of(path: str, variable: str) -> bytes:
         # A pipe without a writer would keep the caller waiting.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            text = os.read(descriptor, 2 * LONGEST_TOKEN)
-            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            mode = os.fstat(descriptor).st_mode
+            # What is read of a pipe is gone. A folder is read for its error.
+            is_kept = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+            text = os.read(descriptor, 2 * LONGEST_TOKEN) if is_kept else b""
         finally:
             os.close(descriptor)
     except OSError as error:
         message = f"{_file_of(variable)} cannot be read: {error.strerror}"
         raise unavailable(message, variable=variable) from None
-    if not is_file:
+    if not is_kept:
         message = f"{_file_of(variable)} is a pipe or a device, and Ray reads it more than once: a file has to be there"
         raise unavailable(message, variable=variable)
     return text

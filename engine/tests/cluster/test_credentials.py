@@ -1,10 +1,11 @@
-"""Certificates, looked at before anything is connected: gRPC says half a minute later that a handshake failed."""
+"""Certificates and tokens, looked at before anything is connected: gRPC says half a minute later what failed."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from mucast_engine.cluster.credentials import CERTIFICATES, require_certificates
+from mucast_engine.cluster.credentials import CERTIFICATES, TOKEN, TOKEN_FILE, has_token, require_certificates
 from mucast_engine.cluster.fault import ClusterError
 
 LOCALHOST = Path(__file__).resolve().parents[3] / "test/certificates"
@@ -32,3 +33,19 @@ def test_what_is_no_certificate_or_not_its_key_is_told_by_its_variables(
         assert raised.value.code == "engine_unavailable"
     with pytest.raises(ClusterError, match="RAY_TLS_CA_CERT names no certificate"):
         look(monkeypatch, CERTIFICATE, KEY, other)
+
+
+@pytest.mark.parametrize("written", [b"", b"a-token\n"])
+def test_a_pipe_with_a_writer_is_named_and_left_as_it_is(
+    written: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "token"
+    os.mkfifo(path)
+    monkeypatch.delenv(TOKEN, raising=False)
+    monkeypatch.setenv(TOKEN_FILE, str(path))
+    with path.open("rb+", buffering=0) as pipe:
+        pipe.write(written)
+        with pytest.raises(ClusterError, match=f"the file that {TOKEN_FILE} names is a pipe or a device"):
+            has_token()
+        os.set_blocking(pipe.fileno(), False)
+        assert pipe.read() == (written or None)
