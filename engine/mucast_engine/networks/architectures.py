@@ -53,9 +53,14 @@ class Network(nn.Module):
 
 def build_network(spec: Spec, features: int, lookback: int, generator: torch.Generator) -> Network:
     """The network of one ticker for `lookback` rows of `features`."""
-    network = Network(_encoder(spec["architecture"], spec, features, lookback))
+    network = network_structure(spec, features, lookback)
     initialise(network, generator)
     return network
+
+
+def network_structure(spec: Spec, features: int, lookback: int) -> Network:
+    """The network of one ticker before its first weights are drawn: the weights it holds depend on what ran before."""
+    return Network(_encoder(spec["architecture"], spec, features, lookback))
 
 
 def build_joint_network(spec: Spec, features: int, lookback: int, generator: torch.Generator) -> JointNetwork:
@@ -115,13 +120,14 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
 def initialise_dense(layer: nn.Linear | nn.Conv1d, generator: torch.Generator) -> None:
     """Orthogonal weights (Saxe et al. 2014) as large as PyTorch's own, and its biases.
 
-    Of inputs that are alike they make outputs that are alike, more nearly the same with every seed.
+    Of inputs that are alike they make outputs that are alike, more nearly the same with every seed. The last bits of
+    the QR decomposition depend on PyTorch's number of threads: a task calls torch.set_num_threads(1) before it draws.
     """
     inputs = layer.weight[0].numel()
     gain = (max(inputs, len(layer.weight)) / (3 * inputs)) ** 0.5
     nn.init.orthogonal_(layer.weight, gain, generator=generator)
-    if layer.bias is not None:
-        nn.init.uniform_(layer.bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
+    bias = cast(Tensor, layer.bias)  # Every layer here has one.
+    nn.init.uniform_(bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
 
 
 def start_at(network: Network | JointNetwork, level: float) -> None:

@@ -66,7 +66,7 @@ def train(
     average, best_values = values.clone(), values.clone()
     best, best_epoch, steps = math.inf, 0, 0
     for epoch in range(1, training["epochs"] + 1):
-        optimiser.take(rate_share(epoch))
+        optimiser.set_rate_share(rate_share(epoch))
         losses = torch.zeros((), dtype=torch.float64, device=values.device)
         batches = torch.randperm(objective.train_samples, generator=order).split(training["batch_size"])
         for batch in batches:

@@ -74,7 +74,7 @@ class Optimiser:
             case _:
                 raise unknown("optimiser", name)
 
-    def take(self, share: float) -> None:
+    def set_rate_share(self, share: float) -> None:
         """Steps from here on take this share of the learning rate."""
         self._common["lr"] = self._rate * share
 

@@ -48,14 +48,14 @@ class StackObjective:
         self._average = self._best.clone()
         self._last = torch.zeros_like(self._best)
         batches = [math.ceil(ticker.train / training["batch_size"]) for ticker in tickers]
-        self._shares = torch.tensor([[1 / own] for own in batches], device=device)
+        self._average_steps = torch.tensor([[1 / own] for own in batches], device=device)
         self._step = replayable(self._work_step, device)
         self._validate = replayable(self._work_validation, device)
 
     def epoch(self, running: Sequence[bool], rate_share: float) -> tuple[list[float], list[float]]:
         """One epoch of the networks that are `running` (S): their training and validation losses (S)."""
         self._batches.plan(running)
-        self._optimiser.take(rate_share)
+        self._optimiser.set_rate_share(rate_share)
         self._train_losses.zero_()
         for _ in range(self._batches.steps):
             self._step()
@@ -98,8 +98,8 @@ class StackObjective:
         self._optimiser.step(gradients, active)
         # Weights that explode in the last batch of an epoch leave its loss as it was.
         self._train_losses += (losses.detach() * (counts / self._trains)).masked_fill(~active, 0.0)
-        shares = self._shares.masked_fill(~active[:, None], 0.0)
-        self._average.lerp_(self._network.values.detach(), shares.expand_as(self._average))
+        steps = self._average_steps.masked_fill(~active[:, None], 0.0)
+        self._average.lerp_(self._network.values.detach(), steps.expand_as(self._average))
 
     @torch.no_grad()
     def _work_validation(self) -> None:

@@ -43,7 +43,7 @@ class StackOptimiser:
             case _:
                 raise unknown("optimiser", name)
 
-    def take(self, share: float) -> None:
+    def set_rate_share(self, share: float) -> None:
         """Steps from here on take this share of the learning rate."""
         self._rate.fill_(self._learning_rate * share)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import Code, TaskError
-from mucast_engine.networks.architectures import Network, build_network, parameter_count
+from mucast_engine.networks.architectures import Network, network_structure, parameter_count
 from mucast_engine.networks.losses import leaves_scale_open
 from mucast_engine.networks.stack.memory import networks_at_once
 from mucast_engine.networks.stack.network import unfused
@@ -62,7 +62,8 @@ def _stacks(tickers: dict[int, StackTicker], shared: Message) -> Iterator[list[i
 
 
 def build_structure(shared: Message, features: int) -> Network:
-    return unfused(build_network(shared["network"], features, shared["lookback"], torch.Generator()))
+    """The network whose shape all of a stack share; its own weights are never read."""
+    return unfused(network_structure(shared["network"], features, shared["lookback"]))
 
 
 def _train(
