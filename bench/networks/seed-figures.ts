@@ -1,6 +1,6 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { Day } from "../../src/contract/market/dates.ts";
-import { deviation, mean } from "../../src/evaluate/statistics.ts";
+import { deviation, isConstant, mean } from "../../src/evaluate/statistics.ts";
 import { evaluateDl } from "../../src/jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../../src/jobs/dl/planned-network.ts";
 
@@ -31,10 +31,9 @@ export interface Worth {
 /** @param runs of each seed the tickers of a job, in the same order, with two seeds at least. */
 export function seedFigures(runs: readonly (readonly TrainedTicker[])[], alpha: number): SeedFigures {
   const moments = runs[0]!.map((_, i) => momentsOf(runs.map((tickers) => tickers[i]!.score.predicted)));
-  const averageOf = (values: readonly number[]) => mean(Float64Array.from(values));
   const correlationOf = (size: number) =>
     averageOf(
-      moments.map(({ variance, covariance }) => (size * covariance) / (variance + (size - 1) * covariance)),
+      moments.map(({ variance, covariance }) => ratio(size * covariance, variance + (size - 1) * covariance)),
     );
   const worths = runs.map((tickers) => worthOf(tickers, alpha));
   const average = (figure: (worth: Worth) => number) => averageOf(worths.map(figure));
@@ -57,23 +56,29 @@ export function seedFigures(runs: readonly (readonly TrainedTicker[])[], alpha: 
 /** Over seeds, or pairs of seeds, of one ticker's forecasts. */
 function momentsOf(forecasts: readonly Float64Array[]) {
   const centred = forecasts.map((values) => {
+    if (isConstant(values)) return new Float64Array(values.length);
     const centre = mean(values);
     return values.map((value) => value - centre);
   });
   const pairs = centred.flatMap((a, i) => centred.slice(i + 1).map((b) => [a, b] as const));
   const product = (a: Float64Array, b: Float64Array) => mean(a.map((value, i) => value * b[i]!));
   const sizes = centred.map((values) => product(values, values));
-  const averageOf = (values: readonly number[]) => mean(Float64Array.from(values));
   return {
     variance: averageOf(sizes),
     covariance: averageOf(pairs.map(([a, b]) => product(a, b))),
-    // A constant forecast agrees with none.
     correlation: averageOf(
-      pairs.map(
-        ([a, b]) => product(a, b) / (Math.sqrt(product(a, a) * product(b, b)) || Number.POSITIVE_INFINITY),
-      ),
+      pairs.map(([a, b]) => ratio(product(a, b), Math.sqrt(product(a, a) * product(b, b)))),
     ),
   };
+}
+
+/** A correlation, 0 where its denominator is: a constant forecast agrees with none. */
+function ratio(covariance: number, size: number): number {
+  return size === 0 ? 0 : covariance / size;
+}
+
+function averageOf(values: readonly number[]): number {
+  return mean(Float64Array.from(values));
 }
 
 /** The tickers with the mean of the forecasts of all runs. */

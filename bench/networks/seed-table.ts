@@ -25,6 +25,8 @@ const HOLDOUTS = {
   "2016-2017": { learningEnd: "2015-12-31", end: "2017-12-31" },
 } as const;
 type Holdout = keyof typeof HOLDOUTS;
+const isHoldout = (name: string): name is Holdout => Object.hasOwn(HOLDOUTS, name);
+const ALL_HOLDOUTS = Object.keys(HOLDOUTS).filter(isHoldout);
 
 interface Asked {
   readonly options: readonly string[];
@@ -33,7 +35,7 @@ interface Asked {
   readonly workers: number;
 }
 
-const ALL: Asked = { options: OPTIONS, seeds: 5, holdouts: Object.keys(HOLDOUTS) as Holdout[], workers: 2 };
+const ALL: Asked = { options: OPTIONS, seeds: 5, holdouts: ALL_HOLDOUTS, workers: 2 };
 
 /** Takes about ten minutes a holdout on two idle cores. */
 export async function benchSeeds(asked: Asked = ALL): Promise<readonly Table[]> {
@@ -62,7 +64,7 @@ async function tableOf(holdout: Holdout, { options, seeds, workers }: Asked): Pr
         rows.push(row);
       }
     });
-    const labels = `training labels' level ${level.toFixed(3)}`;
+    const labels = `fit labels' level ${level.toFixed(3)}`;
     return {
       title: `${holdout}: ${blobs.tickers.length} tickers, ${seeds} seeds, ${labels}`,
       header: headerOf(seeds),
@@ -114,10 +116,15 @@ function rowOf(option: string, figures: SeedFigures, seeds: number): string[] {
   ];
 }
 
+function holdoutNamed(name: string): Holdout {
+  if (isHoldout(name)) return name;
+  throw new Error(`--holdouts: there is no ${JSON.stringify(name)}; take some of ${ALL_HOLDOUTS.join(", ")}`);
+}
+
 if (import.meta.main) {
   const text = { type: "string" } as const;
   const { values } = parseArgs({ options: { options: text, seeds: text, holdouts: text, workers: text } });
-  const holdouts = (values.holdouts?.split(",") ?? ALL.holdouts) as Holdout[];
+  const holdouts = values.holdouts?.split(",").map(holdoutNamed) ?? ALL.holdouts;
   for (const { title, header, rows } of await benchSeeds({
     options: values.options?.split(",") ?? ALL.options,
     seeds: Number(values.seeds ?? ALL.seeds),
