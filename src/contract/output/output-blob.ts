@@ -154,7 +154,10 @@ const crossValidationSchema = z.strictObject({
 });
 
 const epochsSchema = z.array(z.strictObject({ train_loss: z.number(), validation_loss: z.number() }));
-const bestEpochSchema = z.int().positive().describe("Counted from 1; its weights made the forecasts.");
+const bestEpochSchema = z
+  .int()
+  .positive()
+  .describe("Counted from 1; the average of the weights up to its end made the forecasts.");
 const predictionScaleSchema = z
   .number()
   .optional()
