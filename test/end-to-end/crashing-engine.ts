@@ -5,12 +5,13 @@ import type { OpenEngine } from "../../src/jobs/shared/job.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 
 /**
- * An engine, and in one job a fake in front of it: each task of these tickers ends as where its worker was killed twice.
+ * An engine, and in one job a fake in front of it: each task of these labels ends as where its worker was killed twice.
  * @param job counted from 1, of the jobs that open it.
+ * @param labels tickers; of an ensemble `TICKER member N`.
  */
 export function engineThatCrashes(
   job: number,
-  tickers: readonly string[],
+  labels: readonly string[],
   openEngine: OpenEngine = openSharedEngine,
 ): OpenEngine {
   let jobs = 0;
@@ -18,7 +19,7 @@ export function engineThatCrashes(
     const engine = openEngine(need);
     if (++jobs !== job) return engine;
     const run: EnginePool["run"] = (task, options) => {
-      const ticker = tickers.find((name) => name === task.label);
+      const ticker = labels.find((label) => label === task.label);
       if (ticker === undefined) return engine.pool.run(task, options);
       const message = `${ticker}: the worker died 2 times: it was ended by SIGKILL; it was ended by SIGKILL`;
       return Promise.reject(new MucastError("engine_crashed", message, { ticker }));

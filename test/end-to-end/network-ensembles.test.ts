@@ -10,6 +10,7 @@ import type { EnginePool } from "../../src/engine/pool/pool.ts";
 import type { EngineTask, ResultOf } from "../../src/engine/pool/protocol.ts";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import type { OpenEngine } from "../../src/jobs/shared/job.ts";
+import { engineThatCrashes } from "./crashing-engine.ts";
 import {
   type BlobPair,
   type JobRun,
@@ -151,6 +152,19 @@ describe("a member that fails", () => {
     assert.match(failure!.message, /^MSFT member 0: /);
     assert.deepEqual(Object.keys(output.mu_spread!), Object.keys(output.mu));
     assert.equal(Object.keys(output.mu).includes("MSFT"), false);
+  });
+
+  test("because its worker died twice costs its ticker alone", async () => {
+    const config = networkConfig("mlp", { training: { ensemble: 3 } });
+    const undisturbed = await runNetworkJob(pair, config, 2);
+    const crashing = engineThatCrashes(1, ["MSFT member 1"]);
+    const { output } = await runJob(pair, config, 2, runDlJob, crashing);
+    assert.deepEqual(
+      output.failures.map(({ ticker, code }) => [ticker, code]),
+      [["MSFT", "engine_crashed"]],
+    );
+    const { MSFT: _, ...others } = undisturbed.output.forecasts;
+    assert.deepEqual(output.forecasts, others);
   });
 
   test("of a joint network ends the job, with a message that names it", async () => {
