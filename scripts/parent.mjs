@@ -1,4 +1,5 @@
-const MILLISECONDS_BETWEEN_LOOKS = 500;
+/** A process outlives the one that has started it by about so much. */
+export const MILLISECONDS_BETWEEN_LOOKS = 500;
 
 /**
  * Calls `ended` once the process that has started this one is gone: this one has another parent then.

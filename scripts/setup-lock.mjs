@@ -1,6 +1,8 @@
 // One set-up at a time: a lock file made exclusively, holding the pid and the start time of its owner. A lock whose
-// owner is gone (killed in the middle) is taken over.
+// owner is gone (killed in the middle) is taken over, once what the owner had started has had the time to end.
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { MILLISECONDS_BETWEEN_LOOKS } from "./parent.mjs";
 import { processOf } from "./process-stat.mjs";
 
 /**
@@ -13,10 +15,18 @@ import { processOf } from "./process-stat.mjs";
  */
 export async function withLock(file, say, body) {
   let told = false;
+  let gone;
   while (!tryLock(file)) {
+    const owner = readOwner(file);
+    if (owner !== undefined && !isAlive(owner)) {
+      if (owner === gone) removeLockOf(owner, file);
+      else await pause(2 * MILLISECONDS_BETWEEN_LOOKS);
+      gone = owner;
+      continue;
+    }
     if (!told) say("setup: another set-up is at work here; waiting for it");
     told = true;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    await pause(200);
   }
   try {
     return await body();
@@ -34,8 +44,6 @@ function tryLock(file) {
     return true;
   } catch (error) {
     if (error.code !== "EEXIST") throw error;
-    const owner = readOwner(file);
-    if (owner !== undefined && !isAlive(owner)) removeLockOf(owner, file);
     return false;
   } finally {
     rmSync(draft, { force: true });

@@ -15,6 +15,7 @@ const MODULE = new URL("./setup-lock.mjs", import.meta.url).href;
 /** A program that takes the lock, says so, and holds it until its stdin ends. */
 function holding(file: string): string[] {
   const script = `
+    process.on("SIGTERM", () => { console.log("asked to end"); process.exit(); });
     const { readSync } = await import("node:fs");
     const { withLock } = await import(${JSON.stringify(MODULE)});
     await withLock(${JSON.stringify(file)}, console.log, () => {
@@ -64,4 +65,16 @@ test("a holder that lives is waited for", async () => {
   assert.match(String(told), /another set-up is at work/);
   holder.stdin.end();
   assert.equal(await text(second.stdout), "held\n");
+});
+
+test("what waits for a holder hears that it is asked to end", async (t) => {
+  const file = join(folder, "asked");
+  const [command, ...args] = holding(file);
+  const holder = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
+  t.after(() => holder.stdin.end());
+  await once(holder.stdout, "data");
+  const second = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });
+  await once(second.stdout, "data");
+  second.kill("SIGTERM");
+  assert.equal(await text(second.stdout), "asked to end\n");
 });
