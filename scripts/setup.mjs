@@ -43,10 +43,9 @@ export async function ensureSetup(environments) {
   mkdirSync(join(ROOT, ".mucast"), { recursive: true });
   return withLock(join(ROOT, ".mucast/setup.lock"), say, async () => {
     const ready = nodeIfReady() ?? (await installNode());
-    await allOrFirstError([
-      ensurePython(ready, environments),
-      ...lanes(nodePackages(ready, environments), NPM_AT_A_TIME),
-    ]);
+    const packages = nodePackages(ready, environments).values();
+    const lanes = Array.from({ length: NPM_AT_A_TIME }, () => packages);
+    await runLanes([[() => ensurePython(ready, environments)], ...lanes]);
     return ready;
   });
 }
@@ -68,19 +67,30 @@ function nodePackages(node, environments) {
   return steps;
 }
 
-/** Runs `steps` in order, so many at a time. @returns a promise for each lane. */
-function lanes(steps, atATime) {
-  const queue = steps.values();
-  const lane = async () => {
-    for (const step of queue) await step();
+/**
+ * Runs the steps of each lane in order, and the lanes side by side; lanes may share what they take their steps from.
+ * Once a step has failed no other begins. Those that have begun are waited for, so that nothing works any more when the
+ * lock is released.
+ * @param {Iterable<() => Promise<void>>[]} lanes
+ * @throws {SetupError} one for all steps that failed; each has been said when it failed
+ */
+async function runLanes(lanes) {
+  let failures = 0;
+  const run = async (steps) => {
+    for (const step of steps) {
+      if (failures > 0) return;
+      try {
+        await step();
+      } catch (error) {
+        failures++;
+        if (!(error instanceof SetupError)) throw error;
+        say(`setup: ${error.message}`);
+      }
+    }
   };
-  return Array.from({ length: atATime }, lane);
-}
-
-/** Waits for all, so that nothing works any more when the lock is released. @throws what the first to fail threw. */
-async function allOrFirstError(promises) {
-  const failed = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
-  if (failed) throw failed.reason;
+  const unforeseen = (await Promise.allSettled(lanes.map(run))).find(({ status }) => status === "rejected");
+  if (unforeseen) throw unforeseen.reason;
+  if (failures > 0) throw new SetupError("not everything is in place; what failed stands above");
 }
 
 function nodeIfReady() {

@@ -22,8 +22,9 @@ export async function runQuickHalf(): Promise<string[]> {
 }
 
 /**
- * The quick half, beside it the set-up of what only the slow half needs, then the engine's checks and the tests that start something or compute long, which begin where the
- * quick half leaves a core. @param onQuick gets the names of what failed in the quick half, when that has ended.
+ * The quick half, beside it the set-up of what only the slow half needs, then the engine's checks and the tests that start
+ * something or compute long, which begin where the quick half leaves a core.
+ * @param onQuick gets the names of what failed in the quick half, when that has ended.
  * @returns the names of all that failed.
  */
 export async function runBothHalves(onQuick: (failed: readonly string[]) => void): Promise<string[]> {
@@ -38,7 +39,7 @@ export async function runBothHalves(onQuick: (failed: readonly string[]) => void
     return failed;
   });
   const isSetUp = setUpAll();
-  const setUp = async () => ((await isSetUp) ? [] : ["set-up"]);
+  const setUp = async () => ((await isSetUp) ? [] : ["the set-up; without it the slow half was not run"]);
   const slow = slowWork(spent).map((work) => async () => ((await isSetUp) ? work() : []));
   const failed = await runAll([setUp, ...told, ...slow], AT_A_TIME);
   tellSpent(spent);
