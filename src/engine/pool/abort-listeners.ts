@@ -1,6 +1,6 @@
 /**
- * Calls what waits for an AbortSignal, with one listener on each signal: a signal looks through all its listeners whenever it gets
- * another one, which with ten thousand waiting tasks takes longer than their fits.
+ * Calls what waits for an AbortSignal, with one listener on each signal: a signal looks through all its listeners whenever
+ * it gets another one, which with ten thousand waiting tasks takes longer than their fits.
  */
 export class AbortListeners {
   readonly #bySignal = new Map<
