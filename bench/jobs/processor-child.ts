@@ -7,33 +7,20 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
-
-/** Field of /proc/pid/stat after the program's name; times are hundredths of a second. */
-const [PARENT, USER, SYSTEM] = [1, 11, 12];
-
-function fieldsOf(pid: string): number[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return stat
-      .slice(stat.lastIndexOf(")") + 2)
-      .split(" ")
-      .map(Number);
-  } catch {
-    return []; // It has ended.
-  }
-}
+import { processTimeOf } from "../processor-ticks.ts";
 
 /** Seconds of the host, and of all its workers together. */
 function engineSeconds(): { host: number; workers: number } {
-  const stats = new Map(
-    readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name))
-      .map((pid) => [Number(pid), fieldsOf(pid)]),
-  );
+  const processes = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({
+      pid: Number(name),
+      ...(processTimeOf(Number(name)) ?? { parent: undefined, seconds: 0 }),
+    }));
   const secondsUnder = (parents: readonly number[]) => {
-    const children = [...stats].filter(([, fields]) => parents.includes(fields[PARENT]!));
-    const seconds = children.reduce((sum, [, fields]) => sum + (fields[USER]! + fields[SYSTEM]!) / 100, 0);
-    return { pids: children.map(([pid]) => pid), seconds };
+    const children = processes.filter(({ parent }) => parent !== undefined && parents.includes(parent));
+    const seconds = children.reduce((sum, child) => sum + child.seconds, 0);
+    return { pids: children.map(({ pid }) => pid), seconds };
   };
   const host = secondsUnder([process.pid]);
   return { host: host.seconds, workers: secondsUnder(host.pids).seconds };

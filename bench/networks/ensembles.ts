@@ -4,20 +4,19 @@
  *
  * Usage: node bench/networks/ensembles.ts [--options lstm,mlp] [--tickers 20] [--epochs 10] [--repeats 3]
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/table.ts";
 import type { PreparedBlobs } from "../../src/prepare/prepare-prices.ts";
+import { processTimeOf } from "../processor-ticks.ts";
 import type { Table } from "../table.ts";
 import { treeOf } from "./network-memory.ts";
 import { demoBlobs } from "./networks.ts";
 import { type Train, withEngine } from "./shared-engine.ts";
 
 const MEMBERS = 5;
-/** Clock ticks of a second; sysconf(_SC_CLK_TCK) is 100 on every Linux that mucast runs on. */
-const TICKS = 100;
 
 interface Asked {
   readonly options: readonly string[];
@@ -98,14 +97,9 @@ async function costOf(
 
 /** Of this process and its engine, whose workers stay from training to training. */
 function now(): Cost {
-  let ticks = 0;
-  for (const pid of treeOf(process.pid)) {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name, in parentheses, may hold anything; behind it utime and stime are fields 14 and 15 of proc(5).
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    ticks += Number(fields[11]) + Number(fields[12]);
-  }
-  return { processors: ticks / TICKS, clock: performance.now() / 1_000 };
+  let processors = 0;
+  for (const pid of treeOf(process.pid)) processors += processTimeOf(pid)?.seconds ?? 0;
+  return { processors, clock: performance.now() / 1_000 };
 }
 
 /** The smallest of each, which other work on the machine has disturbed least. */

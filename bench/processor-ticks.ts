@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+
+/** Clock ticks of a second; sysconf(_SC_CLK_TCK) is 100 on every Linux that mucast runs on. */
+const TICKS = 100;
+
+/** Indices into the fields of /proc/pid/stat (proc(5)) after the program's name; 0 is the state. */
+const [PARENT, USER, SYSTEM] = [1, 11, 12];
+
+interface ProcessTime {
+  /** The pid of its parent. */
+  readonly parent: number;
+  /** Processor seconds of the process, without those of its children. */
+  readonly seconds: number;
+}
+
+/** What a process has taken of the processors until now; undefined where it has ended. Linux only. */
+export function processTimeOf(pid: number): ProcessTime | undefined {
+  const stat = statOf(pid);
+  if (stat === undefined) return undefined;
+  // The name, in parentheses, may hold anything.
+  const fields = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .map(Number);
+  return { parent: fields[PARENT]!, seconds: (fields[USER]! + fields[SYSTEM]!) / TICKS };
+}
+
+function statOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return undefined;
+    throw error;
+  }
+}
