@@ -83,7 +83,7 @@ def test_training_stops_after_patience_epochs_without_a_lower_loss_and_keeps_the
     run_epochs, best = stopping_twin(losses, patience)
     assert (len(history.epochs), history.best_epoch) == (run_epochs, best)
     assert [epoch["validation_loss"] for epoch in history.epochs] == losses[:run_epochs]
-    assert objective.module.weight.item() == averaged_weight(best)
+    assert objective.module.weight.item() == pytest.approx(averaged_weight(best))
     assert [(update["epoch"], update["validation_loss"]) for update in reported] == list(
         enumerate(losses[:run_epochs], 1)
     )
