@@ -6,6 +6,7 @@ import type { EngineTask } from "./protocol.ts";
 const epoch = { epoch: 3, train_loss: 0.1, validation_loss: 0.2 };
 const training = { epochs: 3 };
 const network = { task: "train_network", ticker: "A", member: 0, training };
+// Of each task what is read of it.
 const TASKS = {
   trial: { task: "trial" },
   one: network,

@@ -53,6 +53,7 @@ for (const [engine, capacity] of Object.entries(CAPACITIES)) {
       {
         settings,
         // Every fit waits for the trial, which fails.
+        // A fake that has what is used of a pool.
         pool: { capacity } as unknown as EnginePool,
         workFolder,
         signal: new AbortController().signal,
@@ -86,6 +87,7 @@ test("fits that a second attempt tells again count once", async () => {
     {
       settings,
       // Whether a worker dies before or after it tells a fit is a race; this one tells what such a pool tells.
+      // A fake that has what is used of a pool.
       pool: { capacity: Promise.resolve({ slots: 1 }), run } as unknown as EnginePool,
       workFolder,
       signal: new AbortController().signal,
