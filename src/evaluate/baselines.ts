@@ -56,7 +56,7 @@ export function outOfFoldMeans(labels: Float64Array, folds: readonly FoldRange[]
   return means;
 }
 
-/** The historical mean of the score rows: that of all fit labels, `count` times over. */
-export function scoreMeans(labels: Float64Array, count: number): Float64Array {
+/** The mean of labels that were learned from, once for each of the `count` rows that are forecast. */
+export function trainingMeans(labels: Float64Array, count: number): Float64Array {
   return new Float64Array(count).fill(mean(labels));
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../test/twins/random.ts";
-import { outOfFoldMeans, scoreMeans } from "./baselines.ts";
+import { outOfFoldMeans, trainingMeans } from "./baselines.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import type { ForecastTable } from "./forecast-table.ts";
 import { setTablesOf, tableOf } from "./tables.testing.ts";
@@ -325,5 +325,5 @@ test("the historical mean of a fold is that of its own training labels", () => {
   ];
   assert.deepEqual([...outOfFoldMeans(labels, folds)], [1.5, 1.5, 27.25, 27.25]);
   assert.deepEqual([...outOfFoldMeans(labels, [])], []);
-  assert.deepEqual([...scoreMeans(labels, 2)], [101.5, 101.5]);
+  assert.deepEqual([...trainingMeans(labels, 2)], [101.5, 101.5]);
 });

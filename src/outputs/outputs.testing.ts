@@ -5,6 +5,7 @@ import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
+import { trainingMeans } from "../evaluate/baselines.ts";
 import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
 import type { FittedTicker } from "../jobs/ml/fit-ticker.ts";
@@ -202,7 +203,10 @@ function trainedTicker(row: TickerRows, fit: number): TrainedTicker {
   return {
     ...tickerFacts(row, fit),
     fitLabels: row.labels.subarray(0, fit),
-    validation: part(validate, calibrate),
+    validation: {
+      ...part(validate, calibrate),
+      trainingMean: trainingMeans(row.labels.subarray(0, validate), calibrate - validate),
+    },
     calibration: part(calibrate, fit),
     score: scoreOf(row, fit),
     splits: {

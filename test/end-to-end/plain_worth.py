@@ -1,10 +1,11 @@
-"""What forecasts are worth, the slow and obvious way: their slope, whether they are better than 0, and whether they are too large."""
+"""What forecasts are worth, the slow and obvious way: their slope, whether they are better than 0 and than the training mean, and whether they are too large."""
 
 import math
 import statistics
 
 LEAST_SCORE_ROWS = 20
 SKILLED_T = 1.645
+SAME = 1e-6
 
 
 def slope_of(pairs):
@@ -37,14 +38,19 @@ def newey_west_t(values, lag=5):
     return centre / math.sqrt(variance / n / n)
 
 
-def skill_t(by_ticker):
-    """Over rows (day, realised, predicted, ...) of each ticker: the t of the date means of what forecasts gain against 0."""
+def skill_t(by_ticker, baseline):
+    """Over rows (day, realised, predicted, training mean) of each ticker: the t of the date means of what forecasts gain.
+
+    `baseline` makes of a training mean what forecasts are compared with; forecasts that are it but for rounding gain 0.
+    """
     by_day = {}
     for rows in by_ticker.values():
         square = math.fsum(r[1] ** 2 for r in rows) / len(rows) if rows else 0
         if square > 0:
-            for d, y, p, *_ in rows:
-                by_day.setdefault(d, []).append((y * y - (y - p) ** 2) / square)
+            for d, y, p, training_mean in rows:
+                r = baseline(training_mean)
+                gain = ((y - r) ** 2 - (y - p) ** 2) / square
+                by_day.setdefault(d, []).append(0 if abs(p - r) <= SAME * math.sqrt(square) else gain)
     return newey_west_t([math.fsum(by_day[d]) / len(by_day[d]) for d in sorted(by_day)])
 
 
@@ -68,8 +74,8 @@ def is_wild(labels, pairs, score, mu):
 
 def warnings_of(by_ticker, wild):
     """Of all tickers together; `wild` are those whose forecasts are too large."""
-    t = skill_t(by_ticker)
-    told = [] if t is not None and t >= SKILLED_T else [{"code": "no_skill"}]
+    found = [skill_t(by_ticker, lambda _: 0), skill_t(by_ticker, lambda training_mean: training_mean)]
+    told = [] if all(t is not None and t >= SKILLED_T for t in found) else [{"code": "no_skill"}]
     if wild:
         told.append({"code": "wild_forecast", "count": len(wild), "names": wild})
     return told

@@ -54,12 +54,17 @@ function rows(days: number[], realised: number[], predicted: number[]) {
   };
 }
 
+const validationRows = (days: number[], realised: number[], predicted: number[], trainingMean: number) => ({
+  ...rows(days, realised, predicted),
+  trainingMean: new Float64Array(days.length).fill(trainingMean),
+});
+
 /** Four score rows, the last without a label; two residuals, both 0.1 above the forecast. */
 const TICKER: TrainedTicker = {
   ticker: "10",
   dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
   fitLabels: Float64Array.of(0.2, 0.4),
-  validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
+  validation: validationRows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0], 0.1),
   calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),
   score: {
     days: Int32Array.of(97, 98, 99, 100),
@@ -163,6 +168,23 @@ test("what forecasts are worth shows on the calibration part, and without one on
   // y p sums to 0.08 and p² to 0.08; what is left of y is 0.1, 0.1 and 0.2, on forecasts of 0.2, -0.2 and 0.
   assert.ok(Math.abs(validated.pooled.b! - 1) < 1e-12);
   assert.ok(Math.abs(validated.pooled.se! - Math.sqrt(2 * 0.02 ** 2) / 0.08) < 1e-12);
+});
+
+test("a network that forecasts the mean of its training labels earns no_skill, however much drift goes on", () => {
+  const days = Array.from({ length: 60 }, (_, i) => i + 30);
+  const realised = days.map((day) => 0.01 + 0.003 * Math.sin(day) + 0.003 * Math.cos(day * day));
+  const told = (predicted: number[]) => {
+    const trained = [{ ...TICKER, validation: validationRows(days, realised, predicted, 0.009) }];
+    const { warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, 100));
+    return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
+  };
+  const [message, ...others] = told(days.map(() => 0.009));
+  assert.deepEqual(others, []);
+  assert.match(
+    message!,
+    /better than the training mean in the validation part: 60 dates give a t of \d{2,}\.\d\d against 0 and no t against/,
+  );
+  assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
 });
 
 test("shrunk forecasts, mu among them, are their share of the network's, and so are their residuals", () => {

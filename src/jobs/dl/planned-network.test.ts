@@ -7,7 +7,7 @@ import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Inputs } from "../shared/read-inputs.ts";
 import { evaluateDl } from "./dl-output.ts";
@@ -111,6 +111,8 @@ test("of what a ticker's network predicted, the second part makes the intervals 
     [...validation.realised],
     range(73, 88).map((row) => row / 1000),
   );
+  const learned = range(3, 73).reduce((sum, row) => sum + row / 1000, 0) / 70;
+  assert.deepEqual([...validation.trainingMean], new Array(15).fill(learned), "of the labels that trained");
   assert.deepEqual([[...calibration.days], [...calibration.predicted]], [range(88, 103), misses]);
   // The rows of a panel here are dated by their number.
   assert.deepEqual(trained[0]!.splits, {
@@ -164,7 +166,11 @@ test("the task of a joint network holds a row a date and a column a ticker", asy
 
 test("of a joint network's predictions each ticker keeps its own, with what it lacks", async () => {
   const work = newFolder();
-  const panels = await onDisk(work, panel("A", 0, 103, ["f"]), panel("B", 0, 102, ["f", "g"]));
+  const panels = await onDisk(
+    work,
+    panel("A", 0, 103, ["f"]),
+    panel("B", 0, 102, ["f", "g"], (i) => -i / 1000),
+  );
   const { networks } = atOnce(planJointNetwork(panels, settingsOf("portfolio_lstm"), work));
   const { task } = await networks[0]!.task(ALONE);
   // B's score rows begin a day earlier, so there are four dates: A's on the last three, B's on the first three.
@@ -172,13 +178,21 @@ test("of a joint network's predictions each ticker keeps its own, with what it l
   // Days 81 to 99 validate.
   const watched = range(81, 100).flatMap((day) => [day, -day]);
   const trained = atOnce(networks[0]!.forecasts(Float64Array.from([...watched, 0, 10, 1, 11, 2, 12, 3, 13])));
-  const [a, b] = trained.map(({ validation }) => validation) as [DatedForecasts, DatedForecasts];
+  const [a, b] = trained.map(({ validation }) => validation) as [ForecastRows, ForecastRows];
   assert.deepEqual([[...a.days], [...a.predicted]], [range(81, 100), range(81, 100)]);
   assert.deepEqual([[...b.days], [...b.predicted]], [range(81, 99), range(81, 99).map((day) => -day)]);
   assert.deepEqual(
     [...b.realised],
-    range(81, 99).map((day) => day / 1000),
+    range(81, 99).map((day) => -day / 1000),
   );
+  // Each has the mean of its own labels of days 3 to 80.
+  for (const [{ trainingMean }, mean] of [
+    [a, 0.0415],
+    [b, -0.0415],
+  ] as const) {
+    assert.ok(trainingMean.every((value) => Math.abs(value - mean) < 1e-12));
+  }
+  assert.deepEqual([a.trainingMean.length, b.trainingMean.length], [19, 18]);
   assert.deepEqual(
     trained.map(({ ticker, score }) => [ticker, [...score.days], [...score.predicted]]),
     [

@@ -5,7 +5,8 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
-import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { trainingMeans } from "../../evaluate/baselines.ts";
+import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
@@ -95,8 +96,8 @@ export interface TrainedTicker {
   readonly dates: PanelDates;
   /** Shape (n): labels of all fit rows. */
   readonly fitLabels: Float64Array;
-  /** The rows whose labels early stopping watched. */
-  readonly validation: DatedForecasts;
+  /** The rows whose labels early stopping watched; the training mean is that of the ticker's own training labels. */
+  readonly validation: ForecastRows;
   /** The calibration part; empty without intervals. */
   readonly calibration: DatedForecasts;
   readonly score: ScoreRows;
@@ -131,7 +132,10 @@ export function trainedTicker(
     ticker,
     dates: datesOf(panel),
     fitLabels: fitLabels(panel),
-    validation: held("validate"),
+    validation: {
+      ...held("validate"),
+      trainingMean: trainingMeans(labelsAt(panel, rows.train), rows.validate.length),
+    },
     calibration: held("calibrate"),
     score: {
       days: daysOf("score"),

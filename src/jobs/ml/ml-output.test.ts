@@ -6,6 +6,7 @@ import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
+import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { NO_ENGINE } from "../shared/engine-facts.ts";
 import { wildForecasts } from "../shared/forecast-warnings.ts";
 import { provenance } from "../shared/job-document.ts";
@@ -240,9 +241,30 @@ test("the warnings of forecasts come once a job, with the first names of those t
       ["wild_forecast", undefined, 40],
     ],
   );
-  assert.match(warnings[0]!.message, /out of fold: the t of what they gained is -?\d+\.\d\d over 4 dates/);
+  assert.match(
+    warnings[0]!.message,
+    /better than 0 or the training mean out of fold: 4 dates give a t of -?\d+\.\d\d against 0 and a t of -?\d+\.\d\d against the training mean, and 1\.645 is asked of each\.$/,
+  );
   assert.match(warnings[1]!.message, /: T10, T11, .* more\.$/);
   assert.ok(warnings[1]!.message.length < 500);
+});
+
+test("forecasts that follow the drift alone earn no_skill, and those that also tell the days apart do not", () => {
+  const labels = Float64Array.from({ length: 160 }, (_, i) => 0.01 + 0.003 * Math.sin(i) + 0.003 * Math.cos(i * i));
+  const folds = [60, 80, 100, 120, 140].map((start) => ({ trainEnd: start, testStart: start, testEnd: start + 20 }));
+  const drift = outOfFoldMeans(labels, folds);
+  const told = (outOfFold: Float64Array) => {
+    const fit = { days: Int32Array.from(labels.keys()), labels };
+    const drifting = { ...FITTED, fit, folds, outOfFold };
+    return evaluated(undefined, "none", drifting).warnings.filter(({ code }) => code === "no_skill");
+  };
+  const [warning, ...others] = told(drift);
+  assert.deepEqual(others, []);
+  assert.match(
+    warning!.message,
+    /^The forecasts were not shown to be better than the training mean out of fold: 100 dates give a t of \d{2,}\.\d\d against 0 and no t against the training mean, and 1\.645 is asked of each\.$/,
+  );
+  assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
 });
 
 test("a job without a ticker warns of nothing", () => {

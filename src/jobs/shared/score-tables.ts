@@ -2,7 +2,7 @@ import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { type SetTables, scoreMeans, setTables } from "../../evaluate/baselines.ts";
+import { type SetTables, setTables, trainingMeans } from "../../evaluate/baselines.ts";
 import type { Bounds } from "../../evaluate/conformal.ts";
 import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
@@ -102,7 +102,7 @@ export function* scoreTicker(
   const s = choice === "own" ? shrinkage(heldOut.realised, heldOut.predicted).s : 1;
   const published = s === 1 ? asItIs : scaledBy(s);
   const { predicted } = published(facts.score);
-  const trainingMean = scoreMeans(fitLabels, days.length);
+  const trainingMean = trainingMeans(fitLabels, days.length);
   const score = { ticker, days, predicted, realised: labels, trainingMean };
   const rows = { days, labelDays, realised: labels, predicted, volatility };
   const mu = muRow(dates, asOf).row === undefined ? undefined : predicted.at(-1);

@@ -40,7 +40,7 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
 /** What a reader of the table has to know before its numbers. */
 function noSkill(): HTMLElement {
   const words =
-    "Out of sample the forecasts were not better than 0 by more than chance: do not trade on mu as it is.";
+    "Out of sample the forecasts were not better than both 0 and the training mean by more than chance: do not trade on mu as it is.";
   return element("p", {}, element("strong", { class: "failed" }, "No evidence of skill. "), words);
 }
 
