@@ -250,8 +250,15 @@ test("the warnings of forecasts come once a job, with the first names of those t
 });
 
 test("forecasts that follow the drift alone earn no_skill, and those that also tell the days apart do not", () => {
-  const labels = Float64Array.from({ length: 160 }, (_, i) => 0.01 + 0.003 * Math.sin(i) + 0.003 * Math.cos(i * i));
-  const folds = [60, 80, 100, 120, 140].map((start) => ({ trainEnd: start, testStart: start, testEnd: start + 20 }));
+  const labels = Float64Array.from(
+    { length: 160 },
+    (_, i) => 0.01 + 0.003 * Math.sin(i) + 0.003 * Math.cos(i * i),
+  );
+  const folds = [60, 80, 100, 120, 140].map((start) => ({
+    trainEnd: start,
+    testStart: start,
+    testEnd: start + 20,
+  }));
   const drift = outOfFoldMeans(labels, folds);
   const told = (outOfFold: Float64Array) => {
     const fit = { days: Int32Array.from(labels.keys()), labels };
