@@ -5,7 +5,7 @@ none, can still say what it lacks. Libraries run in the engine process (node_eng
 local host; a library that holds the interpreter for minutes delays no heartbeat.
 """
 
-import contextlib
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -199,22 +199,23 @@ def lent_gpus() -> list[str]:
 
 
 class Teller:
-    """Tells the gateway, by the relay on the head, that the task goes on and how far it is."""
+    """Tells the gateway, by the relay on the head, that the task goes on and how far it is.
+
+    It never waits in Ray's own calls: Ray takes a task that does so for idle, lends its core to the next task, and
+    starts a further worker process for that.
+    """
 
     def __init__(self, relay: Any, key: str, node: str) -> None:
         self._relay, self._key, self._node = relay, key, node
         self.updates: list[dict[str, Any]] = []
         self._told = 0
         self._last_sent = self._last_seen = self._last_acknowledged = time.monotonic()
-        self._unacknowledged: list[Any] = []
+        self._unacknowledged: set[concurrent.futures.Future[None]] = set()
         self._send()
 
     def deliver(self) -> None:
         """Waits until the relay knows where the task runs: where it dies at once, the gateway asks for its node."""
-        import ray
-
-        with contextlib.suppress(ray.exceptions.RayError):
-            ray.get(self._unacknowledged, timeout=HEARTBEAT_SECONDS)
+        concurrent.futures.wait(self._unacknowledged, timeout=HEARTBEAT_SECONDS)
 
     def beat(self) -> None:
         """Called several times a second. Ends this process where the gateway must have given the task up."""
@@ -228,25 +229,16 @@ class Teller:
             self._send()
 
     def _take_acknowledgements(self, now: float) -> None:
-        import ray
-
-        if not self._unacknowledged:
-            return
-        done, self._unacknowledged = ray.wait(
-            self._unacknowledged, num_returns=len(self._unacknowledged), timeout=0, fetch_local=False
-        )
-        for told in done:
-            try:
-                ray.get(told)
-                self._last_acknowledged = now
-            except ray.exceptions.RayError:
-                continue  # The relay is gone, or cannot be reached: silence ends the task.
+        """Where the relay is gone, or cannot be reached, there is none: silence ends the task."""
+        done, self._unacknowledged = concurrent.futures.wait(self._unacknowledged, timeout=0)
+        if any(told.exception() is None for told in done):
+            self._last_acknowledged = now
 
     def _send(self) -> None:
         self._last_sent = time.monotonic()
         message = (self._key, self._node, self._told, self.updates[self._told :])
         self._told = len(self.updates)
-        self._unacknowledged.append(self._relay.tell.remote(message))
+        self._unacknowledged.add(self._relay.tell.remote(message).future())
 
 
 def run_task(request: dict[str, Any], relay: Any, *values: Any) -> dict[str, Any]:

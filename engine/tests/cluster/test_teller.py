@@ -1,6 +1,6 @@
-"""When the supervisor of a task ends itself: by the time of a test, on a fake of Ray."""
+"""When the supervisor of a task ends itself: by the time of a test, on a fake of the relay."""
 
-import sys
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,10 +8,6 @@ import pytest
 
 from mucast_engine.cluster import node
 from mucast_engine.cluster.node import HEARTBEAT_SECONDS, SILENT_SECONDS, Teller
-
-
-class RayError(Exception):
-    """A fake of Ray's."""
 
 
 class EndedError(Exception):
@@ -24,21 +20,16 @@ class Stage:
     def __init__(self) -> None:
         self.now, self.is_reached, self.told = 0.0, True, 0
         self.tell = SimpleNamespace(remote=self._tell)
-        self.exceptions = SimpleNamespace(RayError=RayError)
 
     def monotonic(self) -> float:
         return self.now
 
-    def _tell(self, message: Any) -> int:
+    def _tell(self, message: Any) -> SimpleNamespace:
         self.told += 1
-        return self.told
-
-    def wait(self, refs: list[int], **options: Any) -> tuple[list[int], list[int]]:
-        return (refs, []) if self.is_reached else ([], refs)
-
-    def get(self, refs: Any, timeout: float | None = None) -> None:
-        if not self.is_reached:
-            raise RayError
+        answer: Future[None] = Future()
+        if self.is_reached:
+            answer.set_result(None)
+        return SimpleNamespace(future=lambda: answer)
 
     def exit(self, code: int) -> None:
         raise EndedError
@@ -47,7 +38,6 @@ class Stage:
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     fake = Stage()
-    monkeypatch.setitem(sys.modules, "ray", fake)
     monkeypatch.setattr(node, "time", fake)
     monkeypatch.setattr(node.os, "_exit", fake.exit)
     return fake
@@ -69,8 +59,8 @@ def test_a_task_ends_itself_after_a_freeze_or_where_nothing_takes_what_it_tells(
     stage.now += SILENT_SECONDS + 0.1
     with pytest.raises(EndedError):
         frozen.beat()
-    alone = Teller(stage, "1.2", "a")
     stage.is_reached = False
+    alone = Teller(stage, "1.2", "a")
     for _ in range(int(SILENT_SECONDS)):
         stage.now += 1.0
         alone.beat()
