@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster_tasks import ENDLESS, QUICK, fit_task
-from gateway_process import GatewayProcess, Message, with_limits
+from gateway_process import HANG_SECONDS, GatewayProcess, Message, with_limits
 from network_tasks import ticker_task
 from started_cluster import StartedCluster
 from task_files import save
@@ -168,6 +168,29 @@ def test_a_task_that_is_canceled_before_a_node_has_it(
     until_none(supervisors, cluster, *ADDRESSES)
     assert_works(gateway, tmp_path)
     assert [supervisors(cluster, node) for node in ADDRESSES] == [[], []]
+
+
+def test_a_task_keeps_its_core_while_the_relay_does_not_answer(free_cluster: StartedCluster, tmp_path: Path) -> None:
+    """Ray lends the core of a task that waits in Ray's calls to the next one. A stopped relay is no lost head here."""
+    limits = with_limits(LOST_SECONDS=HANG_SECONDS)
+    with GatewayProcess(tmp_path, "catboost", *free_cluster.arguments, program=limits, **free_cluster.env) as gateway:
+        gateway.wait_for("ready")
+        relays = [one["pid"] for one in free_cluster.processes("head") if one["command"].startswith("ray::Relay")]
+        for pid in relays:
+            free_cluster.do("signal", "head", pid=pid, signal=signal.SIGSTOP)
+        gateway.start(1, 2, 3)
+        for worker in (1, 2):
+            gateway.send("task", worker, fit_task(tmp_path, f"endless{worker}", ENDLESS), 100 + worker)
+        while not all(working(free_cluster, node) for node in ADDRESSES):
+            time.sleep(0.1)
+        gateway.send("task", 3, fit_task(tmp_path, "quick", QUICK), 103)
+        gateway.wait_for("delayed")  # Ten seconds after the first was sent: no task waits so long for the relay.
+        assert [len(supervisors(free_cluster, node)) for node in ADDRESSES] == [1, 1]
+        assert all(message.get("id") != 103 or message["event"] == "delayed" for message in gateway.messages)
+        for pid in relays:
+            free_cluster.do("signal", "head", pid=pid, signal=signal.SIGCONT)
+        gateway.send("kill", 1)
+        assert gateway.wait_for_answer(103)["event"] == "result"
 
 
 def test_the_death_of_an_engine_process(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
