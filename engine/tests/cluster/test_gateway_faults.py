@@ -190,6 +190,7 @@ def test_a_task_keeps_its_core_while_the_relay_does_not_answer(free_cluster: Sta
         for pid in relays:
             free_cluster.do("signal", "head", pid=pid, signal=signal.SIGCONT)
         gateway.send("kill", 1)
+        gateway.wait_for("worker_exited", worker=1)
         assert gateway.wait_for_answer(103)["event"] == "result"
 
 
