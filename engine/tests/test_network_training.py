@@ -110,6 +110,15 @@ def test_training_is_that_of_a_plain_script(
     assert len(result["epochs"]) == 3
 
 
+@pytest.mark.parametrize("epochs", [1, 3, 7, 8, 20, 31, 32])
+def test_training_for_so_many_epochs_is_that_of_a_plain_script(
+    epochs: int, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+) -> None:
+    task = ticker_task(tmp_path, "mlp", training={"epochs": epochs, "patience": epochs})
+    result, _ = check(task, store, networks)
+    assert len(result["epochs"]) == epochs
+
+
 @pytest.mark.parametrize("architecture", ALONE)
 def test_training_under_dropout_is_that_of_a_plain_script_with_the_same_masks(
     architecture: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]

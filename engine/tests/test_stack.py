@@ -48,6 +48,11 @@ def test_each_network_stops_early_for_itself(tmp_path: Path, store: ArrayStore) 
     assert len({len(result["epochs"]) for result in results}) == len(results)
 
 
+@pytest.mark.parametrize("epochs", [1, 8, 20, 32])
+def test_the_learning_rate_grows_as_alone(epochs: int, tmp_path: Path, store: ArrayStore) -> None:
+    assert_as_alone(own_tasks(tmp_path, "mlp", training={"epochs": epochs, "patience": epochs}), store)
+
+
 def test_tickers_with_other_features_are_in_stacks_of_their_own(tmp_path: Path, store: ArrayStore) -> None:
     widths = [("LONG", 3), ("FEWER", 2), ("SHORT", 3)]
     assert_as_alone([own_task(tmp_path, ticker, "lstm", features=width) for ticker, width in widths], store)

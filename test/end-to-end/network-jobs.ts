@@ -45,13 +45,13 @@ export function networkConfig(option: Architecture, sections: Sections = {}): st
 }
 
 /**
- * Training that leaves every weight at about 0: the decay, 2^20 times an eighth of a rate of 2^-17, takes away each weight
- * whole in the first step, and what the gradient adds is about a millionth. The network then forecasts 0, whatever its
+ * Training that leaves every weight at about 0: the decay, 2^20 times a rate of 2^-20, takes away each weight whole
+ * in the first step, and what the gradient adds is below a millionth. The network then forecasts 0, whatever its
  * architecture, so that losses and intervals can be known without training.
  */
 export const VANISHING = {
   optimizer: "sgd",
-  learning_rate: 2 ** -17,
+  learning_rate: 2 ** -20,
   weight_decay: 2 ** 20,
   epochs: 2,
 } as const;

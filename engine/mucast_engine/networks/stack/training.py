@@ -28,7 +28,7 @@ def train_stacked(
         running = [course.running for course in courses]
         if not any(running):
             break
-        losses = zip(courses, *objective.epoch(running, rate_share(epoch)), strict=True)
+        losses = zip(courses, *objective.epoch(running, rate_share(epoch, training["epochs"])), strict=True)
         objective.keep([course.running and course.improves(epoch, *own) for course, *own in losses])
     objective.restore()
     zero_losses = objective.zero_validation_losses()
