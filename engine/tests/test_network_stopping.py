@@ -95,9 +95,7 @@ def test_training_stops_after_patience_epochs_without_a_lower_loss_and_keeps_the
     )
 
 
-@pytest.mark.parametrize(
-    ("epochs", "growing"), [(1, 1), (3, 1), (7, 1), (8, 2), (20, 5), (31, 7), (32, 8), (100, 8)]
-)
+@pytest.mark.parametrize(("epochs", "growing"), [(1, 1), (3, 1), (7, 1), (8, 2), (20, 5), (31, 7), (32, 8), (100, 8)])
 def test_the_learning_rate_grows_over_a_quarter_of_the_epochs_and_over_eight_at_most(epochs: int, growing: int) -> None:
     objective = FakeObjective([1.0] * epochs)
     trained(objective, epochs=epochs, patience=epochs)

@@ -96,7 +96,7 @@ def train_plainly(
 
 
 def rate_shares(epochs: int) -> list[float]:
-    """Of the learning rate, in each epoch: it grows until as many epochs as fit four times into all, or 8, have come."""
+    """Of the learning rate, in each epoch: it grows over as many epochs as fit four times into all, one to eight."""
     growing = 1
     while growing < 8 and 4 * (growing + 1) <= epochs:
         growing += 1
