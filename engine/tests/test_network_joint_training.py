@@ -193,7 +193,7 @@ def test_a_ticker_without_a_window_has_no_forecast_and_all_others_have_one(tmp_p
 def test_the_rows_of_one_ticker_move_the_forecast_of_another(
     architecture: str, tmp_path: Path, store: ArrayStore
 ) -> None:
-    training = {"learning_rate": 0.05}
+    training = {"learning_rate": 0.01}
     before, _, _ = run(joint_task(tmp_path, architecture, training=training), store)
     rows, ends, _ = joint_data()
     date = next(date for date in range(FITTED, sum(PARTS.values())) if (ends[date] >= 0).all())
