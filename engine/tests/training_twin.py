@@ -96,9 +96,9 @@ def train_plainly(
 
 
 def rate_shares(epochs: int) -> list[float]:
-    """Of the learning rate, in each epoch: it grows over as many epochs as fit four times into all, one to eight."""
+    """Of the learning rate, in each epoch: it grows over as many epochs as two fifths of all hold, one to eight."""
     growing = 1
-    while growing < 8 and 4 * (growing + 1) <= epochs:
+    while growing < 8 and 5 * (growing + 1) <= 2 * epochs:
         growing += 1
     return [epoch / growing if epoch < growing else 1.0 for epoch in range(1, epochs + 1)]
 

@@ -18,7 +18,7 @@ from mucast_engine.networks.weights import FlatWeights, Optimiser
 
 # How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
-# The learning rate grows to its full size over a quarter of the epochs and over so many at most, by the same amount
+# The learning rate grows to its full size over two fifths of the epochs and over so many at most, by the same amount
 # each. The first steps follow the noise of their batches most, and on daily returns early stopping often keeps one of
 # the first epochs.
 LONGEST_WARM_UP = 8
@@ -94,9 +94,9 @@ def train(
 def rate_share(epoch: int, epochs: int) -> float:
     """What share of the learning rate the steps of an epoch, counted from 1, take where `epochs` are asked for.
 
-    All of it from the first epoch on where `epochs` is below 8; from 32 on it grows over 8 epochs.
+    All of it from the first epoch on where `epochs` is below 5; from 20 on it grows over 8 epochs.
     """
-    return min(1.0, epoch / min(LONGEST_WARM_UP, max(1, epochs // 4)))
+    return min(1.0, epoch / min(LONGEST_WARM_UP, max(1, 2 * epochs // 5)))
 
 
 def largest_loss(labels: Tensor) -> float:
