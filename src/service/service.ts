@@ -204,7 +204,13 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   await startBackgroundWork(parts, resources, background, started);
   parts.lock?.announce(address);
   log.info(
-    { address, storage: store.url, database: database.kind, executor: settings.executor },
+    {
+      address,
+      storage: store.url,
+      database: database.kind,
+      executor: settings.executor,
+      engine: settings.engine,
+    },
     "listening",
   );
   return {

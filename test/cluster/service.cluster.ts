@@ -58,7 +58,8 @@ async function tasksOnNodes(): Promise<string[]> {
 }
 
 describe("a service with a cluster", { timeout: 600_000 }, () => {
-  test("cancels a job on every node, and leaves the bytes of a service without one", async () => {
+  test("names the cluster in its log, cancels a job on every node, and leaves the bytes of a service without one", async () => {
+    assert.ok(serving.logs().includes(`"engine":"${cluster.address}"`), serving.logs());
     const { id } = await api.submit(payload(serving.url, "small", ENDLESS));
     await until(async () =>
       (await tasksOnNodes()).filter((command) => command.startsWith("ray::mucast")).length === 2

@@ -194,13 +194,14 @@ def test_a_task_keeps_its_core_while_the_relay_does_not_answer(free_cluster: Sta
         assert gateway.wait_for_answer(103)["event"] == "result"
 
 
-def test_the_death_of_an_engine_process(cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path) -> None:
-    node = begin_endless(cluster, gateway, tmp_path)
+def test_the_death_of_an_engine_process(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
+    """At a task: one that is lost before is replaced, and no attempt with it."""
+    node = begin_training(cluster, trainer, tmp_path)
     for pid in working(cluster, node):
         cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
-    told = gateway.wait_for("worker_exited", worker=1)
+    told = trainer.wait_for("worker_exited", worker=1)
     assert (told["node"], told["reason"][:38]) == (ADDRESSES[node], "its process was ended by SIGKILL, as h")
-    assert_works(gateway, tmp_path)
+    assert_trains(trainer, tmp_path)
 
 
 def test_the_death_of_a_process_of_rays(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
