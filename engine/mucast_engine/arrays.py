@@ -1,12 +1,17 @@
-"""Arrays between the caller and the engine: `.npy` files under the work folder, which messages name by their paths."""
+"""Arrays between the caller and the engine: `.npy` files under the work folder, which messages name by their paths.
 
+The few values of a small array travel within the message itself.
+"""
+
+import errno
 import math
 import os
+from binascii import b2a_base64
 from functools import lru_cache
-from io import BytesIO
+from io import BufferedWriter, BytesIO, FileIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +31,43 @@ class ArrayRef(TypedDict):
     order: str
 
 
+class InlineArray(TypedDict):
+    """An array within a message: `base64` is its values, little-endian, and no file holds them."""
+
+    base64: str
+    dtype: str
+    shape: list[int]
+    order: str
+
+
+# Values of the largest array that travels within a message: 8 KiB, 11,000 characters of its line. A file costs more
+# than they do, and less from some ten thousand values on.
+INLINE_VALUES = 1024
+
+
 class ArrayStore:
     """Reads and writes the arrays of one job's work folder, and nothing outside it."""
 
     def __init__(self, folder: Path) -> None:
         # With a separator at its end. Paths are text here: objects of pathlib take a tenth of a small task.
+        self._named = os.path.join(os.path.abspath(folder), "")
         self._folder = os.path.join(os.path.realpath(folder), "")
+
+    def _open(self, ref: str, mode: Literal["rb", "wb"]) -> FileIO:
+        """The file that `ref` names, unbuffered.
+
+        A plain name leads out of the folder by a link alone, which is not followed: `realpath`, which asks for each
+        folder on the way, takes a twentieth of a small task.
+        """
+        name = ref.removeprefix(self._named)
+        if os.sep in name or name in ("", os.curdir, os.pardir):
+            return FileIO(self._path(ref), mode)
+        try:
+            return FileIO(self._folder + name, mode, opener=_open_no_link)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise TaskError("internal", f"array reference {ref!r} is a symbolic link") from error
 
     def _path(self, ref: str) -> str:
         path = os.path.realpath(os.path.join(self._folder, ref))
@@ -44,12 +80,12 @@ class ArrayStore:
 
         Raises TaskError `output_failed` where it cannot be read, such as from a folder that was removed.
         """
-        path = self._path(ref["ref"])
         try:
-            known = _map_known(path, tuple(ref["shape"]))
+            with self._open(ref["ref"], "rb") as file:
+                known = _map_known(file, tuple(ref["shape"]))
             if known is not None:
                 return known
-            array: Matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+            array: Matrix = np.load(self._path(ref["ref"]), mmap_mode="r", allow_pickle=False)
         except OSError as error:
             raise _failed("read", error) from error
         if array.dtype != np.float64 or list(array.shape) != ref["shape"] or not array.flags.c_contiguous:
@@ -62,24 +98,36 @@ class ArrayStore:
 
         Raises TaskError `output_failed` where it cannot be written, such as on a full disk.
         """
-        path = self._path(ref)
         try:
-            with open(path, "wb") as file:
+            with BufferedWriter(self._open(ref, "wb")) as file:
                 file.write(_header(values.shape))
                 file.write(np.ascontiguousarray(values, dtype="<f8").data)
         except OSError as error:
             raise _failed("written", error) from error
         return {"ref": ref, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
+    def hand_over(self, ref: str, values: Matrix) -> ArrayRef | InlineArray:
+        """One-dimensional `values` for the task's result: few of them in the message, more as `write` does.
 
-def _map_known(path: str, shape: tuple[int, ...]) -> Matrix | None:
+        For a task with one array in its result: the line of a result has a longest length.
+        """
+        if values.size > INLINE_VALUES:
+            return self.write(ref, values)
+        text = b2a_base64(np.ascontiguousarray(values, dtype="<f8").data, newline=False).decode("ascii")
+        return {"base64": text, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def _map_known(file: FileIO, shape: tuple[int, ...]) -> Matrix | None:
     """The values of a file whose header is the one expected of `shape`; None of any other, for NumPy to judge.
 
     NumPy evaluates each header as Python: a fifth of a small fit.
     """
     count = math.prod(shape)
-    with open(path, "rb", buffering=0) as file:
-        mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+    mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
     offset = LENGTH_END + int.from_bytes(mapped[len(MAGIC) : LENGTH_END], "little")
     is_known = mapped[: len(MAGIC)] == MAGIC and mapped[LENGTH_END:offset].rstrip() == _described(shape)
     if not is_known or count == 0 or len(mapped) != offset + 8 * count:

@@ -16,7 +16,7 @@ from mucast_engine.importances import largest_importances
 
 
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Runs the fits of `task` in order and writes their predictions, concatenated, as one array.
+    """Runs the fits of `task` in order and hands over their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
     `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "unconverged_fits": count}` and, of
@@ -39,7 +39,7 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
             predictions.append(predicted)
             result |= diagnosis
             progress({"fit": index, "seconds": seconds[-1]})
-    result["predictions"] = store.write(task["predictions"]["ref"], np.concatenate(predictions))
+    result["predictions"] = store.hand_over(task["predictions"]["ref"], np.concatenate(predictions))
     result["seconds"] = seconds
     return result
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from task_files import save
+from task_files import save, values_of
 
-from mucast_engine.arrays import ArrayRef, ArrayStore
+from mucast_engine.arrays import INLINE_VALUES, ArrayRef, ArrayStore
 from mucast_engine.failure import TaskError
 
 
@@ -14,7 +14,25 @@ def test_what_is_written_is_read_back_bit_for_bit(store: ArrayStore) -> None:
     assert store.read(ref).tobytes() == values.tobytes()
 
 
-@pytest.mark.parametrize("ref", ["../outside.npy", "/etc/hostname", "deeper/../../outside.npy"])
+@pytest.mark.parametrize("count", [0, 1, INLINE_VALUES - 1, INLINE_VALUES, INLINE_VALUES + 1])
+def test_what_travels_in_the_message_is_what_the_file_holds_bit_for_bit(
+    count: int, store: ArrayStore, tmp_path: Path
+) -> None:
+    # Any bits at all: most are numbers, and the first are -0.0 and two NaNs of their own.
+    bits = np.random.default_rng(count).integers(0, 2**64, size=count, dtype=np.uint64)
+    bits[:3] = np.array([0x8000_0000_0000_0000, 0x7FF8_0000_0000_0123, 0xFFF0_0000_0000_0001], dtype=np.uint64)[:count]
+    values = bits.view(np.float64)
+    kept = values_of(store.write(str(tmp_path / "q.npy"), values))
+    given = store.hand_over(str(tmp_path / "p.npy"), values)
+    assert values_of(given).tobytes() == kept.tobytes() == bits.tobytes()
+    assert given["shape"] == [count]
+    assert ("base64" not in given) == (tmp_path / "p.npy").exists() == (count > INLINE_VALUES)
+
+
+OUTSIDE = ["../outside.npy", "/etc/hostname", "deeper/../../outside.npy", "..", "."]
+
+
+@pytest.mark.parametrize("ref", OUTSIDE)
 def test_nothing_outside_the_work_folder_is_read_or_written(ref: str, store: ArrayStore) -> None:
     with pytest.raises(TaskError, match="out of the work folder"):
         store.read({"ref": ref, "dtype": "<f8", "shape": [1], "order": "C"})
@@ -22,12 +40,36 @@ def test_nothing_outside_the_work_folder_is_read_or_written(ref: str, store: Arr
         store.write(ref, np.zeros(1))
 
 
-def test_a_link_that_leads_out_of_the_work_folder_is_not_followed(store: ArrayStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ref", ["/..", "/.", "/", "/deeper/../../outside.npy"])
+def test_nor_is_it_by_a_path_that_begins_with_the_work_folder(ref: str, store: ArrayStore, tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="out of the work folder"):
+        store.write(f"{tmp_path}{ref}", np.zeros(1))
+
+
+@pytest.mark.parametrize("ref", ["link.npy", "{folder}/link.npy", "deeper/link.npy"])
+def test_a_link_that_leads_out_of_the_work_folder_is_not_followed(ref: str, store: ArrayStore, tmp_path: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside.npy"
     np.save(outside, np.zeros(1))
+    before = outside.read_bytes()
+    (tmp_path / "deeper").mkdir()
     (tmp_path / "link.npy").symlink_to(outside)
-    with pytest.raises(TaskError, match="out of the work folder"):
-        store.read({"ref": "link.npy", "dtype": "<f8", "shape": [1], "order": "C"})
+    (tmp_path / "deeper" / "link.npy").symlink_to(outside)
+    ref = ref.format(folder=tmp_path)
+    with pytest.raises(TaskError, match="out of the work folder|is a symbolic link"):
+        store.read({"ref": ref, "dtype": "<f8", "shape": [1], "order": "C"})
+    with pytest.raises(TaskError, match="out of the work folder|is a symbolic link"):
+        store.write(ref, np.ones(1))
+    assert outside.read_bytes() == before
+
+
+def test_a_work_folder_may_be_named_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    store = ArrayStore(tmp_path / "link")
+    values = np.linspace(0, 1, 5)
+    ref = store.write(str(tmp_path / "link" / "p.npy"), values)
+    assert (tmp_path / "folder" / "p.npy").exists()
+    np.testing.assert_array_equal(store.read(ref), values)
 
 
 def test_an_array_of_another_shape_or_type_or_order_is_refused(store: ArrayStore, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from regressors import NAMES, REGRESSORS, spec_of
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from task_files import Task, save
+from task_files import Task, save, values_of
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.failure import TaskError
@@ -21,7 +21,7 @@ def run(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
     """Predictions, result and progress of a task."""
     reported: list[Message] = []
     result = fit_predict(task, store, reported.append)
-    return np.load(result["predictions"]["ref"]), result, reported
+    return values_of(result["predictions"]), result, reported
 
 
 def plain_loop(regressor: type, params: dict[str, Any], task: Task, x: Matrix, y: Matrix) -> Matrix:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from regressors import NAMES, REGRESSORS, spec_of
-from task_files import Task
+from task_files import Task, values_of
 
 from mucast_engine.arrays import Matrix
 
@@ -152,8 +152,7 @@ def predictions_of(host: HostUnderTest, worker: int, task: Task) -> Matrix:
     """By a worker that is started for it."""
     host.send("start", worker)
     host.send("task", worker, task, number=worker)
-    predicted: Matrix = np.load(host.wait_for("result")["result"]["predictions"]["ref"])
-    return predicted
+    return values_of(host.wait_for("result")["result"]["predictions"])
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])

@@ -97,7 +97,7 @@ function littleEndian(values: Float64Array): Buffer {
 }
 
 /** Turns the bytes of every value round, in place. */
-function swapped(values: Float64Array): Float64Array {
+export function swapped(values: Float64Array): Float64Array {
   Buffer.from(values.buffer, values.byteOffset, values.byteLength).swap64();
   return values;
 }

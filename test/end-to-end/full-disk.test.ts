@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type Ended, inputArguments, jobArguments, jsonLines, mucast } from "./command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
-import { cleanMarket } from "./market.ts";
+import { cleanMarket, type Market, tickerSeries, weekdays } from "./market.ts";
 
 const QUICK =
   '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 3, "depth": 2}}}';
@@ -61,11 +61,32 @@ describe(
       assert.ok(String(problem.detail).includes(disk));
     });
 
-    // Room for no matrix, for the matrices of some tickers, for all of them but for no predictions.
-    for (const kib of [12, 60, 104]) {
-      test(`where the work folder lies, ${kib} KiB of it`, async () => {
+    // Few predictions travel within a message: those of 1,300 score rows do not.
+    const manyScoreRows = (): Market => {
+      const dates = weekdays(1_500);
+      const { prices, columns } = tickerSeries(100, dates.length);
+      const bounds = { start: dates[0]!, end: dates.at(-1)!, Learning_end: dates[199]! };
+      const [own, features] = [new Map([["A", prices]]), new Map([["A", columns]])];
+      return { bounds, priceDates: dates, prices: own, featureDates: dates, features };
+    };
+    const places: readonly (readonly [kib: number, room: string, blobs: () => Promise<BlobPair>])[] = [
+      [12, "no matrix", async () => pair],
+      [60, "the matrices of some tickers", async () => pair],
+      [84, "all matrices and no predictions", () => writeMarket(manyScoreRows())],
+    ];
+    for (const [kib, room, blobs] of places) {
+      test(`where the work folder lies, ${kib} KiB of it: room for ${room}`, async () => {
         const [disk, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
-        const args = jobArguments(pair, QUICK, "--workers", "1", "--log", "json", "--blob-url", blobUrl);
+        const args = jobArguments(
+          await blobs(),
+          QUICK,
+          "--workers",
+          "1",
+          "--log",
+          "json",
+          "--blob-url",
+          blobUrl,
+        );
         const { code, stdout, stderr, left } = await withSmallDisk(disk, kib, args, disk);
         assert.deepEqual([code, stdout, left], [3, "", []], stderr);
         const problem = jsonLines(stderr).at(-1)!;

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
-import { readNpy } from "../../src/engine/npy.ts";
+import { readArray } from "../../src/engine/inline-array.ts";
 import type { EnginePool } from "../../src/engine/pool/pool.ts";
 import type { EngineTask, ResultOf } from "../../src/engine/pool/protocol.ts";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
@@ -55,7 +55,7 @@ async function recorded(
       if ((task.task === "train_network" || task.task === "train_joint") && "predictions" in result) {
         const name = task.task === "train_network" ? task.ticker : "portfolio";
         const own = told.get(name) ?? [];
-        own[task.member] = readNpy(result.predictions);
+        own[task.member] = readArray(result.predictions);
         told.set(name, own);
         watched = task.parts.validate;
       }

@@ -6,9 +6,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isRunning } from "../../src/contract/machine/process-stat.ts";
 import type { Estimator } from "../../src/contract/model-params/resolve.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { readArray } from "../../src/engine/inline-array.ts";
 import { type ArrayRef, writeNpy } from "../../src/engine/npy.ts";
 import { EnginePool, type PoolOptions } from "../../src/engine/pool/pool.ts";
-import type { FitPredictTask, FitRows } from "../../src/engine/pool/protocol.ts";
+import type { FitPredictResult, FitPredictTask, FitRows } from "../../src/engine/pool/protocol.ts";
 
 const ROWS = 200;
 const COLUMNS = 4;
@@ -33,6 +34,11 @@ export function catboost(iterations: number): Estimator {
     class: "CatBoostRegressor",
     params: { iterations, ...quiet },
   } as unknown as Estimator;
+}
+
+/** What a task has predicted, to the bit. */
+export function bytesOf({ predictions }: FitPredictResult): string {
+  return Buffer.from(readArray(predictions).buffer).toString("hex");
 }
 
 /** A work folder with one ticker's arrays, and pools that work in it; all of it goes with `remove`. */

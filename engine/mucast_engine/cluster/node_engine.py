@@ -46,6 +46,10 @@ class MemoryArrays(ArrayStore):
         self.written[ref] = np.ascontiguousarray(values, dtype="<f8")
         return {"ref": ref, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
+    def hand_over(self, ref: str, values: Matrix) -> ArrayRef:
+        """As bytes, however few: the gateway reads what it gets from a node as arrays and holds it to the task."""
+        return self.write(ref, values)
+
 
 def serve(libraries: list[str], stdin: IO[bytes], stdout: int) -> None:
     """Greets once the libraries are imported, then does one task after the other until `stdin` ends.

@@ -10,7 +10,7 @@ from gateway_process import GatewayProcess, Message
 from network_tasks import ALONE, JOINT, joint_task, ticker_task
 from regressors import NAMES, spec_of
 from started_cluster import StartedCluster
-from task_files import Task
+from task_files import Task, values_of
 
 NODES = [{"name": "head", "cpus": 0}, {"name": "a"}, {"name": "b"}]
 LIBRARIES = "sklearn,xgboost,lightgbm,catboost"
@@ -33,7 +33,10 @@ class Twins:
         self._number = 0
 
     def both(self, task: Task) -> list[tuple[Message, list[Message], bytes]]:
-        """Of the cluster, then of the host: the answer, the progress and the predictions' bytes."""
+        """Of the cluster, then of the host: the answer, the progress and the predictions' bytes.
+
+        A host hands over few predictions in its answer, and a gateway writes them to their file.
+        """
         self._number += 1
         return [self._one(side, task) for side in (self.gateway, self.host)]
 
@@ -43,7 +46,8 @@ class Twins:
         side.send("task", 1, task, self._number)
         answer = side.wait_for_answer(self._number)
         progress = [timeless(one) for one in side.messages if one["event"] == "progress" and one["id"] == self._number]
-        return timeless(answer), progress, predictions.read_bytes() if predictions.exists() else b""
+        handed_over = answer.get("result", {}).pop("predictions", None)
+        return timeless(answer), progress, values_of(handed_over).tobytes() if handed_over else b""
 
 
 def timeless(message: Message) -> Message:

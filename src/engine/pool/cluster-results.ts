@@ -6,7 +6,7 @@ const seconds = () => z.number().min(0);
 
 /** The array that a task names for its predictions. */
 function predicted({ predictions }: { readonly predictions: { readonly ref: string } }, length: number) {
-  return z.object({
+  return z.strictObject({
     ref: z.literal(predictions.ref),
     dtype: z.literal("<f8"),
     shape: z.tuple([z.literal(length)]),

@@ -160,7 +160,11 @@ describe("a pool with a cluster", options, () => {
     for (const _ of [1, 2]) {
       const again = await started.expect("task");
       const isGood = again.task?.predictions.ref === good.task?.predictions.ref;
-      started.say(isGood ? resultOf(again) : { event: "result", id: again.id, result: {} });
+      // A node's predictions come through the gateway, which has looked at them.
+      const inline = { predictions: { ...result.predictions, base64: "" } };
+      started.say(
+        isGood ? resultOf(again) : { event: "result", id: again.id, result: { ...result, ...inline } },
+      );
     }
     await running;
     assert.match(

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
+  bytesOf,
   ENDLESS,
   engineProcesses,
   HUNGRY,
@@ -14,9 +14,8 @@ import {
 } from "../../../test/engine/pool-fixture.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
-import { readNpy } from "../npy.ts";
+import { readArray } from "../inline-array.ts";
 import type { EnginePool } from "./pool.ts";
-import type { FitPredictTask } from "./protocol.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
 
@@ -36,7 +35,6 @@ async function rejection(promise: Promise<unknown>): Promise<MucastError> {
   return error;
 }
 
-const bytesOf = ({ predictions }: FitPredictTask) => readFileSync(predictions.ref).toString("hex");
 const worker = () => until(() => engineProcesses(fixture.folder).workers[0]);
 
 describe("a pool", { timeout: 600_000 }, () => {
@@ -54,7 +52,7 @@ describe("a pool", { timeout: 600_000 }, () => {
     const result = await pool.run(fixture.task(QUICK), { onProgress: ({ fit }) => seen.push(fit) });
     assert.deepEqual(seen, [0, 1]);
     assert.equal(result.seconds.length, 2);
-    assert.equal(readNpy(result.predictions).length, 50);
+    assert.equal(readArray(result.predictions).length, 50);
     const { versions } = await pool.greeting;
     assert.match(versions.python, /^3\./);
     assert.ok(versions.catboost);
@@ -63,8 +61,7 @@ describe("a pool", { timeout: 600_000 }, () => {
   test("gives the same bytes with one worker and with three", async () => {
     const bytesFrom = async (where: PoolFixture, pool: EnginePool) => {
       const tasks = Array.from({ length: 6 }, () => where.task(QUICK));
-      await Promise.all(tasks.map((task) => pool.run(task)));
-      return tasks.map(bytesOf);
+      return (await Promise.all(tasks.map((task) => pool.run(task)))).map(bytesOf);
     };
     const runs = await Promise.all([
       bytesFrom(fixture, fixture.start({ workers: 1 })),
@@ -107,6 +104,14 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.ok(lines.some((line) => line.includes("learn:")));
   });
 
+  test("hands over many predictions in a file and few in the message, with the same bytes", async () => {
+    const fit = { train: [0, 150], predict: [0, 200] } as const;
+    const run = (fits: number) => three.run(shared.task(QUICK, { fits: Array(fits).fill(fit) }));
+    const [inFile, inMessage] = await Promise.all([run(6), run(3)]);
+    assert.ok("ref" in inFile.predictions && "base64" in inMessage.predictions);
+    assert.equal(bytesOf(inFile), bytesOf(inMessage).repeat(2));
+  });
+
   test("keeps the text of numbers: 1.0 and 1 are two things to a forest", async () => {
     const pool = fixture.start({ libraries: ["sklearn"] });
     const forest = (maxFeatures: string) =>
@@ -116,8 +121,7 @@ describe("a pool", { timeout: 600_000 }, () => {
         params: JSON.parse(`{"n_estimators": 5, "random_state": 42, "max_features": ${maxFeatures}}`, raw),
       });
     const tasks = [forest("1.0"), forest("1"), forest("4")];
-    await Promise.all(tasks.map((task) => pool.run(task)));
-    const [all, one, four] = tasks.map(bytesOf);
+    const [all, one, four] = (await Promise.all(tasks.map((task) => pool.run(task)))).map(bytesOf);
     assert.notEqual(all, one);
     assert.equal(all, four);
   });
@@ -133,19 +137,17 @@ describe("a worker that is killed amid a fit", linux, () => {
   test("costs one attempt, and the result is the same", async () => {
     const lines: string[] = [];
     const pool = fixture.start({ workers: 1, log: (line) => lines.push(line) });
-    const [first, second] = [fixture.task(QUICK), fixture.task(QUICK)];
-    await pool.run(first);
-    const disturbed = fixture.task(QUICK, { label: "B" });
+    const first = bytesOf(await pool.run(fixture.task(QUICK)));
     let killed = false;
-    const running = pool.run(disturbed, {
+    const disturbed = pool.run(fixture.task(QUICK, { label: "B" }), {
       onProgress: () => {
         if (!killed) process.kill(engineProcesses(fixture.folder).workers[0]!, "SIGKILL");
         killed = true;
       },
     });
-    await Promise.all([running, pool.run(second)]);
+    const others = await Promise.all([disturbed, pool.run(fixture.task(QUICK))]);
     assert.match(lines.join(), /a worker died at its task: it was ended by SIGKILL/);
-    assert.deepEqual([bytesOf(disturbed), bytesOf(second)], [bytesOf(first), bytesOf(first)]);
+    assert.deepEqual(others.map(bytesOf), [first, first]);
   });
 
   test("twice fails as engine_crashed with its ticker, and the others go on", async () => {
@@ -180,16 +182,14 @@ describe("a worker that is killed amid a fit", linux, () => {
 describe("a host that is killed", linux, () => {
   test("once is started again, and its tasks are tried again", async () => {
     const pool = fixture.start();
-    const [task, undisturbed] = [fixture.task(QUICK), fixture.task(QUICK)];
     let killed = false;
-    await pool.run(task, {
+    const disturbed = await pool.run(fixture.task(QUICK), {
       onProgress: () => {
         if (!killed) process.kill(engineProcesses(fixture.folder).hosts[0]!, "SIGKILL");
         killed = true;
       },
     });
-    await pool.run(undisturbed);
-    assert.equal(bytesOf(task), bytesOf(undisturbed));
+    assert.equal(bytesOf(disturbed), bytesOf(await pool.run(fixture.task(QUICK))));
   });
 
   test("twice fails every task as engine_crashed", async () => {
@@ -389,10 +389,9 @@ describe("an engine that does not start", { timeout: 600_000 }, () => {
 test("workers with interpreters of their own give the same bytes as forked ones", {
   timeout: 600_000,
 }, async () => {
-  const tasks = [fixture.task(QUICK), fixture.task(QUICK)];
-  await fixture.start({ start: "fork" }).run(tasks[0]!);
+  const forked = await fixture.start({ start: "fork" }).run(fixture.task(QUICK));
   const pool = fixture.start({ start: "spawn" });
-  await pool.run(tasks[1]!);
+  const spawned = await pool.run(fixture.task(QUICK));
   assert.equal((await pool.greeting).start, "spawn");
-  assert.equal(bytesOf(tasks[0]!), bytesOf(tasks[1]!));
+  assert.equal(bytesOf(forked), bytesOf(spawned));
 });

@@ -2,6 +2,7 @@ import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { Machine, Threads } from "../../contract/output/output-blob.ts";
+import type { InlineArray } from "../inline-array.ts";
 import type { ArrayRef } from "../npy.ts";
 import type { ClusterFacts } from "./cluster-protocol.ts";
 import type {
@@ -54,7 +55,10 @@ export interface FitPredictTask {
   /** Shape (m), m <= n: every row that is learned from lies before m, and is finite. */
   readonly y: ArrayRef;
   readonly fits: readonly FitRows[];
-  /** Where the predictions of all fits are written, one after the other; the file must be under the work folder. */
+  /**
+   * Where the predictions of all fits are written, one after the other, unless the result carries them itself; the file must
+   * be under the work folder.
+   */
   readonly predictions: { readonly ref: string };
 }
 
@@ -86,8 +90,8 @@ export interface ConstantDescription {
 }
 
 export interface FitPredictResult {
-  /** Shape (sum of the predicted rows). */
-  readonly predictions: ArrayRef;
+  /** Shape (sum of the predicted rows). Up to 1,024 of them lie in the message, except from a cluster. */
+  readonly predictions: ArrayRef | InlineArray;
   /** Of each fit, with its prediction. */
   readonly seconds: readonly number[];
   /** How many of the fits the library stopped before they had converged. */

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { engineProcesses, PoolFixture, QUICK, until } from "../../../test/engine/pool-fixture.ts";
+import { bytesOf, engineProcesses, PoolFixture, QUICK, until } from "../../../test/engine/pool-fixture.ts";
 import { findEnvironment } from "../environment/environment.ts";
-import type { FitPredictTask } from "./protocol.ts";
+import type { EnginePool } from "./pool.ts";
 import { WarmHost } from "./warm-host.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
@@ -20,7 +19,6 @@ afterEach(async () => {
   await fixture.remove();
 });
 
-const bytesOf = ({ predictions }: FitPredictTask) => readFileSync(predictions.ref).toString("hex");
 const host = () => until(() => engineProcesses(fixture.folder).hosts[0]);
 
 describe("a host that is started before its job", linux, () => {
@@ -28,9 +26,9 @@ describe("a host that is started before its job", linux, () => {
     const first = await host();
     for (const libraries of [["catboost"], ["sklearn", "catboost"], ["catboost"]]) {
       const [warm, fresh] = [fixture.start({ warmHost, libraries }), fixture.start({ libraries })];
-      const tasks = [fixture.task(QUICK), fixture.task(QUICK)];
-      await Promise.all([warm.run(tasks[0]!), fresh.run(tasks[1]!)]);
-      assert.equal(bytesOf(tasks[0]!), bytesOf(tasks[1]!));
+      const run = (pool: EnginePool) => pool.run(fixture.task(QUICK));
+      const [ofWarm, ofFresh] = await Promise.all([run(warm), run(fresh)]);
+      assert.equal(bytesOf(ofWarm), bytesOf(ofFresh));
       assert.deepEqual((await warm.greeting).versions, (await fresh.greeting).versions);
       const cut = assert.rejects(warm.run(fixture.task(QUICK)));
       await Promise.all([warm.close(), fresh.close(), cut]);

@@ -5,7 +5,8 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { type ArrayRef, readNpy, removeArray, writeNpy } from "../../engine/npy.ts";
+import { readArray } from "../../engine/inline-array.ts";
+import { type ArrayRef, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
@@ -107,39 +108,42 @@ async function fitMatrix(
   onFit: () => void,
 ): Promise<FittedTicker | Failure> {
   const { settings, pool, workFolder, signal, timings } = options;
-  const files = [matrix.x.ref, matrix.y.ref];
-  const tasks: Promise<FitPredictResult>[] = [];
+  const tasks: { readonly predictions: string; readonly result: Promise<FitPredictResult> }[] = [];
   try {
     // It ends when the job is canceled, and `capacity` only with the attempt to reach a cluster.
     await options.trial;
     const { slots } = await pool.capacity;
     for (const [part, fits] of cutFits(plan.fits, options.expectedTickers, slots).entries()) {
       const predictions = join(workFolder, `p${index}-${part}.npy`);
-      files.push(predictions);
       let told = 0;
-      tasks.push(
-        pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
-          signal,
-          onProgress: ({ fit, seconds }) => {
-            // A worker that dies may have told some; the second attempt tells them again.
-            if (fit < told) return;
-            told = fit + 1;
-            timings.add(panel.ticker, seconds);
-            onFit();
-          },
-        }),
-      );
+      const result = pool.run(fitTask(panel.ticker, settings, matrix, fits, predictions), {
+        signal,
+        onProgress: ({ fit, seconds }) => {
+          // A worker that dies may have told some; the second attempt tells them again.
+          if (fit < told) return;
+          told = fit + 1;
+          timings.add(panel.ticker, seconds);
+          onFit();
+        },
+      });
+      tasks.push({ predictions, result });
     }
-    const results = await Promise.all(tasks.map((task) => task.catch(tickerError)));
+    const results = await Promise.all(tasks.map(({ result }) => result.catch(tickerError)));
     // The first error in time order: which one comes first by the clock depends on the number of workers.
     const error = results.find((result) => result instanceof MucastError);
     if (error) return { ticker: panel.ticker, code: error.code, message: error.message };
     return fittedTicker(panel, plan.folds, results as FitPredictResult[], settings);
   } finally {
-    await Promise.allSettled(tasks);
+    const ended = await Promise.allSettled(tasks.map(({ result }) => result));
     timings.finish(panel.ticker);
-    for (const file of files) removeArray(file);
+    const written = tasks.filter((_, part) => !isInline(ended[part]!)).map(({ predictions }) => predictions);
+    for (const file of [matrix.x.ref, matrix.y.ref, ...written]) removeArray(file);
   }
+}
+
+/** Whether a task has handed over its predictions in its result, and no file. */
+function isInline(ended: PromiseSettledResult<FitPredictResult>): boolean {
+  return ended.status === "fulfilled" && "base64" in ended.value.predictions;
 }
 
 /** Codes of errors that cost one ticker and not the job. */
@@ -177,7 +181,7 @@ function fittedTicker(
   results: readonly FitPredictResult[],
   settings: MlSettings,
 ): FittedTicker {
-  const predicted = concatenate(results.map((result) => readNpy(result.predictions)));
+  const predicted = concatenate(results.map((result) => readArray(result.predictions)));
   const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
   const { ticker, days, columns } = panel;
   const { constant, importances } = results.at(-1)!;
