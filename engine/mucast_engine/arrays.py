@@ -11,7 +11,7 @@ from functools import lru_cache
 from io import BufferedWriter, BytesIO, FileIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ Matrix = NDArray[np.float64]
 Message = dict[str, Any]
 
 
+@final
 class ArrayRef(TypedDict):
     """`ref` is a path under the work folder, absolute or relative to it; `dtype` is always `<f8`, `order` is `C`."""
 
@@ -31,6 +32,7 @@ class ArrayRef(TypedDict):
     order: str
 
 
+@final
 class InlineArray(TypedDict):
     """An array within a message: `base64` is its values, little-endian, and no file holds them."""
 
@@ -50,7 +52,7 @@ class ArrayStore:
 
     def __init__(self, folder: Path) -> None:
         # With a separator at its end. Paths are text here: objects of pathlib take a tenth of a small task.
-        self._named = os.path.join(os.path.abspath(folder), "")
+        self._named = os.path.join(folder.absolute(), "")
         self._folder = os.path.join(os.path.realpath(folder), "")
 
     def _open(self, ref: str, mode: Literal["rb", "wb"]) -> FileIO:

@@ -75,7 +75,12 @@ def test_its_predictions_are_those_of_a_worker(engine: EngineProcess, tmp_path: 
     [written] = message["arrays"]
     assert message["result"]["importances"] == [list(pair) for pair in expected["importances"]]
     values = values_of(expected["predictions"])
-    assert message["result"]["predictions"] == {**task["predictions"], "dtype": "<f8", "shape": [values.size], "order": "C"}
+    assert message["result"]["predictions"] == {
+        **task["predictions"],
+        "dtype": "<f8",
+        "shape": [values.size],
+        "order": "C",
+    }
     assert engine.bytes_of(written["bytes"]) == values.tobytes()
 
 
