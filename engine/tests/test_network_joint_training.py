@@ -152,13 +152,6 @@ def test_training_is_that_of_a_plain_script_date_by_date(
     check(joint_task(tmp_path, architecture, training={"optimizer": optimizer, "weight_decay": 0.05}), store, networks)
 
 
-@pytest.mark.parametrize("epochs", [1, 5, 20])
-def test_training_for_so_many_epochs_is_that_of_a_plain_script(
-    epochs: int, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
-) -> None:
-    check(joint_task(tmp_path, "portfolio_lstm", training={"epochs": epochs, "patience": epochs}), store, networks)
-
-
 @pytest.mark.parametrize("architecture", JOINT)
 def test_training_under_dropout_is_that_of_a_plain_script_with_the_same_masks(
     architecture: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]

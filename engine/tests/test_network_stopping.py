@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from network_tasks import ALONE, JOINT, PARTS, TRAINING, joint_data, make, run, seeded, ticker_data
 from torch import Tensor
-from training_twin import rate_shares
 
 from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.tasks import resolve_device, run_network_task
-from mucast_engine.networks.training import History, largest_loss, rate_share, train
+from mucast_engine.networks.training import History, largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 
 STEPS = 2  # An epoch.
@@ -35,13 +34,10 @@ class FakeObjective:
         self.weights.values.zero_()
         self._losses, self._train_losses = iter(losses), iter(train_losses)
         self.batches: list[list[int]] = []
-        self.weights_before: list[float] = []
-        """The weight before each step."""
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
         assert step == len(self.batches)
         self.batches.append(batch.tolist())
-        self.weights_before.append(self.module.weight.item())
         self.weights.gradients.fill_(-1.0)
         return torch.tensor(next(self._train_losses))
 
@@ -70,13 +66,12 @@ def stopping_twin(losses: list[float], patience: int) -> tuple[int, int]:
     return len(losses), best
 
 
-def averaged_weight(epoch: int, epochs: int) -> float:
-    """The average after an epoch, of those asked for, of a weight that grows by the learning rate a step."""
+def averaged_weight(epoch: int) -> float:
+    """The average after an epoch of a weight that grows by the learning rate a step."""
     weight = average = 0.0
-    for share in rate_shares(epochs)[:epoch]:
-        for _ in range(STEPS):
-            weight += share
-            average += (weight - average) / STEPS
+    for _ in range(STEPS * epoch):
+        weight += 1
+        average += (weight - average) / STEPS
     return average
 
 
@@ -89,30 +84,10 @@ def test_training_stops_after_patience_epochs_without_a_lower_loss_and_keeps_the
     run_epochs, best = stopping_twin(losses, patience)
     assert (len(history.epochs), history.best_epoch) == (run_epochs, best)
     assert [epoch["validation_loss"] for epoch in history.epochs] == losses[:run_epochs]
-    assert objective.module.weight.item() == pytest.approx(averaged_weight(best, len(losses)), rel=FLOAT32)
+    assert objective.module.weight.item() == pytest.approx(averaged_weight(best), rel=FLOAT32)
     assert [(update["epoch"], update["validation_loss"]) for update in reported] == list(
         enumerate(losses[:run_epochs], 1)
     )
-
-
-@pytest.mark.parametrize(("epochs", "growing"), [(1, 1), (4, 1), (5, 2), (7, 2), (8, 3), (19, 7), (20, 8), (100, 8)])
-def test_the_learning_rate_grows_over_two_fifths_of_the_epochs_and_over_eight_at_most(
-    epochs: int, growing: int
-) -> None:
-    objective = FakeObjective([1.0] * epochs)
-    trained(objective, epochs=epochs, patience=epochs)
-    firsts, seconds = objective.weights_before[::STEPS], objective.weights_before[1::STEPS]
-    rates = [second - first for first, second in zip(firsts, seconds, strict=True)]
-    expected = [min(1.0, epoch / growing) for epoch in range(1, epochs + 1)]
-    assert rates == pytest.approx(expected, abs=FLOAT32 * STEPS * epochs)
-    assert rate_shares(epochs) == expected == [rate_share(epoch, epochs) for epoch in range(1, epochs + 1)]
-
-
-@given(st.integers(20, 10_000))
-def test_from_20_epochs_on_the_rate_grows_by_eighths_to_the_bit(epochs: int) -> None:
-    eighths = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0, 1.0]
-    assert [rate_share(epoch, epochs) for epoch in range(1, 10)] == eighths
-    assert rate_share(epochs, epochs) == 1.0
 
 
 def test_an_equal_loss_is_no_improvement() -> None:

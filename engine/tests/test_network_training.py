@@ -110,7 +110,7 @@ def test_training_is_that_of_a_plain_script(
     assert len(result["epochs"]) == 3
 
 
-@pytest.mark.parametrize("epochs", [1, 4, 5, 8, 19, 20])
+@pytest.mark.parametrize("epochs", [1, 20])
 def test_training_for_so_many_epochs_is_that_of_a_plain_script(
     epochs: int, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
@@ -147,7 +147,9 @@ def test_the_best_epochs_weights_make_the_predictions(
     architecture: str, rate: float, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     training = {"epochs": 40, "patience": 3, "learning_rate": rate, "batch_size": 60}
-    result, _ = check(ticker_task(tmp_path, architecture, training=training), store, networks)
+    x, y = ticker_data(seed=7)  # Of which there is something to learn.
+    task = ticker_task(tmp_path, architecture, x=x, labels=y[:FITTED], training=training)
+    result, _ = check(task, store, networks)
     assert 1 < result["best_epoch"] < len(result["epochs"]) < 40
     assert len(result["epochs"]) == result["best_epoch"] + 3
 

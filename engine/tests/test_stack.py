@@ -43,14 +43,9 @@ def test_a_stack_of_one_is_that_network(tmp_path: Path, store: ArrayStore) -> No
 
 
 def test_each_network_stops_early_for_itself(tmp_path: Path, store: ArrayStore) -> None:
-    training = {"epochs": 20, "patience": 1, "learning_rate": 0.1}
+    training = {"epochs": 12, "patience": 1, "learning_rate": 0.03}
     results = assert_as_alone(own_tasks(tmp_path, "mlp", training=training), store)
     assert len({len(result["epochs"]) for result in results}) == len(results)
-
-
-@pytest.mark.parametrize("epochs", [1, 5, 8, 20])
-def test_the_learning_rate_grows_as_alone(epochs: int, tmp_path: Path, store: ArrayStore) -> None:
-    assert_as_alone(own_tasks(tmp_path, "mlp", training={"epochs": epochs, "patience": epochs}), store)
 
 
 def test_tickers_with_other_features_are_in_stacks_of_their_own(tmp_path: Path, store: ArrayStore) -> None:
@@ -111,7 +106,7 @@ def test_weights_that_are_no_numbers_stay_in_their_network(
     with torch.no_grad():
         broken._network.values[1] = torch.nan
     for _ in range(2):
-        for expected, losses in zip(sound.epoch([True] * 3, 1.0), broken.epoch([True] * 3, 1.0), strict=True):
+        for expected, losses in zip(sound.epoch([True] * 3), broken.epoch([True] * 3), strict=True):
             assert math.isnan(losses[1])
             assert losses[::2] == expected[::2]
 

@@ -74,7 +74,7 @@ def test_a_step_that_is_recorded_once_can_be_replayed(
     monkeypatch.setattr(stack_objective, "replayable", recorded)
     replayed = make_objective(tasks, store)
     for running in ([True, True, True], [True, False, True]):
-        assert replayed.epoch(running, 0.5) == called.epoch(running, 0.5)
+        assert replayed.epoch(running) == called.epoch(running)
 
 
 @pytest.mark.parametrize("architecture", ALONE)
@@ -124,7 +124,7 @@ def test_a_replayed_step_on_cuda_is_the_step(
     monkeypatch.setattr(stack_objective, "replayable", lambda work, _: work)
     called = make_objective(tasks, store)
     for running in ([True, True, True], [True, False, True]):
-        for own, other in zip(replayed.epoch(running, 0.5), called.epoch(running, 0.5), strict=True):
+        for own, other in zip(replayed.epoch(running), called.epoch(running), strict=True):
             assert own == pytest.approx(other, rel=1e-4)
 
 

@@ -66,9 +66,7 @@ def train_plainly(
     epochs: list[tuple[float, float]] = []
     best, best_epoch, weights = math.inf, 0, dict[str, Tensor]()
     average = weights_of(network)
-    for epoch, share in enumerate(rate_shares(training["epochs"]), 1):
-        for group in optimiser.param_groups:
-            group["lr"] = training["learning_rate"] * share
+    for epoch in range(1, training["epochs"] + 1):
         shuffled, losses = torch.randperm(samples, generator=order), 0.0
         for first in range(0, samples, training["batch_size"]):
             batch = shuffled[first : first + training["batch_size"]]
@@ -93,14 +91,6 @@ def train_plainly(
             break
     put(network, weights)
     return Trained(epochs, best_epoch, weights)
-
-
-def rate_shares(epochs: int) -> list[float]:
-    """Of the learning rate, in each epoch: it grows over as many epochs as two fifths of all hold, one to eight."""
-    growing = 1
-    while growing < 8 and 5 * (growing + 1) <= 2 * epochs:
-        growing += 1
-    return [epoch / growing if epoch < growing else 1.0 for epoch in range(1, epochs + 1)]
 
 
 def weights_of(network: nn.Module) -> dict[str, Tensor]:

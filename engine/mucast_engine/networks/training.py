@@ -18,10 +18,6 @@ from mucast_engine.networks.weights import FlatWeights, Optimiser
 
 # How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
-# The learning rate grows to its full size over two fifths of the epochs and over so many at most, by the same amount
-# each. The first steps follow the noise of their batches most, and on daily returns early stopping often keeps one of
-# the first epochs.
-LONGEST_WARM_UP = 8
 ADVICE = "lower learning_rate or weight_decay, or look for absurd values among the features"
 
 
@@ -67,7 +63,6 @@ def train(
     average, best_values = values.clone(), values.clone()
     best, best_epoch, steps = math.inf, 0, 0
     for epoch in range(1, training["epochs"] + 1):
-        optimiser.set_rate_share(rate_share(epoch, training["epochs"]))
         losses = torch.zeros((), dtype=torch.float64, device=values.device)
         batches = torch.randperm(objective.train_samples, generator=order).split(training["batch_size"])
         for batch in batches:
@@ -89,14 +84,6 @@ def train(
         values.copy_(last)
     values.copy_(best_values)
     return History(epochs, best_epoch, objective.zero_validation_loss())
-
-
-def rate_share(epoch: int, epochs: int) -> float:
-    """What share of the learning rate the steps of an epoch, counted from 1, take where `epochs` are asked for.
-
-    All of it from the first epoch on where `epochs` is below 5; from 20 on it grows over 8 epochs.
-    """
-    return min(1.0, epoch / min(LONGEST_WARM_UP, max(1, 2 * epochs // 5)))
 
 
 def largest_loss(labels: Tensor) -> float:

@@ -57,8 +57,7 @@ class Optimiser:
     def __init__(self, weights: FlatWeights, training: dict[str, Any]) -> None:
         self._values, self._gradients = weights.values, weights.gradients
         self._clip: float = training["grad_clip"]
-        self._rate: float = training["learning_rate"]
-        self._common = {"lr": self._rate, "weight_decay": training["weight_decay"], "maximize": False}
+        self._common = {"lr": training["learning_rate"], "weight_decay": training["weight_decay"], "maximize": False}
         self._move = self._rule(training["optimizer"])
         self._mean, self._square = torch.zeros_like(self._values), torch.zeros_like(self._values)
         self._steps = torch.zeros((), device=self._values.device)
@@ -73,10 +72,6 @@ class Optimiser:
                 return self._rmsprop
             case _:
                 raise unknown("optimiser", name)
-
-    def set_rate_share(self, share: float) -> None:
-        """Steps from here on take this share of the learning rate."""
-        self._common["lr"] = self._rate * share
 
     @torch.no_grad()
     def step(self) -> None:

@@ -52,10 +52,9 @@ class StackObjective:
         self._step = replayable(self._work_step, device)
         self._validate = replayable(self._work_validation, device)
 
-    def epoch(self, running: Sequence[bool], rate_share: float) -> tuple[list[float], list[float]]:
+    def epoch(self, running: Sequence[bool]) -> tuple[list[float], list[float]]:
         """One epoch of the networks that are `running` (S): their training and validation losses (S)."""
         self._batches.plan(running)
-        self._optimiser.set_rate_share(rate_share)
         self._train_losses.zero_()
         for _ in range(self._batches.steps):
             self._step()

@@ -23,8 +23,7 @@ class StackOptimiser:
 
     def __init__(self, values: Tensor, training: dict[str, Any]) -> None:
         self._values = values
-        self._learning_rate, self._decay = training["learning_rate"], training["weight_decay"]
-        self._rate = torch.full((), self._learning_rate, dtype=torch.float64, device=values.device)
+        self._rate, self._decay = training["learning_rate"], training["weight_decay"]
         self._clip: float = training["grad_clip"]
         kind: OptimiserName = training["optimizer"]
         self._move = self._rule(kind)
@@ -43,10 +42,6 @@ class StackOptimiser:
             case _:
                 raise unknown("optimiser", name)
 
-    def set_rate_share(self, share: float) -> None:
-        """Steps from here on take this share of the learning rate."""
-        self._rate.fill_(self._learning_rate * share)
-
     @torch.no_grad()
     def step(self, gradients: Tensor, active: Tensor) -> None:
         """Moves the rows that are `active` (S), bool; the others keep their weights, moments and step counts."""
@@ -60,11 +55,11 @@ class StackOptimiser:
         self._move(gradients.masked_fill(~active, 0.0), active.to(gradients.dtype))
 
     def _sgd(self, gradients: Tensor, active: Tensor) -> None:
-        self._values.sub_(gradients * self._rate)
+        self._values.sub_(gradients, alpha=self._rate)
 
     def _rmsprop(self, gradients: Tensor, active: Tensor) -> None:
         self._average_squares(gradients, active, RMSPROP_DECAY)
-        self._values.sub_(gradients / (self._square.sqrt() + EPSILON) * self._rate)
+        self._values.sub_(gradients / (self._square.sqrt() + EPSILON), alpha=self._rate)
 
     def _adam(self, gradients: Tensor, active: Tensor) -> None:
         decay, decay_square = ADAM_DECAYS

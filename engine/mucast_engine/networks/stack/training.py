@@ -10,7 +10,7 @@ from mucast_engine.arrays import Message
 from mucast_engine.failure import TaskError
 from mucast_engine.networks.stack.objective import StackObjective
 from mucast_engine.networks.stack.tickers import StackTicker
-from mucast_engine.networks.training import History, check_losses, largest_loss, rate_share
+from mucast_engine.networks.training import History, check_losses, largest_loss
 
 
 def train_stacked(
@@ -28,7 +28,7 @@ def train_stacked(
         running = [course.running for course in courses]
         if not any(running):
             break
-        losses = zip(courses, *objective.epoch(running, rate_share(epoch, training["epochs"])), strict=True)
+        losses = zip(courses, *objective.epoch(running), strict=True)
         objective.keep([course.running and course.improves(epoch, *own) for course, *own in losses])
     objective.restore()
     zero_losses = objective.zero_validation_losses()
