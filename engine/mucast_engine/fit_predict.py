@@ -19,9 +19,9 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """Runs the fits of `task` in order and hands over their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ref, "seconds": [...], "unconverged_fits": count}` and, of
-    a fit marked `diagnose`, `"importances": [[column, value], ...]` where its library has them, and `"constant": {...}`
-    where it predicts one constant for at least two rows.
+    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...],
+    "unconverged_fits": count}` and, of a fit marked `diagnose`, `"importances": [[column, value], ...]` where its
+    library has them, and `"constant": {...}` where it predicts one constant for at least two rows.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])

@@ -47,9 +47,12 @@ export function* skillOf(rows: readonly ForecastRows[]): Pausable<Skill> {
     });
   }
   const layout = yield* dateLayout(scaled);
-  const zero = yield* meanGains(scaled, layout, zeroForecast);
-  const means = yield* meanGains(scaled, layout, meanForecast);
-  return { dates: zero.length, t: { zero: neweyWestT(zero), mean: neweyWestT(means) } };
+  const againstZero = yield* dateGains(scaled, layout, zeroForecast);
+  const againstMean = yield* dateGains(scaled, layout, meanForecast);
+  return {
+    dates: againstZero.length,
+    t: { zero: neweyWestT(againstZero), mean: neweyWestT(againstMean) },
+  };
 }
 
 /** Whether forecasts were better by more than chance. */
@@ -58,7 +61,7 @@ export function isSkilled(t: number | null): boolean {
 }
 
 /** Shape (dates): the mean gain of each date's rows. @param rows in units of their ticker. */
-function* meanGains(
+function* dateGains(
   rows: readonly ForecastRows[],
   layout: DateLayout,
   baseline: (rows: ForecastRows) => Float64Array,

@@ -172,23 +172,26 @@ def test_a_task_that_is_canceled_before_a_node_has_it(
 
 def test_a_task_keeps_its_core_while_the_relay_does_not_answer(free_cluster: StartedCluster, tmp_path: Path) -> None:
     """Ray lends the core of a task that waits in Ray's calls to the next one. A stopped relay is no lost head here."""
-    limits = with_limits(LOST_SECONDS=HANG_SECONDS)
+    # The line about tasks that wait comes 20 s after the first was sent: no task waits so long for the relay.
+    limits = with_limits(LOST_SECONDS=HANG_SECONDS, DELAYED_SECONDS=20)
     with GatewayProcess(tmp_path, "catboost", *free_cluster.arguments, program=limits, **free_cluster.env) as gateway:
         gateway.wait_for("ready")
         relays = [one["pid"] for one in free_cluster.processes("head") if one["command"].startswith("ray::Relay")]
         for pid in relays:
             free_cluster.do("signal", "head", pid=pid, signal=signal.SIGSTOP)
-        gateway.start(1, 2, 3)
-        for worker in (1, 2):
-            gateway.send("task", worker, fit_task(tmp_path, f"endless{worker}", ENDLESS), 100 + worker)
-        while not all(working(free_cluster, node) for node in ADDRESSES):
-            time.sleep(0.1)
-        gateway.send("task", 3, fit_task(tmp_path, "quick", QUICK), 103)
-        gateway.wait_for("delayed")  # Ten seconds after the first was sent: no task waits so long for the relay.
-        assert [len(supervisors(free_cluster, node)) for node in ADDRESSES] == [1, 1]
-        assert all(message.get("id") != 103 or message["event"] == "delayed" for message in gateway.messages)
-        for pid in relays:
-            free_cluster.do("signal", "head", pid=pid, signal=signal.SIGCONT)
+        try:
+            gateway.start(1, 2, 3)
+            for worker in (1, 2):
+                gateway.send("task", worker, fit_task(tmp_path, f"endless{worker}", ENDLESS), 100 + worker)
+            while not all(working(free_cluster, node) for node in ADDRESSES):
+                time.sleep(0.1)
+            gateway.send("task", 3, fit_task(tmp_path, "quick", QUICK), 103)
+            gateway.wait_for("delayed")
+            assert [len(supervisors(free_cluster, node)) for node in ADDRESSES] == [1, 1]
+            assert all(message.get("id") != 103 or message["event"] == "delayed" for message in gateway.messages)
+        finally:
+            for pid in relays:
+                free_cluster.do("signal", "head", pid=pid, signal=signal.SIGCONT)
         gateway.send("kill", 1)
         gateway.wait_for("worker_exited", worker=1)
         assert gateway.wait_for_answer(103)["event"] == "result"

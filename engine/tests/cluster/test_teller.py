@@ -18,7 +18,7 @@ class Stage:
     """A relay that answers as long as it is reached."""
 
     def __init__(self) -> None:
-        self.now, self.is_reached, self.told = 0.0, True, 0
+        self.now, self.is_reached, self.is_lost, self.told = 0.0, True, False, 0
         self.tell = SimpleNamespace(remote=self._tell)
 
     def monotonic(self) -> float:
@@ -27,7 +27,9 @@ class Stage:
     def _tell(self, message: Any) -> SimpleNamespace:
         self.told += 1
         answer: Future[None] = Future()
-        if self.is_reached:
+        if self.is_lost:
+            answer.set_exception(RuntimeError("the actor died"))
+        elif self.is_reached:
             answer.set_result(None)
         return SimpleNamespace(future=lambda: answer)
 
@@ -67,3 +69,15 @@ def test_a_task_ends_itself_after_a_freeze_or_where_nothing_takes_what_it_tells(
     stage.now += 1.0
     with pytest.raises(EndedError):
         alone.beat()
+
+
+def test_the_answer_of_a_relay_that_is_lost_is_none(stage: Stage) -> None:
+    stage.is_lost = True
+    teller = Teller(stage, "1.1", "a")
+    teller.deliver()
+    for _ in range(int(SILENT_SECONDS)):
+        stage.now += 1.0
+        teller.beat()
+    stage.now += 1.0
+    with pytest.raises(EndedError):
+        teller.beat()
