@@ -99,6 +99,13 @@ function rowsOf(x: Float64Array, k: number, rows: readonly number[]): Float64Arr
 /** A panel without its features, and what these show. */
 type FitRows = PanelRows & { readonly listed: readonly Listed[] };
 
+/** A part of a ticker's fits, and the path that its predictions may have. */
+interface StartedTask {
+  readonly fits: readonly PlannedFit[];
+  readonly predictions: string;
+  readonly result: Promise<FitPredictResult>;
+}
+
 async function fitMatrix(
   panel: FitRows,
   matrix: TickerMatrix,
@@ -108,7 +115,7 @@ async function fitMatrix(
   onFit: () => void,
 ): Promise<FittedTicker | Failure> {
   const { settings, pool, workFolder, signal, timings } = options;
-  const tasks: { readonly predictions: string; readonly result: Promise<FitPredictResult> }[] = [];
+  const tasks: StartedTask[] = [];
   try {
     // It ends when the job is canceled, and `capacity` only with the attempt to reach a cluster.
     await options.trial;
@@ -126,19 +133,34 @@ async function fitMatrix(
           onFit();
         },
       });
-      tasks.push({ predictions, result });
+      tasks.push({ fits, predictions, result });
     }
     const results = await Promise.all(tasks.map(({ result }) => result.catch(tickerError)));
     // The first error in time order: which one comes first by the clock depends on the number of workers.
     const error = results.find((result) => result instanceof MucastError);
     if (error) return { ticker: panel.ticker, code: error.code, message: error.message };
-    return fittedTicker(panel, plan.folds, results as FitPredictResult[], settings);
+    const done = results as FitPredictResult[];
+    const predicted = concatenate(
+      done.map((result, part) => predictionsOf(panel.ticker, tasks[part]!.fits, result)),
+    );
+    return fittedTicker(panel, plan.folds, done, predicted, settings);
   } finally {
     const ended = await Promise.allSettled(tasks.map(({ result }) => result));
     timings.finish(panel.ticker);
     const written = tasks.filter((_, part) => !isInline(ended[part]!)).map(({ predictions }) => predictions);
     for (const file of [matrix.x.ref, matrix.y.ref, ...written]) removeArray(file);
   }
+}
+
+/** @throws MucastError internal where they are not one for each row that was asked for: later ones would be of other rows. */
+function predictionsOf(ticker: string, fits: readonly PlannedFit[], result: FitPredictResult): Float64Array {
+  const rows = fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
+  const predicted = readArray(result.predictions);
+  if (predicted.length === rows) return predicted;
+  throw new MucastError(
+    "internal",
+    `the engine has handed over ${predicted.length} predictions for ${rows} rows of ${ticker}`,
+  );
 }
 
 /** Whether a task has handed over its predictions in its result, and no file. */
@@ -179,9 +201,9 @@ function fittedTicker(
   panel: FitRows,
   folds: readonly Fold[],
   results: readonly FitPredictResult[],
+  predicted: Float64Array,
   settings: MlSettings,
 ): FittedTicker {
-  const predicted = concatenate(results.map((result) => readArray(result.predictions)));
   const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
   const { ticker, days, columns } = panel;
   const { constant, importances } = results.at(-1)!;
