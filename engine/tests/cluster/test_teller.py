@@ -45,6 +45,15 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     return fake
 
 
+def assert_ends_by_silence(teller: Teller, stage: Stage) -> None:
+    for _ in range(int(SILENT_SECONDS)):
+        stage.now += 1.0
+        teller.beat()
+    stage.now += 1.0
+    with pytest.raises(EndedError):
+        teller.beat()
+
+
 def test_a_task_that_goes_on_says_so_every_few_seconds(stage: Stage) -> None:
     teller = Teller(stage, "1.1", "a")
     for _ in range(1000):
@@ -63,21 +72,11 @@ def test_a_task_ends_itself_after_a_freeze_or_where_nothing_takes_what_it_tells(
         frozen.beat()
     stage.is_reached = False
     alone = Teller(stage, "1.2", "a")
-    for _ in range(int(SILENT_SECONDS)):
-        stage.now += 1.0
-        alone.beat()
-    stage.now += 1.0
-    with pytest.raises(EndedError):
-        alone.beat()
+    assert_ends_by_silence(alone, stage)
 
 
 def test_the_answer_of_a_relay_that_is_lost_is_none(stage: Stage) -> None:
     stage.is_lost = True
     teller = Teller(stage, "1.1", "a")
     teller.deliver()
-    for _ in range(int(SILENT_SECONDS)):
-        stage.now += 1.0
-        teller.beat()
-    stage.now += 1.0
-    with pytest.raises(EndedError):
-        teller.beat()
+    assert_ends_by_silence(teller, stage)

@@ -68,9 +68,34 @@ for (const [engine, capacity] of Object.entries(CAPACITIES)) {
   });
 }
 
+/** Fits the one ticker, all in one task, on a fake that has what is used of a pool. */
+function fitPanel(
+  run: unknown,
+  workFolder: string,
+  onFits: Parameters<typeof fitTickers>[1]["onFits"] = () => undefined,
+) {
+  return fitTickers(
+    async function* () {
+      yield PANEL;
+    },
+    {
+      settings,
+      pool: { capacity: Promise.resolve({ slots: 1 }), run } as unknown as EnginePool,
+      workFolder,
+      signal: new AbortController().signal,
+      trial: Promise.resolve(),
+      // So many that a ticker's fits are one task.
+      expectedTickers: 1_000,
+      timings: new FitTimings({}),
+      onFits,
+    },
+  );
+}
+
 test("fits that a second attempt tells again count once", async () => {
   const workFolder = mkdtempSync(join(tmpdir(), "mucast-fit-"));
-  // The worker dies after all fits but the last, the next one after the last.
+  // The worker dies after all fits but the last, the next one after the last. Whether one dies before or after it tells a
+  // fit is a race; this fake tells what such a pool tells.
   const run: EnginePool["run"] = async (task, { onProgress } = {}) => {
     if (task.task !== "fit_predict") throw new Error(`no fits: ${task.task}`);
     const told = task.fits.map(
@@ -80,24 +105,7 @@ test("fits that a second attempt tells again count once", async () => {
     throw new MucastError("engine_crashed", "the worker died 2 times");
   };
   const counts: number[] = [];
-  const outcome = await fitTickers(
-    async function* () {
-      yield PANEL;
-    },
-    {
-      settings,
-      // Whether a worker dies before or after it tells a fit is a race; this one tells what such a pool tells.
-      // A fake that has what is used of a pool.
-      pool: { capacity: Promise.resolve({ slots: 1 }), run } as unknown as EnginePool,
-      workFolder,
-      signal: new AbortController().signal,
-      trial: Promise.resolve(),
-      // So many that a ticker's fits are one task.
-      expectedTickers: 1_000,
-      timings: new FitTimings({}),
-      onFits: ({ done }) => counts.push(done),
-    },
-  );
+  const outcome = await fitPanel(run, workFolder, ({ done }) => counts.push(done));
   assert.equal(outcome.failures[0]?.code, "engine_crashed");
   const { fits } = planFits(PANEL, settings);
   assert.ok(fits.length > 1);
@@ -114,22 +122,7 @@ test("predictions that are not one for each row end the job, and no forecast mov
     const values = Buffer.from(new Float64Array(count).buffer).toString("base64");
     const predictions = { base64: values, dtype: "<f8", shape: [count], order: "C" } as const;
     const run = async () => ({ predictions, seconds: [], unconverged_fits: 0 });
-    return fitTickers(
-      async function* () {
-        yield PANEL;
-      },
-      {
-        settings,
-        // A fake that has what is used of a pool.
-        pool: { capacity: Promise.resolve({ slots: 1 }), run } as unknown as EnginePool,
-        workFolder,
-        signal: new AbortController().signal,
-        trial: Promise.resolve(),
-        expectedTickers: 1_000,
-        timings: new FitTimings({}),
-        onFits: () => undefined,
-      },
-    );
+    return fitPanel(run, workFolder);
   };
   assert.equal((await of(rows)).fitted.length, 1);
   const message = `the engine has handed over ${rows - 1} predictions for ${rows} rows of a`;
