@@ -102,6 +102,18 @@ describe("a gateway that ends", options, () => {
     assert.match(message, /ended before it was connected, by signal SIGKILL/);
   });
 
+  test("because it has written half a message is started again, and its task is tried again", async () => {
+    const { pool, process: started, notices } = await cluster.connected();
+    const running = pool.run(cluster.task("A"));
+    const { id } = await started.started();
+    started.sayLine(`{"event": "result", "id": ${id}, "res`);
+    const second = await cluster.gateway.started();
+    second.greet();
+    second.say(resultOf(await second.started()));
+    await running;
+    assert.deepEqual(notices, []);
+  });
+
   test("when the pool is closed leaves no task and no process", async () => {
     const { pool, process: started } = await cluster.connected();
     const running = rejection(pool.run(cluster.task("A")));
@@ -161,7 +173,12 @@ describe("a cluster that cannot be used", options, () => {
       writeFileSync(file, "0123456789abcdef\n");
       setVariables(t, variables(file));
       const lines: string[] = [];
-      const { pool, process: started } = await cluster.connected({ log: (line) => lines.push(line) });
+      const pool = cluster.fixture.start({
+        python: cluster.gateway.python,
+        cluster: CLUSTER,
+        log: (line) => lines.push(line),
+      });
+      const started = await cluster.gateway.started();
       started.sayLine("printed 0123456789abcdef");
       started.say({ event: "failed", code: "engine_unavailable", message: "it is wrong", data: {} });
       await rejection(pool.run(cluster.task("A")));
@@ -191,11 +208,14 @@ describe("a cluster that cannot be used", options, () => {
     });
   }
 
-  test("is not one whose gateway tells what is no message, or of an event that is not known", async () => {
-    const { pool, process: started } = await cluster.connected();
+  test("is not one whose gateway tells an event that is not known, or prints before it has greeted", async () => {
+    const pool = cluster.fixture.start({ python: cluster.gateway.python, cluster: CLUSTER });
+    const started = await cluster.gateway.started();
+    started.sayLine("", "null", "[]", "3", "{", '{"event":', '{"event":{"a":1}}', "a wrapper's words");
+    started.greet();
     const running = pool.run(cluster.task("A"));
     const given = await started.started();
-    started.sayLine("", "null", "[]", "3", "{", '{"event":', '{"event":{"a":1}}', '{"event":"toString"}');
+    started.sayLine('{"event":"toString"}');
     started.say({ event: "weather" }, { event: "error", id: 4_711, code: "x", message: "y", data: {} });
     started.say({ event: "progress", id: -1 }, resultOf(given));
     await running;

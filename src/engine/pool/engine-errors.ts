@@ -14,6 +14,13 @@ export function taskError(pending: PendingTask, { code, message, data }: TaskFau
   return new MucastError(known, about(pending, message), { ...data, ...tickerOf(pending) });
 }
 
+/** The engine of this machine has answered a task with what is no result of it. @param fault why, with the member. */
+export function resultError(pending: PendingTask, fault: string): MucastError {
+  const { task } = pending.task;
+  const message = `the engine's answer is no result of a ${task} task: ${fault}`;
+  return new MucastError("internal", about(pending, message), { ...tickerOf(pending), task });
+}
+
 /** The error of a task on which every attempt ended with the death of its worker. */
 export function crashError(pending: PendingTask, cluster: ClusterEngine | undefined): MucastError {
   const lost = cluster === undefined ? "the worker died" : "the cluster lost the task";

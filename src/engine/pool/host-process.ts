@@ -9,7 +9,7 @@ import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
 /** How a host ended. */
 export interface HostEnd {
-  /** Why no process could be made, or how it ended. */
+  /** Why no process could be made, how it ended, or why this process has killed it. */
   readonly reason: string;
   /** The signal that killed it; null where it ended by itself or was never started. */
   readonly signal: NodeJS.Signals | null;
@@ -55,6 +55,10 @@ export class HostProcess {
   readonly #child: ChildProcess;
   readonly #cluster: ClusterEngine | undefined;
   #stderrTail = "";
+  /** Whether it has claimed its stdout, so that all that comes is of the protocol. */
+  #hasGreeted = false;
+  /** Why this process has killed it. */
+  #killedBecause: string | undefined;
 
   constructor(options: HostOptions) {
     const { python, libraries, workFolder, start, kernelLevel, cluster, fingerprint, listener } = options;
@@ -89,8 +93,9 @@ export class HostProcess {
     this.#child.stdin!.end();
   }
 
-  /** Kills the host itself. On Linux the kernel then kills its workers. */
-  kill(): void {
+  /** Kills the host itself. On Linux the kernel then kills its workers. @param why the reason that its end has then. */
+  kill(why?: string): void {
+    this.#killedBecause ??= why;
     this.#child.kill("SIGKILL");
   }
 
@@ -98,12 +103,15 @@ export class HostProcess {
     const shown = this.#cluster ? tokenRedactor(process.env) : (text: string) => text;
     const log = (line: string) => write(shown(line));
     const take = (line: string) => {
-      const message = this.#cluster ? readGateway(line, shown) : parseMessage(line);
-      if (message) onMessage(message);
+      const message = parseMessage(line);
+      const known = message && this.#cluster ? readGateway(message, line, shown) : message;
+      this.#hasGreeted ||= known?.event === "ready";
+      if (known) onMessage(known);
       else log(line.slice(0, LONGEST_LINE.print));
+      // It may have been the answer to a task, which would never end.
+      if (!message && this.#hasGreeted) this.kill("it wrote a line that is no message of the engine");
     };
-    // A task whose answer is dropped would never end.
-    const onLonger = () => this.kill();
+    const onLonger = () => this.kill(`it wrote a line of more than ${LONGEST_LINE.message} characters`);
     onLines(this.#child.stdout!, take, { longest: LONGEST_LINE.message, onLonger });
     const print = (line: string) => {
       this.#stderrTail = `${this.#stderrTail}${shown(line)}\n`.slice(-TAIL_LENGTH);
@@ -118,7 +126,8 @@ export class HostProcess {
         resolve({ reason, signal, orderly, stderrTail: this.#stderrTail.trim() });
       this.#child.once("error", (error) => end(error.message, null, true));
       this.#child.once("close", (code, signal) => {
-        end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal, code === 0);
+        const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+        end(this.#killedBecause ?? how, signal, code === 0);
       });
     });
   }
@@ -129,10 +138,12 @@ function clusterArguments({ url, insecure }: ClusterEngine): string[] {
   return ["--engine", url, ...(insecure ? ["--insecure"] : [])];
 }
 
-/** As parseMessage, of a gateway: checked, and without the token wherever it has words in it. */
-function readGateway(line: string, shown: (text: string) => string): EngineMessage | undefined {
-  const message = parseMessage(line);
-  if (!message) return undefined;
+/** A message of a gateway: checked, and without the token wherever it has words in it. */
+function readGateway(
+  message: EngineMessage,
+  line: string,
+  shown: (text: string) => string,
+): EngineMessage | undefined {
   const isWordless = message.event === "result" || message.event === "progress";
   return gatewayMessage(isWordless ? message : (parseMessage(shown(line)) ?? message));
 }
@@ -141,7 +152,8 @@ function readGateway(line: string, shown: (text: string) => string): EngineMessa
 function parseMessage(line: string): EngineMessage | undefined {
   try {
     const message: unknown = JSON.parse(line);
-    return typeof message === "object" ? (message as EngineMessage) : undefined;
+    const isMessage = typeof message === "object" && message !== null && "event" in message;
+    return isMessage && typeof message.event === "string" ? (message as EngineMessage) : undefined;
   } catch {
     return undefined;
   }

@@ -6,7 +6,6 @@ import type { KernelLevel } from "../environment/kernel-level.ts";
 import { AbortListeners } from "./abort-listeners.ts";
 import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
 import { ClusterNotices } from "./cluster-notices.ts";
-import { isProgressOf, isResultOf } from "./cluster-results.ts";
 import {
   changedClusterError,
   clusterError,
@@ -14,6 +13,7 @@ import {
   endOf,
   importError,
   lostClusterError,
+  resultError,
   taskError,
 } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
@@ -29,6 +29,7 @@ import type {
   ResultOf,
   TaskProgress,
 } from "./protocol.ts";
+import { isProgressOf, resultFault } from "./task-results.ts";
 import type { WarmHost } from "./warm-host.ts";
 import { type Worker, Workers } from "./workers.ts";
 
@@ -303,16 +304,19 @@ export class EnginePool {
     this.#retry(busy.task, why, !overMemory?.isTooLarge);
   }
 
-  /** What a node of a cluster tells may be anything. */
+  /** What is no progress of the task is passed over: it decides no byte of the output. */
   #onProgress(task: PendingTask | undefined, progress: TaskProgress): void {
-    if (task && (!this.#cluster || isProgressOf(task.task, progress))) task.onProgress?.(progress);
+    if (task && isProgressOf(task.task, progress)) task.onProgress?.(progress);
   }
 
-  /** What a node of a cluster has answered may be anything. */
+  /** A node of a cluster may answer anything, and another node well; the engine of this machine would answer the same again. */
   #onResult(task: PendingTask | undefined, result: unknown): void {
     if (!task) return;
-    if (!this.#cluster || isResultOf(task.task, result)) task.settle({ result });
-    else this.#retry(task, "its node answered with something else than a result");
+    const fault = resultFault(task.task, result, this.#cluster === undefined);
+    if (fault === undefined) task.settle({ result });
+    else if (this.#cluster)
+      this.#retry(task, `its node answered with something else than a result: ${fault}`);
+    else task.settle({ error: resultError(task, fault) });
   }
 
   /** After the death of a task's worker. */

@@ -99,9 +99,8 @@ function rowsOf(x: Float64Array, k: number, rows: readonly number[]): Float64Arr
 /** A panel without its features, and what these show. */
 type FitRows = PanelRows & { readonly listed: readonly Listed[] };
 
-/** A part of a ticker's fits, and the path that its predictions may have. */
+/** The task of a part of a ticker's fits, and the path that its predictions may have. */
 interface StartedTask {
-  readonly fits: readonly PlannedFit[];
   readonly predictions: string;
   readonly result: Promise<FitPredictResult>;
 }
@@ -133,16 +132,14 @@ async function fitMatrix(
           onFit();
         },
       });
-      tasks.push({ fits, predictions, result });
+      tasks.push({ predictions, result });
     }
     const results = await Promise.all(tasks.map(({ result }) => result.catch(tickerError)));
     // The first error in time order: which one comes first by the clock depends on the number of workers.
     const error = results.find((result) => result instanceof MucastError);
     if (error) return { ticker: panel.ticker, code: error.code, message: error.message };
     const done = results as FitPredictResult[];
-    const predicted = concatenate(
-      done.map((result, part) => predictionsOf(panel.ticker, tasks[part]!.fits, result)),
-    );
+    const predicted = concatenate(done.map(({ predictions }) => readArray(predictions)));
     return fittedTicker(panel, plan.folds, done, predicted, settings);
   } finally {
     const ended = await Promise.allSettled(tasks.map(({ result }) => result));
@@ -150,17 +147,6 @@ async function fitMatrix(
     const written = tasks.filter((_, part) => !isInline(ended[part]!)).map(({ predictions }) => predictions);
     for (const file of [matrix.x.ref, matrix.y.ref, ...written]) removeArray(file);
   }
-}
-
-/** @throws MucastError internal where they are not one for each row that was asked for: later ones would be of other rows. */
-function predictionsOf(ticker: string, fits: readonly PlannedFit[], result: FitPredictResult): Float64Array {
-  const rows = fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
-  const predicted = readArray(result.predictions);
-  if (predicted.length === rows) return predicted;
-  throw new MucastError(
-    "internal",
-    `the engine has handed over ${predicted.length} predictions for ${rows} rows of ${ticker}`,
-  );
 }
 
 /** Whether a task has handed over its predictions in its result, and no file. */

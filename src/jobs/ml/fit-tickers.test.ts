@@ -114,22 +114,6 @@ test("fits that a second attempt tells again count once", async () => {
   rmSync(workFolder, { recursive: true });
 });
 
-test("predictions that are not one for each row end the job, and no forecast moves by a row", async () => {
-  const workFolder = mkdtempSync(join(tmpdir(), "mucast-fit-"));
-  const { fits } = planFits(PANEL, settings);
-  const rows = fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
-  const of = (count: number) => {
-    const values = Buffer.from(new Float64Array(count).buffer).toString("base64");
-    const predictions = { base64: values, dtype: "<f8", shape: [count], order: "C" } as const;
-    const run = async () => ({ predictions, seconds: [], unconverged_fits: 0 });
-    return fitPanel(run, workFolder);
-  };
-  assert.equal((await of(rows)).fitted.length, 1);
-  const message = `the engine has handed over ${rows - 1} predictions for ${rows} rows of a`;
-  await assert.rejects(of(rows - 1), { code: "internal", message });
-  rmSync(workFolder, { recursive: true });
-});
-
 test("tickers that failed before any fit are listed by code point, whatever the order of the blob", async () => {
   const failed = ["b", "10", "A", "9"].map((ticker) => ({
     ticker,

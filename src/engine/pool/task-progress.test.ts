@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isProgressOf } from "./cluster-results.ts";
 import type { EngineTask } from "./protocol.ts";
+import { isProgressOf } from "./task-results.ts";
 
 const epoch = { epoch: 3, train_loss: 0.1, validation_loss: 0.2 };
 const training = { epochs: 3 };

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type FakeCluster, rejection, resultOf, useFakeCluster } from "../../../test/engine/fake-cluster.ts";
+import type { GatewayProcess, Request } from "../../../test/engine/fake-gateway.ts";
+import { QUICK } from "../../../test/engine/pool-fixture.ts";
+import { readArray } from "../inline-array.ts";
+import type { EnginePool } from "./pool.ts";
+import type { EngineTask } from "./protocol.ts";
+
+const options = { timeout: 600_000 };
+
+let fake: FakeCluster;
+useFakeCluster((made) => {
+  fake = made;
+});
+
+/** A pool of this machine whose host is the fake; it has greeted. */
+async function hosted(): Promise<{ readonly pool: EnginePool; readonly host: GatewayProcess }> {
+  const pool = fake.fixture.start({ python: fake.gateway.python });
+  return { pool, host: await nextHost() };
+}
+
+async function nextHost(): Promise<GatewayProcess> {
+  const host = await fake.gateway.started();
+  host.greet({ start: "fork" });
+  return host;
+}
+
+/** No pool reads it. */
+const file = (name: string) => `/work-folder/${name}`;
+const array = (name: string, length: number) =>
+  ({ ref: file(name), dtype: "<f8", shape: [length], order: "C" }) as const;
+
+/** Of each task what the check of its result reads. */
+function networkTask(name: string): object {
+  const training = { epochs: 5 };
+  const parts = { train: 9, validate: 3, predict: 4 };
+  return {
+    task: "train_network",
+    label: name,
+    ticker: name,
+    member: 0,
+    training,
+    parts,
+    predictions: { ref: file(name) },
+  };
+}
+
+const trained = (name: string, length = 7) => ({
+  predictions: array(name, length),
+  epochs: [1, 2, 3].map(() => ({ train_loss: 0.1, validation_loss: 0.2 })),
+  best_epoch: 2,
+  zero_validation_loss: 0.3,
+  parameters: 12,
+  seconds: 0.5,
+});
+
+/** Each kind of task with a sound result of it. */
+const SOUND: { readonly [K in EngineTask["task"]]: () => readonly [task: object, result: object] } = {
+  trial: () => [{ task: "trial", estimator: QUICK, scaler: "none", columns: 4 }, {}],
+  device: () => [{ task: "device", device: "auto" }, { device: "cuda:1" }],
+  fit_predict: () => {
+    const task = fake.task("A");
+    const predictions = array("p.npy", 50);
+    return [
+      { ...task, predictions: { ref: predictions.ref } },
+      {
+        predictions,
+        seconds: [0, 0.5],
+        unconverged_fits: 1,
+        constant: { value: 0.1, train_rows: 9, largest_alpha: null },
+        importances: [
+          [3, -0.5],
+          [0, 0],
+        ],
+      },
+    ];
+  },
+  train_network: () => [networkTask("A"), { ...trained("A"), prediction_scale: 0.01 }],
+  train_joint: () => [
+    { ...networkTask("J"), task: "train_joint", device: "cpu", threads: 1, tickers: [{}, {}] },
+    trained("J", 14),
+  ],
+  train_stack: () => [
+    { task: "train_stack", device: "cuda:0", networks: [networkTask("A"), networkTask("B")] },
+    { results: [trained("A"), { code: "diverged", message: "it is not finite", data: {} }] },
+  ],
+};
+
+/** Of each kind, members of its result that are wrong, by the words that the error has of them. */
+const WRONG: {
+  readonly [K in EngineTask["task"]]: readonly (readonly [change: object | null, words: string])[];
+} = {
+  trial: [[null, "it is null"]],
+  device: [
+    [{ device: undefined }, 'it has no "device"'],
+    [{ device: "cuda:" }, 'its "device" is "cuda:"'],
+  ],
+  fit_predict: [
+    [null, "it is null"],
+    [{ predictions: undefined }, 'it has no "predictions"'],
+    [{ seconds: undefined }, 'it has no "seconds"'],
+    [{ unconverged_fits: undefined }, 'it has no "unconverged_fits"'],
+    [{ unconverged_fits: -1 }, 'its "unconverged_fits" is -1'],
+    [{ seconds: [1] }, 'its "seconds" is [1]'],
+    [{ seconds: [1, "1"] }, 'its "seconds.1" is "1"'],
+    [{ constant: { value: 1 } }, 'it has no "constant.train_rows"'],
+    [{ importances: [[4, 1]] }, 'its "importances" is [[4,1]]'],
+    [{ predictions: { dtype: "<f8", shape: [50], order: "C" } }, 'it has no "predictions.ref"'],
+    [{ predictions: { base64: "", dtype: "<f8", shape: [50] } }, 'it has no "predictions.order"'],
+    [
+      { predictions: { base64: "", dtype: "<f8", shape: [49], order: "C" } },
+      'its "predictions.shape" is [49]',
+    ],
+    [
+      { predictions: { base64: "", dtype: "<f8", shape: [50, 1], order: "C" } },
+      'its "predictions.shape" is [50,1]',
+    ],
+    [
+      { predictions: { ref: "/elsewhere.npy", dtype: "<f8", shape: [50], order: "C" } },
+      'its "predictions.ref" is "/elsewhere.npy"',
+    ],
+  ],
+  train_network: [
+    [{ predictions: undefined }, 'it has no "predictions"'],
+    [{ epochs: [] }, 'its "epochs" is []'],
+    [{ epochs: [{ train_loss: 1 }] }, 'it has no "epochs.0.validation_loss"'],
+    [{ best_epoch: 4 }, 'its "best_epoch" is 4'],
+    [{ parameters: null }, 'its "parameters" is null'],
+    [{ seconds: undefined }, 'it has no "seconds"'],
+  ],
+  train_joint: [[{ predictions: { dtype: "<f8", shape: [7], order: "C" } }, 'it has no "predictions.ref"']],
+  train_stack: [
+    [{ results: undefined }, 'it has no "results"'],
+    [{ results: [] }, 'its "results" is []'],
+    [{ results: [{ ...trained("A"), seconds: undefined }, {}] }, 'it has no "results.0.seconds"'],
+    [{ results: [{ code: "weather", message: "", data: {} }, {}] }, 'its "results.0.code" is "weather"'],
+  ],
+};
+
+async function answered(pool: EnginePool, host: GatewayProcess, task: object, result: unknown) {
+  const running = pool.run(task as EngineTask);
+  running.catch(() => undefined);
+  const { id } = await given(host);
+  host.say({ event: "result", id, result });
+  return running;
+}
+
+/** The next task; the pool starts a worker for the first of a host. */
+async function given(host: GatewayProcess): Promise<Request> {
+  const request = await host.next();
+  if (request?.op === "task") return request;
+  assert.equal(request?.op, "start");
+  host.say({ event: "worker_started", worker: request.worker });
+  return host.expect("task");
+}
+
+describe("the engine of this machine", options, () => {
+  for (const [kind, sound] of Object.entries(SOUND)) {
+    test(`whose answer to a ${kind} task is none of it costs one internal error that names the member`, async () => {
+      const { pool, host } = await hosted();
+      const [task, result] = sound();
+      assert.deepEqual(await answered(pool, host, task, result), result);
+      for (const [change, words] of WRONG[kind as EngineTask["task"]]) {
+        const error = await rejection(answered(pool, host, task, change && { ...result, ...change }));
+        const { label } = task as { label?: string };
+        const message = `the engine's answer is no result of a ${kind} task: ${words}`;
+        assert.equal(error.message, label === undefined ? message : `${label}: ${message}`);
+        assert.equal(error.code, "internal");
+        assert.equal(error.data.task, kind);
+      }
+      assert.deepEqual(await answered(pool, host, task, result), result);
+    });
+  }
+
+  test("that hands over few predictions within its answer needs no file", async () => {
+    const { pool, host } = await hosted();
+    const values = Float64Array.from({ length: 50 }, (_, i) => i / 7);
+    const base64 = Buffer.from(values.buffer).toString("base64");
+    const predictions = { base64, dtype: "<f8", shape: [50], order: "C" } as const;
+    const task = fake.task("A");
+    const running = pool.run(task);
+    const { id } = await given(host);
+    host.say({ event: "result", id, result: { predictions, seconds: [1, 1], unconverged_fits: 0 } });
+    assert.deepEqual(readArray((await running).predictions), values);
+  });
+
+  test("that tells progress which is none of the task is not heard", async () => {
+    const { pool, host } = await hosted();
+    const seen: number[] = [];
+    const running = pool.run(fake.task("A"), { onProgress: ({ fit }) => seen.push(fit) });
+    const task = await given(host);
+    for (const fit of [undefined, "0", 2, 1]) host.say({ event: "progress", id: task.id, fit, seconds: 1 });
+    host.say({ event: "progress", id: task.id, fit: 0 }, resultOf(task));
+    await running;
+    assert.deepEqual(seen, [1]);
+  });
+});
+
+describe("a host that writes what is no message", options, () => {
+  const TORN = [
+    '{"event": "result", "id": 2, "resu',
+    'lt": {}}',
+    "",
+    "null",
+    "[]",
+    '{"event": 7}',
+    "printed",
+  ];
+
+  test("before it has greeted is taken at its messages", async () => {
+    const lines: string[] = [];
+    const pool = fake.fixture.start({ python: fake.gateway.python, log: (line) => lines.push(line) });
+    const host = await fake.gateway.started();
+    host.sayLine(...TORN);
+    host.greet({ start: "fork" });
+    const running = pool.run(fake.task("A"));
+    host.say(resultOf(await given(host)));
+    await running;
+    assert.deepEqual(lines, TORN);
+  });
+
+  for (const line of TORN) {
+    test(`such as ${line === "" ? "nothing" : line} is killed, and its task is tried again`, async () => {
+      const { pool, host } = await hosted();
+      const running = pool.run(fake.task("A"));
+      await given(host);
+      host.sayLine(line);
+      const second = await nextHost();
+      second.say(resultOf(await given(second)));
+      await running;
+    });
+  }
+
+  test("twice fails its task with what it did, and no task waits for ever", async () => {
+    const { pool, host } = await hosted();
+    const running = rejection(pool.run(fake.task("A")));
+    await given(host);
+    host.sayLine("{");
+    const second = await nextHost();
+    await given(second);
+    second.sayLine("{");
+    const error = await running;
+    assert.equal(error.code, "engine_crashed");
+    assert.match(error.message, /ended twice \(it wrote a line that is no message of the engine\)/);
+  });
+});

@@ -1,0 +1,154 @@
+import { z } from "zod";
+import type { InlineArray } from "../inline-array.ts";
+import type { ArrayRef } from "../npy.ts";
+import type { TrainJointTask, TrainNetworkTask, TrainResult } from "./network-protocol.ts";
+import type { EngineTask, ResultOf, TaskKind, TaskProgress } from "./protocol.ts";
+
+type TaskOf<K extends TaskKind> = Extract<EngineTask, { task: K }>;
+
+/** What the engine may answer to a kind of task. */
+interface ResultRules<K extends TaskKind> {
+  /** Holds whatever the task is. */
+  readonly schema: z.ZodType<ResultOf<TaskOf<K>>>;
+  /** The member, by its path, that is not what this task asked for; undefined where all are. */
+  readonly otherThanAsked: (
+    task: TaskOf<K>,
+    result: ResultOf<TaskOf<K>>,
+    mayBeInline: boolean,
+  ) => string | undefined;
+}
+
+/** A schema takes longer to make than to use: each kind's is made once, with the first task. */
+function resultRules(): { readonly [K in TaskKind]: ResultRules<K> } {
+  const count = z.int().min(0);
+  const seconds = z.number().min(0);
+  const layout = { dtype: z.literal("<f8"), shape: z.array(count), order: z.literal("C") };
+  const inFile = z.strictObject({ ref: z.string(), ...layout });
+  const inMessage = z.strictObject({ base64: z.string(), ...layout });
+  const trained = z.object({
+    predictions: inFile,
+    epochs: z.array(z.object({ train_loss: z.number(), validation_loss: z.number() })).min(1),
+    best_epoch: z.int().min(1),
+    zero_validation_loss: z.number(),
+    parameters: count,
+    prediction_scale: z.number().exactOptional(),
+    seconds,
+  });
+  const fault = z.object({
+    code: z.enum(["diverged", "constant_target"]),
+    message: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  });
+  const constant = z.object({
+    value: z.number(),
+    train_rows: count,
+    largest_alpha: z.number().nullable().exactOptional(),
+    min_child_samples: z.number().exactOptional(),
+  });
+  const nothing = () => undefined;
+  return {
+    trial: { schema: z.object({}), otherThanAsked: nothing },
+    device: { schema: z.object({ device: z.string().regex(/^(cpu|cuda:\d+)$/) }), otherThanAsked: nothing },
+    fit_predict: {
+      schema: z.object({
+        predictions: z.union([inFile, inMessage]),
+        seconds: z.array(seconds),
+        unconverged_fits: count,
+        constant: constant.exactOptional(),
+        importances: z.array(z.tuple([count, z.number()])).exactOptional(),
+      }),
+      otherThanAsked: ({ fits, predictions, x }, result, mayBeInline) => {
+        const rows = fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
+        if ("base64" in result.predictions && !mayBeInline) return "predictions";
+        if (result.seconds.length !== fits.length) return "seconds";
+        if (result.importances?.some(([column]) => column >= (x.shape[1] ?? 0))) return "importances";
+        return otherArray(result.predictions, predictions.ref, rows);
+      },
+    },
+    train_network: { schema: trained, otherThanAsked: otherTrained },
+    train_joint: { schema: trained, otherThanAsked: otherTrained },
+    train_stack: {
+      schema: z.object({ results: z.array(z.union([trained, fault])) }),
+      otherThanAsked: ({ networks }, { results }) => {
+        if (results.length !== networks.length) return "results";
+        for (const [i, result] of results.entries()) {
+          const member = "code" in result ? undefined : otherTrained(networks[i]!, result);
+          if (member !== undefined) return `results.${i}.${member}`;
+        }
+        return undefined;
+      },
+    },
+  };
+}
+
+function otherTrained(task: TrainNetworkTask | TrainJointTask, result: TrainResult): string | undefined {
+  const { validate, predict } = task.parts;
+  const width = task.task === "train_joint" ? task.tickers.length : 1;
+  if (result.best_epoch > result.epochs.length) return "best_epoch";
+  return otherArray(result.predictions, task.predictions.ref, (validate + predict) * width);
+}
+
+/** Of an array that is to have so many values, and its file that name. */
+function otherArray(array: ArrayRef | InlineArray, ref: string, length: number): string | undefined {
+  if ("ref" in array && array.ref !== ref) return "predictions.ref";
+  return array.shape.length === 1 && array.shape[0] === length ? undefined : "predictions.shape";
+}
+
+let rules: ReturnType<typeof resultRules> | undefined;
+
+/** Characters of a value that a message shows. */
+const SHOWN = 100;
+
+/**
+ * Why what the engine has answered is no result of `task`, in words that name the member; undefined where it is one, with all
+ * predictions, in the file that the task names or where `mayBeInline` in the message.
+ */
+export function resultFault(task: EngineTask, result: unknown, mayBeInline: boolean): string | undefined {
+  rules ??= resultRules();
+  const { schema, otherThanAsked } = rules[task.task] as ResultRules<TaskKind>;
+  const parsed = schema.safeParse(result);
+  const member = parsed.success
+    ? otherThanAsked(task, parsed.data, mayBeInline)
+    : memberOf(parsed.error.issues).join(".");
+  if (member === undefined) return undefined;
+  const names = member === "" ? [] : member.split(".");
+  const value = names.reduce<unknown>((within, name) => Object(within)[name], result);
+  const its = member === "" ? "it" : `its ${JSON.stringify(member)}`;
+  if (value === undefined) return member === "" ? "it is none" : `it has no ${JSON.stringify(member)}`;
+  return `${its} is ${JSON.stringify(value).slice(0, SHOWN)}`;
+}
+
+/** The path of the first wrong member; of what may be one of two things, within the one that it is most like. */
+function memberOf([first]: readonly z.core.$ZodIssue[]): PropertyKey[] {
+  if (first === undefined) return [];
+  const within = first.code === "invalid_union" ? [...first.errors].sort((a, b) => a.length - b.length) : [];
+  return [...first.path, ...memberOf(within[0] ?? [])];
+}
+
+const isCount = (value: unknown, least: number, most: number) =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+
+/** Whether a message has the members that a task of the kind sends while it works; the pool reads thousands a second. */
+export function isProgressOf(task: EngineTask, progress: object): progress is TaskProgress {
+  const told = progress as Readonly<Record<string, unknown>>;
+  const isEpoch = (most: number) =>
+    isCount(told.epoch, 1, most) && Number.isFinite(told.train_loss) && Number.isFinite(told.validation_loss);
+  switch (task.task) {
+    case "fit_predict":
+      return (
+        isCount(told.fit, 0, task.fits.length - 1) &&
+        Number.isFinite(told.seconds) &&
+        Number(told.seconds) >= 0
+      );
+    case "train_network":
+    case "train_joint":
+      return isEpoch(task.training.epochs);
+    case "train_stack":
+      return task.networks.some(
+        ({ ticker, member, training }) =>
+          ticker === told.ticker && member === told.member && isEpoch(training.epochs),
+      );
+    default:
+      return false;
+  }
+}
