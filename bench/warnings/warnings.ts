@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { closeSharedEngines } from "../../test/end-to-end/shared-engines.ts";
 import type { Table } from "../table.ts";
+import { chanceTable } from "./chance.ts";
 import { CODES, type Code, MODELS, type WarnedJob, warnedJob } from "./warned-jobs.ts";
 import { MARKETS, type MarketName } from "./warning-markets.ts";
 
@@ -30,7 +31,7 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs))];
+    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), chanceTable()];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });

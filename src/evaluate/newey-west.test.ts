@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { NEWEY_WEST_LAG, neweyWestT } from "./newey-west.ts";
+import { LEAST_DATES, NEWEY_WEST_LAG, neweyWestQuantile, neweyWestT } from "./newey-west.ts";
 
 test("the t is the mean over the error that all weighted pairs of days give", () => {
   const random = seededRandom(11);
@@ -39,4 +39,18 @@ test("one value, none, and values that are all the same have no t", () => {
   assert.equal(neweyWestT(new Float64Array(0)), null);
   assert.equal(neweyWestT(Float64Array.of(1)), null);
   assert.equal(neweyWestT(Float64Array.of(2, 2, 2)), null);
+});
+
+test("chance reaches the quantile once in twenty times, however few the values", () => {
+  const random = seededRandom(5);
+  for (const n of [NEWEY_WEST_LAG + 1, 15, LEAST_DATES, 120]) {
+    const draws = 4_000;
+    let reached = 0;
+    for (let draw = 0; draw < draws; draw++) {
+      const values = Float64Array.from({ length: n }, () => random.normal());
+      if (neweyWestT(values)! >= neweyWestQuantile(n)) reached++;
+    }
+    assert.ok(reached > 0.04 * draws && reached < 0.065 * draws, `${reached} of ${draws} over ${n}`);
+  }
+  assert.ok(Math.abs(neweyWestQuantile(1e9) - 1.644854) < 1e-4);
 });

@@ -3,6 +3,9 @@ import { finiteOrNull, mean } from "./statistics.ts";
 /** Values a day apart correlate over about a week. */
 export const NEWEY_WEST_LAG = 5;
 
+/** Over fewer dates the Newey-West error is too small and the normal quantile too near, so there is no band and no test. */
+export const LEAST_DATES = 30;
+
 /**
  * t statistic of a mean whose values correlate over time: the mean over its Newey-West error.
  * @param values in time order, a step apart.
@@ -11,6 +14,17 @@ export const NEWEY_WEST_LAG = 5;
 export function neweyWestT(values: Float64Array): number | null {
   const error = neweyWestError(values);
   return error === null ? null : finiteOrNull(mean(values) / error);
+}
+
+/**
+ * The t that chance alone reaches once in twenty times: the 0.95 quantile of neweyWestT of n values whose mean is 0. The fewer the
+ * values, the smaller their Newey-West error; the distribution in which the lag keeps its share b = (lag + 1) / n of the values allows
+ * for that, and becomes the normal one as n grows (Kiefer and Vogelsang 2005, table 1, Bartlett kernel, 95 %).
+ * @param n at least LEAST_DATES; the source's fit ends at b = 1.
+ */
+export function neweyWestQuantile(n: number): number {
+  const b = (NEWEY_WEST_LAG + 1) / n;
+  return 1.6449 + 2.1859 * b + 0.3142 * b ** 2 - 0.3427 * b ** 3;
 }
 
 /**

@@ -4,8 +4,9 @@ import math
 import statistics
 
 LEAST_SCORE_ROWS = 20
-SKILLED_T = 1.645
+LEAST_DATES = 30
 SAME = 1e-6
+ROUNDING = 1e-12
 
 
 def slope_of(pairs):
@@ -38,12 +39,13 @@ def newey_west_t(values, lag=5):
     return centre / math.sqrt(variance / n / n)
 
 
-def skill_t(by_ticker, baseline):
-    """Over rows (day, realised, predicted, training mean) of each ticker: the t of the date means of what forecasts gain.
+def is_skilled(by_ticker, baseline):
+    """Over rows (day, realised, predicted, training mean) of each ticker: whether forecasts gain more than chance would.
 
     `baseline` makes of a training mean what forecasts are compared with; forecasts that are it but for rounding gain 0.
     """
     by_day = {}
+    squares = []
     for rows in by_ticker.values():
         square = math.fsum(r[1] ** 2 for r in rows) / len(rows) if rows else 0
         if square > 0:
@@ -51,7 +53,21 @@ def skill_t(by_ticker, baseline):
                 r = baseline(training_mean)
                 gain = ((y - r) ** 2 - (y - p) ** 2) / square
                 by_day.setdefault(d, []).append(0 if abs(p - r) <= SAME * math.sqrt(square) else gain)
-    return newey_west_t([math.fsum(by_day[d]) / len(by_day[d]) for d in sorted(by_day)])
+                squares.append((y * y + p * p + r * r) / square)
+    means = [math.fsum(by_day[d]) / len(by_day[d]) for d in sorted(by_day)]
+    n = len(means)
+    if n < LEAST_DATES:
+        return False
+    floor = ROUNDING * statistics.fmean(squares)
+    if statistics.pstdev(means) <= floor:
+        return statistics.fmean(means) > floor
+    return newey_west_t(means) >= asked_t(n)
+
+
+def asked_t(n, lag=5):
+    """The t that chance reaches once in twenty times (Kiefer and Vogelsang 2005, table 1, Bartlett kernel, 95 %)."""
+    b = (lag + 1) / n
+    return 1.6449 + 2.1859 * b + 0.3142 * b**2 - 0.3427 * b**3
 
 
 def is_wild(labels, pairs, score, mu):
@@ -74,8 +90,8 @@ def is_wild(labels, pairs, score, mu):
 
 def warnings_of(by_ticker, wild):
     """Of all tickers together; `wild` are those whose forecasts are too large."""
-    found = [skill_t(by_ticker, lambda _: 0), skill_t(by_ticker, lambda training_mean: training_mean)]
-    told = [] if all(t is not None and t >= SKILLED_T for t in found) else [{"code": "no_skill"}]
+    found = [is_skilled(by_ticker, lambda _: 0), is_skilled(by_ticker, lambda training_mean: training_mean)]
+    told = [] if all(found) else [{"code": "no_skill"}]
     if wild:
         told.append({"code": "wild_forecast", "count": len(wild), "names": wild})
     return told

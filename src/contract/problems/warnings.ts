@@ -75,7 +75,7 @@ export const WARNING_TABLE = {
   },
   no_skill: {
     cause:
-      "On rows that the models did not learn from (out of fold, or the validation part of networks), the forecasts were not better than both 0 and the mean of the training labels by more than chance.",
+      "On rows that the models did not learn from (out of fold, or the validation part of networks), the forecasts were not better than both 0 and the mean of the training labels by more than chance, or there are fewer than 30 dates to show it.",
     cure: "Do not trade on mu as it is. Try other features or a simpler model; shrinkage own pulls forecasts towards 0.",
   },
   wild_forecast: {

@@ -2,7 +2,8 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { isSkilled, SKILLED_T, type SkillBaseline, skillOf } from "../../evaluate/skill.ts";
+import { LEAST_DATES } from "../../evaluate/newey-west.ts";
+import { isSkilled, type Skill, type SkillBaseline, skillOf } from "../../evaluate/skill.ts";
 import type { Listed } from "./listed-warnings.ts";
 import type { ScoredTicker } from "./score-tables.ts";
 
@@ -11,6 +12,8 @@ const BASELINES = {
   zero: "0",
   mean: "the training mean",
 } as const satisfies Record<SkillBaseline, string>;
+
+const NAMES = Object.keys(BASELINES) as SkillBaseline[];
 
 /**
  * The warning of forecasts that were not better by more than chance than 0, or than the mean of the labels that the model
@@ -21,23 +24,27 @@ const BASELINES = {
  */
 export function* noSkill(tested: readonly ForecastRows[], where: string): Pausable<Warning[]> {
   if (tested.length === 0) return [];
-  const { t, dates } = yield* skillOf(tested);
-  const names = Object.keys(BASELINES) as SkillBaseline[];
-  const unproven = names.filter((name) => !isSkilled(t[name])).map((name) => BASELINES[name]);
+  const skill = yield* skillOf(tested);
+  const unproven = NAMES.filter((name) => !isSkilled(skill, name)).map((name) => BASELINES[name]);
   if (unproven.length === 0) return [];
-  const found = names.map((name) => `${shownT(t[name])} against ${BASELINES[name]}`).join(" and ");
-  return [
-    {
-      code: "no_skill",
-      message:
-        `The forecasts were not shown to be better than ${unproven.join(" or ")} ${where}: ` +
-        `${counted(dates, "date")} ${dates === 1 ? "gives" : "give"} ${found}, and ${SKILLED_T} is asked of each.`,
-    },
-  ];
+  const message = `The forecasts were not shown to be better than ${unproven.join(" or ")} ${where}: ${foundIn(skill)}.`;
+  return [{ code: "no_skill", message }];
+}
+
+/** What the dates say of each baseline, in the order of BASELINES. */
+function foundIn({ dates, asked, t }: Skill): string {
+  const given = counted(dates, "date");
+  if (asked === null) {
+    return `${given} ${dates === 1 ? "is" : "are"} too few to show it, and ${LEAST_DATES} are the fewest that can`;
+  }
+  const found = NAMES.map((name) => `${shownT(t[name])} against ${BASELINES[name]}`).join(" and ");
+  return `${given} give ${found}, and ${asked.toFixed(3)} is asked of each`;
 }
 
 function shownT(t: number | null): string {
-  return t === null ? "no t" : `a t of ${t.toFixed(2)}`;
+  if (t === null) return "no t";
+  if (Number.isFinite(t)) return `a t of ${t.toFixed(2)}`;
+  return t > 0 ? "equal gains" : "equal losses";
 }
 
 /** Lists the tickers whose forecasts are too large. */

@@ -1,6 +1,7 @@
+import { LEAST_DATES } from "../../evaluate/newey-west.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { dieboldMariano, type EqualAccuracy, squaredErrors } from "../statistics/diebold-mariano.ts";
-import { LEAST_DATES, NORMAL_975 } from "../statistics/over-dates.ts";
+import { NORMAL_975 } from "../statistics/over-dates.ts";
 import { countedRows, figure } from "./figures.ts";
 import type { Comparison, DieboldMarianoTest, Verdict } from "./report-data.ts";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { LEAST_DATES } from "../../evaluate/newey-west.ts";
 import { calibration } from "./calibration.ts";
 import {
   average,
@@ -11,7 +12,7 @@ import {
   plainRows,
   slowError,
 } from "./dated-rows.testing.ts";
-import { LEAST_DATES, NORMAL_975 } from "./over-dates.ts";
+import { NORMAL_975 } from "./over-dates.ts";
 
 /** Bins of the sorted rows: each begins at its tenth, or where the forecast there begins to repeat. */
 function slowBins(rows: readonly PlainRow[], count: number): PlainRow[][] {

@@ -1,8 +1,7 @@
-import { neweyWestT } from "../../evaluate/newey-west.ts";
+import { LEAST_DATES, neweyWestT } from "../../evaluate/newey-west.ts";
 import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { twoSidedP } from "./normal-distribution.ts";
-import { LEAST_DATES } from "./over-dates.ts";
 
 /** The test of equal accuracy of two forecasts. */
 export interface EqualAccuracy {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
+import { LEAST_DATES } from "../../evaluate/newey-west.ts";
 import { dateSums, HIT_RATE, R2_ZERO } from "./date-sums.ts";
 import { average, byDate, datedRows, isNear, laid, plainRows, slowError } from "./dated-rows.testing.ts";
-import { bandOf, LEAST_DATES, meanBand, ratioOverDates } from "./over-dates.ts";
+import { bandOf, meanBand, ratioOverDates } from "./over-dates.ts";
 
 test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
   for (let seed = 1; seed <= 20; seed++) {

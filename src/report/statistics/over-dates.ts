@@ -1,4 +1,4 @@
-import { neweyWestError } from "../../evaluate/newey-west.ts";
+import { LEAST_DATES, neweyWestError } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 
 /** The normal quantile of 0.975: a band of so many standard errors either way holds 95 %. */
@@ -15,9 +15,6 @@ export function bandOf(value: number | null, error: number | null): Band | null 
   if (value === null || error === null) return null;
   return { low: value - NORMAL_975 * error, high: value + NORMAL_975 * error };
 }
-
-/** Over fewer dates the Newey-West error is too small and the normal quantile too near, so there is no band and no test. */
-export const LEAST_DATES = 30;
 
 /**
  * The standard error of a mean over dates, whose values may correlate over time.

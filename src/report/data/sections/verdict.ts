@@ -1,9 +1,10 @@
 import type { ForecastTable } from "../../../evaluate/forecast-table.ts";
+import { LEAST_DATES } from "../../../evaluate/newey-west.ts";
 import type { RowsByDate } from "../../../evaluate/rows-by-date.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../../statistics/date-sums.ts";
 import { coverageBand } from "../../statistics/interval-outcomes.ts";
-import { bandOf, LEAST_DATES, meanBand, ratioOverDates } from "../../statistics/over-dates.ts";
+import { bandOf, meanBand, ratioOverDates } from "../../statistics/over-dates.ts";
 import { bandFigure, countedRows, figure, wholePercent } from "../figures.ts";
 import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "../report-data.ts";
 import { whyNoLabels, whyNoOrder } from "./why-absent.ts";
