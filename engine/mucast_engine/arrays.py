@@ -6,6 +6,7 @@ The few values of a small array travel within the message itself.
 import errno
 import math
 import os
+import stat
 from binascii import b2a_base64
 from functools import lru_cache
 from io import BufferedWriter, BytesIO, FileIO
@@ -16,7 +17,7 @@ from typing import Any, Literal, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
-from mucast_engine.failure import TaskError
+from mucast_engine.failure import TaskError, sentence_of
 
 Matrix = NDArray[np.float64]
 Message = dict[str, Any]
@@ -56,20 +57,23 @@ class ArrayStore:
         self._folder = os.path.join(os.path.realpath(folder), "")
 
     def _open(self, ref: str, mode: Literal["rb", "wb"]) -> FileIO:
-        """The file that `ref` names, unbuffered.
+        """The file that `ref` names, unbuffered; raises TaskError where that is none, such as a pipe.
 
         A plain name leads out of the folder by a link alone, which is not followed: `realpath`, which asks for each
         folder on the way, takes a twentieth of a small task.
         """
         name = ref.removeprefix(self._named)
-        if os.sep in name or name in ("", os.curdir, os.pardir):
-            return FileIO(self._path(ref), mode)
+        is_plain = os.sep not in name and name not in ("", os.curdir, os.pardir)
         try:
-            return FileIO(self._folder + name, mode, opener=_open_no_link)
+            return FileIO(self._folder + name if is_plain else self._path(ref), mode, opener=_open_file)
+        except ValueError as error:  # A NUL, or half of a character of two.
+            raise TaskError("internal", f"array reference {ref!r} names no file: {error}") from error
         except OSError as error:
-            if error.errno != errno.ELOOP:
-                raise
-            raise TaskError("internal", f"array reference {ref!r} is a symbolic link") from error
+            if error.errno == errno.ELOOP:
+                raise TaskError("internal", f"array reference {ref!r} is a symbolic link") from error
+            if error.errno in NO_FILE:
+                raise TaskError("internal", f"array reference {ref!r} is no regular file") from error
+            raise
 
     def _path(self, ref: str) -> str:
         path = os.path.realpath(os.path.join(self._folder, ref))
@@ -80,20 +84,14 @@ class ArrayStore:
     def read(self, ref: ArrayRef) -> Matrix:
         """A read-only view of the file, mapped into memory; shape and type must be those that `ref` states.
 
-        Raises TaskError `output_failed` where it cannot be read, such as from a folder that was removed.
+        Raises TaskError `output_failed` where it cannot be read, such as from a folder that was removed, and `internal`
+        with its name where it is no such array: cut, empty, of another shape, or no file.
         """
         try:
             with self._open(ref["ref"], "rb") as file:
-                known = _map_known(file, tuple(ref["shape"]))
-            if known is not None:
-                return known
-            array: Matrix = np.load(self._path(ref["ref"]), mmap_mode="r", allow_pickle=False)
+                return _mapped(file, ref)
         except OSError as error:
             raise _failed("read", error) from error
-        if array.dtype != np.float64 or list(array.shape) != ref["shape"] or not array.flags.c_contiguous:
-            found = {"dtype": array.dtype.str, "shape": list(array.shape)}
-            raise TaskError("internal", f"array {ref['ref']!r} is {found}, not {dict(ref)}")
-        return array
 
     def write(self, ref: str, values: Matrix) -> ArrayRef:
         """Writes one-dimensional `values`. The caller reads the file once the task's result names it: then it is whole.
@@ -119,24 +117,51 @@ class ArrayStore:
         return {"base64": text, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
 
-def _open_no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+# What the system says of the writing end of a pipe, or of a socket, and of a folder.
+NO_FILE = (errno.ENXIO, errno.EISDIR)
 
 
-def _map_known(file: FileIO, shape: tuple[int, ...]) -> Matrix | None:
-    """The values of a file whose header is the one expected of `shape`; None of any other, for NumPy to judge.
+def _open_file(path: str, flags: int) -> int:
+    """A descriptor of a regular file, by no link and without waiting for the other end of a pipe."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
+    return descriptor
 
-    NumPy evaluates each header as Python: a fifth of a small fit.
-    """
+
+def _mapped(file: FileIO, ref: ArrayRef) -> Matrix:
+    shape = tuple(ref["shape"])
     count = math.prod(shape)
-    mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+    try:
+        mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+    except ValueError as error:
+        raise TaskError("internal", f"{ref['ref']!r} is no array file: it is empty") from error
     offset = LENGTH_END + int.from_bytes(mapped[len(MAGIC) : LENGTH_END], "little")
-    is_known = mapped[: len(MAGIC)] == MAGIC and mapped[LENGTH_END:offset].rstrip() == _described(shape)
-    if not is_known or count == 0 or len(mapped) != offset + 8 * count:
-        return None
+    if mapped[: len(MAGIC)] != MAGIC or mapped[LENGTH_END:offset].rstrip() != _described(shape):
+        offset = _judged(file, ref)
+    if len(mapped) != offset + 8 * count:
+        held = f"has {len(mapped) - offset} bytes of values, and {count} values take {8 * count}"
+        raise TaskError("internal", f"the array file {ref['ref']!r} {held}")
     return np.frombuffer(mapped, dtype="<f8", count=count, offset=offset).reshape(shape)
 
 
+def _judged(file: FileIO, ref: ArrayRef) -> int:
+    """Where the values begin behind a header in other words than those expected, such as another version's.
+
+    NumPy evaluates such a header as Python: a fifth of a small fit. Raises TaskError where it is not that of `ref`.
+    """
+    try:
+        shape, is_fortran, dtype = HEADERS[np.lib.format.read_magic(file)](file)
+    except Exception as error:  # Whatever the evaluation raises.
+        raise TaskError("internal", f"{ref['ref']!r} is no array file: {sentence_of(error)}") from error
+    if dtype != np.float64 or list(shape) != ref["shape"] or is_fortran:
+        found = {"dtype": dtype.str, "shape": list(shape), "order": "F" if is_fortran else "C"}
+        raise TaskError("internal", f"array {ref['ref']!r} is {found}, not {dict(ref)}")
+    return file.tell()
+
+
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 MAGIC = b"\x93NUMPY\x01\x00"
 # Behind the magic the length of the header, in two bytes.
 LENGTH_END = len(MAGIC) + 2

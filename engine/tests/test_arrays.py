@@ -1,3 +1,6 @@
+import contextlib
+import os
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,11 @@ def test_what_is_written_is_read_back_bit_for_bit(store: ArrayStore) -> None:
     values = np.array([0.1, -0.0, 5e-324, 1.7976931348623157e308])
     ref = store.write("p.npy", values)
     assert store.read(ref).tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3)])
+def test_an_array_without_a_value_is_read(shape: tuple[int, ...], store: ArrayStore, tmp_path: Path) -> None:
+    assert store.read(save(tmp_path, "x.npy", np.zeros(shape))).shape == shape
 
 
 @pytest.mark.parametrize("count", [0, 1, INLINE_VALUES - 1, INLINE_VALUES, INLINE_VALUES + 1])
@@ -29,13 +37,17 @@ def test_what_travels_in_the_message_is_what_the_file_holds_bit_for_bit(
     assert ("base64" not in given) == (tmp_path / "p.npy").exists() == (count > INLINE_VALUES)
 
 
+def named(ref: str) -> ArrayRef:
+    return {"ref": ref, "dtype": "<f8", "shape": [1], "order": "C"}
+
+
 OUTSIDE = ["../outside.npy", "/etc/hostname", "deeper/../../outside.npy", "..", "."]
 
 
 @pytest.mark.parametrize("ref", OUTSIDE)
 def test_nothing_outside_the_work_folder_is_read_or_written(ref: str, store: ArrayStore) -> None:
     with pytest.raises(TaskError, match="out of the work folder"):
-        store.read({"ref": ref, "dtype": "<f8", "shape": [1], "order": "C"})
+        store.read(named(ref))
     with pytest.raises(TaskError, match="out of the work folder"):
         store.write(ref, np.zeros(1))
 
@@ -56,7 +68,7 @@ def test_a_link_that_leads_out_of_the_work_folder_is_not_followed(ref: str, stor
     (tmp_path / "deeper" / "link.npy").symlink_to(outside)
     ref = ref.format(folder=tmp_path)
     with pytest.raises(TaskError, match=r"out of the work folder|is a symbolic link"):
-        store.read({"ref": ref, "dtype": "<f8", "shape": [1], "order": "C"})
+        store.read(named(ref))
     with pytest.raises(TaskError, match=r"out of the work folder|is a symbolic link"):
         store.write(ref, np.ones(1))
     assert outside.read_bytes() == before
@@ -79,14 +91,14 @@ def test_an_array_of_another_shape_or_type_or_order_is_refused(store: ArrayStore
         save(tmp_path, "c.npy", np.asfortranarray(np.zeros((2, 3)))),
     ]
     for ref in wrong:
-        with pytest.raises(TaskError):
+        with pytest.raises(TaskError, match=f"array '{ref['ref']}' is .*, not "):
             store.read(ref)
 
 
 def test_objects_are_never_unpickled(store: ArrayStore, tmp_path: Path) -> None:
     np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="Python objects"):
-        store.read({"ref": "o.npy", "dtype": "<f8", "shape": [1], "order": "C"})
+    with pytest.raises(TaskError, match=r"array 'o.npy' is .*'dtype': '\|O'"):
+        store.read(named("o.npy"))
 
 
 @pytest.mark.parametrize("rows", [1, 3, 60_000])
@@ -104,13 +116,64 @@ def test_small_and_large_files_of_either_writer_are_read_as_numpy_reads_them(
     np.testing.assert_array_equal(store.read(ref), values)
 
 
-def test_a_file_that_ends_early_is_refused(store: ArrayStore, tmp_path: Path) -> None:
+def test_a_file_that_ends_early_or_late_is_refused_by_its_name(store: ArrayStore, tmp_path: Path) -> None:
     ref = save(tmp_path, "x.npy", np.zeros((40, 3)))
     whole = (tmp_path / "x.npy").read_bytes()
-    for length in (0, 5, 64, len(whole) - 1, len(whole) - 8):
+    for length in (0, 5, 9, 10, 64, 127, 128, len(whole) - 1, len(whole) - 8):
         (tmp_path / "x.npy").write_bytes(whole[:length])
-        with pytest.raises((ValueError, EOFError)):
+        with pytest.raises(TaskError, match=r"x\.npy") as refused:
             store.read(ref)
+        assert refused.value.code == "internal"
+    (tmp_path / "x.npy").write_bytes(whole + bytes(8))
+    with pytest.raises(TaskError, match=r"x.npy' has 968 bytes of values, and 120 values take 960"):
+        store.read(ref)
+
+
+@pytest.mark.parametrize(
+    "header", [b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,", b"(" * 60, b"{'a': 1}", b"\xff\xfe", b"9" * 60]
+)
+def test_a_header_that_is_none_is_refused_by_the_name_of_its_file(
+    header: bytes, store: ArrayStore, tmp_path: Path
+) -> None:
+    magic = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+    for begin in (magic, b"\x93NUMPY\x03\x00", b"PK\x03\x04"):
+        (tmp_path / "x.npy").write_bytes(begin + header + bytes(8))
+        with pytest.raises(TaskError, match=r"'x\.npy' is no array file: ") as refused:
+            store.read(named("x.npy"))
+        assert refused.value.code == "internal"
+
+
+@pytest.mark.parametrize("ref", ["a\0b.npy", "deeper/a\0b.npy", "a\ud800.npy"])
+def test_a_path_that_no_system_takes_is_refused(ref: str, store: ArrayStore) -> None:
+    for use in (lambda: store.read(named(ref)), lambda: store.write(ref, np.zeros(1))):
+        with pytest.raises(TaskError, match="names no file") as refused:
+            use()
+        assert refused.value.code == "internal"
+
+
+@pytest.mark.parametrize("ref", ["x.npy", "deeper/x.npy"])
+@pytest.mark.parametrize("what", ["pipe", "pipe with a reader", "folder", "socket"])
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(
+    ref: str, what: str, store: ArrayStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deeper").mkdir()
+    path = tmp_path / ref
+    with contextlib.ExitStack() as opened:
+        if what == "folder":
+            path.mkdir()
+        elif what == "socket":
+            listener = opened.enter_context(socket.socket(socket.AF_UNIX))
+            monkeypatch.chdir(tmp_path)  # The path of a socket may have 107 bytes.
+            listener.bind(ref)
+        else:
+            os.mkfifo(path)
+        if what == "pipe with a reader":
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            opened.callback(os.close, reader)
+        for use in (lambda: store.read(named(ref)), lambda: store.write(ref, np.zeros(1))):
+            with pytest.raises(TaskError, match=f"{ref}' is no regular file") as refused:
+                use()
+            assert refused.value.code == "internal"
 
 
 def test_what_is_written_has_the_bytes_that_numpy_writes(store: ArrayStore, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ class Sender:
     def _key(self, ref: ArrayRef) -> ArrayKey:
         try:
             status = (self._folder / ref["ref"]).stat()
-        except OSError:
+        except (OSError, ValueError):
             self._store.read(ref)  # Raises what says so.
             raise
         return ArrayKey(ref["ref"], status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
