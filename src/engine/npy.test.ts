@@ -86,8 +86,25 @@ numpy.save(sys.argv[2], a.ravel())`;
     const { ref } = writeNpy(newPath(), new Float64Array(4), [4]);
     const isInternal = (error: unknown) => error instanceof MucastError && error.code === "internal";
     assert.throws(() => readNpy({ ref, dtype: "<f8", shape: [2, 2], order: "C" }), isInternal);
-    const cut = newPath();
-    writeFileSync(cut, readFileSync(ref).subarray(0, -8));
-    assert.throws(() => readNpy({ ref: cut, dtype: "<f8", shape: [4], order: "C" }), isInternal);
+    const whole = readFileSync(ref);
+    for (const size of [0, 5, 9, 10, 64, 128, whole.length - 8]) {
+      const cut = newPath();
+      writeFileSync(cut, whole.subarray(0, size));
+      assert.throws(() => readNpy({ ref: cut, dtype: "<f8", shape: [4], order: "C" }), {
+        code: "internal",
+        message: `${cut} is not an array of shape (4,)`,
+      });
+    }
+  });
+
+  test("that is a pipe or a folder is refused, and not waited for", async () => {
+    const pipe = newPath();
+    assert.equal((await runCommand("mkfifo", [pipe])).code, 0);
+    for (const ref of [pipe, folder]) {
+      assert.throws(() => readNpy({ ref, dtype: "<f8", shape: [4], order: "C" }), {
+        code: "internal",
+        message: `${ref} is no regular file, and so no array`,
+      });
+    }
   });
 });

@@ -1,4 +1,13 @@
-import { closeSync, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
 import { endianness } from "node:os";
 import { MucastError } from "../contract/errors/errors.ts";
 import { codeOf, workFolderError } from "../contract/errors/system-error.ts";
@@ -17,6 +26,8 @@ export interface ArrayRef {
 // NumPy's format 1.0: magic, version, length of the header, header. The data start at a multiple of 64 bytes.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 const MAGIC = Buffer.from("\x93NUMPY\x01\x00", "latin1");
+/** Behind the magic the length of the header, in two bytes. */
+const LENGTH_END = MAGIC.length + 2;
 const ALIGNMENT = 64;
 
 /**
@@ -44,8 +55,9 @@ export function writeNpy(path: string, values: Float64Array, shape: readonly num
  */
 export function readNpy(ref: ArrayRef): Float64Array {
   const bytes = bytesOf(ref.ref);
-  const start = MAGIC.length + 2 + bytes.readUInt16LE(MAGIC.length);
-  const header = bytes.toString("latin1", MAGIC.length + 2, start);
+  const isCut = bytes.length < LENGTH_END;
+  const start = LENGTH_END + (isCut ? 0 : bytes.readUInt16LE(MAGIC.length));
+  const header = bytes.toString("latin1", LENGTH_END, start);
   const length = ref.shape.reduce((product, size) => product * size, 1);
   const isExpected =
     bytes.subarray(0, MAGIC.length).equals(MAGIC) &&
@@ -70,16 +82,22 @@ export function removeArray(path: string): void {
 }
 
 function bytesOf(path: string): Buffer {
+  let file: number | undefined;
   try {
-    return readFileSync(path);
+    // The opening of a pipe would wait for another process to write to it.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (fstatSync(file).isFile()) return readFileSync(file);
   } catch (cause) {
     throw workFolderError("read", cause);
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
+  throw new MucastError("internal", `${path} is no regular file, and so no array`);
 }
 
 function headerOf(shape: readonly number[]): Buffer {
   const text = `{'descr': '<f8', 'fortran_order': False, 'shape': ${tuple(shape)}, }`;
-  const unpadded = MAGIC.length + 2 + text.length + 1;
+  const unpadded = LENGTH_END + text.length + 1;
   const padding = (ALIGNMENT - (unpadded % ALIGNMENT)) % ALIGNMENT;
   const length = Buffer.alloc(2);
   length.writeUInt16LE(text.length + padding + 1);
