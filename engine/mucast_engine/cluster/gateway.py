@@ -32,6 +32,8 @@ from mucast_engine.libraries import library_versions
 
 CHUNK = 1 << 16
 TICK_SECONDS = 0.1
+# Between two messages that say that the loop runs: the caller kills a gateway that tells nothing for 120 s.
+HEARTBEAT_SECONDS = 10.0
 # How long leaving may take before the process ends all the same.
 LEAVE_SECONDS = 4.0
 # The exit code of a gateway that has lost its connection, for who reads the log: whatever the code, its caller starts
@@ -142,8 +144,9 @@ def told_in_words() -> Iterator[None]:
 class Gateway:
     """Requests from the pool, and its messages to it."""
 
-    def __init__(self, loop: Loop, stdout: int) -> None:
-        self._loop, self._stdout = loop, stdout
+    def __init__(self, loop: Loop, stdout: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._loop, self._stdout, self._clock = loop, stdout, clock
+        self._beat = clock()
         self._dispatch: Dispatch | None = None
 
     def open(self, dispatch: Dispatch, started: float, address: str) -> None:
@@ -188,6 +191,9 @@ class Gateway:
     def tick(self) -> None:
         assert self._dispatch is not None
         self._dispatch.tick()
+        if self._clock() - self._beat >= HEARTBEAT_SECONDS:
+            self._beat = self._clock()
+            self.emit({"event": "heartbeat"})
 
     def emit(self, message: Message) -> None:
         view = memoryview(json.dumps(message, allow_nan=False).encode() + b"\n")

@@ -11,6 +11,7 @@ import {
   useFakeCluster,
 } from "../../../test/engine/fake-cluster.ts";
 import { GREETING } from "../../../test/engine/fake-gateway.ts";
+import { until } from "../../../test/engine/pool-fixture.ts";
 import { isRunning } from "../../contract/machine/process-stat.ts";
 
 const options = { timeout: 600_000 };
@@ -87,8 +88,23 @@ describe("a gateway that ends", options, () => {
     assert.equal(code, "engine_unavailable");
     assert.match(
       message,
-      /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected, by exit code 1/,
+      /^the gateway to ray:\/\/127\.0\.0\.1:10001 ended before it was connected \(exit code 1\)/,
     );
+  });
+
+  test("by a signal before it has greeted is started again once, as one that ends later is", async () => {
+    const start = () => cluster.fixture.start({ python: cluster.gateway.python, cluster: CLUSTER });
+    const running = start().run(cluster.task("A"));
+    (await cluster.gateway.started()).kill();
+    const second = await cluster.gateway.started();
+    second.greet();
+    second.say(resultOf(await second.started()));
+    await running;
+    const doomed = rejection(start().run(cluster.task("B")));
+    for (const _ of [1, 2]) (await cluster.gateway.started()).kill();
+    const { code, message } = await doomed;
+    assert.equal(code, "engine_crashed");
+    assert.match(message, /^the gateway to \S+ ended before it was connected \(signal SIGKILL\)/);
   });
 
   test("because it has not connected in time is engine_crashed, and no task waits for ever", async () => {
@@ -99,7 +115,7 @@ describe("a gateway that ends", options, () => {
     });
     const { code, message } = await rejection(pool.run(cluster.task("A")));
     assert.equal(code, "engine_crashed");
-    assert.match(message, /ended before it was connected, by signal SIGKILL/);
+    assert.match(message, /ended before it was connected \(it had not connected after 0\.05 s\)/);
   });
 
   test("because it has written half a message is started again, and its task is tried again", async () => {
@@ -112,6 +128,31 @@ describe("a gateway that ends", options, () => {
     second.say(resultOf(await second.started()));
     await running;
     assert.deepEqual(notices, []);
+  });
+
+  test("because it was stopped, and so tells nothing for two minutes, is started again once", async (t) => {
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    const lines: string[] = [];
+    const { pool, process: started } = await cluster.connected({ log: (line) => lines.push(line) });
+    const running = pool.run(cluster.task("A"));
+    await started.started();
+    // No gateway is killed that says less than two minutes apart that it runs.
+    for (const past of [1, 2, 3]) {
+      t.mock.timers.tick(104_999);
+      started.say({ event: "heartbeat" }, { event: "weather" });
+      await until(() => (lines.length === past ? true : undefined));
+    }
+    started.kill("SIGSTOP");
+    t.mock.timers.tick(120_000);
+    const second = await cluster.gateway.started();
+    assert.equal(isRunning(started.pid), false);
+    second.greet();
+    second.say(resultOf(await second.started()));
+    await running;
+    const error = rejection(pool.run(cluster.task("B")));
+    await second.expect("task");
+    t.mock.timers.tick(120_000);
+    assert.match((await error).message, /ended twice \(it told nothing for 120 s, as one that was stopped\)/);
   });
 
   test("when the pool is closed leaves no task and no process", async () => {

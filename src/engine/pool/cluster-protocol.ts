@@ -63,6 +63,7 @@ function messageSchemas() {
       added: z.array(text()).max(MOST_NODES).default([]),
       lost: z.array(lost).max(MOST_NODES).default([]),
     }),
+    heartbeat: z.object({}),
     delayed: z.object({ id: id.optional(), message: text() }),
     worker_started: z.object({ worker }),
     worker_exited: z.object({ worker, node: text().nullable(), reason: text() }),

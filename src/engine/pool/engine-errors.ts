@@ -51,7 +51,7 @@ export function startError(python: string, { reason, signal, stderrTail }: HostE
 
 /** A gateway that ended before it greeted, and has not said why. */
 export function gatewayStartError({ url }: ClusterEngine, python: string, end: HostEnd): MucastError {
-  const message = `the gateway to ${url} ended before it was connected, by ${end.reason}; it was started with ${python}`;
+  const message = `the gateway to ${url} ended before it was connected (${end.reason}); it was started with ${python}`;
   const code = end.signal === null ? "engine_unavailable" : "engine_crashed";
   return new MucastError(code, message, { engine: url, source: python, stderr: end.stderrTail });
 }

@@ -6,6 +6,7 @@ import type { KernelLevel } from "../environment/kernel-level.ts";
 import { gatewayError, gatewayStartError, hostError, lostClusterError, startError } from "./engine-errors.ts";
 import { type HostEnd, HostProcess } from "./host-process.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
+import { SILENCE_SECONDS, SilenceWatch } from "./silence-watch.ts";
 import type { WarmHost } from "./warm-host.ts";
 
 interface EngineHostOptions {
@@ -51,7 +52,13 @@ export class EngineHost {
   /** How many have been started, a warm one that ended before it was ready aside. */
   #started = 0;
   #isReady = false;
+  /** Whether any was. */
+  #wasReady = false;
+  /** Whether the present one was killed because it did not connect in time. */
+  #isTooLate = false;
   #isWarm = false;
+  /** Of the present gateway, once it is ready. */
+  #silence: SilenceWatch | undefined;
   /** Of the nodes that the first gateway has met. */
   #fingerprint: string | undefined;
 
@@ -117,6 +124,7 @@ export class EngineHost {
   #begin(warmHost?: WarmHost): HostProcess {
     this.#started++;
     this.#isReady = false;
+    this.#isTooLate = false;
     this.#workerPids.clear();
     const listener = {
       onMessage: (message: EngineMessage) => this.#onMessage(message),
@@ -133,15 +141,27 @@ export class EngineHost {
   #killUnlessReady(gateway: HostProcess): void {
     const { connectMilliseconds = CONNECT_MILLISECONDS } = this.#options;
     const timer = setTimeout(() => {
-      if (!this.#isReady) gateway.kill();
+      if (this.#isReady) return;
+      this.#isTooLate = true;
+      gateway.kill(`it had not connected after ${connectMilliseconds / 1_000} s`);
     }, connectMilliseconds).unref();
     void gateway.ended.then(() => clearTimeout(timer));
   }
 
+  #killIfSilent(gateway: HostProcess): SilenceWatch {
+    const why = `it told nothing for ${SILENCE_SECONDS} s, as one that was stopped`;
+    const watch = new SilenceWatch(() => gateway.kill(why));
+    void gateway.ended.then(() => watch.stop());
+    return watch;
+  }
+
   #onMessage(message: EngineMessage): void {
+    this.#silence?.note();
     if (message.event === "ready") {
       this.#isReady = true;
+      this.#wasReady = true;
       this.#fingerprint ??= message.fingerprint;
+      if (this.#options.cluster) this.#silence = this.#killIfSilent(this.#process);
     } else if (message.event === "worker_started") this.#notePid(message.pid);
     else if (message.event === "worker_exited" && "pid" in message) this.#workerPids.delete(message.pid);
     this.#options.onMessage(message);
@@ -165,8 +185,10 @@ export class EngineHost {
     const { python, cluster } = this.#options;
     if (!this.#isReady) {
       if (!cluster) return startError(python, end);
+      // What kills one that connects says as little about the cluster as what kills one that computes.
+      if (end.signal !== null && !this.#isTooLate && this.#started < HOSTS) return undefined;
       const error = gatewayStartError(cluster, python, end);
-      return this.#started < HOSTS ? error : lostClusterError(cluster, error);
+      return this.#wasReady ? lostClusterError(cluster, error) : error;
     }
     if (this.#started < HOSTS) return undefined;
     return cluster ? gatewayError(cluster, end) : hostError(end);

@@ -260,6 +260,8 @@ export class EnginePool {
         this.#notices.say(label === undefined ? message.message : `${label}: ${message.message}`);
         return;
       }
+      case "heartbeat":
+        return;
       case "progress":
         this.#onProgress(this.#workers.taskOf(message.id), message);
         return;

@@ -145,6 +145,8 @@ export type EngineMessage =
   | { readonly event: "worker_started"; readonly worker: number; readonly pid?: number }
   | ({ readonly event: "worker_exited"; readonly worker: number } & (WorkerEnd | SlotEnd))
   | ({ readonly event: "slots" } & ChangedSlots)
+  /** A gateway's loop runs. */
+  | { readonly event: "heartbeat" }
   /** A task waits for what the cluster does not have free; without an id the job does, for any core at all. */
   | { readonly event: "delayed"; readonly id?: number | undefined; readonly message: string }
   | ({ readonly event: "progress"; readonly id: number } & TaskProgress)
