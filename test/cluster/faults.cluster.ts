@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
+import { isRunning } from "../../src/contract/machine/process-stat.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import { HUNGRY, PoolFixture, QUICK } from "../engine/pool-fixture.ts";
+import { readArray } from "../../src/engine/inline-array.ts";
+import { engineProcesses, HUNGRY, PoolFixture, QUICK, until } from "../engine/pool-fixture.ts";
 import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 const GIBIBYTE = 2 ** 30;
@@ -45,6 +47,7 @@ describe("a job on a cluster", { timeout: 600_000 }, () => {
       (reason: unknown) => reason,
     );
     await Promise.all(others);
+    await pool.close();
     assert.ok(error instanceof MucastError);
     const { ticker, deaths } = error.data;
     assert.deepEqual([error.code, ticker], ["engine_crashed", "HUNGRY"]);
@@ -55,5 +58,38 @@ describe("a job on a cluster", { timeout: 600_000 }, () => {
       notices.filter((line) => line.startsWith("HUNGRY was lost: it was over the memory")).length,
       2,
     );
+  });
+
+  /** A pool, and the first gateway that it has started. */
+  async function withGateway() {
+    const pool = fixture.start({
+      python: findEnvironment("ray").python,
+      workers: undefined,
+      cluster: { url: cluster.address, insecure: false },
+    });
+    return { pool, gateway: await until(() => engineProcesses(fixture.folder).hosts[0]) };
+  }
+
+  test("goes on where its gateway is killed before it has inspected the nodes", async () => {
+    const { pool, gateway } = await withGateway();
+    const running = pool.run(fixture.task(QUICK));
+    process.kill(gateway, "SIGKILL");
+    assert.equal(readArray((await running).predictions).length, 50);
+    await pool.close();
+  });
+
+  test("goes on where its gateway is stopped for ever amid its tasks", async (t) => {
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    const { pool, gateway } = await withGateway();
+    await pool.greeting;
+    const tasks = Array.from({ length: 4 }, () => pool.run(fixture.task(QUICK)));
+    process.kill(gateway, "SIGSTOP");
+    await until(() => {
+      if (!isRunning(gateway)) return true;
+      t.mock.timers.tick(15_000);
+      return undefined;
+    });
+    for (const result of await Promise.all(tasks)) assert.equal(readArray(result.predictions).length, 50);
+    await pool.close();
   });
 });
