@@ -38,14 +38,18 @@ export const MODELS: Readonly<Record<string, Model>> = {
   "mlp, 16 units": network("mlp"),
   "lstm, 16 units": network("lstm"),
   "portfolio_lstm, 16 units": network("portfolio_lstm"),
+  "mlp, intervals": network("mlp", { intervals: {} }),
+  "lstm, intervals": network("lstm", { intervals: {} }),
+  "portfolio_lstm, intervals": network("portfolio_lstm", { intervals: {} }),
 };
 
 function regressor(params: object): Model {
   return { job: runMlJob, config: { "ML params": params } };
 }
 
-function network(option: string): Model {
+function network(option: string, more: object = {}): Model {
   const settings = {
+    ...more,
     "current option": option,
     global_settings: { device: "cpu" },
     models_params: { [option]: { hidden_dims: [16] } },

@@ -14,7 +14,7 @@ const BY_MODEL: readonly Code[] = ["chosen_early", "no_skill", "wild_forecast"];
 
 type WarnedJobs = Readonly<Record<MarketName, readonly WarnedJob[]>>;
 
-/** How often each warning comes, on four markets. Takes about five minutes on two idle cores. */
+/** How often each warning comes, on four markets. Takes about eight minutes on two idle cores. */
 export async function benchWarnings(): Promise<readonly Table[]> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-warnings-"));
   try {

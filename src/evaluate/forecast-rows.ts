@@ -11,11 +11,11 @@ export interface DatedForecasts {
   readonly realised: Float64Array;
 }
 
-/** Forecasts that are compared with a baseline: score rows, out-of-fold rows, or the validation part of a network. */
+/** Forecasts that are compared with a baseline: score rows, out-of-fold rows, or the validation or calibration part of a network. */
 export interface ForecastRows extends DatedForecasts {
   /**
    * Shape (n): mean of the labels the model had learned from at that row: of the fold's own training rows out of
-   * fold, of the network's training part in its validation part, of all fit rows on score rows.
+   * fold, of the network's training part in its validation and calibration parts, of all fit rows on score rows.
    */
   readonly trainingMean: Float64Array;
 }

@@ -192,21 +192,19 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
 }
 
 function trainedTicker(row: TickerRows, fit: number): TrainedTicker {
+  const [validate, calibrate] = [Math.floor(0.7 * fit), Math.floor(0.85 * fit)];
   const part = (from: number, to: number) => ({
     ticker: row.ticker,
     days: row.days.subarray(from, to),
     realised: row.labels.subarray(from, to),
     predicted: row.predicted.subarray(from, to),
+    trainingMean: trainingMeans(row.labels.subarray(0, validate), to - from),
   });
   const span = (from: number, to: number) => ({ start: row.days[from]!, end: row.days[to - 1]! });
-  const [validate, calibrate] = [Math.floor(0.7 * fit), Math.floor(0.85 * fit)];
   return {
     ...tickerFacts(row, fit),
     fitLabels: row.labels.subarray(0, fit),
-    validation: {
-      ...part(validate, calibrate),
-      trainingMean: trainingMeans(row.labels.subarray(0, validate), calibrate - validate),
-    },
+    validation: part(validate, calibrate),
     calibration: part(calibrate, fit),
     score: scoreOf(row, fit),
     splits: {

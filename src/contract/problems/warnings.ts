@@ -75,8 +75,8 @@ export const WARNING_TABLE = {
   },
   no_skill: {
     cause:
-      "On rows that the models did not learn from (out of fold, or the validation part of networks), the forecasts were not better than both 0 and the mean of the training labels by more than chance, or there are fewer than 30 dates to show it.",
-    cure: "Do not trade on mu as it is. Try other features or a simpler model; shrinkage own pulls forecasts towards 0.",
+      "On rows that the models did not learn from (out of fold; of networks the calibration part, or without intervals the validation part), the forecasts were not better than both 0 and the mean of the training labels by more than chance, or there are fewer than 30 dates to show it.",
+    cure: "Do not trade on mu as it is. Try other features or a simpler model; shrinkage own pulls forecasts towards 0. Give networks intervals: without them the rows that judge them chose their epochs, and the warning stays away too easily.",
   },
   wild_forecast: {
     cause:

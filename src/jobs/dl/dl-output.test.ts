@@ -45,26 +45,22 @@ function outputOf(
   return outputBlobSchema.parse(JSON.parse([...orderedPieces(document)].join("")));
 }
 
-function rows(days: number[], realised: number[], predicted: number[]) {
+function rows(days: number[], realised: number[], predicted: number[], trainingMean = 0.1) {
   return {
     ticker: "10",
     days: Int32Array.from(days),
     realised: Float64Array.from(realised),
     predicted: Float64Array.from(predicted),
+    trainingMean: new Float64Array(days.length).fill(trainingMean),
   };
 }
-
-const validationRows = (days: number[], realised: number[], predicted: number[], trainingMean: number) => ({
-  ...rows(days, realised, predicted),
-  trainingMean: new Float64Array(days.length).fill(trainingMean),
-});
 
 /** Four score rows, the last without a label; two residuals, both 0.1 above the forecast. */
 const TICKER: TrainedTicker = {
   ticker: "10",
   dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
   fitLabels: Float64Array.of(0.2, 0.4),
-  validation: validationRows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0], 0.1),
+  validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
   calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),
   score: {
     days: Int32Array.of(97, 98, 99, 100),
@@ -170,14 +166,23 @@ test("what forecasts are worth shows on the calibration part, and without one on
   assert.ok(Math.abs(validated.pooled.se! - Math.sqrt(2 * 0.02 ** 2) / 0.08) < 1e-12);
 });
 
-test("a network that forecasts the mean of its training labels earns no_skill, however much drift goes on", () => {
+/** Sixty dates whose labels go up and down around a drift of 0.01. */
+const DRIFTING = (() => {
   const days = Array.from({ length: 60 }, (_, i) => i + 30);
-  const realised = days.map((day) => 0.01 + 0.003 * Math.sin(day) + 0.003 * Math.cos(day * day));
-  const told = (predicted: number[]) => {
-    const trained = [{ ...TICKER, validation: validationRows(days, realised, predicted, 0.009) }];
-    const { warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, 100));
-    return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
-  };
+  return { days, realised: days.map((day) => 0.01 + 0.003 * Math.sin(day) + 0.003 * Math.cos(day * day)) };
+})();
+
+function noSkillMessages(trained: readonly TrainedTicker[]): string[] {
+  const { warnings } = atOnce(evaluateDl(trained, { shrinkage: "none" }, 100));
+  return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
+}
+
+test("a network that forecasts the mean of its training labels earns no_skill, however much drift goes on", () => {
+  const { days, realised } = DRIFTING;
+  const told = (predicted: number[]) =>
+    noSkillMessages([
+      { ...TICKER, validation: rows(days, realised, predicted, 0.009), calibration: rows([], [], []) },
+    ]);
   const [message, ...others] = told(days.map(() => 0.009));
   assert.deepEqual(others, []);
   assert.match(
@@ -185,6 +190,23 @@ test("a network that forecasts the mean of its training labels earns no_skill, h
     /better than the training mean in the validation part: 60 dates give a t of \d{2,}\.\d\d against 0 and no t against/,
   );
   assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
+});
+
+test("a calibration part judges in place of the validation part, which chose the epoch", () => {
+  const { days, realised } = DRIFTING;
+  const skilled = realised.map((y) => 0.009 + 0.3 * (y - 0.01));
+  const unskilled = days.map(() => 0.009);
+  const told = (validation: number[], calibration: number[]) => ({
+    ...TICKER,
+    validation: rows(days, realised, validation, 0.009),
+    calibration: rows(days, realised, calibration, 0.009),
+  });
+  assert.deepEqual(noSkillMessages([told(unskilled, skilled)]), []);
+  const [message] = noSkillMessages([told(skilled, unskilled)]);
+  assert.match(message!, /better than the training mean in the calibration part: 60 dates/);
+  // A ticker of a joint network that ended before the calibration part has no say beside one that has it.
+  const ended = { ...told(unskilled, []), calibration: rows([], [], []) };
+  assert.deepEqual(noSkillMessages([told(unskilled, skilled), ended]), []);
 });
 
 test("shrunk forecasts, mu among them, are their share of the network's, and so are their residuals", () => {

@@ -47,14 +47,21 @@ export function* evaluateDl(
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
-  const validation = trained.map((ticker) => ticker.validation);
   const without = trained.filter(({ calibration }) => intervals && calibration.days.length === 0);
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...without.map(({ ticker }) => withoutResiduals(ticker)),
-    ...(yield* noSkill(validation, "in the validation part")),
+    ...(yield* withoutSkill(trained)),
   ];
   return { tickers, tables: yield* scoreTables(tickers, intervals), warnings };
+}
+
+/** Judges by the calibration part where there is one: the validation part chose the epochs. */
+function withoutSkill(trained: readonly TrainedTicker[]): Pausable<Warning[]> {
+  const calibrated = trained.map(({ calibration }) => calibration).filter(({ days }) => days.length > 0);
+  if (calibrated.length > 0) return noSkill(calibrated, "in the calibration part");
+  const validation = trained.map((ticker) => ticker.validation);
+  return noSkill(validation, "in the validation part");
 }
 
 /** The units of progress of `evaluateDl`. */

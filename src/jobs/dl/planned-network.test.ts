@@ -113,6 +113,7 @@ test("of what a ticker's network predicted, the second part makes the intervals 
   );
   const learned = range(3, 73).reduce((sum, row) => sum + row / 1000, 0) / 70;
   assert.deepEqual([...validation.trainingMean], new Array(15).fill(learned), "of the labels that trained");
+  assert.deepEqual(calibration.trainingMean, validation.trainingMean);
   assert.deepEqual([[...calibration.days], [...calibration.predicted]], [range(88, 103), misses]);
   // The rows of a panel here are dated by their number.
   assert.deepEqual(trained[0]!.splits, {

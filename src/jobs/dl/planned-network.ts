@@ -6,7 +6,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
-import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
@@ -98,8 +98,8 @@ export interface TrainedTicker {
   readonly fitLabels: Float64Array;
   /** The rows whose labels early stopping watched; the training mean is that of the ticker's own training labels. */
   readonly validation: ForecastRows;
-  /** The calibration part; empty without intervals. */
-  readonly calibration: DatedForecasts;
+  /** The calibration part, which chose nothing; empty without intervals. The training mean is as that of `validation`. */
+  readonly calibration: ForecastRows;
   readonly score: ScoreRows;
   readonly rows: RowFacts;
   readonly splits: Splits;
@@ -122,20 +122,19 @@ export function trainedTicker(
   const { ticker } = panel;
   const facts = rowFacts(panel);
   const daysOf = (part: ForecastPart) => Int32Array.from(rows[part], (row) => panel.days[row]!);
-  const held = (part: ForecastPart): DatedForecasts => ({
+  const learned = labelsAt(panel, rows.train);
+  const held = (part: ForecastPart): ForecastRows => ({
     ticker,
     days: daysOf(part),
     predicted: predicted[part],
     realised: labelsAt(panel, rows[part]),
+    trainingMean: trainingMeans(learned, rows[part].length),
   });
   return {
     ticker,
     dates: datesOf(panel),
     fitLabels: fitLabels(panel),
-    validation: {
-      ...held("validate"),
-      trainingMean: trainingMeans(labelsAt(panel, rows.train), rows.validate.length),
-    },
+    validation: held("validate"),
     calibration: held("calibrate"),
     score: {
       days: daysOf("score"),
