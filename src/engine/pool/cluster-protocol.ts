@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { factsSchema, protocolFault } from "./host-protocol.ts";
 import type { EngineMessage } from "./protocol.ts";
 
 /** Characters of a name or a text; a gateway cuts longer ones. */
@@ -26,19 +27,8 @@ export type ClusterFacts = z.infer<ReturnType<typeof clusterSchema>>;
 
 /** What every node has answered to the inspection, in equal words. */
 function greetingSchema() {
-  const blas = z.object({ name: z.string(), version: z.string().nullable(), kernel: z.string().nullable() });
-  return z.object({
-    versions: z.object({ python: z.string() }).catchall(z.string()),
-    threads: z.record(z.string(), z.int().positive().nullable()),
-    kernel_level: z.string().nullable(),
-    machine: z.object({
-      processor: z.string(),
-      numpy_dispatch: z.array(z.string()),
-      torch_capability: z.string().nullable(),
-      blas: z.record(z.string(), blas),
-    }),
+  return factsSchema().extend({
     start: z.literal("cluster"),
-    import_seconds: z.number().min(0),
     cluster: clusterSchema(),
     /** Tasks of one thread at a time. */
     slots: count(),
@@ -88,7 +78,5 @@ export function gatewayMessage(message: object): EngineMessage | undefined {
   if (!Object.hasOwn(schemas, event)) return undefined;
   const parsed = schemas[event as keyof typeof schemas].safeParse(message);
   if (parsed.success) return { event, ...parsed.data } as EngineMessage;
-  const where = parsed.error.issues[0]?.path.join(".") ?? "";
-  const words = `its message ${JSON.stringify(event)} is not of the protocol${where === "" ? "" : ` (${where})`}`;
-  return { event: "failed", code: "engine_crashed", message: words, data: {} };
+  return { event: "failed", code: "engine_crashed", message: protocolFault(event, parsed.error), data: {} };
 }

@@ -32,9 +32,9 @@ export function crashError(pending: PendingTask, cluster: ClusterEngine | undefi
 }
 
 /** A host that ended before it greeted. */
-export function startError(python: string, { reason, signal, stderrTail }: HostEnd): MucastError {
+export function startError(python: string, { reason, signal, wasKilled, stderrTail }: HostEnd): MucastError {
   const data = { source: python, stderr: stderrTail };
-  if (signal !== null) {
+  if (signal !== null && !wasKilled) {
     const message = `the engine was ended by ${signal}${signalHint(signal)} while it started with ${python}`;
     return new MucastError("engine_crashed", message, data);
   }

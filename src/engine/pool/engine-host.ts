@@ -54,8 +54,6 @@ export class EngineHost {
   #isReady = false;
   /** Whether any was. */
   #wasReady = false;
-  /** Whether the present one was killed because it did not connect in time. */
-  #isTooLate = false;
   #isWarm = false;
   /** Of the present gateway, once it is ready. */
   #silence: SilenceWatch | undefined;
@@ -124,7 +122,6 @@ export class EngineHost {
   #begin(warmHost?: WarmHost): HostProcess {
     this.#started++;
     this.#isReady = false;
-    this.#isTooLate = false;
     this.#workerPids.clear();
     const listener = {
       onMessage: (message: EngineMessage) => this.#onMessage(message),
@@ -141,9 +138,7 @@ export class EngineHost {
   #killUnlessReady(gateway: HostProcess): void {
     const { connectMilliseconds = CONNECT_MILLISECONDS } = this.#options;
     const timer = setTimeout(() => {
-      if (this.#isReady) return;
-      this.#isTooLate = true;
-      gateway.kill(`it had not connected after ${connectMilliseconds / 1_000} s`);
+      if (!this.#isReady) gateway.kill(`it had not connected after ${connectMilliseconds / 1_000} s`);
     }, connectMilliseconds).unref();
     void gateway.ended.then(() => clearTimeout(timer));
   }
@@ -186,7 +181,7 @@ export class EngineHost {
     if (!this.#isReady) {
       if (!cluster) return startError(python, end);
       // What kills one that connects says as little about the cluster as what kills one that computes.
-      if (end.signal !== null && !this.#isTooLate && this.#started < HOSTS) return undefined;
+      if (end.signal !== null && !end.wasKilled && this.#started < HOSTS) return undefined;
       const error = gatewayStartError(cluster, python, end);
       return this.#wasReady ? lostClusterError(cluster, error) : error;
     }

@@ -245,3 +245,53 @@ describe("a host that writes what is no message", options, () => {
     assert.match(error.message, /ended twice \(it wrote a line that is no message of the engine\)/);
   });
 });
+
+describe("a host whose messages lack what the protocol says", options, () => {
+  const FOREIGN: readonly (readonly [message: object, member: string])[] = [
+    [{ event: "result", result: {} }, "id"],
+    [{ event: "error", id: 2 }, "code"],
+    [{ event: "error", id: 2, code: "fit_failed", message: "no", data: null }, "data"],
+    [{ event: "progress", fit: 0, seconds: 1 }, "id"],
+    [{ event: "worker_started", worker: 1, pid: 1 }, "pid"],
+    [{ event: "worker_exited", worker: 1, pid: -1, signal: 9, exit_code: null, max_rss_bytes: 1 }, "pid"],
+    [{ event: "ready" }, "versions"],
+  ];
+  for (const [message, member] of FOREIGN) {
+    test(`such as ${JSON.stringify(message)} is killed twice, and named by ${member}`, async () => {
+      const { pool, host } = await hosted();
+      const running = rejection(pool.run(fake.task("A")));
+      await given(host);
+      host.say(message);
+      const second = await nextHost();
+      await given(second);
+      second.say(message);
+      const { code, message: words } = await running;
+      assert.equal(code, "engine_crashed");
+      assert.match(
+        words,
+        new RegExp(`ended twice \\(its message ".*" is not of the protocol \\(${member}\\)\\)`),
+      );
+    });
+  }
+
+  test("in its greeting is engine_unavailable, with its interpreter", async () => {
+    const pool = fake.fixture.start({ python: fake.gateway.python });
+    const host = await fake.gateway.started();
+    host.greet({ start: "fork", import_seconds: -1 });
+    const { code, message } = await rejection(pool.run(fake.task("A")));
+    assert.equal(code, "engine_unavailable");
+    const words = 'its message "ready" is not of the protocol (import_seconds)';
+    assert.equal(message, `the engine did not start with ${fake.gateway.python} (${words})`);
+  });
+
+  test("but for an event that is not known works on", async () => {
+    const lines: string[] = [];
+    const pool = fake.fixture.start({ python: fake.gateway.python, log: (line) => lines.push(line) });
+    const host = await nextHost();
+    const running = pool.run(fake.task("A"));
+    const task = await given(host);
+    host.say({ event: "slots", slots: 9 }, { event: "toString" }, resultOf(task));
+    await running;
+    assert.deepEqual(lines, ['{"event":"slots","slots":9}', '{"event":"toString"}']);
+  });
+});

@@ -5,6 +5,7 @@ import type { KernelLevel } from "../environment/kernel-level.ts";
 import { onLines } from "../lines.ts";
 import { gatewayMessage } from "./cluster-protocol.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
+import { hostMessage } from "./host-protocol.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
 /** How a host ended. */
@@ -15,6 +16,8 @@ export interface HostEnd {
   readonly signal: NodeJS.Signals | null;
   /** The end of what it wrote to stderr. */
   readonly stderrTail: string;
+  /** Whether this process has killed it for that reason. */
+  readonly wasKilled: boolean;
   /** Whether it waited for its workers, as it does when its stdin ends. */
   readonly orderly: boolean;
 }
@@ -104,12 +107,16 @@ export class HostProcess {
     const log = (line: string) => write(shown(line));
     const take = (line: string) => {
       const message = parseMessage(line);
-      const known = message && this.#cluster ? readGateway(message, line, shown) : message;
-      this.#hasGreeted ||= known?.event === "ready";
-      if (known) onMessage(known);
-      else log(line.slice(0, LONGEST_LINE.print));
+      const read = message && (this.#cluster ? readGateway(message, line, shown) : hostMessage(message));
+      if (typeof read === "object") {
+        this.#hasGreeted ||= read.event === "ready";
+        onMessage(read);
+        return;
+      }
+      log(line.slice(0, LONGEST_LINE.print));
       // It may have been the answer to a task, which would never end.
-      if (!message && this.#hasGreeted) this.kill("it wrote a line that is no message of the engine");
+      if (typeof read === "string") this.kill(read);
+      else if (!message && this.#hasGreeted) this.kill("it wrote a line that is no message of the engine");
     };
     const onLonger = () => this.kill(`it wrote a line of more than ${LONGEST_LINE.message} characters`);
     onLines(this.#child.stdout!, take, { longest: LONGEST_LINE.message, onLonger });
@@ -123,11 +130,16 @@ export class HostProcess {
   #watchEnd(): Promise<HostEnd> {
     return new Promise((resolve) => {
       const end = (reason: string, signal: NodeJS.Signals | null, orderly: boolean) =>
-        resolve({ reason, signal, orderly, stderrTail: this.#stderrTail.trim() });
+        resolve({
+          reason: this.#killedBecause ?? reason,
+          signal,
+          wasKilled: this.#killedBecause !== undefined,
+          orderly,
+          stderrTail: this.#stderrTail.trim(),
+        });
       this.#child.once("error", (error) => end(error.message, null, true));
       this.#child.once("close", (code, signal) => {
-        const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-        end(this.#killedBecause ?? how, signal, code === 0);
+        end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal, code === 0);
       });
     });
   }
