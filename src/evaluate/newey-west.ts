@@ -19,7 +19,7 @@ export function neweyWestT(values: Float64Array): number | null {
 /**
  * The t that chance alone reaches once in twenty times: the 0.95 quantile of neweyWestT of n values whose mean is 0. The fewer the
  * values, the smaller their Newey-West error; the distribution in which the lag keeps its share b = (lag + 1) / n of the values allows
- * for that, and becomes the normal one as n grows (Kiefer and Vogelsang 2005, table 1, Bartlett kernel, 95 %).
+ * for that, and becomes the normal one as n grows (Kiefer and Vogelsang 2005, Bartlett kernel, 95 %).
  * @param n at least LEAST_DATES; the source's fit ends at b = 1.
  */
 export function neweyWestQuantile(n: number): number {

@@ -65,7 +65,7 @@ def is_skilled(by_ticker, baseline):
 
 
 def asked_t(n, lag=5):
-    """The t that chance reaches once in twenty times (Kiefer and Vogelsang 2005, table 1, Bartlett kernel, 95 %)."""
+    """The t that chance reaches once in twenty times (Kiefer and Vogelsang 2005, Bartlett kernel, 95 %)."""
     b = (lag + 1) / n
     return 1.6449 + 2.1859 * b + 0.3142 * b**2 - 0.3427 * b**3
 
