@@ -192,6 +192,25 @@ test("a network that forecasts the mean of its training labels earns no_skill, h
   assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
 });
 
+test("equal labels that are forecast to the digit are gained on 0, and on a training mean that is no less exact nothing is", () => {
+  const { days } = DRIFTING;
+  const told = (predicted: number, trainingMean: number) => {
+    const validation = rows(
+      days,
+      days.map(() => 0.01),
+      days.map(() => predicted),
+      trainingMean,
+    );
+    return noSkillMessages([{ ...TICKER, validation, calibration: rows([], [], []) }]);
+  };
+  assert.deepEqual(told(0.01, 0.008), []);
+  assert.match(
+    told(0.01, 0.01)[0]!,
+    /60 dates give equal gains against 0 and no t against the training mean,/,
+  );
+  assert.match(told(0.03, 0.01)[0]!, /60 dates give equal losses against 0 and equal losses against/);
+});
+
 test("a calibration part judges in place of the validation part, which chose the epoch", () => {
   const { days, realised } = DRIFTING;
   const skilled = realised.map((y) => 0.009 + 0.3 * (y - 0.01));
