@@ -1,4 +1,6 @@
+import copy
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from network_tasks import FEATURES, JOINT, LOOKBACK, LOSSES, PARTS, TICKERS, joi
 from network_twins import twin_of
 from task_files import Task, save
 from torch import Tensor, nn
-from training_twin import Trained, begin, check_weights, loss_of, seed_for, standardised, train_plainly, window
+from training_twin import Trained, begin_quietly, check_weights, loss_of, seed_for, standardised, train_plainly, window
 
 from mucast_engine.arrays import ArrayStore, Matrix
 from mucast_engine.networks.architectures import build_joint_network
@@ -71,8 +73,22 @@ def train_twin(market: Market) -> tuple[Trained, Matrix, float]:
     """The network by the plain script, predictions of the dates that validate and of the rest, and their scale."""
     task, spec = market.task, market.spec
     network = build_joint_network(spec, FEATURES, LOOKBACK, generator_for(task["seed"], "portfolio", "weights"))
-    begin(network, float(market.labels[:TRAIN].nanmean()))
-    twin = twin_of(network, spec, FEATURES, LOOKBACK)
+    twin, level = twin_of(network, spec, FEATURES, LOOKBACK), float(market.labels[:TRAIN].nanmean())
+    if spec["architecture"] == "portfolio_lstm":
+        first = copy.deepcopy(twin)
+
+        def beside(date: int) -> Tensor:
+            with torch.no_grad():
+                return first(market.windows(date)) - level
+    else:
+        begin_quietly(twin, level)
+
+        def beside(date: int) -> Tensor:
+            return torch.zeros(len(market.present(date)))
+
+    def forecast(date: int, *masks: Iterator[Tensor]) -> Tensor:
+        return twin(market.windows(date), *masks) - beside(date)
+
     drop_seed = seed_for(task["seed"], "portfolio", "dropout")
 
     def under_dropout(dates: list[int], step: int, part: int) -> list[Tensor]:
@@ -86,28 +102,28 @@ def train_twin(market: Market) -> tuple[Trained, Matrix, float]:
             cells = range(first, first + len(tickers))
             own = [mask.index_select(1 if len(mask) == 1 else 0, torch.tensor(cells)) for mask in masks[:of_encoder]]
             met = [mask[place, tickers] for mask in masks[of_encoder:]]
-            predictions.append(twin(market.windows(date), iter(own), iter(met)))
+            predictions.append(forecast(date, iter(own), iter(met)))
             first += len(tickers)
         return predictions
 
     def batch_loss(batch: Tensor, step: int) -> Tensor:
         dates = batch.tolist()
         if spec["dropout"] == 0:
-            return market.loss(dates, [twin(market.windows(date)) for date in dates])
+            return market.loss(dates, [forecast(date) for date in dates])
         size = math.ceil(task["training"]["batch_size"] / PIECES)
         pieces = [dates[first : first + size] for first in range(0, len(dates), size)]
         return market.loss(dates, [p for i, piece in enumerate(pieces) for p in under_dropout(piece, step, i)])
 
     def validation_loss() -> Tensor:
         watched = list(range(TRAIN, FITTED))
-        return market.loss(watched, [twin(market.windows(date)) for date in watched])
+        return market.loss(watched, [forecast(date) for date in watched])
 
     order = seed_for(task["seed"], "portfolio", "order")
     trained = train_plainly(twin, task["training"], TRAIN, order, batch_loss, validation_loss)
     predicted = np.full((PARTS["validate"] + PARTS["predict"], TICKERS), np.nan)
     with torch.no_grad():
         for place in range(len(predicted)):
-            predicted[place, market.present(TRAIN + place)] = twin(market.windows(TRAIN + place)).numpy()
+            predicted[place, market.present(TRAIN + place)] = forecast(TRAIN + place).numpy()
     scale = 1.0
     if task["training"]["loss"] == "directional":
         scale = loss_twins.scale(predicted[: PARTS["validate"]], market.labels[TRAIN:].double().numpy())

@@ -8,7 +8,7 @@ from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, SPECS, seeded
 from network_twins import twin_of
 from torch import Tensor, nn
 
-from mucast_engine.networks.architectures import build_joint_network, build_network, start_at
+from mucast_engine.networks.architectures import build_joint_network, build_network, start_quietly
 from mucast_engine.networks.cnn import CnnEncoder, pooled_lengths
 from mucast_engine.networks.transformer import LAST, AttentionLayer
 
@@ -145,14 +145,14 @@ def test_first_weights_of_layers_are_orthogonal_and_as_large_as_those_of_pytorch
 
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
-def test_before_training_a_network_forecasts_its_level_and_very_little_beside_it(architecture: str) -> None:
+def test_before_training_a_quiet_network_forecasts_its_level_and_very_little_beside_it(architecture: str) -> None:
     build = build_joint_network if architecture in JOINT else build_network
     network = build(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
     present = torch.ones(5, 2, dtype=torch.bool)
     rest = (present, None, None) if architecture in JOINT else (None,)
     windows = windows_of(present.numel())
     without_bias = (network(windows, *rest) - network.readout.bias).detach()
-    start_at(network, 0.25)
+    start_quietly(network, 0.25)
     beside = network(windows, *rest).detach() - 0.25
     torch.testing.assert_close(beside, without_bias / 100, atol=1e-6, rtol=1e-4)
     assert 0 < beside.abs().max() < 0.05

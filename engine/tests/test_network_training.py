@@ -10,7 +10,7 @@ from network_tasks import ALONE, FEATURES, LOOKBACK, LOSSES, PARTS, run_whole, t
 from network_twins import twin_of
 from task_files import Task
 from torch import Tensor, nn
-from training_twin import Trained, begin, check_weights, loss_of, seed_for, standardised, train_plainly, window
+from training_twin import Trained, begin_quietly, check_weights, loss_of, seed_for, standardised, train_plainly, window
 
 from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.failure import TaskError
@@ -48,7 +48,7 @@ def train_twin(task: Task) -> Plain:
     spec, loss, seed = task["network"], task["training"]["loss"], task["seed"]
     network = build_network(spec, FEATURES, LOOKBACK, generator_for(seed, task["ticker"], "weights"))
     mean = float(y[:TRAIN].mean())
-    begin(network, mean)
+    begin_quietly(network, mean)
     twin = twin_of(network, spec, FEATURES, LOOKBACK)
 
     def batch_loss(batch: Tensor, step: int) -> Tensor:

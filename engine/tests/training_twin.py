@@ -103,7 +103,7 @@ def put(network: nn.Module, weights: dict[str, Tensor]) -> None:
         weight.copy_(weights[name])
 
 
-def begin(network: nn.Module, level: float) -> None:
+def begin_quietly(network: nn.Module, level: float) -> None:
     """A hundredth of the read-out's weights, and the level as its bias."""
     weights = dict(network.named_parameters())
     with torch.no_grad():

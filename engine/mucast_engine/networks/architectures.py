@@ -20,9 +20,17 @@ TickerArchitecture = Literal["lstm", "mlp", "cnn", "transformer"]
 # Networks of all tickers together.
 JointArchitecture = Literal["portfolio_lstm", "portfolio_transformer"]
 
-# A read-out starts with this share of the weights that were drawn for it. What they forecast is noise of the seed, and
-# the few epochs that early stopping takes on daily returns would not train it away.
-READOUT_SHARE = 0.01
+# A quiet read-out starts with this share of the weights that were drawn for it. What they forecast is noise of the
+# seed, and the few epochs that early stopping takes on daily returns would not train it away.
+QUIET = 0.01
+
+# How a joint network starts without that noise: with a quiet read-out, or centred. A centred one keeps what was drawn,
+# and what its first weights forecast is subtracted from all forecasts (Chizat et al. 2019). docs/networks.md has
+# figures of both.
+JOINT_STARTS: dict[JointArchitecture, Literal["quiet", "centred"]] = {
+    "portfolio_lstm": "centred",
+    "portfolio_transformer": "quiet",
+}
 
 
 class Encoder(Protocol):
@@ -130,11 +138,11 @@ def initialise_dense(layer: nn.Linear | nn.Conv1d, generator: torch.Generator) -
     nn.init.uniform_(bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
 
 
-def start_at(network: Network | JointNetwork, level: float) -> None:
+@torch.no_grad()
+def start_quietly(network: Network | JointNetwork, level: float) -> None:
     """Before training the network forecasts `level`, a scaled return, and very little beside it."""
-    with torch.no_grad():
-        network.readout.weight.mul_(READOUT_SHARE)
-        network.readout.bias.fill_(level)
+    network.readout.weight.mul_(QUIET)
+    network.readout.bias.fill_(level)
 
 
 def parameter_count(network: nn.Module) -> int:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mucast_engine.arrays import ArrayStore, Message
-from mucast_engine.networks.architectures import Network, build_network, parameter_count, start_at
+from mucast_engine.networks.architectures import Network, build_network, parameter_count, start_quietly
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.losses import (
     Labels,
@@ -40,7 +40,7 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
     target = target_scale(labels[: parts["train"]])
     rows = scaled(x, fit_scaling(task["scaler"], x[: ends[parts["train"] - 1] + 1]))
     network = build_network(task["network"], x.shape[1], task["lookback"], generator_for(*seed, "weights", member))
-    start_at(network, float(labels[: parts["train"]].mean() / target))
+    start_quietly(network, float(labels[: parts["train"]].mean() / target))
     objective = TickerObjective(
         network=network.to(device),
         windows=Windows(torch.from_numpy(rows).to(device), task["lookback"]),

@@ -45,6 +45,8 @@ class JointObjective:
         tickers = panel.ends.shape[1]
         even = math.ceil(min(batch_size, train_samples) / SLOTS)
         self._piece_dates = max(1, min(even, LARGEST_PIECE // tickers))
+        # Of each date and ticker, subtracted from what the network makes of it.
+        self._beside = torch.zeros_like(panel.ends, dtype=torch.float32)
         self._threads = ThreadPoolExecutor(
             max(1, min(threads, SLOTS)), initializer=torch.set_num_threads, initargs=(1,)
         )
@@ -54,6 +56,10 @@ class JointObjective:
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._threads.shutdown(cancel_futures=True)
+
+    def centre(self, level: float) -> None:
+        """From here on forecasts are `level`, a scaled return, and what training changes in the network's."""
+        self._beside = self.predict(slice(None)) - level
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
         batch = batch.to(self._panel.ends.device)
@@ -85,7 +91,7 @@ class JointObjective:
         masks = self._masks.draw(step, network.mask_shapes(len(cells), *ends.shape), number)
         windows = self._panel.windows.gather(ends.flatten()[cells])
         is_complete = len(cells) == present.numel()
-        predictions = network(windows, present, None if is_complete else cells, masks)
+        predictions = network(windows, present, None if is_complete else cells, masks) - self._beside[dates]
         loss = self._loss.total(predictions, self._labels(dates)) / denominator
         loss.backward()
         return loss.detach()
@@ -121,7 +127,7 @@ class JointObjective:
         pieces = list(ends.split(self._piece_dates))
         missing = self._piece_dates - len(pieces[-1])
         pieces[-1] = torch.cat([pieces[-1], pieces[-1][-1:].expand(missing, -1)])
-        return torch.cat(list(self._threads.map(self._predict_piece, pieces)))[: len(ends)]
+        return torch.cat(list(self._threads.map(self._predict_piece, pieces)))[: len(ends)] - self._beside[part]
 
     @torch.no_grad()
     def _predict_piece(self, ends: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mucast_engine.arrays import ArrayStore, Message
-from mucast_engine.networks.architectures import build_network, start_at
+from mucast_engine.networks.architectures import build_network, start_quietly
 from mucast_engine.networks.losses import Labels
 from mucast_engine.networks.scaling import fit_scaling, scaled, target_scale
 from mucast_engine.networks.seeds import derive_seed, generator_for
@@ -50,7 +50,7 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
     target = target_scale(labels[:train])
     first = generator_for(*seed, "weights", member)
     network = build_network(task["network"], x.shape[1], task["lookback"], first)
-    start_at(network, float(labels[:train].mean() / target))
+    start_quietly(network, float(labels[:train].mean() / target))
     return StackTicker(
         name=task["ticker"],
         member=member,
