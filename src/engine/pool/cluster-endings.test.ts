@@ -228,6 +228,20 @@ describe("a cluster that cannot be used", options, () => {
     });
   }
 
+  test("shows no token, nor much, of an answer that is no result", async (t) => {
+    setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
+    const { pool, process: started } = await cluster.connected();
+    const running = rejection(pool.run(cluster.task("A")));
+    const { id } = await started.started();
+    started.say({ event: "result", id, result: "0123456789abcdef" });
+    const again = await started.expect("task");
+    started.say({ event: "result", id: again.id, result: "0123456789abcdef".repeat(99) });
+    const { message } = await running;
+    assert.match(message, /: it is "<token>"; .*: it is "(<token>){10}/);
+    assert.doesNotMatch(message, /0123456789abcdef/);
+    assert.ok(message.length < 500, message);
+  });
+
   for (const [what, message] of [
     ["slots that are no number", { event: "slots", slots: "many" }],
     ["an answer without its attempt", { event: "result", result: {} }],

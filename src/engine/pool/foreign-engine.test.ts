@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type FakeCluster, rejection, resultOf, useFakeCluster } from "../../../test/engine/fake-cluster.ts";
-import type { GatewayProcess, Request } from "../../../test/engine/fake-gateway.ts";
+import { type GatewayProcess, GREETING, type Request } from "../../../test/engine/fake-gateway.ts";
 import { QUICK } from "../../../test/engine/pool-fixture.ts";
 import { readArray } from "../inline-array.ts";
 import type { EnginePool } from "./pool.ts";
@@ -220,6 +220,17 @@ describe("a host that writes what is no message", options, () => {
     assert.deepEqual(lines, TORN);
   });
 
+  test("before it has greeted, and ends no line, is taken at its greeting", async () => {
+    const lines: string[] = [];
+    const pool = fake.fixture.start({ python: fake.gateway.python, log: (line) => lines.push(line) });
+    const host = await fake.gateway.started();
+    host.sayLine(`printed${JSON.stringify({ event: "ready", ...GREETING, start: "fork" })}`);
+    const running = pool.run(fake.task("A"));
+    host.say(resultOf(await given(host)));
+    await running;
+    assert.deepEqual(lines, ["printed"]);
+  });
+
   for (const line of TORN) {
     test(`such as ${line === "" ? "nothing" : line} is killed, and its task is tried again`, async () => {
       const { pool, host } = await hosted();
@@ -282,6 +293,13 @@ describe("a host whose messages lack what the protocol says", options, () => {
     assert.equal(code, "engine_unavailable");
     const words = 'its message "ready" is not of the protocol (import_seconds)';
     assert.equal(message, `the engine did not start with ${fake.gateway.python} (${words})`);
+  });
+
+  test("is named by so much of a member as can be read", async () => {
+    const pool = fake.fixture.start({ python: fake.gateway.python });
+    const host = await fake.gateway.started();
+    host.greet({ start: "fork", threads: { ["x".repeat(9_999)]: -1 } });
+    assert.match((await rejection(pool.run(fake.task("A")))).message, /\(threads\.x{92}\)\)$/);
   });
 
   test("but for an event that is not known works on", async () => {

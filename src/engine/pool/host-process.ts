@@ -45,6 +45,8 @@ export interface HostListener {
 }
 
 const TAIL_LENGTH = 4_096;
+/** How each message of the engine begins. */
+const MESSAGE_BEGIN = '{"event"';
 /** Characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
 const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
 
@@ -106,8 +108,16 @@ export class HostProcess {
     const shown = this.#cluster ? tokenRedactor(process.env) : (text: string) => text;
     const log = (line: string) => write(shown(line));
     const take = (line: string) => {
+      const begin = this.#hasGreeted ? 0 : line.indexOf(MESSAGE_BEGIN);
+      if (begin > 0) {
+        // What an interpreter's wrapper has printed without a line feed.
+        take(line.slice(0, begin));
+        take(line.slice(begin));
+        return;
+      }
       const message = parseMessage(line);
-      const read = message && (this.#cluster ? readGateway(message, line, shown) : hostMessage(message));
+      const read =
+        message && (this.#cluster ? gatewayMessage(redacted(message, line, shown)) : hostMessage(message));
       if (typeof read === "object") {
         this.#hasGreeted ||= read.event === "ready";
         onMessage(read);
@@ -150,14 +160,10 @@ function clusterArguments({ url, insecure }: ClusterEngine): string[] {
   return ["--engine", url, ...(insecure ? ["--insecure"] : [])];
 }
 
-/** A message of a gateway: checked, and without the token wherever it has words in it. */
-function readGateway(
-  message: EngineMessage,
-  line: string,
-  shown: (text: string) => string,
-): EngineMessage | undefined {
-  const isWordless = message.event === "result" || message.event === "progress";
-  return gatewayMessage(isWordless ? message : (parseMessage(shown(line)) ?? message));
+/** The message that is `line`, without the token: an error shows parts of any. */
+function redacted(message: EngineMessage, line: string, shown: (text: string) => string): EngineMessage {
+  const text = shown(line);
+  return text === line ? message : (parseMessage(text) ?? message);
 }
 
 /** Undefined for a line that is no message: an interpreter's wrapper may print before the engine claims stdout. */

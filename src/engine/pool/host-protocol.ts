@@ -61,8 +61,11 @@ export function hostMessage(message: EngineMessage): EngineMessage | string | un
   return error === undefined ? message : protocolFault(event, error);
 }
 
+/** Characters of a path, which may have names that a node of a cluster has made. */
+const SHOWN = 100;
+
 /** What is wrong with a message of that event, in words. */
 export function protocolFault(event: string, { issues }: z.ZodError): string {
-  const where = issues[0]?.path.join(".") ?? "";
+  const where = issues[0]?.path.join(".").slice(0, SHOWN) ?? "";
   return `its message ${JSON.stringify(event)} is not of the protocol${where === "" ? "" : ` (${where})`}`;
 }
