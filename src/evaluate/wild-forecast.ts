@@ -1,4 +1,4 @@
-import type { Residuals } from "./interval-rows.ts";
+import type { Residuals } from "./intervals/interval-rows.ts";
 import { shrinkage } from "./shrinkage.ts";
 import { deviation } from "./statistics.ts";
 

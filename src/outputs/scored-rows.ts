@@ -2,8 +2,8 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
-import type { Bounds } from "../evaluate/conformal.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
+import type { Bounds } from "../evaluate/intervals/conformal.ts";
 
 /** Score rows of one ticker with their ends; `trainingMean` is NaN where the output does not have it. */
 export interface ScoredRows extends ForecastRows, Bounds {}

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import { adaptiveIntervals, prequentialIntervals } from "../../src/evaluate/adaptive-intervals.ts";
-import type { Bound } from "../../src/evaluate/conformal.ts";
+import { adaptiveIntervals, prequentialIntervals } from "../../src/evaluate/intervals/adaptive-intervals.ts";
+import type { Bound } from "../../src/evaluate/intervals/conformal.ts";
 import { seededRandom } from "../twins/random.ts";
 import { askTwin } from "./plain-twin.ts";
 

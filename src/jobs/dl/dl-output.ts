@@ -2,7 +2,7 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { withoutResiduals } from "../../evaluate/conformal.ts";
+import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import { noSkill } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";

@@ -1,6 +1,6 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { intervalUnsupported, withoutResiduals } from "../../evaluate/conformal.ts";
+import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";

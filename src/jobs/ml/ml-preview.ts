@@ -1,6 +1,6 @@
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
-import { intervalUnsupported } from "../../evaluate/conformal.ts";
+import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { listedOfRows } from "../shared/listed-warnings.ts";

@@ -3,17 +3,17 @@ import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables, trainingMeans } from "../../evaluate/baselines.ts";
-import type { Bounds } from "../../evaluate/conformal.ts";
 import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
-import type { Residuals } from "../../evaluate/interval-rows.ts";
-import { type IntervalTables, intervalTables } from "../../evaluate/interval-tables.ts";
-import { type ShrinkageTable, shrinkage, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import type { Bounds } from "../../evaluate/intervals/conformal.ts";
+import type { Residuals } from "../../evaluate/intervals/interval-rows.ts";
+import { type IntervalTables, intervalTables } from "../../evaluate/intervals/interval-tables.ts";
 import {
   type IntervalChoice,
   type TickerIntervals,
   tickerIntervals,
-} from "../../evaluate/ticker-intervals.ts";
+} from "../../evaluate/intervals/ticker-intervals.ts";
+import { type ShrinkageTable, shrinkage, shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { isWild } from "../../evaluate/wild-forecast.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { JobContext } from "./job.ts";

@@ -1,8 +1,8 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
-import { type CoverageTable, coverageTable } from "../../evaluate/coverage.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
+import { type CoverageTable, coverageTable } from "../../evaluate/intervals/coverage.ts";
 import { laidByDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { tableRows } from "../../evaluate/table-rows.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { coverageTable } from "../../evaluate/coverage.ts";
+import { coverageTable } from "../../evaluate/intervals/coverage.ts";
 import { median } from "../../evaluate/statistics.ts";
 import { datedRows, isNear } from "./dated-rows.testing.ts";
 import {

@@ -1,5 +1,5 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { hasNoEnds } from "../../evaluate/conformal.ts";
+import { hasNoEnds } from "../../evaluate/intervals/conformal.ts";
 import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { median } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";

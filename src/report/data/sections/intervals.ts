@@ -1,6 +1,6 @@
 import { formatDay } from "../../../contract/market/dates.ts";
 import type { Coverage, OutputBlob } from "../../../contract/output/output-blob.ts";
-import type { CoverageTable } from "../../../evaluate/coverage.ts";
+import type { CoverageTable } from "../../../evaluate/intervals/coverage.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { countOf, type IntervalOutcomes, medianWidths } from "../../statistics/interval-outcomes.ts";
 import { rollingRatio } from "../../statistics/running-sums.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOnce } from "../contract/machine/pausable.ts";
-import { parseDay } from "../contract/market/dates.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { parseDay } from "../../contract/market/dates.ts";
 import { type CoveredRows, coverageTable, scoreRatio } from "./coverage.ts";
 
 const NONE = Number.NaN;

@@ -1,6 +1,6 @@
-import type { Intervals } from "../contract/config/intervals.ts";
-import { counted } from "../contract/errors/wording.ts";
-import type { Warning } from "../contract/problems/warnings.ts";
+import type { Intervals } from "../../contract/config/intervals.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import type { Residuals } from "./interval-rows.ts";
 
 /** Which side of a forecast is bounded. */

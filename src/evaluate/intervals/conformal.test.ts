@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
-import { outOfFoldMeans } from "./baselines.ts";
+import { seededRandom } from "../../../test/twins/random.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { outOfFoldMeans } from "../baselines.ts";
 import {
   type Bound,
   conformalQuantile,

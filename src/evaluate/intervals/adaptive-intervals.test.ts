@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
+import { seededRandom } from "../../../test/twins/random.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
 import type { Bound } from "./conformal.ts";
 import type { IntervalRows, Residuals } from "./interval-rows.ts";

@@ -1,10 +1,10 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
-import { type Day, dayOfCivil, formatDay } from "../contract/market/dates.ts";
-import type { Coverage, IntervalEvidence, PrequentialCoverage } from "../contract/output/output-blob.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import { type Day, dayOfCivil, formatDay } from "../../contract/market/dates.ts";
+import type { Coverage, IntervalEvidence, PrequentialCoverage } from "../../contract/output/output-blob.ts";
+import { inTickerOrder } from "../forecast-rows.ts";
+import { finiteOrNull } from "../statistics.ts";
 import { type Bounds, hasNoEnds } from "./conformal.ts";
-import { inTickerOrder } from "./forecast-rows.ts";
 import type { IntervalRows, Residuals } from "./interval-rows.ts";
-import { finiteOrNull } from "./statistics.ts";
 
 /** Score rows of one ticker with the ends of one method. */
 export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {

@@ -1,4 +1,4 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
 import {
   type Bound,
   type Bounds,

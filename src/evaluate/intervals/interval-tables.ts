@@ -1,4 +1,4 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
 import { hasNoEnds } from "./conformal.ts";
 import { type CoverageTable, type CoveredRows, coverageTable, scoreRatio } from "./coverage.ts";
 import type { MethodIntervals, TickerIntervals } from "./ticker-intervals.ts";

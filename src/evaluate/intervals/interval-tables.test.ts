@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../../test/twins/random.ts";
-import { atOnce } from "../contract/machine/pausable.ts";
+import { seededRandom } from "../../../test/twins/random.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
 import { intervalTables } from "./interval-tables.ts";
 import { type TickerIntervals, tickerIntervals } from "./ticker-intervals.ts";
 

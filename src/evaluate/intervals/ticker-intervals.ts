@@ -1,6 +1,6 @@
-import { INTERVAL_METHODS, type IntervalMethod, type Intervals } from "../contract/config/intervals.ts";
-import type { Pausable } from "../contract/machine/pausable.ts";
-import type { Warning } from "../contract/problems/warnings.ts";
+import { INTERVAL_METHODS, type IntervalMethod, type Intervals } from "../../contract/config/intervals.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
 import { type Bound, type Bounds, intervalUnsupported, noBounds, splitIntervals } from "./conformal.ts";
 import type { IntervalRows, Residuals } from "./interval-rows.ts";
