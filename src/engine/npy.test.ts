@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
 import { findEnvironment } from "./environment/environment.ts";
 import { runCommand } from "./environment/run-command.ts";
-import { readNpy, writeNpy } from "./npy.ts";
+import { readNpy, removeArray, writeNpy } from "./npy.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-npy-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -106,5 +106,14 @@ numpy.save(sys.argv[2], a.ravel())`;
         message: `${ref} is no regular file, and so no array`,
       });
     }
+  });
+
+  test("is removed, and what is no file says nothing of that", () => {
+    const path = newPath();
+    writeNpy(path, Float64Array.of(1), [1]);
+    for (const gone of [path, path, folder]) removeArray(gone);
+    assert.deepEqual([existsSync(path), existsSync(folder)], [false, true]);
+    writeNpy(path, Float64Array.of(1), [1]);
+    assert.throws(() => removeArray(join(path, "x.npy")), { code: "output_failed" });
   });
 });

@@ -72,12 +72,13 @@ export function readNpy(ref: ArrayRef): Float64Array {
   return endianness() === "LE" ? values : swapped(values);
 }
 
-/** Removes the file of an array; one that is not there, such as of a task that failed, is fine. */
+/** Removes the file of an array. One that is not there, such as of a task that failed, is fine; so is a folder, which its reader has named. */
 export function removeArray(path: string): void {
   try {
     unlinkSync(path);
   } catch (cause) {
-    if (codeOf(cause) !== "ENOENT") throw workFolderError("written", cause);
+    const code = codeOf(cause);
+    if (code !== "ENOENT" && code !== "EISDIR") throw workFolderError("written", cause);
   }
 }
 
