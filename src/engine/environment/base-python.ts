@@ -1,5 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { runCommand } from "./run-command.ts";
+import { answerIn, runCommand } from "./run-command.ts";
 
 /** An interpreter of the system, from which environments are made. */
 export interface BasePython {
@@ -46,7 +46,7 @@ export async function findBasePython(): Promise<BasePython> {
 
 async function probe(name: string): Promise<Probed | undefined> {
   const { code, stdout } = await runCommand(name, ["-I", "-c", PROBE]);
-  return code === 0 ? JSON.parse(stdout) : undefined;
+  return code === 0 ? (answerIn(stdout, "path") as Probed | undefined) : undefined;
 }
 
 function isFit({ major, minor }: Probed): boolean {

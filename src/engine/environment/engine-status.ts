@@ -7,6 +7,7 @@ import {
   type UserEnvironment,
 } from "./environment.ts";
 import { type ImportedLibraries, importLibraries } from "./libraries.ts";
+import { answerIn } from "./run-command.ts";
 
 interface EngineStatus {
   /** Whether the jobs of the environment can run. */
@@ -21,8 +22,9 @@ export async function engineStatus(flavour: UserEnvironment): Promise<EngineStat
     const { python } = findEnvironment(flavour);
     const from = namedPython() === undefined ? "" : `, named by ${PYTHON_VARIABLE}`;
     const { code, stdout, stderr } = await importLibraries(python, flavour);
-    if (code === 0) return statusOf(python + from, JSON.parse(stdout), flavour);
-    const words = stderr.trim().split("\n").at(-1) ?? "";
+    const answer = code === 0 ? answerIn(stdout, "python") : undefined;
+    if (answer !== undefined) return statusOf(python + from, answer as ImportedLibraries, flavour);
+    const words = stderr.trim().split("\n").at(-1) || "the interpreter printed no answer";
     return { ready: false, lines: [`engine  ${python}${from}`, missing(words, flavour)] };
   } catch (error) {
     if (!(error instanceof MucastError)) throw error;

@@ -120,6 +120,24 @@ describe("in an installed package", () => {
     assert.match(lines[0], /none: there is no Python environment/);
   });
 
+  test("the status of an interpreter whose wrapper prints is as without, and of one that answers nothing says so", async () => {
+    const wrapper = join(folder, "python");
+    const status = async (commands: string) => {
+      writeFileSync(wrapper, `#!/bin/sh\n${commands}\n`);
+      chmodSync(wrapper, 0o755);
+      return JSON.parse((await inPackage('m.engineStatus("ml")', "/nowhere", wrapper)).stdout);
+    };
+    const { python } = findEnvironment("ml");
+    const { ready, lines } = await status(`printf 'printed {"python"'\n'${python}' "$@"\necho and this`);
+    assert.equal(ready, true, lines.join("\n"));
+    assert.match(lines[1], /^python {2}3\.\d+\.\d+$/);
+    for (const commands of ["exit 0", "echo printed", `echo '{"python"'`]) {
+      const silent = await status(commands);
+      assert.equal(silent.ready, false);
+      assert.match(silent.lines[1], /^missing: the interpreter printed no answer; `mucast setup`/);
+    }
+  });
+
   test("the status of an interpreter without the libraries names what is missing", async () => {
     const { python } = findEnvironment("ml");
     const bare = join(folder, "bare");
@@ -149,6 +167,15 @@ describe("the Python that an environment is made from", () => {
       assert.equal(stdout.trim().split("\n").length, 1);
     });
   }
+
+  test("is another one where python3 prints no answer, and its words are passed over", async () => {
+    const bin = fakePython("python3.12", 12);
+    for (const words of ["printed", '{"path"']) {
+      writeFileSync(join(bin, "python3"), `#!/bin/sh\necho '${words}'\n`);
+      chmodSync(join(bin, "python3"), 0o755);
+      assert.match((await inPackage(INSTALL, bin)).stdout, /^engine_unavailable cannot lock /);
+    }
+  });
 
   test("is another one where python3 is old", async () => {
     fakePython("python3", 9);

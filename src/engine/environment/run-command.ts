@@ -29,3 +29,18 @@ export function runCommand(
     child.once("close", (code) => resolve({ code, stdout, stderr }));
   });
 }
+
+/**
+ * The JSON object that a command has printed on one line. A wrapper of an interpreter, or what the interpreter's site imports, may print
+ * before and after it.
+ * @param first the name of its first member.
+ * @returns undefined where there is none.
+ */
+export function answerIn(stdout: string, first: string): unknown {
+  const begin = stdout.lastIndexOf(`{"${first}"`);
+  try {
+    return begin < 0 ? undefined : JSON.parse(stdout.slice(begin).split("\n", 1)[0]!);
+  } catch {
+    return undefined;
+  }
+}
