@@ -83,7 +83,7 @@ class EngineProcess:
             line = self.line(1.0)
             beat()
             if line is not None:
-                self.greeting = json.loads(line)
+                self.greeting = greeting_in(line)
 
     @property
     def pid(self) -> int:
@@ -164,6 +164,15 @@ class EngineProcess:
         while chunk := os.read(self._process.stderr.fileno(), CHUNK):
             self._stderr += chunk
             del self._stderr[:-STDERR_TAIL]
+
+
+def greeting_in(line: bytes) -> dict[str, Any]:
+    """The greeting that ends `line`; empty where that is what the node's interpreter has printed before."""
+    try:
+        greeting: dict[str, Any] = json.loads(line[line.index(b'{"event"') :])
+    except ValueError:
+        return {}
+    return greeting
 
 
 def engine_process(spec: dict[str, Any], beat: Callable[[], None]) -> EngineProcess:

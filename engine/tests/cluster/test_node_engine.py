@@ -129,6 +129,18 @@ def test_its_death_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not process.is_alive
 
 
+def test_what_its_interpreter_prints_before_it_greets_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = b'printed\n\nnull\n{"event"\nand no end'
+    (tmp_path / "sitecustomize.py").write_text(f"import os\nos.write(1, {printed!r})\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).resolve().parents[2]}")
+    process = EngineProcess(SPEC)
+    process.greet(lambda: None)
+    process.kill()
+    assert process.greeting["event"] == "ready"
+
+
 def test_a_node_without_the_engine_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     process = EngineProcess(SPEC)
