@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { type FakeCluster, rejection, resultOf, useFakeCluster } from "../../../test/engine/fake-cluster.ts";
 import { type GatewayProcess, GREETING, type Request } from "../../../test/engine/fake-gateway.ts";
 import { QUICK } from "../../../test/engine/pool-fixture.ts";
+import { isRunning } from "../../contract/machine/process-stat.ts";
 import { readArray } from "../inline-array.ts";
 import type { EnginePool } from "./pool.ts";
 import type { EngineTask } from "./protocol.ts";
@@ -255,6 +258,26 @@ describe("a host that writes what is no message", options, () => {
     assert.equal(error.code, "engine_crashed");
     assert.match(error.message, /ended twice \(it wrote a line that is no message of the engine\)/);
   });
+});
+
+test("a process that holds the pipes of a host that has ended is not waited for", options, async () => {
+  const { folder } = fake.fixture;
+  const python = join(folder, "wrapper");
+  const left = join(folder, "left");
+  const script = `#!/bin/sh\nsleep 3600 &\necho $! > '${left}'\nexec '${fake.gateway.python}' "$@"\n`;
+  writeFileSync(python, script, { mode: 0o755 });
+  const pool = fake.fixture.start({ python });
+  const host = await nextHost();
+  const pid = Number(readFileSync(left, "utf8"));
+  try {
+    const running = pool.run(fake.task("A"));
+    host.say(resultOf(await given(host)));
+    await running;
+    await pool.close();
+    assert.equal(isRunning(pid), true);
+  } finally {
+    process.kill(pid, "SIGKILL");
+  }
 });
 
 describe("a host whose messages lack what the protocol says", options, () => {
