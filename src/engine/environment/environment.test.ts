@@ -76,6 +76,12 @@ function fakePython(name: string, minor: number, pip = true): string {
   return bin;
 }
 
+test("a process that a command has left behind is not waited for", async () => {
+  const { code, stdout } = await runCommand("/bin/sh", ["-c", "sleep 3600 & echo $!; exit 3"]);
+  process.kill(Number(stdout), "SIGKILL");
+  assert.equal(code, 3);
+});
+
 describe("in a checkout", () => {
   test("the environment is the project's own, and setting up what is there says and does nothing", async () => {
     const found = findEnvironment("ml");

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { closeHeldPipes } from "../held-pipes.ts";
 
 /** How a command ended, and what it printed. */
 export interface CommandEnd {
@@ -9,7 +10,7 @@ export interface CommandEnd {
   readonly stderr: string;
 }
 
-/** Runs a command to its end, its input closed. Never rejects. */
+/** Runs a command to its end, its input closed; what it has left behind is not waited for. Never rejects. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -25,6 +26,7 @@ export function runCommand(
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
+    closeHeldPipes(child);
     child.once("error", (error) => resolve({ code: null, stdout, stderr: error.message }));
     child.once("close", (code) => resolve({ code, stdout, stderr }));
   });

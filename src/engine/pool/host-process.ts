@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { engineEnvironment } from "../environment/engine-variables.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
+import { closeHeldPipes } from "../held-pipes.ts";
 import { onLines } from "../lines.ts";
 import { gatewayMessage } from "./cluster-protocol.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
@@ -45,11 +46,6 @@ export interface HostListener {
 }
 
 const TAIL_LENGTH = 4_096;
-/**
- * How long the pipes of a host that has ended may be held: its workers end with it. What else has them, such as a process that a
- * wrapper of the interpreter has left behind, is not waited for.
- */
-const HELD_MILLISECONDS = 3_000;
 /** How each message of the engine begins. */
 const MESSAGE_BEGIN = '{"event"';
 /** Characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
@@ -142,16 +138,6 @@ export class HostProcess {
     onLines(this.#child.stderr!, print, { longest: LONGEST_LINE.print });
   }
 
-  /** Once the process has ended: all that it wrote is in the pipes, and is read before an immediate. */
-  #closePipes(): void {
-    const close = () => {
-      this.#child.stdout!.destroy();
-      this.#child.stderr!.destroy();
-    };
-    const timer = setTimeout(() => setImmediate(close), HELD_MILLISECONDS);
-    this.#child.once("close", () => clearTimeout(timer));
-  }
-
   #watchEnd(): Promise<HostEnd> {
     return new Promise((resolve) => {
       const end = (reason: string, signal: NodeJS.Signals | null, orderly: boolean) =>
@@ -163,7 +149,7 @@ export class HostProcess {
           stderrTail: this.#stderrTail.trim(),
         });
       this.#child.once("error", (error) => end(error.message, null, true));
-      this.#child.once("exit", () => this.#closePipes());
+      closeHeldPipes(this.#child);
       this.#child.once("close", (code, signal) => {
         end(signal === null ? `exit code ${code}` : `signal ${signal}`, signal, code === 0);
       });
