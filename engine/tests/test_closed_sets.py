@@ -15,7 +15,7 @@ from torch import nn
 from mucast_engine import estimator, libraries, trial_params, worker
 from mucast_engine.failure import TaskError
 from mucast_engine.networks import scaling, tasks
-from mucast_engine.networks.architectures import JOINT_STARTS, build_network, initialise
+from mucast_engine.networks.architectures import build_network, initialise
 
 LIBRARIES = set(get_args(estimator.Library))
 
@@ -48,10 +48,6 @@ def test_a_worker_knows_every_task_of_networks() -> None:
 
 def test_every_architecture_has_sizes_in_the_tests() -> None:
     assert SPECS.keys() == {*ALONE, *JOINT}
-
-
-def test_every_joint_architecture_has_a_start() -> None:
-    assert JOINT_STARTS.keys() == {*JOINT}
 
 
 def test_every_loss_has_a_twin() -> None:

@@ -74,7 +74,7 @@ def train_twin(market: Market) -> tuple[Trained, Matrix, float]:
     task, spec = market.task, market.spec
     network = build_joint_network(spec, FEATURES, LOOKBACK, generator_for(task["seed"], "portfolio", "weights"))
     twin, level = twin_of(network, spec, FEATURES, LOOKBACK), float(market.labels[:TRAIN].nanmean())
-    if spec["architecture"] == "portfolio_lstm":
+    if spec["architecture"] == "portfolio_lstm" and task["training"]["weight_decay"] == 0:
         first = copy.deepcopy(twin)
 
         def beside(date: int) -> Tensor:

@@ -24,14 +24,6 @@ JointArchitecture = Literal["portfolio_lstm", "portfolio_transformer"]
 # seed, and the few epochs that early stopping takes on daily returns would not train it away.
 QUIET = 0.01
 
-# How a joint network starts without that noise: with a quiet read-out, or centred. A centred one keeps what was drawn,
-# and what its first weights forecast is subtracted from all forecasts (Chizat et al. 2019). docs/networks.md has
-# figures of both.
-JOINT_STARTS: dict[JointArchitecture, Literal["quiet", "centred"]] = {
-    "portfolio_lstm": "centred",
-    "portfolio_transformer": "quiet",
-}
-
 
 class Encoder(Protocol):
     """Windows (n, lookback, features) to (n, width)."""
@@ -136,6 +128,22 @@ def initialise_dense(layer: nn.Linear | nn.Conv1d, generator: torch.Generator) -
     nn.init.orthogonal_(layer.weight, gain, generator=generator)
     bias = cast(Tensor, layer.bias)  # Every layer here has one.
     nn.init.uniform_(bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
+
+
+def is_centred(architecture: JointArchitecture, weight_decay: float) -> bool:
+    """Whether a joint network starts centred and not quietly.
+
+    A centred network keeps what was drawn, and what its first weights forecast is subtracted from all its forecasts
+    (Chizat et al. 2019); docs/networks.md has figures of both. Weight decay pulls weights to 0, and so would pull the
+    forecasts of a centred network to what is subtracted.
+    """
+    match architecture:
+        case "portfolio_lstm":
+            return weight_decay == 0
+        case "portfolio_transformer":
+            return False
+        case _:
+            raise unknown("architecture", architecture)
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from mucast_engine.arrays import ArrayStore, Message
-from mucast_engine.networks.architectures import JOINT_STARTS, build_joint_network, parameter_count, start_quietly
+from mucast_engine.networks.architectures import build_joint_network, is_centred, parameter_count, start_quietly
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.joint.objective import JointObjective
 from mucast_engine.networks.joint.panel import ABSENT, JointPanel, read_joint_panel
@@ -39,8 +39,8 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     panel = read_joint_panel(task, store, device)
     first = generator_for(*seed, "weights", member)
     network = build_joint_network(task["network"], task["features"], task["lookback"], first)
-    start = JOINT_STARTS[task["network"]["architecture"]]
-    if start == "quiet":
+    centred = is_centred(task["network"]["architecture"], task["training"]["weight_decay"])
+    if not centred:
         start_quietly(network, panel.level)
     masks = DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout", member), device)
     loss = _loss(task["training"]["loss"], panel, parts["train"], device)
@@ -53,7 +53,7 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
         masks=masks,
         threads=task["threads"],
     ) as objective:
-        if start == "centred":
+        if centred:
             objective.centre(panel.level)
         history = train(objective, task["training"], generator_for(*seed, "order", member), progress)
         result: Message = {**history._asdict(), "parameters": parameter_count(network)}
