@@ -162,10 +162,34 @@ def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> None:
 @pytest.mark.parametrize(
     ("architecture", "optimizer"), [*[(name, "adam") for name in JOINT], (JOINT[0], "sgd"), (JOINT[0], "rmsprop")]
 )
+@pytest.mark.parametrize("weight_decay", [0, 0.05])
 def test_training_is_that_of_a_plain_script_date_by_date(
-    architecture: str, optimizer: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
+    architecture: str,
+    optimizer: str,
+    weight_decay: float,
+    tmp_path: Path,
+    store: ArrayStore,
+    networks: list[nn.Module],
 ) -> None:
-    check(joint_task(tmp_path, architecture, training={"optimizer": optimizer, "weight_decay": 0.05}), store, networks)
+    training = {"optimizer": optimizer, "weight_decay": weight_decay}
+    check(joint_task(tmp_path, architecture, training=training), store, networks)
+
+
+# A batch of 28 dates is cut into pieces of 7, which divide no part.
+@pytest.mark.parametrize("batch_size", [16, 28])
+@pytest.mark.parametrize("weight_decay", [0, 0.05])
+def test_an_untrained_joint_lstm_forecasts_its_level_to_the_bit_unless_weights_decay(
+    weight_decay: float, batch_size: int, tmp_path: Path, store: ArrayStore
+) -> None:
+    frozen = {"optimizer": "sgd", "learning_rate": 1e-30, "grad_clip": 0, "epochs": 1}
+    training = {**frozen, "weight_decay": weight_decay, "batch_size": batch_size}
+    task = joint_task(tmp_path, "portfolio_lstm", training=training)
+    predicted, _, _ = run_whole(task, store)
+    market = Market(task)
+    level = np.float32(market.labels[:TRAIN].nanmean())
+    scaled = (predicted.reshape(-1, TICKERS) / market.deviations)[market.ends[TRAIN:] >= 0]
+    np.testing.assert_allclose(scaled, level, atol=0.05)
+    assert len(np.unique(scaled.astype(np.float32))) == 1 if weight_decay == 0 else len(np.unique(scaled)) > 100
 
 
 @pytest.mark.parametrize("architecture", JOINT)

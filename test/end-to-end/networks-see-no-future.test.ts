@@ -75,6 +75,7 @@ const TRANSFORMER = networkConfig("portfolio_transformer", {
 describe("what is dated after a day past the cut changes no forecast before it", { concurrency: 2 }, () => {
   for (const [name, config] of [
     ["lstm, with intervals", LSTM],
+    ["portfolio_lstm, with intervals", PORTFOLIO_LSTM],
     ["portfolio_transformer, without", TRANSFORMER],
   ] as const) {
     test(name, async () => {
@@ -109,6 +110,7 @@ describe("a forecast moves with the rows of its window and with no other", { con
     ["lstm", LSTM],
     ["cnn", networkConfig("cnn")],
     ["mlp", MLP],
+    ["portfolio_lstm", PORTFOLIO_LSTM],
     ["portfolio_transformer", TRANSFORMER],
   ] as const) {
     test(`${name}, five rows`, async () => {

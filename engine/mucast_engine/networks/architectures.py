@@ -130,22 +130,6 @@ def initialise_dense(layer: nn.Linear | nn.Conv1d, generator: torch.Generator) -
     nn.init.uniform_(bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
 
 
-def is_centred(architecture: JointArchitecture, weight_decay: float) -> bool:
-    """Whether a joint network starts centred and not quietly.
-
-    A centred network keeps what was drawn, and what its first weights forecast is subtracted from all its forecasts
-    (Chizat et al. 2019); docs/networks.md has figures of both. Weight decay pulls weights to 0, and so would pull the
-    forecasts of a centred network to what is subtracted.
-    """
-    match architecture:
-        case "portfolio_lstm":
-            return weight_decay == 0
-        case "portfolio_transformer":
-            return False
-        case _:
-            raise unknown("architecture", architecture)
-
-
 @torch.no_grad()
 def start_quietly(network: Network | JointNetwork, level: float) -> None:
     """Before training the network forecasts `level`, a scaled return, and very little beside it."""

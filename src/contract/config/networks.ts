@@ -76,7 +76,12 @@ export const trainingParamsSchema = z.strictObject({
   learning_rate: z.number().gt(0).max(LIMITS.optimizerNumber).default(0.001),
   patience: z.int().min(1).max(LIMITS.patience).default(5),
   optimizer: z.enum(OPTIMIZERS).default("adam"),
-  weight_decay: z.number().min(0).max(LIMITS.optimizerNumber).default(0),
+  weight_decay: z
+    .number()
+    .min(0)
+    .max(LIMITS.optimizerNumber)
+    .default(0)
+    .describe("L2, as PyTorch's optimisers have it. With any above 0 portfolio_lstm starts quietly."),
   grad_clip: z.number().min(0).default(1).describe("Largest gradient norm; 0 switches clipping off."),
   loss_type: z
     .unknown()

@@ -45,8 +45,8 @@ class JointObjective:
         tickers = panel.ends.shape[1]
         even = math.ceil(min(batch_size, train_samples) / SLOTS)
         self._piece_dates = max(1, min(even, LARGEST_PIECE // tickers))
-        # Of each date and ticker, subtracted from what the network makes of it.
-        self._beside = torch.zeros_like(panel.ends, dtype=torch.float32)
+        # What a centred network forecast with its first weights, of each date and ticker, and the level in its place.
+        self._first, self._level = torch.zeros_like(panel.ends, dtype=torch.float32), 0.0
         self._threads = ThreadPoolExecutor(
             max(1, min(threads, SLOTS)), initializer=torch.set_num_threads, initargs=(1,)
         )
@@ -58,8 +58,14 @@ class JointObjective:
         self._threads.shutdown(cancel_futures=True)
 
     def centre(self, level: float) -> None:
-        """From here on forecasts are `level`, a scaled return, and what training changes in the network's."""
-        self._beside = self.predict(slice(None)) - level
+        """Once, before training: from here on forecasts are `level`, a scaled return, and what training changes.
+
+        Each part is predicted as it will be again, so that without any change a forecast is `level` to the bit.
+        """
+        fitted = self._validation_part.stop
+        parts = slice(0, self.train_samples), self._validation_part, slice(fitted, None)
+        self._first = torch.cat([self.predict(part) for part in parts])
+        self._level = level
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
         batch = batch.to(self._panel.ends.device)
@@ -91,7 +97,8 @@ class JointObjective:
         masks = self._masks.draw(step, network.mask_shapes(len(cells), *ends.shape), number)
         windows = self._panel.windows.gather(ends.flatten()[cells])
         is_complete = len(cells) == present.numel()
-        predictions = network(windows, present, None if is_complete else cells, masks) - self._beside[dates]
+        predictions = network(windows, present, None if is_complete else cells, masks)
+        predictions = predictions - self._first[dates] + self._level
         loss = self._loss.total(predictions, self._labels(dates)) / denominator
         loss.backward()
         return loss.detach()
@@ -127,7 +134,8 @@ class JointObjective:
         pieces = list(ends.split(self._piece_dates))
         missing = self._piece_dates - len(pieces[-1])
         pieces[-1] = torch.cat([pieces[-1], pieces[-1][-1:].expand(missing, -1)])
-        return torch.cat(list(self._threads.map(self._predict_piece, pieces)))[: len(ends)] - self._beside[part]
+        predictions = torch.cat(list(self._threads.map(self._predict_piece, pieces)))[: len(ends)]
+        return predictions - self._first[part] + self._level
 
     @torch.no_grad()
     def _predict_piece(self, ends: Tensor) -> Tensor:

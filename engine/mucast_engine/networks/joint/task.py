@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from mucast_engine.arrays import ArrayStore, Message
-from mucast_engine.networks.architectures import build_joint_network, is_centred, parameter_count, start_quietly
+from mucast_engine.failure import unknown
+from mucast_engine.networks.architectures import JointArchitecture, build_joint_network, parameter_count, start_quietly
 from mucast_engine.networks.dropout import DropoutMasks
 from mucast_engine.networks.joint.objective import JointObjective
 from mucast_engine.networks.joint.panel import ABSENT, JointPanel, read_joint_panel
@@ -77,3 +78,19 @@ def _loss(name: LossName, panel: JointPanel, train_samples: int, device: torch.d
     labels = panel.labels.values[:train_samples].double().cpu().numpy()
     known = panel.labels.known[:train_samples].cpu().numpy() > 0
     return MahalanobisLoss(label_correlation(np.where(known, labels, np.nan)), device)
+
+
+def is_centred(architecture: JointArchitecture, weight_decay: float) -> bool:
+    """Whether a joint network starts centred and not quietly.
+
+    A centred network keeps what was drawn, and what its first weights forecast is subtracted from all its forecasts
+    (Chizat et al. 2019); docs/networks.md has figures of both. Weight decay pulls weights to 0, and so would pull the
+    forecasts of a centred network to what is subtracted.
+    """
+    match architecture:
+        case "portfolio_lstm":
+            return weight_decay == 0
+        case "portfolio_transformer":
+            return False
+        case _:
+            raise unknown("architecture", architecture)
