@@ -41,16 +41,27 @@ test("one value, none, and values that are all the same have no t", () => {
   assert.equal(neweyWestT(Float64Array.of(2, 2, 2)), null);
 });
 
-test("chance reaches the quantile once in twenty times, however few the values", () => {
+test("chance exceeds a quantile as often as its probability says, however few the values", () => {
   const random = seededRandom(5);
+  const draws = 4_000;
   for (const n of [NEWEY_WEST_LAG + 1, 15, LEAST_DATES, 120]) {
-    const draws = 4_000;
-    let reached = 0;
-    for (let draw = 0; draw < draws; draw++) {
-      const values = Float64Array.from({ length: n }, () => random.normal());
-      if (neweyWestT(values)! >= neweyWestQuantile(n)) reached++;
+    const ts = Array.from(
+      { length: draws },
+      () => neweyWestT(Float64Array.from({ length: n }, () => random.normal()))!,
+    );
+    for (const [probability, normal] of NORMAL_QUANTILES) {
+      const share = ts.filter((t) => t >= neweyWestQuantile(n, probability)).length / draws;
+      const asked = 1 - probability;
+      // Three binomial standard errors and a tenth, since the source's cubic is rounded.
+      const slack = 3 * Math.sqrt(asked / draws) + 0.1 * asked;
+      assert.ok(Math.abs(share - asked) < slack, `${share} of ${asked} over ${n}`);
+      assert.ok(Math.abs(neweyWestQuantile(1e9, probability) - normal) < 1e-4);
     }
-    assert.ok(reached > 0.04 * draws && reached < 0.065 * draws, `${reached} of ${draws} over ${n}`);
   }
-  assert.ok(Math.abs(neweyWestQuantile(1e9) - 1.644854) < 1e-4);
 });
+
+const NORMAL_QUANTILES = [
+  [0.95, 1.644854],
+  [0.975, 1.959964],
+  [0.99, 2.326348],
+] as const;

@@ -17,14 +17,27 @@ export function neweyWestT(values: Float64Array): number | null {
 }
 
 /**
- * The t that chance alone reaches once in twenty times: the 0.95 quantile of neweyWestT of n values whose mean is 0. The fewer the
- * values, the smaller their Newey-West error; the distribution in which the lag keeps its share b = (lag + 1) / n of the values allows
- * for that, and becomes the normal one as n grows (Kiefer and Vogelsang 2005, Bartlett kernel, 95 %).
+ * Coefficients of the quantile as a cubic in b, by its probability (Kiefer and Vogelsang 2005, "A New Asymptotic Theory for
+ * Heteroskedasticity-Autocorrelation Robust Tests", table 1, Bartlett kernel). The first is the normal quantile.
+ */
+const FIXED_B = {
+  0.95: [1.6449, 2.1859, 0.3142, -0.3427],
+  0.975: [1.96, 2.9694, 0.416, -0.5324],
+  0.99: [2.3263, 4.1618, 0.5368, -0.906],
+} as const;
+
+/** One-sided probabilities with a known quantile: 0.975 is that of a two-sided 95 % band. */
+export type FixedBProbability = keyof typeof FIXED_B;
+
+/**
+ * The t that chance alone exceeds with probability 1 - `probability`: the quantile of neweyWestT of n values whose mean is 0. The fewer
+ * the values, the smaller their Newey-West error; the fixed-b distribution, in which the lag keeps its share b = (lag + 1) / n of the
+ * values, allows for that and becomes the normal one as n grows.
  * @param n at least LEAST_DATES; the source's fit ends at b = 1.
  */
-export function neweyWestQuantile(n: number): number {
+export function neweyWestQuantile(n: number, probability: FixedBProbability = 0.95): number {
   const b = (NEWEY_WEST_LAG + 1) / n;
-  return 1.6449 + 2.1859 * b + 0.3142 * b ** 2 - 0.3427 * b ** 3;
+  return FIXED_B[probability].reduce((sum, coefficient, power) => sum + coefficient * b ** power, 0);
 }
 
 /**
