@@ -13,6 +13,7 @@ export const CODES = [
   "unscaled_features",
   "chosen_early",
   "no_skill",
+  "oversized",
   "wild_forecast",
 ] as const satisfies readonly Warning["code"][];
 

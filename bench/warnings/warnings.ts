@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { closeSharedEngines } from "../../test/end-to-end/shared-engines.ts";
 import type { Table } from "../table.ts";
 import { chanceTable } from "./chance.ts";
+import { skillPowerTable } from "./skill-power.ts";
 import { CODES, type Code, MODELS, type WarnedJob, warnedJob } from "./warned-jobs.ts";
 import { MARKETS, type MarketName } from "./warning-markets.ts";
 
 const NAMES = Object.keys(MARKETS) as MarketName[];
 
 /** Those that depend on the model as much as on the market. */
-const BY_MODEL: readonly Code[] = ["chosen_early", "no_skill", "wild_forecast"];
+const BY_MODEL: readonly Code[] = ["chosen_early", "no_skill", "oversized", "wild_forecast"];
 
 type WarnedJobs = Readonly<Record<MarketName, readonly WarnedJob[]>>;
 
@@ -31,7 +32,7 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), chanceTable()];
+    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), chanceTable(), skillPowerTable()];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });
@@ -67,7 +68,7 @@ function share(code: Code, all: readonly WarnedJob[]): string {
   if (jobs.length === 0) return NONE;
   const warned = jobs.filter(({ listed }) => listed.has(code));
   const share = `${warned.length} / ${jobs.length}`;
-  if (code === "no_skill") return share;
+  if (code === "no_skill" || code === "oversized") return share;
   const listed = sum(warned.map((job) => job.listed.get(code)!));
   return `${share}; ${listed} / ${sum(jobs.map((job) => listable(code, job)))}`;
 }

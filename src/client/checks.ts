@@ -13,6 +13,9 @@ export const text: Check<string> = (value, path) =>
 export const number: Check<number> = (value, path) =>
   typeof value === "number" && Number.isFinite(value) ? value : wrong(value, path, "a finite number");
 
+export const flag: Check<boolean> = (value, path) =>
+  typeof value === "boolean" ? value : wrong(value, path, "true or false");
+
 export const count: Check<number> = (value, path) =>
   Number.isSafeInteger(value) && (value as number) >= 0
     ? (value as number)

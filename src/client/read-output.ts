@@ -2,6 +2,7 @@ import type { OutputBlob } from "../contract/output/output-blob.ts";
 import {
   anything,
   count,
+  flag,
   listOf,
   matching,
   name,
@@ -83,7 +84,14 @@ const metrics = object<Metrics>({
   score: metricsTable,
   out_of_fold: optional(metricsTable),
   baselines: object<Metrics["baselines"]>({ zero: baseline, mean: baseline }),
-  shrinkage: optional(object<Shrinkage>({ pooled: shrinkage, by_ticker: recordOf(shrinkage) })),
+  shrinkage: optional(
+    object<Shrinkage>({
+      pooled: shrinkage,
+      by_date: optional(shrinkage),
+      by_ticker: recordOf(shrinkage),
+      applied: optional(recordOf(number)),
+    }),
+  ),
   intervals: nullable(
     object<Intervals>({
       method: optional(name()),
@@ -94,6 +102,34 @@ const metrics = object<Metrics>({
       other_methods: optional(recordOf(object<OtherMethod>({ ...INTERVAL_TABLE, score_ratio: maybe }))),
     }),
   ),
+});
+
+type Verdict = Member<"verdict">;
+type Judged = Verdict["judged"][number];
+const FINDING = { dates: count, figure: maybe, t: maybe, quantile: maybe, sentence: text };
+const sizeTest = object<Judged["sizes"]["against"]["zero"]>({
+  r2: maybe,
+  clark_west_t: maybe,
+  squared_error_t: maybe,
+});
+const judged = object<Judged>({
+  rows: name(),
+  order: object<Judged["order"]>({ ...FINDING, state: name(), form: name(), mean_figure: maybe }),
+  sizes: object<Judged["sizes"]>({
+    ...FINDING,
+    state: name(),
+    informative: flag,
+    best_baseline: name(),
+    against: object<Judged["sizes"]["against"]>({ zero: sizeTest, mean: sizeTest }),
+  }),
+  intervals: nullable(object<NonNullable<Judged["intervals"]>>({ ...FINDING, state: name(), asked: number })),
+});
+const verdict = object<Verdict>({
+  state: name(),
+  rows: name(),
+  title: text,
+  sentence: text,
+  judged: listOf(judged),
 });
 
 const forecast = object<ByTicker<"forecasts">>({
@@ -182,6 +218,7 @@ const output = object<OutputBlob>({
   mu: recordOf(number),
   mu_dates: optional(recordOf(date)),
   mu_spread: optional(recordOf(number)),
+  verdict: optional(verdict),
   forecasts: recordOf(forecast),
   fits: optional(recordOf(fit)),
   cross_validation: optional(recordOf(crossValidation)),

@@ -52,6 +52,20 @@ export function* laidByDate({ places }: DateLayout, parts: readonly Float64Array
   return laid;
 }
 
+/** The sum of each date that has a row, in the order of time. */
+export function* dateSums(layout: DateLayout, parts: readonly Float64Array[]): Pausable<Float64Array> {
+  const { starts } = layout;
+  const laid = yield* laidByDate(layout, parts);
+  const sums: number[] = [];
+  for (let d = 0; d + 1 < starts.length; d++) {
+    if (starts[d] === starts[d + 1]) continue;
+    let sum = 0;
+    for (let i = starts[d]!; i < starts[d + 1]!; i++) sum += laid[i]!;
+    sums.push(sum);
+  }
+  return Float64Array.from(sums);
+}
+
 export function* sortedByDate(rows: readonly DatedForecasts[]): Pausable<RowsByDate> {
   const layout = yield* dateLayout(rows);
   const part = (of: (row: DatedForecasts) => Float64Array) => laidByDate(layout, rows.map(of));

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { shrinkage } from "./shrinkage.ts";
+import { SHRINKAGES } from "../contract/config/shrinkage.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
+import type { DatedForecasts } from "./forecast-rows.ts";
+import { dateShrinkage, shrinkage, shrinkageFactors } from "./shrinkage.ts";
 
 const random = seededRandom(4);
 const draws = (n: number, scale = 1) => Float64Array.from({ length: n }, () => scale * random.normal());
@@ -50,5 +53,77 @@ test("the share does not depend on the unit of the returns, however small or lar
   for (const factor of [2 ** -600, 2 ** -500, 2 ** 400]) {
     const scaled = (values: Float64Array) => values.map((value) => value * factor);
     assert.ok(Math.abs(shrinkage(scaled(y), scaled(p)).s - s) < 1e-12, String(factor));
+  }
+});
+
+/** Tickers whose forecasts are `size` times too large, each with a slope of its own around 1 / size. */
+function oversized(tickers: number, dates: number, { size = 5, spread = 0 } = {}): DatedForecasts[] {
+  return Array.from({ length: tickers }, (_, t) => {
+    const slope = (1 + spread * random.normal()) / size;
+    const predicted = draws(dates, 0.02 * (t + 1));
+    return {
+      ticker: `T${String(t).padStart(3, "0")}`,
+      days: Int32Array.from({ length: dates }, (_day, d) => d),
+      predicted,
+      realised: predicted.map((p) => slope * p + 0.05 * (t + 1) * random.normal()),
+    };
+  });
+}
+
+test("the slope with dates as units is that of its formula", () => {
+  const rows = oversized(6, 60);
+  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+  const [products, squares] = [new Array<number>(60).fill(0), new Array<number>(60).fill(0)];
+  for (const { realised, predicted } of rows) {
+    const unit = Math.sqrt(sum([...realised].map((y) => y * y)) / 60);
+    for (let d = 0; d < 60; d++) {
+      products[d]! += (realised[d]! * predicted[d]!) / unit ** 2;
+      squares[d]! += (predicted[d]! / unit) ** 2;
+    }
+  }
+  const b = sum(products) / sum(squares);
+  const rest = products.map((value, d) => value - b * squares[d]!);
+  const centre = sum(rest) / 60;
+  const variance = sum(
+    rest.flatMap((one, i) =>
+      rest.map((other, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (one - centre) * (other - centre)),
+    ),
+  );
+  const se = Math.sqrt(variance / 60 ** 2) / (sum(squares) / 60);
+  const found = atOnce(dateShrinkage(rows));
+  assert.ok(Math.abs(found.b! - b) < 1e-12 && Math.abs(found.se! - se) < 1e-9);
+  assert.ok(Math.abs(found.s - (b - se)) < 1e-9);
+});
+
+test("pooled shrinkage has one factor for all, and no ticker or date changes its order by it", () => {
+  const factors = atOnce(shrinkageFactors("pooled", oversized(30, 200)));
+  const [first] = factors.values();
+  assert.ok(first! > 0.1 && first! < 0.2, String(first));
+  assert.ok([...factors.values()].every((factor) => factor === first));
+  assert.deepEqual([...atOnce(shrinkageFactors("none", oversized(3, 40))).values()], [1, 1, 1]);
+});
+
+test("empirical Bayes keeps to the pooled factor where slopes agree, and leaves it where they do not", () => {
+  const spreadOf = (rows: DatedForecasts[]) => {
+    const factors = [...atOnce(shrinkageFactors("empirical_bayes", rows)).values()];
+    const own = [...atOnce(shrinkageFactors("own", rows)).values()];
+    const range = (values: number[]) => Math.max(...values) - Math.min(...values);
+    assert.ok(factors.every((factor) => factor >= 0 && factor <= 1));
+    return range(factors) / range(own);
+  };
+  assert.ok(spreadOf(oversized(40, 300)) < 0.5);
+  assert.ok(spreadOf(oversized(40, 300, { size: 2, spread: 0.8 })) > 0.7);
+});
+
+test("one ticker, no rows and forecasts of 0 have a factor", () => {
+  const [only] = oversized(1, 100);
+  const empty = { ticker: "E", days: new Int32Array(0), predicted: draws(0), realised: draws(0) };
+  const still = { ...only!, ticker: "Z", predicted: new Float64Array(100) };
+  for (const choice of SHRINKAGES) {
+    for (const rows of [[only!], [empty], [still], [only!, empty, still]]) {
+      for (const [ticker, factor] of atOnce(shrinkageFactors(choice, rows))) {
+        assert.ok(factor >= 0 && factor <= 1, `${choice} ${ticker} ${factor}`);
+      }
+    }
   }
 });

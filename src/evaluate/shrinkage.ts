@@ -1,6 +1,9 @@
+import type { ShrinkageChoice } from "../contract/config/shrinkage.ts";
 import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import { concatenate, type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
-import { finiteOrNull, largestMagnitude } from "./statistics.ts";
+import { neweyWestError } from "./newey-west.ts";
+import { dateLayout, dateSums } from "./rows-by-date.ts";
+import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "./statistics.ts";
 
 /** What a model's forecasts are worth as sizes of returns. */
 export interface Shrinkage {
@@ -44,20 +47,109 @@ function* shrinkageInSteps(realised: Float64Array, predicted: Float64Array): Pau
   const unit = largestLabel / largest;
   const b = slope * unit;
   const se = (Math.sqrt(squares) / pp) * unit;
-  return { n, b: finiteOrNull(b), se: finiteOrNull(se), s: Math.max(0, Math.min(1, b - se || 0)) };
+  return { n, b: finiteOrNull(b), se: finiteOrNull(se), s: clipped(b - se) };
 }
 
 /** Tickers ascend by code point. */
 export interface ShrinkageTable {
   readonly pooled: Shrinkage;
+  /** The pooled slope with dates as units: what `shrinkage: "pooled"` goes by. */
+  readonly by_date: Shrinkage;
   readonly by_ticker: ReadonlyMap<string, Shrinkage>;
+}
+
+/**
+ * The pooled slope with dates as units, since the tickers of a date move together: labels and forecasts are in units of the ticker's root
+ * mean square label, their products and squares are summed by date, and the error is that of a ratio of totals over dates (Cochran,
+ * "Sampling Techniques", 1977, 6.4) by Newey and West.
+ */
+export function* dateShrinkage(rows: readonly DatedForecasts[]): Pausable<Shrinkage> {
+  const ordered = inTickerOrder(rows);
+  const products: Float64Array[] = [];
+  const squares: Float64Array[] = [];
+  let n = 0;
+  for (const { realised, predicted } of ordered) {
+    yield 0;
+    const unit = realised.length === 0 ? 0 : rootMeanSquare(realised);
+    n += realised.length;
+    const scaled = predicted.map((value) => (unit === 0 ? 0 : value / unit));
+    products.push(scaled.map((value, i) => (unit === 0 ? 0 : value * (realised[i]! / unit))));
+    squares.push(scaled.map((value) => value * value));
+  }
+  const layout = yield* dateLayout(ordered);
+  const yp = yield* dateSums(layout, products);
+  const pp = yield* dateSums(layout, squares);
+  const weight = mean(pp);
+  if (!(weight > 0)) return { n, b: null, se: null, s: 0 };
+  const b = mean(yp) / weight;
+  const error = neweyWestError(yp.map((value, d) => value - b * pp[d]!));
+  const se = error === null ? null : error / weight;
+  return { n, b: finiteOrNull(b), se, s: clipped(b - (se ?? 0)) };
+}
+
+function clipped(value: number): number {
+  return Math.max(0, Math.min(1, value || 0));
+}
+
+/**
+ * What the forecasts of each ticker are multiplied by: 1 without shrinkage.
+ * @param rows of which the models did not learn, all labelled: the models' own forecasts.
+ */
+export function* shrinkageFactors(
+  choice: ShrinkageChoice,
+  rows: readonly DatedForecasts[],
+): Pausable<ReadonlyMap<string, number>> {
+  switch (choice) {
+    case "none":
+      return new Map(rows.map(({ ticker }) => [ticker, 1]));
+    case "own":
+      return new Map(
+        rows.map(({ ticker, realised, predicted }) => [ticker, shrinkage(realised, predicted).s]),
+      );
+    case "pooled": {
+      const { s } = yield* dateShrinkage(rows);
+      return new Map(rows.map(({ ticker }) => [ticker, s]));
+    }
+    case "empirical_bayes":
+      return yield* empiricalBayesFactors(rows);
+  }
+}
+
+/**
+ * Each ticker's slope, pulled towards the pooled factor c by how uncertain it is: (b / se² + c / v) / (1 / se² + 1 / v), within [0, 1]. v is
+ * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); where it is 0, every ticker gets c.
+ */
+function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<ReadonlyMap<string, number>> {
+  const { s: pooled } = yield* dateShrinkage(rows);
+  const slopes = inTickerOrder(rows).map(({ ticker, realised, predicted }) => {
+    const { b, se } = shrinkage(realised, predicted);
+    return { ticker, b, weight: se === null || !(se > 0) ? 0 : 1 / se ** 2 };
+  });
+  const between = varianceBetween(slopes);
+  return new Map(
+    slopes.map(({ ticker, b, weight }) => {
+      if (b === null || weight === 0 || between === 0) return [ticker, pooled];
+      return [ticker, clipped((b * weight + pooled / between) / (weight + 1 / between))];
+    }),
+  );
+}
+
+function varianceBetween(slopes: readonly { readonly b: number | null; readonly weight: number }[]): number {
+  const known = slopes.filter(({ b, weight }) => b !== null && weight > 0);
+  const sum = (of: (slope: { readonly b: number | null; readonly weight: number }) => number) =>
+    known.reduce((total, slope) => total + of(slope), 0);
+  const weights = sum(({ weight }) => weight);
+  const centre = sum(({ b, weight }) => b! * weight) / weights;
+  const spread = sum(({ b, weight }) => weight * (b! - centre) ** 2);
+  const variance = (spread - (known.length - 1)) / (weights - sum(({ weight }) => weight ** 2) / weights);
+  return Math.max(0, finiteOrNull(variance) ?? 0);
 }
 
 /**
  * The shrinkage of each ticker and of all rows together.
  * @param rows of which the models did not learn, all labelled; tickers in any order.
  */
-export function* shrinkageTable(rows: readonly Omit<DatedForecasts, "days">[]): Pausable<ShrinkageTable> {
+export function* shrinkageTable(rows: readonly DatedForecasts[]): Pausable<ShrinkageTable> {
   const by_ticker = new Map<string, Shrinkage>();
   const ordered = inTickerOrder(rows);
   for (const { ticker, realised, predicted } of ordered) {
@@ -68,5 +160,9 @@ export function* shrinkageTable(rows: readonly Omit<DatedForecasts, "days">[]): 
   yield 0;
   const predicted = concatenate(ordered.map((row) => row.predicted));
   yield 0;
-  return { pooled: yield* shrinkageInSteps(realised, predicted), by_ticker };
+  return {
+    pooled: yield* shrinkageInSteps(realised, predicted),
+    by_date: yield* dateShrinkage(ordered),
+    by_ticker,
+  };
 }

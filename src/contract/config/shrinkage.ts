@@ -1,12 +1,15 @@
 import { z } from "zod";
 
-/** What becomes of a model's forecasts: they stay, or each ticker's are multiplied by its own `s`. */
-export const SHRINKAGES = ["none", "own"] as const;
+/**
+ * What becomes of a model's forecasts: they stay, or are multiplied by a factor in [0, 1]: one for all tickers, one per ticker that is
+ * pulled towards that, or one per ticker from its own rows alone.
+ */
+export const SHRINKAGES = ["none", "pooled", "empirical_bayes", "own"] as const;
 export type ShrinkageChoice = (typeof SHRINKAGES)[number];
 
 export const shrinkageSchema = z
   .enum(SHRINKAGES)
   .default("none")
   .describe(
-    "own: every forecast of a ticker, mu included, is multiplied by its s of metrics.shrinkage, which lies in [0, 1].",
+    "What every forecast, mu included, is multiplied by, in [0, 1]: pooled: one factor for all tickers, which keeps their order; empirical_bayes: one per ticker, pulled towards the pooled one; own: the ticker's own s of metrics.shrinkage, which sets many tickers to 0.",
   );

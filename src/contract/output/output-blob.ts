@@ -4,6 +4,7 @@ import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { failureSchema } from "../problems/failures.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { verdictSchema } from "./verdict.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const count = z.int().nonnegative();
@@ -246,6 +247,9 @@ export const outputBlobSchema = z
       .describe(
         "Of an ensemble, by ticker of mu: standard deviation (ddof 1) of its members' mu, log-return.",
       ),
+    verdict: verdictSchema
+      .optional()
+      .describe("What the forecasts are worth; absent without a ticker, and in outputs of older versions."),
     forecasts: byTicker(forecastSchema),
     fits: byTicker(fitSchema).optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
@@ -255,7 +259,18 @@ export const outputBlobSchema = z
       out_of_fold: metricsTableSchema.optional(),
       baselines: z.strictObject({ zero: baselineSchema, mean: baselineSchema }),
       shrinkage: z
-        .strictObject({ pooled: shrinkageSchema, by_ticker: byTicker(shrinkageSchema) })
+        .strictObject({
+          pooled: shrinkageSchema,
+          by_date: shrinkageSchema
+            .optional()
+            .describe(
+              "The pooled slope with dates as units, labels and forecasts in units of each ticker's root mean square label; se by Newey and West. Its s is the factor of shrinkage `pooled`.",
+            ),
+          by_ticker: byTicker(shrinkageSchema),
+          applied: byTicker(z.number())
+            .optional()
+            .describe("What each ticker's forecasts are multiplied by; absent without shrinkage."),
+        })
         .optional()
         .describe(
           "What the model's own forecasts are worth as sizes, on out-of-fold rows; of networks on the calibration part, or else the validation part.",

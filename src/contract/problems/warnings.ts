@@ -75,8 +75,13 @@ export const WARNING_TABLE = {
   },
   no_skill: {
     cause:
-      "On rows that the models did not learn from (out of fold; of networks the calibration part, or without intervals the validation part), the forecasts were not better than both 0 and the mean of the training labels by more than chance, or there are fewer than 30 dates to show it.",
-    cure: "Do not trade on mu as it is. Try other features or a simpler model; shrinkage own pulls forecasts towards 0. Give networks intervals: without them the rows that judge them chose their epochs, and the warning stays away too easily.",
+      "The verdict finds no skill on rows that the models did not learn from: neither an order (mean IC) nor sizes (Clark-West) beyond chance, or fewer than 30 dates. It judges the score rows from 250 dates on, else the out-of-fold rows; of networks the calibration part, or without intervals the validation part.",
+    cure: "Do not trade on mu. Try other features or a simpler model. Give networks intervals: without them the rows that judge them chose their epochs, and the warning stays away too easily.",
+  },
+  oversized: {
+    cause:
+      "The forecasts hold skill, but as sizes of returns they are too large: their squared error is above that of the zero forecast.",
+    cure: "Rank by mu, or set shrinkage to pooled, which multiplies every forecast by one factor and keeps their order.",
   },
   wild_forecast: {
     cause:

@@ -187,7 +187,7 @@ test("a network that forecasts the mean of its training labels earns no_skill, h
   assert.deepEqual(others, []);
   assert.match(
     message!,
-    /better than the training mean in the validation part: 60 dates give a t of \d{2,}\.\d\d against 0 and no t against/,
+    /^No evidence of skill on the validation rows\. .* Clark-West t = \d{2,}\.\d\d against zero and none against the training mean over 60 dates.* These rows chose each network's epoch, so they flatter it\.$/,
   );
   assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
 });
@@ -206,9 +206,12 @@ test("equal labels that are forecast to the digit are gained on 0, and on a trai
   assert.deepEqual(told(0.01, 0.008), []);
   assert.match(
     told(0.01, 0.01)[0]!,
-    /60 dates give equal gains against 0 and no t against the training mean,/,
+    /Clark-West t = \+infinity against zero and none against the training mean over 60 dates/,
   );
-  assert.match(told(0.03, 0.01)[0]!, /60 dates give equal losses against 0 and equal losses against/);
+  assert.match(
+    told(-0.01, 0.01)[0]!,
+    /t = -infinity; Clark-West t = -infinity against zero and none against the training mean/,
+  );
 });
 
 test("a calibration part judges in place of the validation part, which chose the epoch", () => {
@@ -222,7 +225,7 @@ test("a calibration part judges in place of the validation part, which chose the
   });
   assert.deepEqual(noSkillMessages([told(unskilled, skilled)]), []);
   const [message] = noSkillMessages([told(skilled, unskilled)]);
-  assert.match(message!, /better than the training mean in the calibration part: 60 dates/);
+  assert.match(message!, /^No evidence of skill on the calibration rows\./);
   // A ticker of a joint network that ended before the calibration part has no say beside one that has it.
   const ended = { ...told(unskilled, []), calibration: rows([], [], []) };
   assert.deepEqual(noSkillMessages([told(unskilled, skilled), ended]), []);
@@ -245,7 +248,9 @@ test("shrunk forecasts, mu among them, are their share of the network's, and so 
   near(upper, predicted);
   const none = outputOf(prediction, [halved]);
   assert.deepEqual([none.mu, none.forecasts["10"]!.predicted], [{ "10": 0.3 }, [0.45, 0.1, 0.2, 0.3]]);
-  assert.deepEqual(none.metrics.shrinkage, own.metrics.shrinkage);
+  const { applied, ...found } = own.metrics.shrinkage!;
+  near([applied!["10"]!], [0.5]);
+  assert.deepEqual(none.metrics.shrinkage, found);
 });
 
 test("no warning carries the signature of a URL into the output", () => {

@@ -2,12 +2,15 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
-import { noSkill } from "../shared/forecast-warnings.ts";
+import { shrinkageFactors } from "../../evaluate/shrinkage.ts";
+import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import {
   evaluationUnits,
+  type HeldOutRows,
   type ScoredTicker,
   type ScoreSettings,
   type ScoreTables,
@@ -39,29 +42,35 @@ export function* evaluateDl(
   asOf: Day,
 ): Pausable<DlEvaluation> {
   const { intervals } = settings;
+  const heldOut = trained.map(heldOutRows);
+  const factors = yield* shrinkageFactors(settings.shrinkage, heldOut);
   const tickers: EvaluatedTicker[] = [];
-  for (const ticker of trained) {
-    const { validation, calibration } = ticker;
-    const heldOut = calibration.days.length > 0 ? calibration : validation;
-    const facts = { ...ticker, heldOut, residuals: calibration };
+  for (const [i, ticker] of trained.entries()) {
+    const { calibration } = ticker;
+    const factor = factors.get(ticker.ticker)!;
+    const facts = { ...ticker, heldOut: heldOut[i]!, residuals: calibration, factor };
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
   const without = trained.filter(({ calibration }) => intervals && calibration.days.length === 0);
+  const tables = yield* scoreTables(tickers, intervals, judgedRows(trained));
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...without.map(({ ticker }) => withoutResiduals(ticker)),
-    ...(yield* withoutSkill(trained)),
+    ...verdictWarnings(tables, settings.shrinkage),
   ];
-  return { tickers, tables: yield* scoreTables(tickers, intervals), warnings };
+  return { tickers, tables, warnings };
 }
 
-/** Judges by the calibration part where there is one: the validation part chose the epochs. */
-function withoutSkill(trained: readonly TrainedTicker[]): Pausable<Warning[]> {
+function heldOutRows({ validation, calibration }: TrainedTicker): ForecastRows {
+  return calibration.days.length > 0 ? calibration : validation;
+}
+
+/** The calibration part where there is one: the validation part chose the epochs. */
+function judgedRows(trained: readonly TrainedTicker[]): HeldOutRows {
   const calibrated = trained.map(({ calibration }) => calibration).filter(({ days }) => days.length > 0);
-  if (calibrated.length > 0) return noSkill(calibrated, "in the calibration part");
-  const validation = trained.map((ticker) => ticker.validation);
-  return noSkill(validation, "in the validation part");
+  if (calibrated.length > 0) return { rows: "calibration", forecasts: calibrated };
+  return { rows: "validation", forecasts: trained.map(({ validation }) => validation) };
 }
 
 /** The units of progress of `evaluateDl`. */
@@ -89,6 +98,7 @@ export function dlOutput({ settings, evaluation, training, ...parts }: DlOutputP
     fitting: { training: plain(training) },
     tables: evaluation.tables,
     intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
     model: modelOf(settings),
   });
 }

@@ -243,7 +243,7 @@ test("the warnings of forecasts come once a job, with the first names of those t
   );
   assert.match(
     warnings[0]!.message,
-    /better than 0 or the training mean out of fold: 4 dates are too few to show it, and 30 are the fewest that can\.$/,
+    /^Too few dates to judge on the out-of-fold rows\. Order: 4 dates to judge the order by, 30 needed\./,
   );
   assert.match(warnings[1]!.message, /: T10, T11, .* more\.$/);
   assert.ok(warnings[1]!.message.length < 500);
@@ -269,7 +269,7 @@ test("forecasts that follow the drift alone earn no_skill, and those that also t
   assert.deepEqual(others, []);
   assert.match(
     warning!.message,
-    /^The forecasts were not shown to be better than the training mean out of fold: 100 dates give a t of \d{2,}\.\d\d against 0 and no t against the training mean, and 1\.777 is asked of each\.$/,
+    /^No evidence of skill on the out-of-fold rows\. .* Clark-West t = \d{2,}\.\d\d against zero and none against the training mean over 100 dates, 2\.14 needed\)\.$/,
   );
   assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
 });

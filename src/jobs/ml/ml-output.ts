@@ -6,8 +6,9 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/metrics.ts";
+import { shrinkageFactors } from "../../evaluate/shrinkage.ts";
 import type { Fold } from "../../panel/folds.ts";
-import { noSkill } from "../shared/forecast-warnings.ts";
+import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import {
@@ -45,17 +46,20 @@ export function* evaluateMl(
   settings: ScoreSettings,
   asOf: Day,
 ): Pausable<MlEvaluation> {
+  const outOfFold = fitted.map(outOfFoldRows);
+  const factors = yield* shrinkageFactors(settings.shrinkage, outOfFold);
   const tickers: EvaluatedTicker[] = [];
-  for (const ticker of fitted) {
-    tickers.push(yield* evaluateTicker(ticker, settings, asOf));
+  for (const [i, ticker] of fitted.entries()) {
+    tickers.push(yield* evaluateTicker(ticker, outOfFold[i]!, factors, settings, asOf));
     yield 1;
   }
-  const outOfFold = tickers.map((ticker) => ticker.outOfFold);
+  const heldOut = { rows: "out_of_fold", forecasts: outOfFold } as const;
+  const tables = yield* scoreTables(tickers, settings.intervals, heldOut);
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
-    ...(yield* noSkill(outOfFold, "out of fold")),
+    ...verdictWarnings(tables, settings.shrinkage),
   ];
-  return { tickers, tables: yield* scoreTables(tickers, settings.intervals, outOfFold), warnings };
+  return { tickers, tables, warnings };
 }
 
 /** The units of progress of `evaluateMl`. */
@@ -63,21 +67,29 @@ export function mlEvaluationUnits(tickers: number): number {
   return evaluationUnits(tickers, 2);
 }
 
+function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): ForecastRows {
+  const tested = folds.flatMap(({ testStart, testEnd }) => range(testStart, testEnd));
+  return {
+    ticker,
+    days: Int32Array.from(tested, (row) => fit.days[row]!),
+    predicted: outOfFold,
+    realised: Float64Array.from(tested, (row) => fit.labels[row]!),
+    trainingMean: outOfFoldMeans(fit.labels, folds),
+  };
+}
+
 function* evaluateTicker(
   fitted: FittedTicker,
+  outOfFold: ForecastRows,
+  factors: ReadonlyMap<string, number>,
   settings: ScoreSettings,
   asOf: Day,
 ): Pausable<EvaluatedTicker> {
   const { ticker, dates, folds, fit, score } = fitted;
-  const tested = folds.flatMap(({ testStart, testEnd }) => range(testStart, testEnd));
-  const outOfFold: ForecastRows = {
-    ticker,
-    days: Int32Array.from(tested, (row) => fit.days[row]!),
-    predicted: fitted.outOfFold,
-    realised: Float64Array.from(tested, (row) => fit.labels[row]!),
-    trainingMean: outOfFoldMeans(fit.labels, folds),
+  const facts = {
+    ...{ dates, fitLabels: fit.labels, score },
+    ...{ heldOut: outOfFold, residuals: outOfFold, factor: factors.get(ticker)! },
   };
-  const facts = { dates, fitLabels: fit.labels, score, heldOut: outOfFold, residuals: outOfFold };
   return {
     ...(yield* scoreTicker(facts, settings, asOf)),
     fitted,
@@ -125,6 +137,7 @@ export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): Ord
     },
     tables: evaluation.tables,
     intervals: settings.intervals,
+    shrinkage: settings.shrinkage,
     model: modelOf(settings),
   });
 }

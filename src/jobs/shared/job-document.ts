@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { ownSection } from "../../contract/config/own-section.ts";
+import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { type Machine, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
@@ -35,6 +36,7 @@ export interface DocumentParts {
   readonly fitting: Partial<Fitting>;
   readonly tables: ScoreTables;
   readonly intervals: IntervalChoice;
+  readonly shrinkage: ShrinkageChoice;
   readonly model: OrderedJson;
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
@@ -63,15 +65,16 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
       median_spacing_days: medianSpacing(fits),
     } satisfies Members<OutputBlob["window"]>,
     ...muOf(tickers, parts.asOf),
+    ...(parts.tables.verdict === undefined ? {} : { verdict: plain(parts.tables.verdict) }),
     forecasts: new Map(tickers.map((ticker) => [ticker.score.ticker, () => forecastOf(ticker)])),
     fits: new Map(fits.map((fit) => [fit.ticker, () => fitOf(fit)])),
     ...parts.fitting,
-    metrics: metricsOf(parts.tables, parts.intervals),
+    metrics: metricsOf(parts),
     model: parts.model,
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
     provenance: parts.provenance,
-  } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_spread">>;
+  } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_spread" | "verdict">>;
 }
 
 /** A warning that quotes the config may quote a URL with its signature. */
@@ -111,13 +114,14 @@ function forecastOf({ score, bounds }: ScoredTicker): OrderedJson {
   } satisfies Members<OutputBlob["forecasts"][string]>;
 }
 
-function metricsOf(tables: ScoreTables, intervals: IntervalChoice): OrderedJson {
+function metricsOf({ tables, intervals, tickers, shrinkage: choice }: DocumentParts): OrderedJson {
   const { score, outOfFold, baselines, shrinkage } = tables;
+  const applied = new Map(tickers.map(({ score: { ticker }, factor }) => [ticker, factor]));
   return {
     score: plain(score),
     ...(outOfFold === undefined ? {} : { out_of_fold: plain(outOfFold) }),
     baselines: plain(baselines),
-    shrinkage: plain(shrinkage),
+    shrinkage: plain(choice === "none" ? shrinkage : { ...shrinkage, applied }),
     intervals: intervalsOf(tables.intervals, intervals),
   } satisfies Members<Omit<OutputBlob["metrics"], "out_of_fold">>;
 }

@@ -1,19 +1,21 @@
 import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables, trainingMeans } from "../../evaluate/baselines.ts";
-import type { DatedForecasts, ForecastRows } from "../../evaluate/forecast-rows.ts";
+import { type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Bounds } from "../../evaluate/intervals/conformal.ts";
-import type { Residuals } from "../../evaluate/intervals/interval-rows.ts";
 import { type IntervalTables, intervalTables } from "../../evaluate/intervals/interval-tables.ts";
 import {
   type IntervalChoice,
   type TickerIntervals,
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
-import { type ShrinkageTable, shrinkage, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/coverage-by-date.ts";
+import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import { isWild } from "../../evaluate/wild-forecast.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { JobContext } from "./job.ts";
@@ -42,10 +44,14 @@ export interface ScoreSettings {
 /** The forecasts of one ticker with their intervals. */
 export interface ScoredTicker {
   readonly dates: PanelDates;
-  /** As they are published: with shrinkage `own`, s times the model's. */
+  /** As they are published: the model's, times `factor`. */
   readonly score: ForecastRows;
   /** The model's own forecasts of the rows by which they were judged, all labelled. */
-  readonly heldOut: DatedForecasts;
+  readonly heldOut: ForecastRows;
+  /** The rows whose residuals make the intervals: the model's own forecasts. */
+  readonly residuals: DatedForecasts;
+  /** What shrinkage multiplies its forecasts by. */
+  readonly factor: number;
   /** Of an ensemble how far its members' forecasts of the last score row are from each other, as they are published. */
   readonly spread?: number;
   /** Whether the published forecasts are too large to be believed. */
@@ -75,11 +81,13 @@ export interface ScoreTables {
   readonly shrinkage: ShrinkageTable;
   /** Absent where no intervals were asked for. */
   readonly intervals?: IntervalTables;
+  /** Absent without a ticker. */
+  readonly verdict?: Verdict;
 }
 
 /**
- * Multiplies a ticker's forecasts by what they proved to be worth, where that is asked for, and puts the historical mean
- * and the intervals beside them. Labels of score rows have no part in what forecasts are worth.
+ * Multiplies a ticker's forecasts by its factor, and puts the historical mean and the intervals beside them. Labels of score rows have no
+ * part in the factor.
  * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, which
  *   tell what its forecasts are worth; `residuals`: those that make the intervals.
  * @param asOf the date of the forecasts.
@@ -89,18 +97,18 @@ export function* scoreTicker(
     readonly dates: PanelDates;
     readonly fitLabels: Float64Array;
     readonly score: ScoreRows;
-    readonly heldOut: DatedForecasts;
-    readonly residuals: Residuals;
+    readonly heldOut: ForecastRows;
+    readonly residuals: DatedForecasts;
+    readonly factor: number;
     readonly spread?: number;
   },
-  { intervals, shrinkage: choice }: ScoreSettings,
+  { intervals }: Pick<ScoreSettings, "intervals">,
   asOf: Day,
 ): Pausable<ScoredTicker> {
-  const { dates, fitLabels, heldOut, spread } = facts;
+  const { dates, fitLabels, heldOut, residuals, factor, spread } = facts;
   const { days, labels, labelDays, volatility } = facts.score;
   const { ticker } = dates;
-  const s = choice === "own" ? shrinkage(heldOut.realised, heldOut.predicted).s : 1;
-  const published = s === 1 ? asItIs : scaledBy(s);
+  const published = factor === 1 ? asItIs : scaledBy(factor);
   const { predicted } = published(facts.score);
   const trainingMean = trainingMeans(fitLabels, days.length);
   const score = { ticker, days, predicted, realised: labels, trainingMean };
@@ -110,9 +118,11 @@ export function* scoreTicker(
     dates,
     score,
     heldOut,
-    ...(spread === undefined ? {} : { spread: s * spread }),
+    residuals,
+    factor,
+    ...(spread === undefined ? {} : { spread: factor * spread }),
     isWild: isWild({ fitLabels, heldOut: published(heldOut), score: predicted, mu }),
-    ...(yield* tickerIntervals(ticker, rows, published(facts.residuals), intervals)),
+    ...(yield* tickerIntervals(ticker, rows, published(residuals), intervals)),
   };
 }
 
@@ -120,16 +130,23 @@ type Published = <T extends { readonly predicted: Float64Array }>(rows: T) => T;
 
 const asItIs: Published = (rows) => rows;
 
-function scaledBy(s: number): Published {
-  return (rows) => ({ ...rows, predicted: rows.predicted.map((value) => s * value) });
+function scaledBy(factor: number): Published {
+  return (rows) => ({ ...rows, predicted: rows.predicted.map((value) => factor * value) });
 }
 
-/** The tables of all tickers. @param outOfFold absent where there are no folds. */
+/** The rows before the score rows by which the models' own forecasts are judged. */
+export interface HeldOutRows {
+  readonly rows: Exclude<JudgedRows, "score">;
+  readonly forecasts: readonly ForecastRows[];
+}
+
+/** The tables and the verdict of all tickers. */
 export function* scoreTables(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
-  outOfFold?: readonly ForecastRows[],
+  heldOut: HeldOutRows,
 ): Pausable<ScoreTables> {
+  const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
     intervals === undefined
       ? {}
@@ -150,7 +167,30 @@ export function* scoreTables(
     baselines: { zero: tables("zero"), mean: tables("mean") },
     shrinkage,
     ...covered,
+    ...(tickers.length === 0 ? {} : { verdict: yield* jobVerdict(tickers, intervals, heldOut) }),
   };
+}
+
+function* jobVerdict(
+  tickers: readonly ScoredTicker[],
+  intervals: IntervalChoice,
+  heldOut: HeldOutRows,
+): Pausable<Verdict> {
+  const sets: JudgedSet[] = [
+    { ...heldOut, coverage: intervals && (yield* coverageByDate(tickers.flatMap(prequentialRows))) },
+  ];
+  const forecasts = tickers.map(({ score }) => labelled(score)).filter(({ days }) => days.length > 0);
+  if (forecasts.length > 0) {
+    const scored = tickers.map(({ score, bounds }) => ({ ...score, ...bounds }));
+    sets.push({ rows: "score", forecasts, coverage: intervals && (yield* coverageByDate(scored)) });
+  }
+  return yield* verdictOf(sets, intervals?.alpha);
+}
+
+/** The held-out rows with the intervals that the residuals before each gave it, of a method that has these. */
+function prequentialRows({ residuals, intervals }: ScoredTicker): BoundedRows[] {
+  const tested = intervals?.asked.prequential;
+  return tested === undefined ? [] : [{ ...tested, days: residuals.days }];
 }
 
 /**

@@ -1,0 +1,78 @@
+import { atOnce } from "../../src/contract/machine/pausable.ts";
+import type { VerdictState } from "../../src/contract/output/verdict.ts";
+import { verdictOf } from "../../src/evaluate/verdict/verdict.ts";
+import type { Table } from "../table.ts";
+import { firstDates, marketFeatures, NOISES, type NoiseName, ridgeMarket } from "./skill-markets.ts";
+
+const TICKERS = [5, 20, 60, 200];
+const DATES = [75, 250, 504, 1_000];
+const INFORMED = [0.02, 0.05, 0.1];
+/** Markets of each kind of noise. */
+const NULL_MARKETS = 1_000;
+const INFORMED_MARKETS = 100;
+const NAMES = Object.keys(NOISES) as NoiseName[];
+
+/** Shares of the markets of one cell. */
+interface Shares {
+  /** Without `no_skill`. */
+  readonly skilled: number;
+  /** By the plain test: the t of the mean IC alone. */
+  readonly plain: number;
+}
+
+/**
+ * How often `no_skill` stays away: by chance where there is no signal, and as it should where there is one. About half an hour on one core;
+ * nothing in it depends on the machine.
+ */
+export function skillPowerTable(): Table {
+  const rows: string[][] = [];
+  for (const tickers of TICKERS) {
+    const features = marketFeatures(tickers, Math.max(...DATES), 7);
+    const cells = [0, ...INFORMED].map((ic) => NAMES.map((noise) => sharesBy(features, noise, ic)));
+    for (const [d, dates] of DATES.entries()) {
+      const [size, ...power] = cells.map((byNoise) => byNoise.map((byDates) => byDates[d]!));
+      const sizes = size!.map(({ skilled }) => skilled);
+      rows.push([
+        `${tickers}`,
+        `${dates}`,
+        `${percent(Math.min(...sizes))} to ${percent(Math.max(...sizes))}`,
+        ...power.map(
+          (shares) => `${percent(meanOf(shares, "skilled"))} (${percent(meanOf(shares, "plain"))})`,
+        ),
+      ]);
+      process.stderr.write(`${rows.at(-1)!.join("  ")}\n`);
+    }
+  }
+  return {
+    title: "share of jobs without no_skill; in brackets by the t of the mean IC alone",
+    header: ["tickers", "dates", "no signal", ...INFORMED.map((ic) => `IC ${ic}`)],
+    rows,
+  };
+}
+
+function meanOf(shares: readonly Shares[], name: keyof Shares): number {
+  return shares.reduce((sum, share) => sum + share[name], 0) / shares.length;
+}
+
+/** @returns by DATES. */
+function sharesBy(features: ReturnType<typeof marketFeatures>, noise: NoiseName, ic: number): Shares[] {
+  const markets = ic === 0 ? NULL_MARKETS : INFORMED_MARKETS;
+  const counts = DATES.map(() => ({ skilled: 0, plain: 0 }));
+  for (let seed = 0; seed < markets; seed++) {
+    const market = ridgeMarket(features, Math.max(...DATES), { noise, ic, seed: 1_000 + seed });
+    for (const [d, dates] of DATES.entries()) {
+      const forecasts = firstDates(market, dates);
+      const { state, judged } = atOnce(verdictOf([{ rows: "out_of_fold", forecasts }], undefined));
+      const { t, quantile } = judged[0]!.order;
+      if (SKILLED.has(state)) counts[d]!.skilled++;
+      if (t !== null && quantile !== null && t >= quantile) counts[d]!.plain++;
+    }
+  }
+  return counts.map(({ skilled, plain }) => ({ skilled: skilled / markets, plain: plain / markets }));
+}
+
+const SKILLED: ReadonlySet<VerdictState> = new Set<VerdictState>(["skill", "oversized"]);
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { mayGrow } from "../schema/open-schema.ts";
+
+const count = z.int().nonnegative();
+const maybe = z.number().nullable();
+
+/** Rows by which forecasts are judged; the models did not learn from any of them. */
+export const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as const;
+
+/** What is found of the order, the sizes or the intervals of forecasts. */
+export const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
+
+/** What the verdict comes to. */
+export const VERDICT_STATES = ["skill", "oversized", "none", "worse", "too_few"] as const;
+
+const findingFields = {
+  state: mayGrow(z.enum(FINDING_STATES)).describe(
+    "`evidence`: better than chance explains; `none`: no evidence; `worse`: worse than chance explains; `too_few`: fewer than 30 dates.",
+  ),
+  dates: count.describe("Dates that count."),
+  t: maybe.describe(
+    "Newey-West t over dates, lag 5. Null where it does not exist or where all dates agree but for rounding.",
+  ),
+  quantile: maybe.describe("The t that evidence needs (fixed-b); null for too few dates."),
+  sentence: z.string().describe("The finding in words."),
+};
+
+const orderFindingSchema = z
+  .strictObject({
+    ...findingFields,
+    figure: maybe.describe(
+      "Mean IC over dates with at least 5 tickers; with fewer tickers the pooled correlation over time.",
+    ),
+    form: mayGrow(z.enum(["cross_section", "time_series"])),
+    mean_figure: maybe.describe("The same figure of the training mean, the best baseline with an order."),
+  })
+  .meta({ id: "OrderFinding" });
+
+const sizeTestSchema = z.strictObject({
+  r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
+  clark_west_t: maybe.describe(
+    "Clark and West (2007): whether the forecasts hold anything that the baseline does not, their noise set aside.",
+  ),
+  squared_error_t: maybe.describe(
+    "Whether the squared error is smaller than the baseline's, noise included.",
+  ),
+});
+
+const sizesFindingSchema = z
+  .strictObject({
+    ...findingFields,
+    figure: maybe.describe("`r2` against the best baseline."),
+    informative: z
+      .boolean()
+      .describe(
+        "Whether both Clark-West tests pass, so that the sizes hold something, whatever their noise costs.",
+      ),
+    best_baseline: mayGrow(z.enum(["zero", "mean"])).describe("The one with the smaller squared error."),
+    against: z.strictObject({ zero: sizeTestSchema, mean: sizeTestSchema }),
+  })
+  .meta({ id: "SizesFinding" });
+
+const intervalsFindingSchema = z
+  .strictObject({
+    ...findingFields,
+    figure: maybe.describe("Coverage."),
+    asked: z.number().describe("1 - alpha."),
+  })
+  .meta({ id: "IntervalsFinding" });
+
+export const rowsVerdictSchema = z
+  .strictObject({
+    rows: mayGrow(z.enum(JUDGED_ROWS)),
+    order: orderFindingSchema,
+    sizes: sizesFindingSchema,
+    intervals: intervalsFindingSchema.nullable(),
+  })
+  .meta({ id: "RowsVerdict" });
+
+/** What forecasts are worth, judged once, by the job; all that show an output show this. */
+export const verdictSchema = z
+  .strictObject({
+    state: mayGrow(z.enum(VERDICT_STATES)).describe("By the order and the sizes on the headline's rows."),
+    rows: mayGrow(z.enum(JUDGED_ROWS)).describe("The headline's: the score rows from 250 dates on."),
+    title: z.string(),
+    sentence: z.string(),
+    judged: z.array(rowsVerdictSchema).describe("Each set of rows, the headline's first."),
+  })
+  .meta({ id: "Verdict" });
+
+export type JudgedRows = (typeof JUDGED_ROWS)[number];
+export type FindingState = (typeof FINDING_STATES)[number];
+export type VerdictState = (typeof VERDICT_STATES)[number];
+export type OrderFinding = z.infer<typeof orderFindingSchema>;
+export type SizesFinding = z.infer<typeof sizesFindingSchema>;
+export type IntervalsFinding = z.infer<typeof intervalsFindingSchema>;
+export type RowsVerdict = z.infer<typeof rowsVerdictSchema>;
+export type Verdict = z.infer<typeof verdictSchema>;

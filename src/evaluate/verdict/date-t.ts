@@ -1,0 +1,23 @@
+import { neweyWestError } from "../newey-west.ts";
+import { deviation, mean } from "../statistics.ts";
+
+/** Values that differ by this share of the terms that they are made of are equal: the rest is rounding. */
+const ROUNDING = 1e-12;
+
+/**
+ * The t of a mean over dates (Newey and West 1987, Bartlett weights up to NEWEY_WEST_LAG dates).
+ * @param values one a date, in time order.
+ * @param scale the typical size of the terms that a value is a sum or a mean of: a t of their rounding would be chance.
+ * @returns infinite, with the sign of the values, where these are equal but for rounding. Null where they are 0 but for rounding,
+ *   and without a date.
+ */
+export function dateT(values: Float64Array, scale: number): number | null {
+  const floor = ROUNDING * scale;
+  const centre = mean(values);
+  if (deviation(values) > floor) {
+    const error = neweyWestError(values);
+    return error === null ? null : centre / error;
+  }
+  if (centre > floor) return Number.POSITIVE_INFINITY;
+  return centre < -floor ? Number.NEGATIVE_INFINITY : null;
+}

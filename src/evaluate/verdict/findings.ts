@@ -1,0 +1,197 @@
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type {
+  FindingState,
+  IntervalsFinding,
+  OrderFinding,
+  SizesFinding,
+} from "../../contract/output/verdict.ts";
+import { meanForecast } from "../baselines.ts";
+import type { ForecastRows } from "../forecast-rows.ts";
+import { type FixedBProbability, LEAST_DATES, neweyWestError, neweyWestQuantile } from "../newey-west.ts";
+import { finiteOrNull, mean } from "../statistics.ts";
+import { dateT } from "./date-t.ts";
+import { orderByDate } from "./order.ts";
+import { type Baseline, type SizeTests, sizeTests } from "./sizes.ts";
+
+/** One-sided: chance alone shows an order once in twenty times, and sizes once in forty, so either in 7.5 % at most. */
+const ORDER_PROBABILITY = 0.95;
+const SIZES_PROBABILITY = 0.975;
+const COVERAGE_PROBABILITY = 0.975;
+
+/** Misses may differ by this share from those asked for, however certain the difference is. */
+const COVERAGE_SLACK = 0.1;
+
+/** Whether forecasts order the returns of a date better than chance, and not worse than the training mean does. */
+export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number): Pausable<OrderFinding> {
+  const own = yield* orderByDate(rows);
+  const hasMeans = !rows.some(({ trainingMean }) => trainingMean.some(Number.isNaN));
+  const ofMean = hasMeans ? yield* orderByDate(rows, meanForecast) : undefined;
+  const figure = finiteOrNull(mean(own.values));
+  const mean_figure = ofMean === undefined ? null : finiteOrNull(mean(ofMean.values));
+  const dates = own.days.length;
+  const t = dateT(own.values, 1);
+  const quantile = quantileOf(dates, ORDER_PROBABILITY);
+  const isBelowMean = mean_figure !== null && figure !== null && figure < mean_figure;
+  const found = {
+    figure,
+    mean_figure,
+    form: own.form,
+    dates,
+    t: t === null ? null : finiteOrNull(t),
+    quantile,
+  };
+  const state = ((): FindingState => {
+    if (datesGiven < LEAST_DATES) return "too_few";
+    // Forecasts that are all the same have no order, however many dates there are.
+    if (quantile === null || t === null) return dates === 0 || t === null ? "none" : "too_few";
+    if (t <= -quantile) return "worse";
+    return t >= quantile && !isBelowMean ? "evidence" : "none";
+  })();
+  return { state, ...found, sentence: orderSentence(state, found, { t, isBelowMean, datesGiven }) };
+}
+
+function orderSentence(
+  state: FindingState,
+  { figure, mean_figure, form, dates, quantile }: Omit<OrderFinding, "state" | "sentence">,
+  { t, isBelowMean, datesGiven }: { t: number | null; isBelowMean: boolean; datesGiven: number },
+): string {
+  const name = form === "cross_section" ? "mean IC" : "correlation over time";
+  if (state === "too_few") {
+    return tooFew("the order", datesGiven < LEAST_DATES ? datesGiven : dates);
+  }
+  if (figure === null || t === null || quantile === null) {
+    return "Order: none, since the forecasts of a date do not differ.";
+  }
+  const numbers = `${name} ${figure.toFixed(3)}, t = ${tText(t)} over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
+  if (state === "evidence") return `Order: evidence of skill (${numbers}).`;
+  if (state === "worse") return `Order: worse than chance (${numbers}).`;
+  if (t >= quantile && isBelowMean) {
+    return `Order: no better than the training mean's (${numbers}; ${name} of the training mean ${mean_figure!.toFixed(3)}).`;
+  }
+  return `Order: no evidence of skill (${numbers}).`;
+}
+
+/** Whether forecasts hold anything about the sizes of returns that zero and the training mean do not. */
+export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFinding> {
+  const tests = yield* sizeTests(rows);
+  const { dates } = tests;
+  const best = bestBaseline(tests);
+  const quantile = quantileOf(dates, SIZES_PROBABILITY);
+  const { zero, mean: ofMean } = tests;
+  const informative =
+    quantile !== null && [zero, ofMean].every(({ clarkWest }) => clarkWest !== null && clarkWest >= quantile);
+  const state = ((): FindingState => {
+    if (quantile === null) return "too_few";
+    if (zero.squaredError !== null && zero.squaredError <= -quantile) return "worse";
+    return informative ? "evidence" : "none";
+  })();
+  const test = (name: Baseline) => ({
+    r2: tests[name].r2,
+    clark_west_t: finite(tests[name].clarkWest),
+    squared_error_t: finite(tests[name].squaredError),
+  });
+  return {
+    state,
+    figure: tests[best].r2,
+    informative,
+    best_baseline: best,
+    dates,
+    t: finite(tests[best].clarkWest),
+    quantile,
+    against: { zero: test("zero"), mean: test("mean") },
+    sentence: sizesSentence(state, tests, quantile),
+  };
+}
+
+/** The baseline with the smaller squared error; zero where there is no mean. */
+function bestBaseline({ zero, mean: ofMean }: SizeTests): Baseline {
+  // 1 - SSE / baseline's SSE: the smaller it is, the better the baseline.
+  return ofMean.r2 !== null && zero.r2 !== null && ofMean.r2 < zero.r2 ? "mean" : "zero";
+}
+
+function sizesSentence(
+  state: FindingState,
+  { dates, zero, mean: ofMean }: SizeTests,
+  quantile: number | null,
+) {
+  if (state === "too_few" || quantile === null) return tooFew("the sizes", dates);
+  const r2 = zero.r2 === null ? "R² does not exist" : `R² ${percentText(zero.r2)} against zero`;
+  const nested = `Clark-West t = ${tText(zero.clarkWest)} against zero and ${tText(ofMean.clarkWest)} against the training mean over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
+  if (state === "evidence") return `Sizes: evidence of skill (${r2}; ${nested}).`;
+  if (state === "worse") {
+    return `Sizes: worse than zero (${r2}, t = ${tText(zero.squaredError)}; ${nested}).`;
+  }
+  return `Sizes: no evidence of skill (${r2}; ${nested}).`;
+}
+
+/** How many labels of a date have an interval, and how many lie inside: shape (dates) each, in time order. */
+export interface CoverageByDate {
+  readonly inside: Float64Array;
+  /** Above 0 each. */
+  readonly counted: Float64Array;
+}
+
+/** Whether intervals hold as many labels as they are asked to. @param alpha the share of labels that may fall outside. */
+export function intervalsFinding({ inside, counted }: CoverageByDate, alpha: number): IntervalsFinding {
+  const dates = counted.length;
+  const asked = 1 - alpha;
+  const figure = finiteOrNull(mean(inside) / mean(counted));
+  const quantile = quantileOf(dates, COVERAGE_PROBABILITY);
+  // A ratio of totals, linearised (Cochran, "Sampling Techniques", 1977, 6.4).
+  const error = figure === null ? null : neweyWestError(inside.map((hits, i) => hits - figure * counted[i]!));
+  const t =
+    figure === null || error === null ? null : finiteOrNull(((figure - asked) * mean(counted)) / error);
+  const state = ((): FindingState => {
+    if (quantile === null || figure === null) return "too_few";
+    const isFar =
+      Math.abs(figure - asked) > COVERAGE_SLACK * alpha && (t === null || Math.abs(t) >= quantile);
+    if (!isFar) return "evidence";
+    return figure < asked ? "worse" : "none";
+  })();
+  return {
+    state,
+    figure,
+    asked,
+    dates,
+    t,
+    quantile,
+    sentence: intervalsSentence(state, figure, asked, dates),
+  };
+}
+
+function intervalsSentence(state: FindingState, figure: number | null, asked: number, dates: number): string {
+  if (state === "too_few" || figure === null) return tooFew("the intervals", dates);
+  const numbers = `${share(figure)} of returns over ${datesText(dates)}, ${share(asked)} asked`;
+  if (state === "evidence") return `Intervals: hold what was asked (${numbers}).`;
+  return `Intervals: too ${state === "worse" ? "narrow" : "wide"} (${numbers}).`;
+}
+
+function quantileOf(dates: number, probability: FixedBProbability): number | null {
+  return dates < LEAST_DATES ? null : neweyWestQuantile(dates, probability);
+}
+
+function tooFew(what: string, dates: number): string {
+  return `${what.replace("the ", "").replace(/^./, (letter) => letter.toUpperCase())}: ${dates === 0 ? "no date" : datesText(dates)} to judge ${what} by, ${LEAST_DATES} needed.`;
+}
+
+function finite(t: number | null): number | null {
+  return t === null ? null : finiteOrNull(t);
+}
+
+function tText(t: number | null): string {
+  if (t === null) return "none";
+  if (Number.isFinite(t)) return t.toFixed(2);
+  return t > 0 ? "+infinity" : "-infinity";
+}
+
+function datesText(dates: number): string {
+  return dates === 1 ? "1 date" : `${dates.toLocaleString("en-US")} dates`;
+}
+
+function percentText(value: number): string {
+  return `${(100 * value).toFixed(2)}%`;
+}
+
+function share(value: number): string {
+  return `${(100 * value).toFixed(1)}%`;
+}

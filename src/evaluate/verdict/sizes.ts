@@ -1,0 +1,111 @@
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import { meanForecast, zeroForecast } from "../baselines.ts";
+import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
+import { type DateLayout, dateLayout, dateSums } from "../rows-by-date.ts";
+import { finiteOrNull, rootMeanSquare } from "../statistics.ts";
+import { dateT } from "./date-t.ts";
+
+/**
+ * A forecast this near to a baseline, in root mean squares of the ticker's labels, is the baseline: a model that learned
+ * a mean alone has it with the rounding of its library, and the t of that rounding would say nothing.
+ */
+const SAME = 1e-6;
+
+/** What forecasts are compared with: 0, and the mean of the labels that the model learned from. */
+export const BASELINES = ["zero", "mean"] as const;
+export type Baseline = (typeof BASELINES)[number];
+
+const FORECASTS = { zero: zeroForecast, mean: meanForecast } as const satisfies Record<
+  Baseline,
+  (rows: ForecastRows) => Float64Array
+>;
+
+/** Forecasts as sizes of returns, beside one baseline. */
+export interface SizeTest {
+  /**
+   * The t of Clark and West (2007, "Approximately normal tests for equal predictive accuracy in nested models"): of
+   * (y - r)² - (y - p)² + (p - r)², which is 2 (y - r)(p - r). The last square gives back what noise in the forecasts costs them, so the
+   * t asks whether they hold anything that the baseline r does not.
+   */
+  readonly clarkWest: number | null;
+  /** The t of (y - r)² - (y - p)²: whether the forecasts as they are, noise included, have the smaller squared error. */
+  readonly squaredError: number | null;
+  /** 1 - sum (y - p)² / sum (y - r)², in units of each ticker's root mean square label. */
+  readonly r2: number | null;
+}
+
+export interface SizeTests extends Readonly<Record<Baseline, SizeTest>> {
+  /** Dates with a row. */
+  readonly dates: number;
+}
+
+/**
+ * Tests forecasts as sizes of returns, over all tickers at once. Labels, forecasts and means are in units of the ticker's root mean square
+ * label; terms are summed by date, since the tickers of a date move together.
+ * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker whose labels are all 0 does not count,
+ *   nor does one without rows. Where a training mean is NaN there is no t against it.
+ */
+export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
+  const scaled: ForecastRows[] = [];
+  for (const row of inTickerOrder(rows)) {
+    yield 0;
+    const { realised, predicted, trainingMean } = row;
+    const unit = realised.length === 0 ? 0 : rootMeanSquare(realised);
+    if (unit === 0) continue;
+    const inUnits = (values: Float64Array) => values.map((value) => value / unit);
+    scaled.push({
+      ...row,
+      realised: inUnits(realised),
+      predicted: inUnits(predicted),
+      trainingMean: inUnits(trainingMean),
+    });
+  }
+  const layout = yield* dateLayout(scaled);
+  const zero = yield* sizeTest(scaled, layout, FORECASTS.zero);
+  const mean = yield* sizeTest(scaled, layout, FORECASTS.mean);
+  return { dates: datesIn(layout), zero, mean };
+}
+
+function datesIn({ starts }: DateLayout): number {
+  let dates = 0;
+  for (let d = 0; d + 1 < starts.length; d++) if (starts[d + 1]! > starts[d]!) dates++;
+  return dates;
+}
+
+/** @param rows in units of their ticker. */
+function* sizeTest(
+  rows: readonly ForecastRows[],
+  layout: DateLayout,
+  baseline: (rows: ForecastRows) => Float64Array,
+): Pausable<SizeTest> {
+  const nested: Float64Array[] = [];
+  const raw: Float64Array[] = [];
+  /** Of the squares of labels, forecasts and the baseline's, whose rounding the terms hold. */
+  let [squares, gained, errors] = [0, 0, 0];
+  for (const row of rows) {
+    yield 0;
+    const { realised, predicted } = row;
+    const reference = baseline(row);
+    const [adjusted, plain] = [new Float64Array(realised.length), new Float64Array(realised.length)];
+    for (let i = 0; i < realised.length; i++) {
+      const [y, p, r] = [realised[i]!, predicted[i]!, reference[i]!];
+      squares += y * y + p * p + r * r;
+      errors += (y - r) * (y - r);
+      const step = p - r;
+      if (Math.abs(step) <= SAME) continue;
+      adjusted[i] = 2 * (y - r) * step;
+      // (y - r)² - (y - p)², without the squares' cancellation.
+      plain[i] = step * (2 * y - p - r);
+      gained += plain[i]!;
+    }
+    nested.push(adjusted);
+    raw.push(plain);
+  }
+  const dates = datesIn(layout);
+  const scale = squares / dates;
+  return {
+    clarkWest: dateT(yield* dateSums(layout, nested), scale),
+    squaredError: dateT(yield* dateSums(layout, raw), scale),
+    r2: finiteOrNull(gained / errors),
+  };
+}

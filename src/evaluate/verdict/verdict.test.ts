@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { seededRandom } from "../../../test/twins/random.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import type { ForecastRows } from "../forecast-rows.ts";
+import { LEAST_DATES, neweyWestQuantile } from "../newey-west.ts";
+import { intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
+import { MIN_ORDER_TICKERS } from "./order.ts";
+import { verdictOf } from "./verdict.ts";
+
+interface MarketOptions {
+  readonly tickers: number;
+  readonly dates: number;
+  /** How much of a label's surprise a forecast holds. */
+  readonly share?: number;
+  /** The mean of labels, in their deviations. */
+  readonly drift?: number;
+  /** Of a forecast's noise, in the labels' deviations. */
+  readonly noise?: number;
+}
+
+/** Tickers of different volatility, each on most dates. A forecast is the training mean, `share` of the surprise, and noise. */
+function market(
+  seed: number,
+  { tickers, dates, share = 0, drift = 0, noise = 0.3 }: MarketOptions,
+): ForecastRows[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: tickers }, (_, t) => {
+    const size = 0.01 * (t + 1);
+    const days = Int32Array.from({ length: dates }, (_day, d) => 100 + d).filter(
+      () => random.uniform() < 0.9,
+    );
+    const realised = Float64Array.from(days, () => size * (drift + random.normal()));
+    const learned = size * (drift + random.normal() / Math.sqrt(500));
+    const predicted = realised.map(
+      (y) => learned + share * (y - size * drift) + noise * size * random.normal(),
+    );
+    return { ticker: `T${t}`, days, realised, predicted, trainingMean: realised.map(() => learned) };
+  });
+}
+
+const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+const average = (values: readonly number[]) => sum(values) / values.length;
+
+/** Every pair of dates written out. */
+function slowT(values: readonly number[]): number {
+  const [n, centre] = [values.length, average(values)];
+  const variance = sum(
+    values.flatMap((a, i) =>
+      values.map((b, j) => Math.max(0, 1 - Math.abs(i - j) / 6) * (a - centre) * (b - centre)),
+    ),
+  );
+  return centre / Math.sqrt(variance / n ** 2);
+}
+
+interface SlowRow {
+  readonly ticker: string;
+  readonly day: number;
+  readonly y: number;
+  readonly p: number;
+  readonly m: number;
+}
+
+function slowRows(rows: readonly ForecastRows[]): SlowRow[] {
+  return rows.flatMap(({ ticker, days, realised, predicted, trainingMean }) =>
+    [...days].map((day, i) => ({ ticker, day, y: realised[i]!, p: predicted[i]!, m: trainingMean[i]! })),
+  );
+}
+
+function byDate(rows: readonly SlowRow[]): SlowRow[][] {
+  const days = [...new Set(rows.map(({ day }) => day))].sort((a, b) => a - b);
+  return days.map((day) => rows.filter((row) => row.day === day));
+}
+
+function slowCorrelation(rows: readonly SlowRow[]): number {
+  const [y, p] = [average(rows.map((row) => row.y)), average(rows.map((row) => row.p))];
+  const products = sum(rows.map((row) => (row.y - y) * (row.p - p)));
+  return (
+    products / Math.sqrt(sum(rows.map((row) => (row.y - y) ** 2)) * sum(rows.map((row) => (row.p - p) ** 2)))
+  );
+}
+
+test("the order is the mean IC of the dates with five tickers or more, and its t", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 6, max: 9 }), (seed, tickers) => {
+      const rows = market(seed, { tickers, dates: 60, share: 0.05 });
+      const found = atOnce(orderFinding(rows, 60));
+      const ics = byDate(slowRows(rows))
+        .filter((date) => date.length >= MIN_ORDER_TICKERS)
+        .map(slowCorrelation);
+      assert.equal(found.form, "cross_section");
+      assert.equal(found.dates, ics.length);
+      assert.ok(Math.abs(found.figure! - average(ics)) < 1e-9);
+      assert.ok(Math.abs(found.t! - slowT(ics)) < 1e-6);
+      assert.equal(found.quantile, neweyWestQuantile(ics.length));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("with fewer tickers the order is that over time, of each ticker less its means", () => {
+  const rows = market(3, { tickers: 3, dates: 80, share: 0.1 });
+  const found = atOnce(orderFinding(rows, 80));
+  const all = slowRows(rows);
+  const standard = (ticker: string, of: (row: SlowRow) => number) => {
+    const values = all.filter((row) => row.ticker === ticker).map(of);
+    const centre = average(values);
+    const deviation = Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1));
+    return (value: number) => (value - centre) / deviation;
+  };
+  const products = byDate(all).map((date) =>
+    average(
+      date.map(
+        (row) => standard(row.ticker, ({ y }) => y)(row.y) * standard(row.ticker, ({ p }) => p)(row.p),
+      ),
+    ),
+  );
+  assert.equal(found.form, "time_series");
+  assert.ok(Math.abs(found.figure! - average(products)) < 1e-9);
+  assert.ok(Math.abs(found.t! - slowT(products)) < 1e-6);
+});
+
+test("the tests of sizes are those of their formulas, summed by date in units of each ticker", () => {
+  const rows = market(5, { tickers: 4, dates: 50, share: 0.2, drift: 0.1 });
+  const found = atOnce(sizesFinding(rows));
+  const all = slowRows(rows);
+  const unit = (ticker: string) =>
+    Math.sqrt(average(all.filter((row) => row.ticker === ticker).map(({ y }) => y * y)));
+  for (const [name, baseline] of [
+    ["zero", () => 0],
+    ["mean", ({ m }: SlowRow) => m],
+  ] as const) {
+    const terms = (of: (row: SlowRow, r: number) => number) =>
+      byDate(all).map((date) => sum(date.map((row) => of(row, baseline(row)) / unit(row.ticker) ** 2)));
+    const plain = terms(({ y, p }, r) => (y - r) ** 2 - (y - p) ** 2);
+    const nested = terms(({ y, p }, r) => (y - r) ** 2 - (y - p) ** 2 + (p - r) ** 2);
+    const own = found.against[name];
+    assert.ok(Math.abs(own.squared_error_t! - slowT(plain)) < 1e-6);
+    assert.ok(Math.abs(own.clark_west_t! - slowT(nested)) < 1e-6);
+    assert.ok(Math.abs(own.r2! - sum(plain) / sum(terms(({ y }, r) => (y - r) ** 2))) < 1e-9);
+  }
+  assert.equal(found.quantile, neweyWestQuantile(50, 0.975));
+});
+
+test("nothing depends on the order of the tickers or the unit of the returns", () => {
+  const rows = market(8, { tickers: 7, dates: 90, share: 0.1 });
+  const sets = (forecasts: readonly ForecastRows[]) => [{ rows: "out_of_fold", forecasts } as const];
+  const found = atOnce(verdictOf(sets(rows), undefined));
+  assert.deepEqual(atOnce(verdictOf(sets([...rows].reverse()), undefined)), found);
+  const scaled = rows.map((row) => ({
+    ...row,
+    realised: row.realised.map((value) => value * 2 ** 20),
+    predicted: row.predicted.map((value) => value * 2 ** 20),
+    trainingMean: row.trainingMean.map((value) => value * 2 ** 20),
+  }));
+  assert.deepEqual(atOnce(verdictOf(sets(scaled), undefined)), found);
+});
+
+test("forecasts with skill and the wrong size are oversized, and those without any are none or worse", () => {
+  const state = (options: MarketOptions) =>
+    atOnce(verdictOf([{ rows: "out_of_fold", forecasts: market(4, options) }], undefined)).state;
+  const many = { tickers: 20, dates: 300 };
+  assert.equal(state({ ...many, share: 0.2, noise: 0.1 }), "skill");
+  assert.equal(state({ ...many, share: 0.05, noise: 0.8 }), "oversized");
+  assert.equal(state({ ...many, noise: 0.8 }), "worse");
+  assert.equal(state({ ...many, noise: 0.01 }), "none");
+  assert.equal(state({ ...many, share: -0.2, noise: 0.1 }), "worse");
+  assert.equal(state({ ...many, dates: LEAST_DATES - 1, share: 0.5 }), "too_few");
+});
+
+test("an order that the training mean has too is no evidence", () => {
+  // The tickers' means differ so much that they order the returns of most dates.
+  const rows = market(2, { tickers: 12, dates: 200, noise: 0.05 }).map((row, t) => {
+    const lasting = 0.4 * (t - 6);
+    return {
+      ...row,
+      realised: row.realised.map((y) => y + lasting * 0.05),
+      predicted: row.predicted.map((p, i) => p + lasting * 0.05 + (i % 2 === 0 ? 0.02 : -0.02)),
+      trainingMean: row.trainingMean.map(() => lasting * 0.05),
+    };
+  });
+  const found = atOnce(orderFinding(rows, 200));
+  assert.ok(found.t! > found.quantile! && found.figure! < found.mean_figure!);
+  assert.equal(found.state, "none");
+  assert.match(found.sentence, /^Order: no better than the training mean's/);
+});
+
+test("forecasts that are all the same have no order, and say so", () => {
+  const rows = market(2, { tickers: 6, dates: 60 }).map((row) => ({
+    ...row,
+    predicted: row.predicted.map(() => 0),
+  }));
+  const found = atOnce(verdictOf([{ rows: "out_of_fold", forecasts: rows }], undefined));
+  assert.equal(found.state, "none");
+  assert.equal(found.judged[0]!.order.t, null);
+  assert.match(found.sentence, /forecasts of a date do not differ/);
+});
+
+test("250 dates of score rows make the headline, and rows that disagree are named", () => {
+  const skilled = market(1, { tickers: 8, dates: 100, share: 0.2, noise: 0.1 });
+  const noise = (dates: number) => market(6, { tickers: 8, dates, noise: 0.01 });
+  const judged = (dates: number) =>
+    atOnce(
+      verdictOf(
+        [
+          { rows: "out_of_fold", forecasts: skilled },
+          { rows: "score", forecasts: noise(dates) },
+        ],
+        undefined,
+      ),
+    );
+  assert.deepEqual([judged(249).rows, judged(249).state], ["out_of_fold", "skill"]);
+  assert.match(judged(249).sentence, /The score rows \(249 dates\) disagree: they show none\.$/);
+  assert.deepEqual([judged(260).rows, judged(260).state], ["score", "none"]);
+  assert.deepEqual(
+    judged(260).judged.map(({ rows }) => rows),
+    ["score", "out_of_fold"],
+  );
+  assert.match(
+    judged(260).sentence,
+    /The out-of-fold rows \(100 dates\) disagree: they show evidence of skill\.$/,
+  );
+});
+
+test("intervals hold what was asked, or are too narrow or too wide by more than chance and a tenth of the misses", () => {
+  const random = seededRandom(9);
+  const state = (share: number, dates = 400) => {
+    const inside = Float64Array.from({ length: dates }, () => {
+      let hits = 0;
+      for (let i = 0; i < 20; i++) if (random.uniform() < share) hits++;
+      return hits;
+    });
+    return intervalsFinding({ inside, counted: inside.map(() => 20) }, 0.1).state;
+  };
+  assert.deepEqual(
+    [state(0.9), state(0.85), state(0.95), state(0.9, 20)],
+    ["evidence", "worse", "none", "too_few"],
+  );
+});
+
+test("chance passes about as often as the verdict says, and true skill is seen", () => {
+  const share = (options: MarketOptions, markets: number) => {
+    let passed = 0;
+    for (let seed = 0; seed < markets; seed++) {
+      const forecasts = market(1_000 + seed, options);
+      const { state } = atOnce(verdictOf([{ rows: "out_of_fold", forecasts }], undefined));
+      if (state === "skill" || state === "oversized") passed++;
+    }
+    return passed / markets;
+  };
+  const chance = share({ tickers: 10, dates: 120 }, 600);
+  assert.ok(chance > 0.02 && chance < 0.1, String(chance));
+  // A correlation of 0.03 / 0.3 = 0.1 between forecast and surprise.
+  assert.ok(share({ tickers: 20, dates: 120, share: 0.03 }, 60) > 0.95);
+});

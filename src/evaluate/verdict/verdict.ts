@@ -1,0 +1,92 @@
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
+import type { ForecastRows } from "../forecast-rows.ts";
+import { type CoverageByDate, intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
+
+/** From so many dates on the score rows make the headline: a year of trading. */
+const MIN_HEADLINE_DATES = 250;
+
+/** One set of rows that the models did not learn from. */
+export interface JudgedSet {
+  readonly rows: JudgedRows;
+  /** All labelled, tickers in any order. */
+  readonly forecasts: readonly ForecastRows[];
+  /** Absent without intervals. */
+  readonly coverage?: CoverageByDate | undefined;
+}
+
+/** How each set of rows is named in sentences. */
+const ROWS: Readonly<Record<JudgedRows, string>> = {
+  score: "score rows",
+  out_of_fold: "out-of-fold rows",
+  calibration: "calibration rows",
+  validation: "validation rows",
+};
+
+/**
+ * Judges forecasts, once for all who show them.
+ * @param sets the held-out rows first, then the score rows where there are any with labels; at least one.
+ * @param alpha of the intervals; undefined without any.
+ */
+export function* verdictOf(sets: readonly JudgedSet[], alpha: number | undefined): Pausable<Verdict> {
+  const judged: RowsVerdict[] = [];
+  for (const { rows, forecasts, coverage } of sets) {
+    const sizes = yield* sizesFinding(forecasts);
+    judged.push({
+      rows,
+      order: yield* orderFinding(forecasts, sizes.dates),
+      sizes,
+      intervals: coverage === undefined || alpha === undefined ? null : intervalsFinding(coverage, alpha),
+    });
+  }
+  const scored = judged.find((set) => set.rows === "score" && set.sizes.dates >= MIN_HEADLINE_DATES);
+  const headline = scored ?? judged[0]!;
+  const others = judged.filter((set) => set !== headline);
+  const state = stateOf(headline);
+  return {
+    state,
+    rows: headline.rows,
+    title: TITLES[state],
+    sentence: [
+      headlineSentence(headline, state),
+      ...others.flatMap((other) => disagreement(headline, other)),
+    ].join(" "),
+    judged: [headline, ...others],
+  };
+}
+
+const TITLES: Readonly<Record<VerdictState, string>> = {
+  skill: "Evidence of skill",
+  oversized: "Evidence of skill, sizes too large",
+  none: "No evidence of skill",
+  worse: "Worse than chance",
+  too_few: "Too few dates to judge",
+};
+
+/** Whether the forecasts hold anything that chance does not explain: an order, or sizes once their noise is set aside. */
+function hasSkill({ order, sizes }: RowsVerdict): boolean {
+  return order.state === "evidence" || sizes.informative;
+}
+
+function stateOf(set: RowsVerdict): VerdictState {
+  const { order, sizes } = set;
+  if (sizes.state === "too_few") return "too_few";
+  const { r2 } = sizes.against.zero;
+  if (hasSkill(set)) return r2 !== null && r2 < 0 ? "oversized" : "skill";
+  return order.state === "worse" || sizes.state === "worse" ? "worse" : "none";
+}
+
+function headlineSentence({ rows, order, sizes, intervals }: RowsVerdict, state: VerdictState): string {
+  const chose = rows === "validation" ? " These rows chose each network's epoch, so they flatter it." : "";
+  const found = [order, sizes, ...(intervals === null ? [] : [intervals])].map(({ sentence }) => sentence);
+  return `${TITLES[state]} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
+}
+
+/** One sentence where the other rows say something else. */
+function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
+  const state = stateOf(other);
+  if (state === "too_few" || stateOf(headline) === "too_few") return [];
+  if (hasSkill(headline) === hasSkill(other)) return [];
+  const told = hasSkill(other) ? "show evidence of skill" : "show none";
+  return [`The ${ROWS[other.rows]} (${other.sizes.dates} dates) disagree: they ${told}.`];
+}
