@@ -31,6 +31,7 @@ function sample(schema: Schema = PUBLISHED): unknown {
   if (typeof schema.type === "object") return sample({ ...schema, type: schema.type[0] });
   if (schema.type === "array") return [sample(schema.items)];
   if (schema.type === "object") return sampleObject(schema);
+  if (schema.type === "boolean") return true;
   if (schema.type === "string") return sampleText(schema);
   return schema.exclusiveMinimum === undefined ? 0 : 1;
 }
