@@ -74,6 +74,7 @@ async function run(
 function summary(runs: readonly Run[]): string {
   const shown = runs.map(({ seconds, ...run }) => ({
     ...run,
+    verdict: run.output.verdict,
     more: [["time", `${seconds.toFixed(1)} s`]] as const,
   }));
   const paths = runs.map(({ record }) => relative(".", fileURLToPath(record.output_url)));

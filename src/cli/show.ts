@@ -3,8 +3,9 @@ import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
-import { outputTable } from "./terminal/output-table.ts";
+import { modelNameOf } from "../outputs/output-summary.ts";
+import { outputVerdict } from "../outputs/output-verdict.ts";
+import { outputTable, type ShownOutput } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -47,9 +48,12 @@ export async function showJob(outputUrl: string, reading: Reading, reporter: Rep
  * @throws MucastError of reading one.
  */
 async function shownTable(locations: readonly string[], reading: Reading): Promise<string> {
-  const outputs: OutputSummary[] = [];
+  const shown: ShownOutput[] = [];
   // One after the other: a document may fill much of the memory while it is read.
-  for (const location of locations) outputs.push((await openDocument(location, reading)).document);
-  const shown = outputs.map((output) => ({ name: printable(modelNameOf(output)), output }));
+  for (const location of locations) {
+    const output = await openDocument(location, reading);
+    const name = printable(modelNameOf(output.document));
+    shown.push({ name, output: output.document, verdict: outputVerdict(output) });
+  }
   return `${outputTable(shown)}\n`;
 }

@@ -4,6 +4,8 @@ import { labelled } from "../evaluate/forecast-rows.ts";
 import { coverageByDate } from "../evaluate/verdict/coverage-by-date.ts";
 import { type JudgedSet, verdictOf } from "../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "./open-document.ts";
+import type { OutputSummary } from "./output-summary.ts";
+import type { ScoredRows } from "./scored-rows.ts";
 
 /**
  * The verdict of an output: the one that its job wrote or, of an older version, that of its own rows. Older outputs have neither the
@@ -13,24 +15,21 @@ import type { OutputDocument } from "./open-document.ts";
 export function outputVerdict(output: OutputDocument): Verdict | undefined {
   const { verdict, metrics } = output.document;
   if (verdict !== undefined) return verdict;
-  const sets = judgedSets(output);
-  return sets.length === 0 ? undefined : atOnce(verdictOf(sets, metrics.intervals?.alpha));
+  if (output.rows.length === 0) return undefined;
+  const { outOfFold = [] } = output;
+  const heldOut: JudgedSet[] = outOfFold.length === 0 ? [] : [{ rows: "out_of_fold", forecasts: outOfFold }];
+  return atOnce(verdictOf([...heldOut, scoreSet(output.document, output.rows)], metrics.intervals?.alpha));
 }
 
-/** What the rows of an output let be judged anew: held-out rows first. */
-export function judgedSets({ document, rows, outOfFold }: OutputDocument): JudgedSet[] {
-  const sets: JudgedSet[] = [];
-  if (outOfFold !== undefined && outOfFold.length > 0) {
-    sets.push({ rows: "out_of_fold", forecasts: outOfFold });
-  }
-  const forecasts = rows.map(labelled).filter(({ days }) => days.length > 0);
-  if (forecasts.length > 0 || (sets.length === 0 && rows.length > 0)) {
-    const hasIntervals = document.metrics.intervals !== null;
-    sets.push({
-      rows: "score",
-      forecasts,
-      coverage: hasIntervals ? atOnce(coverageByDate(rows)) : undefined,
-    });
-  }
-  return sets;
+/** The verdict of score rows alone, such as those that several outputs share. */
+export function scoreVerdict(document: OutputSummary, rows: readonly ScoredRows[]): Verdict {
+  return atOnce(verdictOf([scoreSet(document, rows)], document.metrics.intervals?.alpha));
+}
+
+function scoreSet({ metrics }: OutputSummary, rows: readonly ScoredRows[]): JudgedSet {
+  return {
+    rows: "score",
+    forecasts: rows.map(labelled).filter(({ days }) => days.length > 0),
+    coverage: metrics.intervals === null ? undefined : atOnce(coverageByDate(rows)),
+  };
 }

@@ -1,10 +1,13 @@
+import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { table } from "./table.ts";
 
 /** An output under the name of its column. */
 export interface ShownOutput {
   readonly name: string;
-  readonly output: Pick<OutputSummary, "mu" | "window" | "metrics" | "warnings">;
+  readonly output: Pick<OutputSummary, "mu" | "window" | "metrics">;
+  /** Undefined for an output without a ticker. */
+  readonly verdict: Verdict | undefined;
   /** Further rows of the column, the same ones for each output. */
   readonly more?: readonly Cell[];
 }
@@ -13,13 +16,17 @@ type Cell = readonly [label: string, value: string];
 
 /** What outputs are worth, one column each, as text for a terminal: figures of the score rows, beside those that any model has to beat. */
 export function outputTable(outputs: readonly ShownOutput[]): string {
-  const columns = outputs.map(({ output, more = [] }) => [...cellsOf(output), ...more]);
+  const columns = outputs.map(({ output, verdict, more = [] }) => [
+    ...cellsOf(output),
+    ...verdictCells(verdict),
+    ...more,
+  ]);
   const labels = columns[0]!.map(([label]) => label);
   const rows = labels.map((label, i) => [label, ...columns.map((column) => column[i]![1])]);
   return table(["", ...outputs.map(({ name }) => name)], rows);
 }
 
-function cellsOf({ mu, window, metrics, warnings }: ShownOutput["output"]): Cell[] {
+function cellsOf({ mu, window, metrics }: ShownOutput["output"]): Cell[] {
   const { score, intervals, baselines } = metrics;
   const { cross_section: across, pooled } = score;
   const { zero, mean } = baselines;
@@ -38,8 +45,49 @@ function cellsOf({ mu, window, metrics, warnings }: ShownOutput["output"]): Cell
     ["coverage asked", percent(intervals && 1 - intervals.alpha)],
     ["  got", percent(intervals?.pooled.coverage)],
     ["  got by split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
-    ["says no_skill", warnings.some(({ code }) => code === "no_skill") ? "yes" : "no"],
   ];
+}
+
+/** The headline of the verdict, and what it rests on. */
+function verdictCells(verdict: Verdict | undefined): Cell[] {
+  const judged = verdict?.judged[0];
+  const dates = judged?.sizes.dates.toLocaleString("en-US");
+  const t = judged?.order.t;
+  const r2 = judged?.sizes.against.zero.r2;
+  return [
+    ["verdict", verdict?.title ?? "-"],
+    ["  rows judged", judged === undefined ? "-" : `${ROWS[judged.rows] ?? judged.rows}, ${dates} dates`],
+    ["  order", stateText(SKILL_STATES, judged?.order.state, t == null ? "" : `, t ${t.toFixed(2)}`)],
+    ["  sizes", stateText(SKILL_STATES, judged?.sizes.state, r2 == null ? "" : `, R² ${percent(r2)}`)],
+    ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state, "")],
+  ];
+}
+
+const ROWS: Readonly<Record<string, string>> = {
+  score: "score",
+  out_of_fold: "out of fold",
+  calibration: "calibration",
+  validation: "validation",
+} satisfies Record<JudgedRows, string>;
+
+type States = Readonly<Record<string, string>>;
+
+const SKILL_STATES: States = {
+  evidence: "evidence",
+  none: "no evidence",
+  worse: "worse",
+  too_few: "too few dates",
+} satisfies Record<FindingState, string>;
+
+const INTERVAL_STATES: States = {
+  evidence: "hold",
+  none: "too wide",
+  worse: "too narrow",
+  too_few: "too few dates",
+} satisfies Record<FindingState, string>;
+
+function stateText(states: States, state: string | undefined, more: string): string {
+  return state === undefined ? "-" : `${states[state] ?? state}${more}`;
 }
 
 function percent(share: number | null | undefined): string {

@@ -56,7 +56,7 @@ const missingSchema = z
   })
   .meta({ id: "MissingForecast", description: "A ticker that was asked for and has no mu, and why." });
 
-const { window, metrics } = outputBlobSchema.shape;
+const { window, metrics, verdict } = outputBlobSchema.shape;
 
 /** The forecasts of some tickers of an output, and its metrics over all: small enough for an agent's conversation. */
 export const forecastViewSchema = z
@@ -65,6 +65,7 @@ export const forecastViewSchema = z
     operation: outputBlobSchema.shape.operation,
     output_name: z.string().describe("The blob that has everything."),
     window,
+    verdict,
     count: z.int().nonnegative().describe("Tickers of the output that have a mu."),
     forecasts: z
       .array(tickerForecastSchema)

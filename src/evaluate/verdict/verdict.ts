@@ -42,11 +42,11 @@ export function* verdictOf(sets: readonly JudgedSet[], alpha: number | undefined
   const scored = judged.find((set) => set.rows === "score" && set.sizes.dates >= MIN_HEADLINE_DATES);
   const headline = scored ?? judged[0]!;
   const others = judged.filter((set) => set !== headline);
-  const state = stateOf(headline);
+  const state = verdictState(headline);
   return {
     state,
     rows: headline.rows,
-    title: TITLES[state],
+    title: titleOf(headline, state),
     sentence: [
       headlineSentence(headline, state),
       ...others.flatMap((other) => disagreement(headline, other)),
@@ -59,16 +59,21 @@ const TITLES: Readonly<Record<VerdictState, string>> = {
   skill: "Evidence of skill",
   oversized: "Evidence of skill, sizes too large",
   none: "No evidence of skill",
-  worse: "Worse than chance",
+  worse: "No skill, worse than zero",
   too_few: "Too few dates to judge",
 };
+
+function titleOf({ order }: RowsVerdict, state: VerdictState): string {
+  return state === "worse" && order.state === "worse" ? "Worse than chance" : TITLES[state];
+}
 
 /** Whether the forecasts hold anything that chance does not explain: an order, or sizes once their noise is set aside. */
 function hasSkill({ order, sizes }: RowsVerdict): boolean {
   return order.state === "evidence" || sizes.informative;
 }
 
-function stateOf(set: RowsVerdict): VerdictState {
+/** The state that what was found on one set of rows comes to. */
+export function verdictState(set: RowsVerdict): VerdictState {
   const { order, sizes } = set;
   if (sizes.state === "too_few") return "too_few";
   const { r2 } = sizes.against.zero;
@@ -76,16 +81,17 @@ function stateOf(set: RowsVerdict): VerdictState {
   return order.state === "worse" || sizes.state === "worse" ? "worse" : "none";
 }
 
-function headlineSentence({ rows, order, sizes, intervals }: RowsVerdict, state: VerdictState): string {
+function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
+  const { rows, order, sizes, intervals } = headline;
   const chose = rows === "validation" ? " These rows chose each network's epoch, so they flatter it." : "";
   const found = [order, sizes, ...(intervals === null ? [] : [intervals])].map(({ sentence }) => sentence);
-  return `${TITLES[state]} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
+  return `${titleOf(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
 }
 
 /** One sentence where the other rows say something else. */
 function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
-  const state = stateOf(other);
-  if (state === "too_few" || stateOf(headline) === "too_few") return [];
+  const states = [headline, other].map(verdictState);
+  if (states.includes("too_few")) return [];
   if (hasSkill(headline) === hasSkill(other)) return [];
   const told = hasSkill(other) ? "show evidence of skill" : "show none";
   return [`The ${ROWS[other.rows]} (${other.sizes.dates} dates) disagree: they ${told}.`];

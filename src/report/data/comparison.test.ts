@@ -44,8 +44,8 @@ test("outputs are told apart where one is better, and a careful person takes tha
   assert.equal(choice.index, 1);
   assert.match(choice.sentence, /would take ridge, the only one with evidence of skill/);
   assert.deepEqual(
-    outputs.map(({ verdict }) => verdict.evidence),
-    ["none", "some"],
+    outputs.map(({ verdict }) => verdict.state),
+    ["worse", "skill"],
   );
 });
 

@@ -147,13 +147,13 @@ function choiceOf(
   outputs: readonly ComparedOutput[],
   tests: readonly DieboldMarianoTest[],
 ): Comparison["choice"] {
-  if (outputs.every(({ verdict }) => verdict.evidence === "unknown")) {
+  if (outputs.every(({ verdict }) => verdict.state === "too_few")) {
     return {
       index: undefined,
       sentence: "A careful person takes none yet: too few realised returns are known.",
     };
   }
-  const skilled = outputs.filter(({ verdict }) => verdict.evidence === "some");
+  const skilled = outputs.filter(({ verdict: { state } }) => state === "skill" || state === "oversized");
   if (skilled.length === 0) {
     return {
       index: undefined,

@@ -1,4 +1,5 @@
 import type { Day } from "../../contract/market/dates.ts";
+import type { Verdict as ForecastVerdict } from "../../contract/output/verdict.ts";
 import type { Band } from "../statistics/over-dates.ts";
 import type { Unit } from "./figures.ts";
 import type {
@@ -71,10 +72,10 @@ export interface OutputFacts {
 
 /** 1. What a reader takes away. */
 export interface Verdict {
-  /** Three. */
+  /** Of the verdict in the output, as are the title and the sentences. */
+  readonly state: ForecastVerdict["state"];
+  readonly title: string;
   readonly sentences: readonly string[];
-  /** `none` where there is no evidence of skill, `unknown` without labels. */
-  readonly evidence: "some" | "none" | "unknown";
   readonly tiles: readonly Tile[];
   readonly baselines: readonly ForecastMetrics[];
 }

@@ -71,7 +71,7 @@ for (const [name, text] of Object.entries(TEXTS)) {
         name,
       );
     }
-    assert.equal(report.verdict.sentences.length, 3);
+    assert.ok(report.verdict.sentences.length > 0);
     assert.equal(report.verdict.tiles.length, 6);
   });
 }
@@ -148,32 +148,20 @@ test("what is missing is said", () => {
   assert.match(absent("network", "folds")!, /no walk-forward folds/);
 });
 
-test("the verdict finds skill where there is some, and says so where there is none or too little to tell", () => {
-  const evidence = (text: string) => reportOn(text).verdict;
-  const skilled = evidence(mlText({ skill: 0.1 }));
-  assert.equal(skilled.evidence, "some");
-  assert.match(skilled.sentences[0]!, /shows skill: IC .* lies above 0\.$/);
-  assert.match(skilled.sentences[1]!, /were better than 0/);
-  const none = evidence(TEXTS.classical);
-  assert.equal(none.evidence, "none");
-  assert.match(none.sentences[0]!, /no evidence of skill: IC .* holds 0\.$/);
-  const few = evidence(TEXTS["few dates"]);
-  assert.equal(few.evidence, "unknown");
-  assert.match(few.sentences[0]!, /^Only 4 dates have realised returns: too few/);
-  assert.match(few.sentences[1]!, /^On so few dates the size of the forecasts cannot be judged: R² is /);
-  assert.match(few.sentences[2]!, / held [\d.]+\s% so far, on too few dates to judge\.$/);
-  assert.equal(evidence(TEXTS.open).evidence, "unknown");
-  const inverse = evidence(mlText({ skill: -0.1 }));
-  assert.equal(inverse.evidence, "none");
-  assert.match(inverse.sentences[0]!, /worse than chance/);
+test("the verdict is that of the output, in its words", () => {
+  for (const text of [mlText({ skill: 0.1 }), TEXTS.classical, TEXTS["few dates"], TEXTS.open]) {
+    const { verdict } = reportOn(text);
+    const written = JSON.parse(text).verdict;
+    assert.deepEqual([verdict.state, verdict.title], [written.state, written.title]);
+    assert.equal(verdict.sentences.join(" "), written.sentence);
+  }
+  assert.equal(reportOn(TEXTS["few dates"]).verdict.state, JSON.parse(TEXTS["few dates"]).verdict.state);
 });
 
-test("without skill the verdict finds some no more often than three tests at one in forty let it", () => {
-  let found = 0;
-  for (let seed = 1; seed <= 60; seed++) {
-    if (reportOn(mlText({ seed, market: seed, scoreRows: 80 })).verdict.evidence === "some") found++;
-  }
-  assert.ok(found <= 9, `${found} of 60`);
+test("an output of an older version is judged by its rows", () => {
+  const { verdict: written, ...older } = JSON.parse(mlText({ skill: 0.1, scoreRows: 300 }));
+  const { verdict } = reportOn(JSON.stringify(older));
+  assert.deepEqual([verdict.state, verdict.title], [written.state, written.title]);
 });
 
 test("fewer than 30 dates have figures, and no band or judgement", () => {

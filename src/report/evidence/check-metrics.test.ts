@@ -144,3 +144,19 @@ test("an output of a version that had fewer figures is reported without them", (
   assert.ok(mu.data!.bars.every(({ olderDate }) => olderDate === undefined));
   assert.equal(intervals.data!.others.length, 0);
 });
+
+test("a verdict that the forecasts do not give is refused", () => {
+  const text = mlText({ ...SMALL, scoreRows: 60 });
+  for (const path of [
+    ["0", "order", "figure"],
+    ["0", "sizes", "against", "zero", "r2"],
+    ["1", "order", "t"],
+    ["1", "intervals", "figure"],
+  ]) {
+    const { refused } = refusalOf(text, ["verdict", "judged", ...path], altered);
+    assert.equal(refused?.code, "invalid_data", path.join("."));
+  }
+  const lying = JSON.parse(text);
+  lying.verdict.state = "skill";
+  assert.match(refusal(lying)!.message, /its verdict\.state is "skill", but its forecasts give/);
+});

@@ -1,11 +1,15 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
+import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
+import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { tableRows } from "../../evaluate/table-rows.ts";
+import { verdictOf, verdictState } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
+import { scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 
@@ -45,11 +49,52 @@ function checkMetrics(evidence: OutputEvidence): void {
     comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, meanTable, UNTOLD);
   }
   if (coverage !== undefined) comparison.check("metrics.intervals", metrics.intervals, coverage, UNTOLD);
-  if (outOfFold === undefined) return;
+  if (outOfFold !== undefined) checkOutOfFold(evidence, outOfFold, comparison);
+  checkVerdict(evidence, comparison);
+}
+
+function checkOutOfFold(
+  { document }: OutputEvidence,
+  outOfFold: readonly ForecastRows[],
+  comparison: Comparison,
+): void {
+  const { metrics } = document;
   const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
   comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, UNTOLD_OUT_OF_FOLD);
   comparison.check("cross_validation", document.cross_validation, tested.by_ticker, UNTOLD_OUT_OF_FOLD);
   comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), UNTOLD);
+}
+
+/** What the rows of the output tell of its verdict: all of the score rows, and of out-of-fold rows what needs no training mean. */
+function checkVerdict(
+  { document, rows, outOfFold, meanTable }: OutputEvidence,
+  comparison: Comparison,
+): void {
+  const { verdict } = document;
+  if (verdict === undefined) return;
+  const [headline] = verdict.judged;
+  const state = headline === undefined ? null : verdictState(headline);
+  comparison.check("verdict.state", verdict.state, state, UNTOLD);
+  for (const [i, recorded] of verdict.judged.entries()) {
+    const anew = judgedAnew(recorded.rows);
+    if (anew === undefined) continue;
+    const place = `verdict.judged.${i}`;
+    const isWhole = recorded.rows === "score" && meanTable !== undefined;
+    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), UNTOLD);
+  }
+
+  function judgedAnew(name: JudgedRows): RowsVerdict | undefined {
+    if (name === "score") return scoreVerdict(document, rows).judged[0];
+    if (name !== "out_of_fold" || outOfFold === undefined) return undefined;
+    return atOnce(verdictOf([{ rows: name, forecasts: outOfFold }], undefined)).judged[0];
+  }
+}
+
+function withoutMeans({ order: { form, figure, t, dates }, sizes }: RowsVerdict): object {
+  return {
+    order: { form, figure, t, dates },
+    sizes: { dates: sizes.dates, against: { zero: sizes.against.zero } },
+  };
 }
 
 /** mu is the forecast of the last row, and a ticker whose last row is of as_of has one. */

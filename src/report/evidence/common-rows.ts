@@ -1,5 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
+import { scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type OutputEvidence, scoreEvidence } from "./output-evidence.ts";
 
@@ -32,7 +33,13 @@ export function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence
         kept.map((others) => others[at]!),
       ),
     );
-    return { ...output, ...scoreEvidence(rows, output.document.metrics.intervals?.alpha) };
+    const { document } = output;
+    return {
+      ...output,
+      ...scoreEvidence(rows, document.metrics.intervals?.alpha),
+      // Outputs that lie beside each other are judged on the same rows.
+      verdict: scoreVerdict(document, rows),
+    };
   });
 }
 

@@ -1,4 +1,5 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
+import type { Verdict } from "../../contract/output/verdict.ts";
 import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
@@ -7,6 +8,7 @@ import { laidByDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { tableRows } from "../../evaluate/table-rows.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
+import { outputVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type DateSkill, DateSkillCollector } from "../statistics/date-skill.ts";
 import {
@@ -26,6 +28,8 @@ export interface OutputEvidence extends ScoreEvidence {
   readonly document: OutputSummary;
   readonly modelName: string;
   readonly outOfFold: readonly ForecastRows[] | undefined;
+  /** What the forecasts are worth; undefined without a ticker. */
+  readonly verdict: Verdict | undefined;
 }
 
 /** What score rows are evidence of. */
@@ -53,13 +57,15 @@ interface ScoreEvidence {
   readonly dateCoverage: DateCoverage;
 }
 
-export function outputEvidence({ name, sha256, document, rows, outOfFold }: OutputDocument): OutputEvidence {
+export function outputEvidence(output: OutputDocument): OutputEvidence {
+  const { name, sha256, document, rows, outOfFold } = output;
   return {
     source: name,
     sha256,
     document,
     modelName: modelNameOf(document),
     outOfFold,
+    verdict: outputVerdict(output),
     ...scoreEvidence(rows, document.metrics.intervals?.alpha),
   };
 }

@@ -51,6 +51,48 @@ export function* scalar(json: JsonReader): Waiting<Scalar | undefined> {
   return undefined;
 }
 
+/** How much `wholeValue` reads at most: values of any kind, and letters of their texts and keys. */
+export interface ValueBudget {
+  values: number;
+  letters: number;
+}
+
+/**
+ * Reads the next value with everything in it.
+ * @returns undefined where it is over the budget, which is spent as it is read; the rest of it is skipped.
+ */
+export function* wholeValue(json: JsonReader, budget: ValueBudget): Waiting<unknown> {
+  budget.values -= 1;
+  const token = yield* json.take();
+  json.unread(token);
+  if (token === Token.objectStart) {
+    const members: [string, unknown][] = [];
+    yield* eachMember(json, (key) => {
+      budget.letters -= key.length;
+      if (isSpent(budget)) return undefined;
+      return (function* () {
+        members.push([key, yield* wholeValue(json, budget)]);
+      })();
+    });
+    return isSpent(budget) ? undefined : Object.fromEntries(members);
+  }
+  if (token === Token.arrayStart) {
+    const elements: unknown[] = [];
+    yield* eachElement(json, function* () {
+      if (isSpent(budget)) yield* json.skip();
+      else elements.push(yield* wholeValue(json, budget));
+    });
+    return isSpent(budget) ? undefined : elements;
+  }
+  const value = yield* scalar(json);
+  if (typeof value === "string") budget.letters -= value.length;
+  return isSpent(budget) ? undefined : value;
+}
+
+function isSpent({ values, letters }: ValueBudget): boolean {
+  return values < 0 || letters < 0;
+}
+
 /** Reads an object of scalars, such as the metrics of a ticker, without members of other kinds. */
 export function* scalars(json: JsonReader): Waiting<Record<string, Scalar> | null> {
   const found: [string, Scalar][] = [];

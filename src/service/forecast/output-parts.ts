@@ -2,7 +2,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { quote } from "../../ingest/blob-errors.ts";
 import type { JsonReader, Waiting } from "../../ingest/json/json-reader.ts";
-import { eachElement, eachMember, type Scalar, scalar, scalars } from "./json-parts.ts";
+import { eachElement, eachMember, type Scalar, scalar, scalars, wholeValue } from "./json-parts.ts";
 
 type Scalars = Record<string, Scalar> | null;
 
@@ -26,6 +26,8 @@ interface IntervalEnds {
 export interface OutputParts {
   readonly plain: Record<string, Scalar>;
   window: Scalars;
+  /** Undefined where the output has none, or one larger than any that a job writes. */
+  verdict: unknown;
   /** The number of tickers with a `mu`; undefined where the output has no `mu`. */
   count: number | undefined;
   /** `mu` of the wanted tickers that have one: in the order of the names, or the largest |mu| first. */
@@ -62,6 +64,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
   const parts: OutputParts = {
     plain: {},
     window: null,
+    verdict: undefined,
     count: undefined,
     mu: new Map(),
     muDates: new Map(),
@@ -81,6 +84,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
   yield* eachMember(json, (key) => {
     if (key === "schema" || key === "id" || key === "operation") return readPlain(json, parts, key);
     if (key === "window") return readWindow(json, parts);
+    if (key === "verdict") return readVerdict(json, parts);
     if (key === "mu") return readMu(json, parts, wanted);
     if (key === "mu_dates") return readOfMu(json, parts, parts.muDates);
     if (key === "mu_spread") return readOfMu(json, parts, parts.muSpread);
@@ -100,6 +104,13 @@ function* readPlain(json: JsonReader, parts: OutputParts, key: string): Waiting<
 
 function* readWindow(json: JsonReader, parts: OutputParts): Waiting<void> {
   parts.window = yield* scalars(json);
+}
+
+/** More than a verdict over four sets of rows has. */
+const VERDICT_BUDGET = { values: 400, letters: 20_000 };
+
+function* readVerdict(json: JsonReader, parts: OutputParts): Waiting<void> {
+  parts.verdict = yield* wholeValue(json, { ...VERDICT_BUDGET });
 }
 
 /** A `mu` that no job writes is an error: otherwise a damaged output would look like one without forecasts. */

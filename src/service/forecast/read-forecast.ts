@@ -66,6 +66,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
     operation: parts.plain.operation,
     output_name: outputName,
     window: parts.window,
+    ...(parts.verdict === undefined ? {} : { verdict: parts.verdict }),
     count: parts.count,
     ...fitting,
     left_out: forecasts.length - fitting.forecasts.length + missing.length - fitting.missing.length,

@@ -17,18 +17,16 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
   const section = element("section", { hidden: true });
   return {
     element: section,
-    show: ({ operation: { id, operation, result, warnings, warning_counts = {} } }) => {
+    show: ({ operation: { id, operation, result } }) => {
       if (result === null || operation === "audit" || operation === "replay" || !section.hidden) return;
       section.hidden = false;
-      const hasNoSkill =
-        Object.hasOwn(warning_counts, "no_skill") || warnings.some(({ code }) => code === "no_skill");
       fill(
         section,
         element("h2", {}, "Forecast"),
         element("p", { class: "hint" }, "Reading the output\u2026"),
       );
       client.getForecast(id, { limit: MOST_TICKERS, signal }).then(
-        (view) => fill(section, element("h2", {}, "Forecast"), hasNoSkill && noSkill(), ...forecastOf(view)),
+        (view) => fill(section, element("h2", {}, "Forecast"), verdictOf(view), ...forecastOf(view)),
         (error: unknown) => {
           if (!signal.aborted) fill(section, element("h2", {}, "Forecast"), errorBox(error));
         },
@@ -38,11 +36,26 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
 }
 
 /** What a reader of the table has to know before its numbers. */
-function noSkill(): HTMLElement {
-  const words =
-    "Out of sample the forecasts were not better than both 0 and the training mean by more than chance: do not trade on mu as it is.";
-  return element("p", {}, element("strong", { class: "failed" }, "No evidence of skill. "), words);
+function verdictOf({ verdict }: ForecastView): HTMLElement | false {
+  if (verdict === undefined) return false;
+  const { state, title, sentence } = verdict;
+  const rest = sentence.startsWith(title) ? sentence.slice(title.length) : ` ${sentence}`;
+  return element(
+    "p",
+    {},
+    element("strong", { class: TONES[state] ?? "" }, shown(title, 60)),
+    shown(rest, 1_500),
+  );
 }
+
+/** The class of each state: only skill whose sizes hold too is good. */
+const TONES: Readonly<Record<string, string>> = {
+  skill: "good",
+  oversized: "",
+  none: "failed",
+  worse: "failed",
+  too_few: "",
+} satisfies Record<NonNullable<ForecastView["verdict"]>["state"], string>;
 
 function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastView): HTMLElement[] {
   const { pooled, cross_section } = metrics.score;

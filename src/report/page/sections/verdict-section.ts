@@ -6,18 +6,21 @@ import type { OutputReport, Tile, Verdict } from "../../data/report-data.ts";
 import { plainTable } from "../numbers-table.ts";
 import { prose } from "../prose.ts";
 
-const BADGES: Readonly<Record<Verdict["evidence"], string>> = {
-  some: "Evidence of skill",
-  none: "No evidence of skill",
-  unknown: "Skill cannot be judged yet",
+/** The class of each state: only skill whose sizes hold too is good. */
+const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = {
+  skill: "some",
+  oversized: "unknown",
+  none: "none",
+  worse: "none",
+  too_few: "unknown",
 };
 
-/** What a reader takes away: three sentences, the tiles, and the forecasts that any model has to beat. */
+/** What a reader takes away: the verdict in sentences, the tiles, and the forecasts that any model has to beat. */
 export function verdictHtml(output: OutputReport, isAmongSeveral: boolean): string {
   const { verdict, name } = output;
   const heading = isAmongSeveral ? `<h3 class="model"><bdi>${shownText(name)}</bdi></h3>` : "";
   return `<div class="verdict">${heading}
-<p class="badge ${verdict.evidence}">${BADGES[verdict.evidence]}</p>
+<p class="badge ${BADGES[verdict.state] ?? "unknown"}">${shownText(verdict.title)}</p>
 <div class="sentences">${verdict.sentences.map((sentence) => `<p>${prose(sentence)}</p>`).join("")}</div>
 <p class="faint">${prose(factsLine(output))}</p>
 <ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
