@@ -154,6 +154,21 @@ test("after an outage a removed key ends with the next fetch, which no request w
   await assert.rejects(authenticate(removed), fails("unauthorized"));
 });
 
+test("after an outage and a time without requests, a removed key is not accepted once more", async (t) => {
+  const issuer = await FakeIssuer.start(t);
+  const clock = new Clock();
+  const authenticate = authenticateBy(issuer, clock);
+  const removed = await issuer.token();
+  await authenticate(removed);
+  issuer.status = 503;
+  clock.time = 10 * MINUTE;
+  await authenticate(removed);
+  issuer.status = 200;
+  await issuer.rotate();
+  clock.time += 2 * MINUTE;
+  await assert.rejects(authenticate(removed), fails("unauthorized"));
+});
+
 test("odd members of a key set do not spoil the others", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });

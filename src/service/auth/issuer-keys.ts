@@ -46,10 +46,10 @@ export class IssuerKeys {
     const known = this.#known;
     if (known === undefined || !this.#isUsable) return this.#fetched();
     if (this.#age < FRESH_MILLISECONDS) return known.keys;
+    const isAway = this.#failedLately;
     // A fetch that fails is logged, and tried again later.
     const renewed = this.#fetched().catch(() => known.keys);
-    // No request waits for an issuer that did not answer the last time.
-    return this.#failure === undefined ? renewed : known.keys;
+    return isAway ? known.keys : renewed;
   }
 
   /**
@@ -69,6 +69,11 @@ export class IssuerKeys {
 
   get #isUsable(): boolean {
     return this.#age < this.#options.keysSeconds * 1_000;
+  }
+
+  /** Whether a request need not wait for the issuer. A failure before a time without requests says nothing about the issuer now. */
+  get #failedLately(): boolean {
+    return this.#failure !== undefined && this.#now() < this.#failure.retryAt + MAX_RETRY_MILLISECONDS;
   }
 
   /** The keys that the fetch in progress brings, or else a new one. */
