@@ -59,6 +59,8 @@ export const STARTING: readonly string[] = [
   "src/panel/natural-log.test.ts",
   "src/replay/remote-inputs.test.ts",
   "src/replay/replay.test.ts",
+  "src/service/auth/issuer-keys.test.ts",
+  "src/service/auth/issuer-store.test.ts",
   "src/service/auth/key-store.test.ts",
   "src/service/auth/oidc-authenticate.test.ts",
   "src/service/blobs/stored-blobs.test.ts",

@@ -175,6 +175,19 @@ export const settingsSchema = z.strictObject({
     .optional()
     .describe("Where the issuer's public keys are.")
     .register(settingNames, { env: "MUCAST_OIDC_JWKS_URL" }),
+  oidc_former_issuer: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      "Former URL of an issuer that now has the URL `oidc_issuer`: with it, callers keep the operations and blobs that they had under the former URL.",
+    )
+    .register(settingNames, { env: "MUCAST_OIDC_FORMER_ISSUER" }),
+  oidc_keys_seconds: count(600, 30 * 86_400)
+    .default(86_400)
+    .describe(
+      "How long the service checks tokens by the issuer's last known keys while the issuer cannot be reached. A key that the issuer removes meanwhile stays valid for that long; 600 accepts no token by keys older than ten minutes.",
+    )
+    .register(settingNames, { env: "MUCAST_OIDC_KEYS_SECONDS" }),
   oidc_read_scope: z
     .string()
     .default("mucast.read")
@@ -290,7 +303,7 @@ export const settingsSchema = z.strictObject({
   failed_tries_per_minute: count(1, 10_000_000)
     .default(300)
     .describe(
-      "Keys and tokens a minute of one address that turn out to be wrong; what was good before is checked all the same.",
+      "Keys and tokens a minute of one address that turn out to be wrong, or that cannot be checked while the OIDC issuer is away; what was good before is checked all the same.",
     )
     .register(settingNames, { env: "MUCAST_FAILED_TRIES_PER_MINUTE", limit: "count" }),
 

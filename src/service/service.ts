@@ -6,6 +6,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
+import { DatabaseIssuerStore } from "./auth/issuer-store.ts";
 import { DatabaseKeyStore } from "./auth/key-store.ts";
 import { startReconciliation } from "./blobs/blob-reconciliation.ts";
 import { InputUrls, type ServiceUrls } from "./blobs/input-urls.ts";
@@ -160,7 +161,8 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   });
   const keys = new DatabaseKeyStore(database);
   const localToken = parts.lock?.token;
-  const authenticate = await buildAuthenticate(settings, { keys, localToken });
+  const issuers = new DatabaseIssuerStore(database);
+  const authenticate = await buildAuthenticate(settings, { keys, issuers, log, localToken });
   const readiness = openReadiness({
     database,
     store: storage.store,

@@ -8,6 +8,7 @@ import { type Settings, settingsSchema } from "../../src/contract/settings.ts";
 import { reported } from "../../src/report/data/reported.testing.ts";
 import { page } from "../../src/report/page/page.ts";
 import { buildAuthenticate } from "../../src/service/auth/build-authenticate.ts";
+import { DatabaseIssuerStore } from "../../src/service/auth/issuer-store.ts";
 import { DatabaseKeyStore } from "../../src/service/auth/key-store.ts";
 import { type Database, openDatabase } from "../../src/service/database/database.ts";
 import { FakeBlobs } from "../../src/service/http/blobs/fake-blobs.testing.ts";
@@ -97,7 +98,11 @@ export class ConsoleService {
       reportLinks: new StoredReportLinks(this.database, this.keys),
       preparations: { prepare: () => Promise.reject(new Error("no test here prepares blobs")) },
       log: noLog,
-      authenticate: await buildAuthenticate(settings, { keys: this.keys }),
+      authenticate: await buildAuthenticate(settings, {
+        keys: this.keys,
+        issuers: new DatabaseIssuerStore(this.database),
+        log: noLog,
+      }),
       telemetry: noTelemetry,
       occupancy: () => this.queue.dispatcher.occupancy,
       ready: async () => [],

@@ -32,3 +32,17 @@ export function bearerToken(authorization: string | undefined): string {
 export function unauthorized(message: string, options?: ErrorOptions): MucastError {
   return new MucastError("unauthorized", message, { path: "Authorization" }, options);
 }
+
+/**
+ * The error for a token that no known key can check while the issuer cannot be asked. Its message has no URL, since anybody
+ * can get it.
+ */
+export function uncheckable(retryAfter: number, cause: unknown): MucastError {
+  const message = "the keys of the OIDC issuer cannot be read now";
+  return new MucastError("unavailable", message, { path: "Authorization", retryAfter }, { cause });
+}
+
+/** Whether a request counts as a failed try: its token is wrong, or nobody can say that it is right. */
+export function isFailedTry(error: unknown): boolean {
+  return error instanceof MucastError && error.data.path === "Authorization";
+}

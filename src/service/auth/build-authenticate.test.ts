@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
+import { noLog } from "../telemetry/log.ts";
 import { parseApiKey } from "./api-key.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./build-authenticate.ts";
+import { FakeIssuerStore } from "./fake-issuer-store.testing.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
 
 const keys = new FakeKeyStore();
+const parts = { keys, issuers: new FakeIssuerStore(), log: noLog };
 
 function settingsOf(given: Partial<Settings>): Settings {
   return { ...settingsSchema.parse({}), ...given };
@@ -57,7 +60,7 @@ test("checkAuthAllowed demands an issuer and an audience for OIDC, and https for
 });
 
 test("without authentication every caller is local, and only the operator has the scope admin", async () => {
-  const authenticate = await buildAuthenticate(settingsOf({}), { keys, localToken: "the-token" });
+  const authenticate = await buildAuthenticate(settingsOf({}), { ...parts, localToken: "the-token" });
   for (const header of [undefined, "Bearer other", "Basic x", "Bearer", "nonsense \u0000"]) {
     const { subject, scopes } = await authenticate(header);
     assert.deepEqual([subject, [...scopes]], ["local", ["read", "write"]]);
@@ -68,7 +71,7 @@ test("without authentication every caller is local, and only the operator has th
 
 test("in the mode keys, only a valid key that is not revoked and the operator's token authenticate", async () => {
   const authenticate = await buildAuthenticate(settingsOf({ auth: "keys", host: "0.0.0.0" }), {
-    keys,
+    ...parts,
     localToken: "the-token",
   });
   const { key, token } = await keys.create("x", ["read"]);
@@ -97,7 +100,7 @@ test("in the mode keys, only a valid key that is not revoked and the operator's 
 });
 
 test("no error message has a part of the token", async () => {
-  const authenticate = await buildAuthenticate(settingsOf({ auth: "keys" }), { keys });
+  const authenticate = await buildAuthenticate(settingsOf({ auth: "keys" }), parts);
   const { token } = await keys.create("x", ["read"]);
   for (const header of [`Bearer ${token}x`, `Basic ${token}`, `Bearer ${token.slice(0, -1)}!`]) {
     await assert.rejects(

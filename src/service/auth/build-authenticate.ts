@@ -2,12 +2,16 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
 import { type Caller, SCOPES } from "../operations/operations.ts";
+import type { Log } from "../telemetry/log.ts";
 import { isSecretOf, keyAuthenticate, secretHash } from "./api-key.ts";
 import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "./authenticate.ts";
+import { type IssuerStore, subjectsOf } from "./issuer-store.ts";
 import type { KeyStore } from "./key-store.ts";
 
 interface AuthenticateParts {
   readonly keys: KeyStore;
+  readonly issuers: IssuerStore;
+  readonly log: Log;
   /** The token in the lock file of this process, which only the operator can read. */
   readonly localToken?: string | undefined;
 }
@@ -26,7 +30,7 @@ const ANYONE: Caller = {
  */
 export async function buildAuthenticate(settings: Settings, parts: AuthenticateParts): Promise<Authenticate> {
   checkAuthAllowed(settings);
-  const others = await authenticateOthers(settings, parts.keys);
+  const others = await authenticateOthers(settings, parts);
   if (parts.localToken === undefined) return others;
   const hash = secretHash(parts.localToken);
   return async (authorization) => {
@@ -35,7 +39,10 @@ export async function buildAuthenticate(settings: Settings, parts: AuthenticateP
   };
 }
 
-async function authenticateOthers(settings: Settings, keys: KeyStore): Promise<Authenticate> {
+async function authenticateOthers(
+  settings: Settings,
+  { keys, issuers, log }: AuthenticateParts,
+): Promise<Authenticate> {
   switch (settings.auth) {
     case "none":
       return async () => ANYONE;
@@ -49,11 +56,32 @@ async function authenticateOthers(settings: Settings, keys: KeyStore): Promise<A
         audience: settings.oidc_audience!,
         jwksUrl: settings.oidc_jwks_url,
         scopes: { read: settings.oidc_read_scope, write: settings.oidc_write_scope },
+        subjectOf: await oidcSubjects(settings, issuers, log),
+        keysSeconds: settings.oidc_keys_seconds,
+        log,
       });
     }
     default:
       return settings.auth satisfies never;
   }
+}
+
+/** The callers of the issuer, which keeps those of its former URL. */
+async function oidcSubjects(
+  settings: Settings,
+  issuers: IssuerStore,
+  log: Log,
+): Promise<(sub: string) => string> {
+  const issuer = settings.oidc_former_issuer ?? settings.oidc_issuer!;
+  const first = await issuers.first(issuer);
+  if (issuer !== first) {
+    log.warn(
+      { issuer, first_issuer: first },
+      "the callers of this OIDC issuer do not see the operations and blobs of the first one's; " +
+        "where it is the same issuer with a new URL, set oidc_former_issuer to the first one",
+    );
+  }
+  return subjectsOf(issuer, first);
 }
 
 type AuthSettings = Pick<Settings, "auth" | "host" | "oidc_issuer" | "oidc_audience" | "oidc_jwks_url">;

@@ -17,6 +17,8 @@ export class FakeIssuer {
   readonly asked = new Map<string, number>();
   /** Members that the discovery document has instead of the right ones. */
   metadata: Record<string, unknown> = {};
+  /** Members that the key set has before the keys. */
+  members: readonly unknown[] = [];
   /** Status of every answer. */
   status = 200;
   /** A path whose answer never ends, and how many bytes of it a client has taken. */
@@ -47,14 +49,23 @@ export class FakeIssuer {
     return issuer;
   }
 
-  /** Signs with a new key from now on. The key set no longer has the old ones. */
-  async rotate(alg = "RS256"): Promise<void> {
+  /** Signs with a new key from now on. The key set no longer has the old ones, unless it keeps them. */
+  async rotate(alg = "RS256", { keepsOld = false } = {}): Promise<void> {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-    this.#keys = [{ kid: `key-${++this.#count}`, alg, privateKey, publicKey }];
+    const old = keepsOld ? this.#keys : [];
+    this.#keys = [{ kid: `key-${++this.#count}`, alg, privateKey, publicKey }, ...old];
+  }
+
+  /** How many requests it has had. */
+  get requests(): number {
+    return [...this.asked.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** A token that the service accepts, with the given claims and header instead of the right ones. */
-  token(claims: Readonly<Record<string, unknown>> = {}, header: { kid?: string } = {}): Promise<string> {
+  token(
+    claims: Readonly<Record<string, unknown>> = {},
+    header: Readonly<Record<string, unknown>> = {},
+  ): Promise<string> {
     const { kid, alg, privateKey } = this.#keys[0]!;
     const now = Math.floor(Date.now() / 1_000);
     const whole = {
@@ -91,6 +102,6 @@ export class FakeIssuer {
       alg,
       use: "sig",
     }));
-    return { keys: await Promise.all(keys) };
+    return { keys: [...this.members, ...(await Promise.all(keys))] };
   }
 }

@@ -3,22 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
-import { type OidcOptions, oidcAuthenticate } from "./oidc-authenticate.ts";
-
-const SCOPES = { read: "mucast.read", write: "mucast.write" };
-
-function authenticateBy(issuer: FakeIssuer, more: Partial<OidcOptions> = {}) {
-  const authenticate = oidcAuthenticate({ issuer: issuer.url, audience: "mucast", scopes: SCOPES, ...more });
-  return (token: string) => authenticate(`Bearer ${token}`);
-}
-
-function fails(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof MucastError && error.code === code;
-}
-
-function base64url(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
-}
+import { authenticateBy, base64url, Clock, fails, MINUTE } from "./oidc-authenticate.testing.ts";
 
 test("a token of the issuer authenticates its subject, and the issuer's keys are fetched once", async (t) => {
   const issuer = await FakeIssuer.start(t);
@@ -101,59 +86,66 @@ test("a token that the issuer's keys have not signed is unauthorized, whatever i
   }
 });
 
-test("a token with a new key makes the service fetch the keys, and then a token with the old key is unauthorized", async (t) => {
+test("a token that is wrong without a look at its signature causes no request to the issuer", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer, { cooldown: 0 });
-  const before = await issuer.token();
-  await authenticate(before);
-  await issuer.rotate("ES256");
-  assert.equal((await authenticate(await issuer.token())).subject, "oidc:ann");
-  await assert.rejects(authenticate(before), fails("unauthorized"));
-});
-
-test("tokens with unknown keys do not cause a request to the issuer each", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
-  await authenticate(await issuer.token());
-  for (let n = 0; n < 5; n++) {
-    await assert.rejects(
-      authenticate(await issuer.token({}, { kid: `made-up-${n}` })),
-      fails("unauthorized"),
-    );
-  }
-  assert.equal(issuer.asked.get("/keys"), 1);
-});
-
-test("while the issuer cannot be reached, tokens are unavailable and the next one asks it again", async (t) => {
-  const issuer = await FakeIssuer.start(t);
-  const authenticate = authenticateBy(issuer);
   issuer.status = 503;
-  await assert.rejects(authenticate(await issuer.token()), fails("unavailable"));
-  issuer.status = 200;
-  issuer.metadata = { jwks_uri: undefined };
-  await assert.rejects(authenticate(await issuer.token()), fails("unavailable"));
-  issuer.metadata = { issuer: "https://other.example" };
-  await assert.rejects(authenticate(await issuer.token()), fails("unavailable"));
-  issuer.metadata = {};
-  await authenticate(await issuer.token());
-  const named = authenticateBy(issuer, { jwksUrl: `${issuer.url}/keys` });
-  issuer.status = 500;
-  await assert.rejects(named(await issuer.token()), fails("unavailable"));
-  issuer.status = 200;
-  await named(await issuer.token());
+  const authenticate = authenticateBy(issuer);
+  const [header, payload, signature] = (await issuer.token()).split(".") as [string, string, string];
+  const now = Math.floor(Date.now() / 1_000);
+  const wrong = [
+    ...["garbage", "a.b.c", `${payload}.${payload}.${signature}`, `${header}.${payload}.`, "..", "a.b.c.d.e"],
+    `${base64url({ alg: "HS256" })}.${payload}.${signature}`,
+    `${base64url({ alg: "none" })}.${payload}.${signature}`,
+    `${base64url({ alg: "RS256", crit: ["x"], x: 1 })}.${payload}.${signature}`,
+    `${header}.${base64url("text")}.${signature}`,
+    await issuer.token({}, { typ: "logout+jwt" }),
+    await issuer.token({}, { typ: "dpop+jwt" }),
+    await issuer.token({}, { typ: 7 }),
+    await issuer.token({ iss: "https://other.example" }),
+    await issuer.token({ aud: "another" }),
+    await issuer.token({ exp: now - 60 }),
+    await issuer.token({ exp: undefined }),
+    await issuer.token({ exp: "never" }),
+    await issuer.token({ nbf: now + 120 }),
+    await issuer.token({ sub: "" }),
+    await issuer.token({ sub: ["ann"] }),
+  ];
+  for (const token of wrong) await assert.rejects(authenticate(token), fails("unauthorized"), token);
+  for (let n = 0; n < 8_000; n++) await assert.rejects(authenticate(`garbage${n}`), fails("unauthorized"));
+  assert.equal(issuer.requests, 0);
 });
 
-test("the service reads at most 1 MiB of an endless answer of the issuer, and the next token asks it again", async (t) => {
+test("a token without a key id is tried against all keys of its kind", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  for (const path of ["/.well-known/openid-configuration", "/keys"]) {
-    const authenticate = authenticateBy(issuer);
-    issuer.endless = { path, bytes: 0 };
-    await assert.rejects(authenticate(await issuer.token()), fails("unavailable"));
-    // What lies in the buffers of the connection counts too.
-    assert.ok(issuer.endless.bytes < 32 * 2 ** 20, `${path}: ${issuer.endless.bytes} bytes`);
-    issuer.endless.path = "";
-    await authenticate(await issuer.token());
+  const clock = new Clock();
+  const authenticate = authenticateBy(issuer, clock);
+  const first = await issuer.token({}, { kid: undefined });
+  await authenticate(first);
+  await issuer.rotate("RS256", { keepsOld: true });
+  const second = await issuer.token({}, { kid: undefined });
+  await assert.rejects(authenticate(second), fails("unauthorized"), "its key is new");
+  clock.time += MINUTE / 2;
+  for (const token of [second, first]) assert.equal((await authenticate(token)).subject, "oidc:ann");
+  await issuer.rotate("RS256", { keepsOld: true });
+  await issuer.rotate("ES256", { keepsOld: true });
+  clock.time += 10 * MINUTE;
+  for (const token of [first, second, await issuer.token({}, { kid: undefined })]) await authenticate(token);
+  const other = await FakeIssuer.start(t);
+  const forged = await other.token({ iss: issuer.url }, { kid: undefined });
+  await assert.rejects(authenticate(forged), fails("unauthorized"));
+});
+
+test("a token that is bound to a key of its holder is unauthorized", async (t) => {
+  const issuer = await FakeIssuer.start(t);
+  const authenticate = authenticateBy(issuer);
+  for (const cnf of [{ jkt: "a-thumbprint" }, { "x5t#S256": "a-thumbprint" }, {}, null]) {
+    await assert.rejects(authenticate(await issuer.token({ cnf })), (error: unknown) => {
+      assert.ok(error instanceof MucastError && /claim cnf.*plain bearer token/.test(error.message));
+      return error.code === "unauthorized";
+    });
   }
+  for (const typ of ["JWT", "at+jwt", "application/at+jwt", undefined])
+    await authenticate(await issuer.token({}, { typ }));
 });
 
 test("a subject has to be text that PostgreSQL can store", async (t) => {

@@ -1,116 +1,148 @@
 import {
-  createRemoteJWKSet,
-  customFetch,
+  decodeProtectedHeader,
   errors,
+  type FlattenedJWSInput,
+  type JWTHeaderParameters,
   type JWTPayload,
   type JWTVerifyGetKey,
+  type JWTVerifyOptions,
   jwtVerify,
+  UnsecuredJWT,
 } from "jose";
-import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Scope } from "../operations/operations.ts";
+import type { Log } from "../telemetry/log.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
+import { type IssuerAddress, keySetReader } from "./issuer-documents.ts";
+import { IssuerKeys } from "./issuer-keys.ts";
+import { ALGORITHMS, type KeySet } from "./key-set.ts";
 
 type OidcScope = Exclude<Scope, "admin">;
 
-export interface OidcOptions {
-  readonly issuer: string;
+export interface OidcOptions extends IssuerAddress {
   readonly audience: string;
-  /** URL of the issuer's keys; OpenID discovery finds it where it is missing. */
-  readonly jwksUrl?: string | undefined;
   /** The names of this service's scopes in a token. No token gives `admin`. */
   readonly scopes: Readonly<Record<OidcScope, string>>;
-  /** Milliseconds after a fetch of the keys during which an unknown key causes no other fetch; 30 s by default. */
-  readonly cooldown?: number;
+  /** The caller of a `sub` of this issuer. */
+  readonly subjectOf: (sub: string) => string;
+  /** How long the issuer's keys are used while it cannot be asked. */
+  readonly keysSeconds: number;
+  readonly log: Pick<Log, "info" | "warn">;
+  /** A clock in milliseconds for the age of keys. */
+  readonly now?: () => number;
 }
 
-/** Asymmetric algorithms only: the service can check a token and must not be able to make one. */
-const ALGORITHMS = [
-  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
-];
 const CLOCK_SKEW_SECONDS = 30;
-const FETCH_MILLISECONDS = 5_000;
-const KEYS_KEPT_MILLISECONDS = 10 * 60_000;
-const LONGEST_SUBJECT = 255;
+const MAX_SUBJECT_LENGTH = 255;
 
 /**
- * Authentication by an access token (JWT) of an OIDC issuer. It fetches the issuer's keys for the first token, keeps
- * them for ten minutes, and fetches them again when a token names a new key.
+ * Authentication by an access token (JWT) of an OIDC issuer. It asks the issuer for its keys when a token that is right in
+ * all but its signature needs them.
  */
 export function oidcAuthenticate(options: OidcOptions): Authenticate {
-  const keys = keysOf(options);
+  const keys = new IssuerKeys({ ...options, read: keySetReader(options) });
+  const checks: JWTVerifyOptions = {
+    issuer: options.issuer,
+    audience: options.audience,
+    algorithms: ALGORITHMS,
+    clockTolerance: CLOCK_SKEW_SECONDS,
+    requiredClaims: ["sub", "exp"],
+  };
   return async (authorization) => {
-    const claims = await verified(bearerToken(authorization), await keys(), options);
-    return { subject: `oidc:${claims.sub}`, scopes: scopesOf(claims, options.scopes) };
-  };
-}
-
-/** The issuer's keys. After a discovery that failed, the next token causes another one. */
-function keysOf(options: OidcOptions): () => Promise<JWTVerifyGetKey> {
-  let found: Promise<JWTVerifyGetKey> | undefined;
-  return () => {
-    found ??= remoteKeys(options).catch((error) => {
-      found = undefined;
-      throw error;
+    const claims = await verified(bearerToken(authorization), keys, checks).catch((error: unknown) => {
+      throw refusal(error);
     });
-    return found;
+    return { subject: options.subjectOf(claims.sub!), scopes: scopesOf(claims, options.scopes) };
   };
 }
 
-async function remoteKeys({ issuer, jwksUrl, cooldown }: OidcOptions): Promise<JWTVerifyGetKey> {
-  const url = jwksUrl ?? (await discoverJwksUrl(issuer, FETCH_MILLISECONDS));
-  return createRemoteJWKSet(new URL(url), {
-    timeoutDuration: FETCH_MILLISECONDS,
-    cacheMaxAge: KEYS_KEPT_MILLISECONDS,
-    [customFetch]: boundedFetch,
-    ...(cooldown === undefined ? {} : { cooldownDuration: cooldown }),
-  });
-}
-
-async function verified(token: string, keys: JWTVerifyGetKey, options: OidcOptions): Promise<JWTPayload> {
+/** The claims of a token that a key of the issuer has signed. */
+async function verified(token: string, keys: IssuerKeys, checks: JWTVerifyOptions): Promise<JWTPayload> {
+  let tried: KeySet | undefined;
+  const findKey: JWTVerifyGetKey = async (header, jws) => {
+    checkUnverified(header, jws, checks);
+    tried = await keys.current();
+    return tried(header, jws);
+  };
   try {
-    const { payload } = await jwtVerify(token, keys, {
-      issuer: options.issuer,
-      audience: options.audience,
-      algorithms: ALGORITHMS,
-      clockTolerance: CLOCK_SKEW_SECONDS,
-      requiredClaims: ["sub", "exp"],
-    });
-    if (!isSubject(payload.sub)) throw unauthorized("the token's sub is odd");
-    return payload;
+    return await verifiedBy(findKey, token, checks);
   } catch (error) {
-    throw refusal(error);
+    if (tried === undefined || !isOfUnknownKey(error, token)) throw error;
+    const newer = await keys.newerThan(tried);
+    if (newer === undefined) throw error;
+    return await verifiedBy(newer, token, checks);
   }
+}
+
+/**
+ * Checks all of a token but its algorithm, which jose has checked, and its signature. It needs no key, so a token that
+ * fails here costs no request to the issuer.
+ */
+function checkUnverified(
+  { typ }: JWTHeaderParameters,
+  { payload, signature }: FlattenedJWSInput,
+  checks: JWTVerifyOptions,
+): void {
+  if (!isAccessTokenType(typ))
+    throw unauthorized("the token is refused: its typ is not that of an access token");
+  if (signature === "") throw unauthorized("the token is refused: it has no signature");
+  const claims: JWTPayload = UnsecuredJWT.decode(`${UNSECURED}.${payload}.`, checks).payload;
+  if (!isSubject(claims.sub)) throw unauthorized("the token's sub is odd");
+  if (claims.cnf !== undefined) throw unauthorized(BOUND);
+}
+
+/** The only header with which jose checks claims alone. */
+const UNSECURED = Buffer.from('{"alg":"none"}').toString("base64url");
+
+const BOUND =
+  "the token is refused: it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this " +
+  "service cannot check; ask the issuer for a plain bearer token";
+
+/** RFC 8725 has tokens of another purpose say so by a type such as `logout+jwt`; `at+jwt` is RFC 9068. */
+function isAccessTokenType(typ: unknown): boolean {
+  if (typ === undefined) return true;
+  return typeof typ === "string" && (!typ.includes("+") || /^(application\/)?at\+jwt$/i.test(typ));
 }
 
 /** jose accepts any JSON as `sub`. PostgreSQL stores no NUL, and stores all lone surrogates as the same character. */
 function isSubject(sub: unknown): boolean {
   return (
-    typeof sub === "string" && sub !== "" && sub.length <= LONGEST_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(sub)
+    typeof sub === "string" && sub !== "" && sub.length <= MAX_SUBJECT_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(sub)
   );
 }
 
-/** unauthorized for a wrong token; unavailable, which a caller may try again, where the issuer's keys cannot be read. */
+/** Checks the signature by the key that the token names, or by each key of its kind. */
+async function verifiedBy(
+  keys: JWTVerifyGetKey,
+  token: string,
+  checks: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keys, checks)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, checks)).payload;
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw new errors.JWKSNoMatchingKey();
+  }
+}
+
+/** Whether the issuer may have signed the token by a key that it has added since. */
+function isOfUnknownKey(error: unknown, token: string): boolean {
+  if (error instanceof errors.JWKSNoMatchingKey) return true;
+  const isForged = error instanceof errors.JWSSignatureVerificationFailed;
+  return isForged && decodeProtectedHeader(token).kid === undefined;
+}
+
+/** unauthorized for a fault of the token. jose's messages name claims, and no value. */
 function refusal(error: unknown): unknown {
-  if (error instanceof MucastError) return error;
-  if (isTokensFault(error)) return unauthorized(`the token is refused: ${error.message}`, { cause: error });
-  return new MucastError(
-    "unavailable",
-    "the keys of the OIDC issuer cannot be read now",
-    {},
-    { cause: error },
-  );
-}
-
-function isTokensFault(error: unknown): error is errors.JOSEError {
-  if (!(error instanceof errors.JOSEError)) return false;
-  // jose throws its base class for an answer of the issuer that is no key set.
-  return !(error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) && !isPlain(error);
-}
-
-function isPlain(error: errors.JOSEError): boolean {
-  return error.code === errors.JOSEError.code;
+  if (error instanceof MucastError || !(error instanceof errors.JOSEError)) return error;
+  return unauthorized(`the token is refused: ${error.message}`, { cause: error });
 }
 
 /** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), as words or as a list. */
@@ -123,65 +155,4 @@ function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet
 function words(claim: unknown): string[] {
   if (typeof claim === "string") return claim.split(" ");
   return Array.isArray(claim) ? claim.filter((word) => typeof word === "string") : [];
-}
-
-const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
-
-/**
- * The URL of an issuer's keys, from its OpenID Connect discovery document.
- *
- * @param timeout milliseconds.
- * @throws MucastError unavailable where that document cannot be read or is that of another issuer.
- */
-async function discoverJwksUrl(issuer: string, timeout: number): Promise<string> {
-  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const metadata = metadataSchema.safeParse(await fetchJson(url, timeout));
-  if (!metadata.success) throw unavailable(`${url} is no discovery document`);
-  const { issuer: named, jwks_uri } = metadata.data;
-  if (named !== issuer) throw unavailable(`${url} is that of the issuer ${named}, not of ${issuer}`);
-  // No downgrade: the keys of an https issuer have to come over https.
-  if (url.startsWith("https:") && !jwks_uri.startsWith("https:"))
-    throw unavailable(`jwks_uri of ${url} is not https`);
-  return jwks_uri;
-}
-
-async function fetchJson(url: string, timeout: number): Promise<unknown> {
-  try {
-    const answer = await boundedFetch(url, { redirect: "error", signal: AbortSignal.timeout(timeout) });
-    if (!answer.ok) throw new Error(`it answers ${answer.status}`);
-    return await answer.json();
-  } catch (error) {
-    throw unavailable(`${url} cannot be read now: ${(error as Error).message}`, error);
-  }
-}
-
-function unavailable(message: string, cause?: unknown): MucastError {
-  return new MucastError("unavailable", message, {}, { cause });
-}
-
-/** Bytes of an answer. A discovery document or a key set has some kilobytes. */
-const MOST_BYTES = 2 ** 20;
-
-/**
- * Like `fetch`, but reads the whole body, up to 1 MiB after decompression.
- *
- * @throws MucastError unavailable for a longer body, whose connection it closes; what `fetch` throws.
- */
-async function boundedFetch(url: string, init: RequestInit): Promise<Response> {
-  const { body, status } = await fetch(url, init);
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  // An error that leaves the loop cancels the body, which closes the connection.
-  for await (const piece of body ?? []) {
-    bytes += piece.length;
-    if (bytes > MOST_BYTES) throw tooLong(url);
-    pieces.push(piece);
-  }
-  // The constructor of Response throws for a body with these statuses.
-  const isBare = [204, 205, 304].includes(status);
-  return new Response(isBare ? null : Buffer.concat(pieces), { status });
-}
-
-function tooLong(url: string): MucastError {
-  return new MucastError("unavailable", `${url} answers with more than ${MOST_BYTES} bytes`);
 }

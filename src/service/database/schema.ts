@@ -171,4 +171,11 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "create index report_links_of_operation on mucast.report_links (operation_id)",
     "create index report_links_expired on mucast.report_links (expires_at)",
   ],
+  // The issuer of the callers `oidc:<sub>`, in one row. Callers of another issuer name theirs.
+  [
+    `create table mucast.first_oidc_issuer (
+       is_only boolean primary key default true check (is_only),
+       issuer text not null
+     )`,
+  ],
 ];

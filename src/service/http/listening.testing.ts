@@ -9,6 +9,7 @@ import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/build-authenticate.ts";
+import { FakeIssuerStore } from "../auth/fake-issuer-store.testing.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";
@@ -80,7 +81,13 @@ export async function listen(
     headersMilliseconds: parts.headersMilliseconds,
     log,
     authenticate:
-      parts.authenticate ?? (await buildAuthenticate(settings, { keys, localToken: LOCAL_TOKEN })),
+      parts.authenticate ??
+      (await buildAuthenticate(settings, {
+        keys,
+        issuers: new FakeIssuerStore(),
+        log,
+        localToken: LOCAL_TOKEN,
+      })),
     telemetry: {
       ...noTelemetry,
       requestStarted: ({ traceparent }) => ({ traceparent, ended: (what) => void done.push(what) }),

@@ -7,7 +7,7 @@ import type { SubmittedOperation } from "../../contract/config/job-operations.ts
 
 /** The caller of a request. Operations, blobs and idempotency keys belong to one caller, and no other caller sees them. */
 export interface Caller {
-  /** `local` without authentication, else `key:<id>` or `oidc:<sub>`. */
+  /** `local` without authentication, `key:<id>` of an API key, and of a token what `subjectsOf` makes of its issuer and `sub`. */
   readonly subject: string;
   readonly scopes: ReadonlySet<Scope>;
 }

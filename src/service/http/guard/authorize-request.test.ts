@@ -1,14 +1,22 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import { newApiKey } from "../../auth/api-key.ts";
+import { FakeIssuer } from "../../auth/fake-issuer.testing.ts";
 import { ask, LOCAL_TOKEN, listenFor } from "../listening.testing.ts";
 import { KnownTokens } from "./authorize-request.ts";
 
-/** Buckets refill with time, and a busy machine takes long between two requests. */
-function stopClock(t: TestContext): void {
-  const now = performance.now();
+/**
+ * Buckets refill with time, and a busy machine takes long between two requests.
+ * @returns a function that sets the clock forward by so many milliseconds.
+ */
+function stopClock(t: TestContext): (milliseconds: number) => void {
+  let now = performance.now();
   t.mock.method(performance, "now", () => now);
+  return (milliseconds) => {
+    now += milliseconds;
+  };
 }
 
 test("requests beyond the rate of an address are refused, and health checks do not count", async (t) => {
@@ -98,6 +106,95 @@ test("a known token beyond its caller's rate is refused without a query", async 
   assert.deepEqual(statuses, [200, 200, 200, 429, 429, 429, 429, 429]);
   assert.equal(lookups(), 3);
 });
+
+/** A service with OIDC, and the status of its answer to a token. */
+async function withIssuer(t: TestContext, given: Partial<Settings> = {}) {
+  const issuer = await FakeIssuer.start(t);
+  const service = await listenFor(t, {
+    ...{
+      auth: "oidc",
+      oidc_issuer: issuer.url,
+      oidc_audience: "mucast",
+      failed_tries_per_minute: 5,
+      ...given,
+    },
+  });
+  const answer = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { status, text, headers: sent } = await ask(service.port, { path: "/v1/operations", headers });
+    assert.ok(!JSON.stringify([text, sent]).includes(issuer.url), text);
+    return { status, text, sent };
+  };
+  const statusesOf = async (tokens: readonly string[]) =>
+    (await Promise.all(tokens.map(answer))).map(({ status }) => status);
+  return { issuer, answer, statusesOf };
+}
+
+test("while the issuer is away, garbage counts as tries and causes no request to the issuer", async (t) => {
+  const { issuer, statusesOf } = await withIssuer(t);
+  stopClock(t);
+  issuer.status = 503;
+  const statuses = await statusesOf(Array.from({ length: 60 }, (_, n) => `garbage${n}`));
+  assert.deepEqual(statuses.toSorted(), [...Array(5).fill(401), ...Array(55).fill(429)]);
+  assert.equal(issuer.requests, 0);
+});
+
+test("while the issuer is away, tokens with unknown keys count as tries, and one with a known key is served", async (t) => {
+  const { issuer, answer, statusesOf } = await withIssuer(t);
+  const setForward = stopClock(t);
+  const good = await issuer.token();
+  assert.equal((await answer(good)).status, 200);
+  issuer.status = 503;
+  setForward(600_000);
+  const requests = issuer.requests;
+  const forged = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => issuer.token({}, { kid: `made-up-${n}` })),
+  );
+  assert.deepEqual((await statusesOf(forged)).toSorted(), [...Array(55).fill(429), ...Array(5).fill(503)]);
+  assert.equal(issuer.requests, requests + 1);
+  assert.deepEqual(await statusesOf(Array(20).fill(good)), Array(20).fill(200));
+  const later = await issuer.token({ sub: "ben" });
+  assert.equal((await answer(later)).status, 429, "a token that was not seen before has to wait");
+  setForward(60_000);
+  assert.equal((await answer(later)).status, 200);
+});
+
+test("the text about an issuer that is away names no URL of it, and says when to come again", async (t) => {
+  const { issuer, answer } = await withIssuer(t);
+  issuer.status = 503;
+  const { status, text, sent } = await answer(await issuer.token());
+  assert.deepEqual([status, JSON.parse(text).code, sent["retry-after"]], [503, "unavailable", "5"]);
+  assert.equal(JSON.parse(text).detail, "the keys of the OIDC issuer cannot be read now");
+});
+
+test("a database that is away uses up no tries", async (t) => {
+  const { keys, statusOf } = await countingLookups(t, { failed_tries_per_minute: 2 });
+  stopClock(t);
+  const { token } = await keys.create("good", ["read"]);
+  const { find } = keys;
+  keys.find = () => Promise.reject(new MucastError("unavailable", "the database is away"));
+  for (let n = 0; n < 5; n++) assert.equal(await statusOf(token), 503);
+  keys.find = find;
+  assert.equal(await statusOf(token), 200);
+});
+
+for (const auth of ["none", "keys", "oidc"] as const) {
+  test(`with auth ${auth}, a request with two Authorization headers is unauthorized`, async (t) => {
+    const issuer = await FakeIssuer.start(t);
+    const service = await listenFor(t, { auth, oidc_issuer: issuer.url, oidc_audience: "mucast" });
+    const token = auth === "oidc" ? await issuer.token() : (await service.keys.create("ann", ["read"])).token;
+    const good = ["authorization", `Bearer ${token}`];
+    const asked = async (more: readonly string[]) => {
+      const headers = ["host", `127.0.0.1:${service.port}`, ...good, ...more];
+      const { status, text } = await ask(service.port, { path: "/v1/operations", headers });
+      return [status, JSON.parse(text).detail];
+    };
+    assert.equal((await asked([]))[0], 200);
+    for (const second of [good, ["Authorization", "Bearer other"], ["AUTHORIZATION", ""]]) {
+      assert.deepEqual(await asked(second), [401, "the request has more than one Authorization header"]);
+    }
+  });
+}
 
 test("a new token replaces the one that was good longest ago, and the operator's token stays", () => {
   const known = new KnownTokens("operator", 2);

@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "../../auth/authenticate.ts";
+import {
+  type Authenticate,
+  isFailedTry,
+  LOCAL_SUBJECT,
+  tokenIn,
+  unauthorized,
+} from "../../auth/authenticate.ts";
 import type { Caller } from "../../operations/operations.ts";
 import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";
 
@@ -9,7 +15,7 @@ interface Authorization {
   readonly authenticate: Authenticate;
   /** Requests of a caller, or of an address that sent no good token. */
   readonly rates: TokenBuckets;
-  /** Unknown tokens that an address sent and that turned out to be wrong. */
+  /** Unknown tokens that an address sent and that turned out to be wrong, or that nobody could check. */
   readonly failedTries: TokenBuckets;
   readonly known: KnownTokens;
   readonly open: OpenRequests;
@@ -52,6 +58,7 @@ export async function authorizeRequest(
  */
 async function authenticated(request: FastifyRequest, authorization: Authorization): Promise<Caller> {
   const { authenticate, rates, known } = authorization;
+  checkOneHeader(request, rates);
   const { authorization: header } = request.headers;
   const token = tokenIn(header);
   const subject = token === undefined ? undefined : known.subjectOf(token);
@@ -67,7 +74,18 @@ async function authenticated(request: FastifyRequest, authorization: Authorizati
   return caller;
 }
 
-/** Takes a try of the address before the check, and refunds it unless the token is wrong. */
+/**
+ * Refuses a request with several Authorization headers: Node keeps the first, and a proxy before it may have checked another.
+ *
+ * @throws MucastError unauthorized.
+ */
+function checkOneHeader({ raw, ip }: FastifyRequest, rates: TokenBuckets): void {
+  if ((raw.headersDistinct.authorization?.length ?? 0) <= 1) return;
+  count(rates, addressKey(ip));
+  throw unauthorized("the request has more than one Authorization header");
+}
+
+/** Takes a try of the address before the check, and refunds it unless the token fails. */
 async function firstSeen(
   request: FastifyRequest,
   token: string,
@@ -76,7 +94,7 @@ async function firstSeen(
   const address = addressKey(request.ip);
   count(failedTries, address, "too many wrong keys or tokens from this address");
   const caller = await authenticate(request.headers.authorization).catch((error: unknown) => {
-    if (!isUnauthorized(error)) failedTries.refund(address);
+    if (!isFailedTry(error)) failedTries.refund(address);
     throw error;
   });
   failedTries.refund(address);

@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import type { Queryable } from "../database/database.ts";
+
+/** Remembers the issuer whose callers have the rows that name no issuer. */
+export interface IssuerStore {
+  /** @returns the first issuer of this database, which is the given one where none is recorded. */
+  first(issuer: string): Promise<string>;
+}
+
+/** The first issuer, in the database that all services of it share. */
+export class DatabaseIssuerStore implements IssuerStore {
+  readonly #database: Queryable;
+
+  constructor(database: Queryable) {
+    this.#database = database;
+  }
+
+  async first(issuer: string): Promise<string> {
+    await this.#database.query(
+      "insert into mucast.first_oidc_issuer (issuer) values ($1) on conflict do nothing",
+      [issuer],
+    );
+    const { rows } = await this.#database.query<{ issuer: string }>(
+      "select issuer from mucast.first_oidc_issuer",
+    );
+    return rows[0]!.issuer;
+  }
+}
+
+/**
+ * The caller of each `sub` of an issuer: `oidc:<sub>` for the first issuer of a database, whose rows name no issuer, and
+ * `oidc-<hash of the issuer>:<sub>` for any other. So no two issuers share a caller.
+ */
+export function subjectsOf(issuer: string, first: string): (sub: string) => string {
+  if (issuer === first) return (sub) => `oidc:${sub}`;
+  const hash = createHash("sha256").update(issuer).digest("hex").slice(0, 16);
+  return (sub) => `oidc-${hash}:${sub}`;
+}

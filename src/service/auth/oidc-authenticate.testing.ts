@@ -1,0 +1,36 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { noLog } from "../telemetry/log.ts";
+import type { FakeIssuer } from "./fake-issuer.testing.ts";
+import { type OidcOptions, oidcAuthenticate } from "./oidc-authenticate.ts";
+
+const SCOPES = { read: "mucast.read", write: "mucast.write" };
+export const MINUTE = 60_000;
+export const DAY_SECONDS = 86_400;
+
+/** A clock in milliseconds that a test sets forward. */
+export class Clock {
+  time = 0;
+  readonly now = () => this.time;
+}
+
+export function authenticateBy(issuer: FakeIssuer, more: Partial<OidcOptions> = {}) {
+  const authenticate = oidcAuthenticate({
+    issuer: issuer.url,
+    audience: "mucast",
+    scopes: SCOPES,
+    subjectOf: (sub) => `oidc:${sub}`,
+    keysSeconds: DAY_SECONDS,
+    log: noLog,
+    now: () => 0,
+    ...more,
+  });
+  return (token: string) => authenticate(`Bearer ${token}`);
+}
+
+export function fails(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof MucastError && error.code === code;
+}
+
+export function base64url(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
