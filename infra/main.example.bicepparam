@@ -2,6 +2,6 @@
 using 'main.bicep'
 
 param registryName = 'myregistry'
-param imageTag = '0.1.0'
+param imageTag = '0.2.0'
 param auth = 'keys'
 param databasePassword = readEnvironmentVariable('MUCAST_DATABASE_PASSWORD')
