@@ -25,7 +25,7 @@ import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
 import { OperationNotifications } from "./queue/operation-notifications.ts";
-import { openReadiness } from "./readiness.ts";
+import { Readiness } from "./readiness.ts";
 import { StoredReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
 import { openProcesses } from "./request-process/open-processes.ts";
@@ -136,12 +136,15 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     settings,
     quota,
     read: async (caller, submission) => readPayload(caller, submission, inputUrls),
+    requireStorage: () => readiness.requireStorage(),
     blobs,
     forecasts: new Forecasts(blobs),
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
   });
+  let isHeld = true;
   void parts.lost.then(() => {
+    isHeld = false;
     log.error({ data_dir: settings.data_dir }, "the data folder is gone or another's; nothing more is taken");
     operations.drain();
   });
@@ -161,12 +164,13 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const keys = new DatabaseKeyStore(database);
   const localToken = parts.lock?.token;
   const authenticate = await buildAuthenticate(settings, { keys, localToken });
-  const readiness = openReadiness({
+  const readiness: Readiness = new Readiness({
     database,
     store: storage.store,
     blobFolder: storage.folder,
     isOneCaller: settings.auth === "none",
     dataDir: parts.lock && settings.data_dir,
+    isHeld: () => isHeld,
     phase: () => {
       if (operations.draining) return "draining";
       return dispatcher === undefined ? "starting" : "accepting";
@@ -174,8 +178,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   });
   // Before the storage and the database close: a check writes to both.
   resources.add(() => readiness.close());
-  // The first check remembers the folders of now. It does so before this goes on; its answer comes later.
-  void readiness.check();
+  readiness.start();
   const http = buildHttp({
     settings,
     operations,
@@ -188,7 +191,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     keys,
     log,
     telemetry,
-    ready: () => readiness.check(),
+    ready: () => readiness.checks(),
     occupancy: () => occupancyOf(dispatcher),
   });
   registerMcp(http, { operations, settings, log });
