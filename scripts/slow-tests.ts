@@ -33,6 +33,7 @@ export const STARTING: readonly string[] = [
   "src/client/follow-events.test.ts",
   "src/contract/machine/folders.test.ts",
   "src/contract/machine/process-stat.test.ts",
+  "src/contract/machine/stopped-watch.test.ts",
   "src/engine/environment/build-folder.test.ts",
   "src/engine/environment/environment.test.ts",
   "src/engine/npy.test.ts",

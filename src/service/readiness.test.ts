@@ -3,57 +3,61 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import pg from "pg";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
+import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
+import type { MucastError } from "../contract/errors/errors.ts";
 import { openDatabase } from "./database/database.ts";
-import { cachedFor, openReadiness, type ServicePhase } from "./readiness.ts";
+import { withQuery } from "./database/databases.testing.ts";
+import { openPostgres } from "./database/postgres.ts";
+import { migrate } from "./database/schema.ts";
+import { Readiness, type ServicePhase } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("all calls get the same answer while it is fresh, and the disk is asked once", async () => {
-  let now = 0;
-  let count = 0;
-  const ask = cachedFor(
-    3_000,
-    async () => ++count,
-    () => now,
-  );
-  assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [1, 1, 1]);
-  now = 2_999;
-  assert.equal(await ask(), 1);
-  now = 3_000;
-  assert.equal(await ask(), 2);
-});
-
-/** What a service needs, in a folder. Each call checks anew. @param writes what the writes of blobs wait for. */
+/**
+ * What a service needs, in a folder. `ask` and `failing` run a round of checks first; `written` counts what rounds have begun
+ * to write. @param writes what the writes of blobs wait for.
+ */
 async function opened(
   t: { after: (end: () => Promise<void>) => void },
   name: string,
-  writes?: Promise<void>,
+  { writes, timeoutMilliseconds }: { writes?: Promise<void>; timeoutMilliseconds?: number } = {},
 ) {
   const dataDir = join(folder, name);
   const blobFolder = join(dataDir, "blobs");
   await copyNewDatabase(dataDir);
-  const database = await openDatabase({ databaseUrl: undefined, dataDir });
-  t.after(() => database.close());
+  const written = { blobs: 0, statements: 0 };
+  const opened = await openDatabase({ databaseUrl: undefined, dataDir });
+  t.after(() => opened.close());
+  const database = withQuery(opened, (query, ...given) => {
+    written.statements++;
+    return query<never>(...given);
+  });
   let phase: ServicePhase = "accepting";
   const store = new FolderStore(blobFolder, "http://x");
-  if (writes) {
-    const put = store.put.bind(store);
-    store.put = async (...given) => {
-      await writes;
-      return put(...given);
-    };
-  }
-  const { check: ask, close } = openReadiness({
-    database,
-    store,
-    blobFolder,
+  const put = store.put.bind(store);
+  store.put = async (...given) => {
+    written.blobs++;
+    await writes;
+    return put(...given);
+  };
+  let now = 0;
+  let isHeld = true;
+  const readiness = new Readiness({
+    ...{ database, store, blobFolder, dataDir },
     isOneCaller: true,
-    dataDir,
+    isHeld: () => isHeld,
     phase: () => phase,
+    now: () => now,
+    timeoutMilliseconds,
   });
+  const ask = async () => {
+    await readiness.look();
+    return readiness.checks();
+  };
   const failing = async () => {
     const failed = (await ask()).filter(({ ok }) => !ok);
     // Anyone may read the answer.
@@ -63,19 +67,20 @@ async function opened(
   return {
     dataDir,
     blobFolder,
+    readiness,
+    written,
     ask,
-    close,
     failing,
+    pass: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    lose: () => {
+      isHeld = false;
+    },
     enter: (next: ServicePhase) => {
       phase = next;
     },
   };
-}
-
-/** Makes every answer stale at once. */
-function pass(t: { mock: { method: (on: object, name: "now", as: () => number) => void } }): void {
-  let later = performance.now();
-  t.mock.method(performance, "now", () => (later += 10_000));
 }
 
 test("a working service is ready, and one that starts or drains is not accepting", async (t) => {
@@ -98,12 +103,71 @@ test("a working service is ready, and one that starts or drains is not accepting
   }
 });
 
+test("the timer alone runs the checks: probes read what the last round found", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { readiness, written, lose } = await opened(t, "probed");
+  readiness.start();
+  const oks = async () => (await readiness.checks()).map(({ name, ok }) => [name, ok]);
+  const ready = [
+    ["data_folder", true],
+    ["database", true],
+    ["storage", true],
+    ["accepting", true],
+  ];
+  assert.deepEqual(await oks(), ready);
+  const first = { ...written };
+  for (let probe = 0; probe < 20; probe++) assert.deepEqual(await oks(), ready);
+  assert.deepEqual(written, first);
+  t.mock.timers.tick(5_000);
+  await readiness.look();
+  assert.deepEqual(written, { blobs: 2 * first.blobs, statements: 2 * first.statements });
+  // Another service may have the files by now.
+  lose();
+  t.mock.timers.tick(5_000);
+  await readiness.look();
+  assert.deepEqual(await oks(), [
+    ["data_folder", false],
+    ["accepting", true],
+  ]);
+  assert.deepEqual(written, { blobs: 2 * first.blobs, statements: 2 * first.statements });
+  await readiness.close();
+});
+
+test("what was found long ago, as before the process was stopped, makes no service ready", async (t) => {
+  const { readiness, failing, pass } = await opened(t, "stopped");
+  assert.deepEqual(await failing(), []);
+  pass(31_000);
+  const found = await readiness.checks();
+  assert.deepEqual(
+    found.map(({ name, message }) => [name, message]),
+    [
+      ["data_folder", "it was last checked 31 s ago"],
+      ["database", "it was last checked 31 s ago"],
+      ["storage", "it was last checked 31 s ago"],
+      ["accepting", undefined],
+    ],
+  );
+  assert.deepEqual(await failing(), []);
+});
+
+test("a check that does not return fails, and does not begin again meanwhile", async (t) => {
+  const held = Promise.withResolvers<void>();
+  const { failing, written } = await opened(t, "hung", { writes: held.promise, timeoutMilliseconds: 500 });
+  assert.ok((await failing()).includes("storage"));
+  const begun = written.blobs;
+  assert.ok((await failing()).includes("storage"));
+  assert.equal(written.blobs, begun);
+  held.resolve();
+  // On a busy machine another check may be late as well.
+  while ((await failing()).length > 0);
+});
+
 test("its close waits for what a check writes", async (t) => {
   const order: string[] = [];
   const held = Promise.withResolvers<void>();
-  const { ask, close } = await opened(t, "closed", held.promise);
+  const { ask, readiness } = await opened(t, "closed", { writes: held.promise });
   const checked = ask();
-  const closed = close().then(() => order.push("closed"));
+  const closed = readiness.close().then(() => order.push("closed"));
   setImmediate(() => {
     order.push("written");
     held.resolve();
@@ -114,11 +178,19 @@ test("its close waits for what a check writes", async (t) => {
 });
 
 test("a blob folder that was moved away is reported, also where another one took its name", async (t) => {
-  const { failing, blobFolder } = await opened(t, "moved");
+  const { failing, blobFolder, readiness } = await opened(t, "moved");
+  readiness.requireStorage();
   assert.deepEqual(await failing(), []);
-  pass(t);
+  readiness.requireStorage();
   renameSync(blobFolder, `${blobFolder}.away`);
   assert.deepEqual(await failing(), ["storage"]);
+  assert.throws(
+    () => readiness.requireStorage(),
+    ({ code, message, data }: MucastError) =>
+      code === "unavailable" &&
+      message.startsWith("the storage of the blobs cannot be used: the folder of the blobs is gone") &&
+      data.retryAfter === 5,
+  );
   mkdirSync(blobFolder);
   assert.deepEqual(await failing(), ["storage"]);
   rmSync(blobFolder, { recursive: true });
@@ -129,7 +201,6 @@ test("a blob folder that was moved away is reported, also where another one took
 test("a folder of inputs and outputs that cannot be written is reported", async (t) => {
   const { failing, blobFolder } = await opened(t, "inputs");
   assert.deepEqual(await failing(), []);
-  pass(t);
   rmSync(join(blobFolder, "data"), { recursive: true, force: true });
   // A file in its place stops the write, even for root.
   writeFileSync(join(blobFolder, "data"), "");
@@ -141,13 +212,12 @@ test("a folder of inputs and outputs that cannot be written is reported", async 
 test("removed files of the database are reported, and so is a data folder that cannot be written", async (t) => {
   const { failing, dataDir } = await opened(t, "removed");
   assert.deepEqual(await failing(), []);
-  pass(t);
   const control = join(dataDir, "database/global/pg_control");
   renameSync(control, `${control}.away`);
   assert.deepEqual(await failing(), ["database"]);
   renameSync(`${control}.away`, control);
   // A folder of the same name stops the write, even for root.
-  const inTheWay = join(dataDir, `readiness.${process.pid}`);
+  const inTheWay = join(dataDir, "readiness.0.json");
   mkdirSync(join(inTheWay, "full"), { recursive: true });
   assert.deepEqual(await failing(), ["data_folder"]);
   rmSync(inTheWay, { recursive: true });
@@ -162,5 +232,50 @@ test("removed files of the database are reported, and so is a data folder that c
   renameSync(dataDir, `${dataDir}.away`);
   assert.deepEqual(await failing(), ["data_folder", "database", "storage"]);
   renameSync(`${dataDir}.away`, dataDir);
+  assert.deepEqual(await failing(), []);
+});
+
+test("a PostgreSQL that is read-only, or one of whose tables is locked, is reported", async (t) => {
+  const server = await startPostgres();
+  const url = await server.newDatabase();
+  const times = { lock: 50, statement: 10_000, answer: 15_000 };
+  const database = await openPostgres(url, { connections: 2, times });
+  const operator = new pg.Client({ connectionString: url });
+  await operator.connect();
+  t.after(async () => {
+    await operator.end();
+    await database.close();
+    await server.stop();
+  });
+  await migrate(database);
+  const readiness = new Readiness({
+    database,
+    store: new FolderStore(join(folder, "postgres"), "http://x"),
+    blobFolder: undefined,
+    isOneCaller: true,
+    dataDir: undefined,
+    phase: () => "accepting",
+  });
+  const failing = async () => {
+    await readiness.look();
+    return (await readiness.checks()).flatMap(({ name, ok, message }) => (ok ? [] : `${name}: ${message}`));
+  };
+  assert.deepEqual(await failing(), []);
+  for (const table of ["operations", "events", "blob_usage", "api_keys"]) {
+    await operator.query(`begin; lock table mucast.${table} in access exclusive mode`);
+    assert.deepEqual(await failing(), [
+      "database: another session holds a lock that the database needs (55P03)",
+    ]);
+    await operator.query("rollback");
+    assert.deepEqual(await failing(), []);
+  }
+  const name = new URL(url).pathname.slice(1);
+  await operator.query(`alter database ${name} set default_transaction_read_only = on`);
+  await operator.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast'",
+  );
+  // A connection that the server has ended may be given out once more.
+  while (!(await failing()).includes("database: the database is read-only (25006)"));
+  await operator.query(`alter database ${name} reset default_transaction_read_only`);
   assert.deepEqual(await failing(), []);
 });

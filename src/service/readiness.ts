@@ -12,9 +12,11 @@ import type { ReadyCheck } from "./http/server/http-app.ts";
 const PROBE_NAME = "readiness.0.json";
 /** As large as the output of a small job. */
 const PROBE = new Uint8Array(64 * 2 ** 10);
-/** The checks write to the disk once in this time, however many probes come. */
-const FRESH_MILLISECONDS = 3_000;
+/** Between the end of one round of checks and the begin of the next. */
+const PAUSE_MILLISECONDS = 5_000;
 const TIMEOUT_MILLISECONDS = 10_000;
+/** An older round says nothing: this process was stopped, or its timer does not run. */
+const STALE_MILLISECONDS = 30_000;
 
 interface ReadyParts {
   readonly database: Database;
@@ -25,43 +27,123 @@ interface ReadyParts {
   readonly isOneCaller: boolean;
   /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
+  /** Whether this process still has the lock of the data folder; where it does not, no check begins. Never throws; true by default. */
+  readonly isHeld?: () => boolean;
   readonly phase: () => ServicePhase;
+  /** Milliseconds of a clock that is never set. */
+  readonly now?: () => number;
+  /** After which a check has failed; 10 s. */
+  readonly timeoutMilliseconds?: number | undefined;
 }
 
 /** A service accepts from the moment in which it has a dispatcher until it drains. */
 export type ServicePhase = "starting" | "accepting" | "draining";
 
-export interface Readiness {
-  /**
-   * Checks whether the service can do its work. It writes and syncs in the data folder and in the storage, and has the
-   * database write to its disk, at most every three seconds. Whether the service accepts jobs is always current.
-   */
-  check(): Promise<readonly ReadyCheck[]>;
-  /** Waits for the answer of a check that is under way, ten seconds at most. Nothing may be checked after. */
-  close(): Promise<void>;
+/** The checks of one round, and when they ended. */
+interface Round {
+  readonly checks: readonly ReadyCheck[];
+  readonly at: number;
 }
 
-export function openReadiness(parts: ReadyParts): Readiness {
-  const { dataDir, blobFolder, isOneCaller, database, store, phase } = parts;
-  const folder = dataDir === undefined ? undefined : new PinnedPath(dataDir, "the data folder");
-  const control = dataDir && new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
+/**
+ * Checks whether the service can do its work: it writes and syncs in the data folder and in the storage, has the database
+ * write to its disk, and asks it for the locks and the rights of a request. Only its own timer starts these checks. Probes
+ * and submissions read what the last round found, and write nothing.
+ */
+export class Readiness {
+  readonly #parts: ReadyParts;
+  readonly #now: () => number;
+  readonly #timeout: number;
+  readonly #checks: readonly Check[];
+  #round: Promise<void> | undefined;
+  #latest: Round | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(parts: ReadyParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? (() => performance.now());
+    this.#timeout = parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
+    this.#checks = checksOf(parts);
+  }
+
+  /** Begins the first round, which remembers the folders of now before this returns, and repeats it until `close`. */
+  start(): void {
+    void this.look().then(() => {
+      if (!this.#closed) this.#timer = setTimeout(() => this.start(), PAUSE_MILLISECONDS).unref();
+    });
+  }
+
+  /** Runs all checks, ten seconds at most. One round runs at a time: a call during a round waits for that one. */
+  look(): Promise<void> {
+    this.#round ??= this.#look().finally(() => {
+      this.#round = undefined;
+    });
+    return this.#round;
+  }
+
+  async #look(): Promise<void> {
+    const isHeld = this.#parts.isHeld?.() ?? true;
+    const checks = isHeld ? await Promise.all(this.#checks.map((check) => check.run(this.#timeout))) : [LOST];
+    this.#latest = { checks, at: this.#now() };
+  }
+
+  /** What the last round found; the end of the first one, where none has ended. Whether the service accepts jobs is that of now. */
+  async checks(): Promise<readonly ReadyCheck[]> {
+    if (this.#latest === undefined) await this.#round;
+    const { checks, at } = this.#latest ?? { checks: [], at: this.#now() };
+    const age = this.#now() - at;
+    return [
+      ...(age > STALE_MILLISECONDS ? checks.map((check) => outdated(check, age)) : checks),
+      this.#acceptance(),
+    ];
+  }
+
+  /** @throws MucastError unavailable where the last round could not write to the storage, since every job would fail. */
+  requireStorage(): void {
+    const storage = this.#latest?.checks.find(({ name }) => name === "storage");
+    if (storage === undefined || storage.ok) return;
+    const message = `the storage of the blobs cannot be used: ${storage.message}`;
+    throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
+  }
+
+  /** Waits for the round that runs, ten seconds at most, and begins no other. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#round;
+  }
+
+  #acceptance(): ReadyCheck {
+    const phase = this.#parts.phase();
+    return phase === "accepting"
+      ? { name: "accepting", ok: true }
+      : { name: "accepting", ok: false, message: NOT_ACCEPTING[phase] };
+  }
+}
+
+const LOST: ReadyCheck = {
+  name: "data_folder",
+  ok: false,
+  message: "the data folder is gone, or belongs to another service",
+};
+
+function outdated({ name }: ReadyCheck, age: number): ReadyCheck {
+  return { name, ok: false, message: `it was last checked ${Math.round(age / 1_000)} s ago` };
+}
+
+function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyParts): Check[] {
   const blobs = blobFolder === undefined ? undefined : new PinnedPath(blobFolder, "the folder of the blobs");
   const blobKeys = [...(isOneCaller ? ["data"] : []), "status"].map((place) => `${place}/${PROBE_NAME}`);
-  const checks = cachedFor(FRESH_MILLISECONDS, () =>
-    Promise.all([
-      ...(dataDir === undefined ? [] : [check("data_folder", () => writeIn(dataDir, folder!))]),
-      check("database", () => writeToDatabase(database, control || undefined)),
-      check("storage", () => writeBlobs(store, blobKeys, blobs)),
-    ]),
-  );
-  let latest: Promise<readonly ReadyCheck[]> = Promise.resolve([]);
-  return {
-    check: async () => {
-      latest = checks();
-      return [...(await latest), acceptance(phase())];
-    },
-    close: async () => void (await latest),
-  };
+  const storage = new Check("storage", () => writeBlobs(store, blobKeys, blobs));
+  if (dataDir === undefined) return [new Check("database", () => writeToDatabase(database)), storage];
+  const folder = new PinnedPath(dataDir, "the data folder");
+  const control = new PinnedPath(join(dataDir, "database/global/pg_control"), "the database");
+  return [
+    new Check("data_folder", () => writeIn(dataDir, folder)),
+    new Check("database", () => writeToDatabase(database, control)),
+    storage,
+  ];
 }
 
 const NOT_ACCEPTING = {
@@ -69,15 +151,9 @@ const NOT_ACCEPTING = {
   draining: "the service is about to end, or has lost its data folder",
 } as const;
 
-function acceptance(phase: ServicePhase): ReadyCheck {
-  return phase === "accepting"
-    ? { name: "accepting", ok: true }
-    : { name: "accepting", ok: false, message: NOT_ACCEPTING[phase] };
-}
-
 async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {
   pinned.check();
-  const path = join(folder, `readiness.${process.pid}`);
+  const path = join(folder, PROBE_NAME);
   try {
     const file = await open(path, "w", 0o600);
     try {
@@ -98,12 +174,29 @@ async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {
   }
 }
 
+/** Every table that a request writes, or may. */
+const TABLES = [
+  "operations",
+  "events",
+  "blobs",
+  "blob_usage",
+  "blob_uploads",
+  "webhook_deliveries",
+  "api_keys",
+  "report_links",
+];
+
+/** Takes the locks of a write and needs a server that is not read-only, and changes no row: it leaves nothing behind. */
+const WRITE_NOTHING = `with ${TABLES.map((table) => `on_${table} as (delete from ${table} where false)`).join(", ")} select 1`;
+
 /**
- * Writes a message to PostgreSQL's write-ahead log, which the commit syncs: a hundred bytes until the log is recycled. An
- * embedded database also makes a temporary file of 68 KiB and removes it, as operations may need a new file at any time.
+ * Has the database do what it does for a request. Then writes a message to PostgreSQL's write-ahead log, which the commit
+ * syncs: a hundred bytes until the log is recycled. An embedded database also makes a temporary file of 68 KiB and removes it,
+ * as operations may need a new file at any time.
  */
-async function writeToDatabase(database: Database, control: PinnedPath | undefined): Promise<void> {
+async function writeToDatabase(database: Database, control?: PinnedPath): Promise<void> {
   control?.check();
+  await database.query(WRITE_NOTHING);
   await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
   if (database.kind !== "pglite") return;
   await database.transaction(async (statements) => {
@@ -123,42 +216,37 @@ async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: Pi
   folder?.check();
 }
 
-async function check(name: ReadyCheck["name"], ask: () => Promise<unknown>): Promise<ReadyCheck> {
-  const over = new AbortController();
-  const late = pause(TIMEOUT_MILLISECONDS, undefined, { signal: over.signal }).then(
-    () => Promise.reject(new Error("late")),
-    () => undefined,
-  );
-  try {
-    await Promise.race([ask(), late]);
-    return { name, ok: true };
-  } catch (error) {
-    return { name, ok: false, message: error instanceof MucastError ? error.message : "it does not answer" };
-  } finally {
-    over.abort();
-  }
-}
+/** One check, which runs once at a time: one that does not return would hold a thread for each round. */
+class Check {
+  readonly #name: ReadyCheck["name"];
+  readonly #ask: () => Promise<unknown>;
+  #pending: Promise<unknown> | undefined;
 
-/**
- * Asks once at a time, and not again while the answer is fresh: all calls meanwhile get that answer.
- * @param now milliseconds of a clock that is never set.
- */
-export function cachedFor<T>(
-  milliseconds: number,
-  ask: () => Promise<T>,
-  now: () => number = () => performance.now(),
-): () => Promise<T> {
-  let asked: { readonly answer: Promise<T>; over?: number } | undefined;
-  return () => {
-    if (asked && (asked.over === undefined || now() - asked.over < milliseconds)) return asked.answer;
-    const current: NonNullable<typeof asked> = { answer: ask() };
-    asked = current;
-    const end = () => {
-      current.over = now();
-    };
-    current.answer.then(end, end);
-    return current.answer;
-  };
+  constructor(name: ReadyCheck["name"], ask: () => Promise<unknown>) {
+    this.#name = name;
+    this.#ask = ask;
+  }
+
+  /** Waits for the check that runs, or begins one. */
+  async run(milliseconds: number): Promise<ReadyCheck> {
+    this.#pending ??= this.#ask().finally(() => {
+      this.#pending = undefined;
+    });
+    const over = new AbortController();
+    const late = pause(milliseconds, undefined, { signal: over.signal }).then(
+      () => Promise.reject(new Error("late")),
+      () => undefined,
+    );
+    try {
+      await Promise.race([this.#pending, late]);
+      return { name: this.#name, ok: true };
+    } catch (error) {
+      const message = error instanceof MucastError ? error.message : "it does not answer";
+      return { name: this.#name, ok: false, message };
+    } finally {
+      over.abort();
+    }
+  }
 }
 
 /** A file or folder that must stay the one that was seen first, by its device and inode. */

@@ -26,7 +26,7 @@ import { Preparations } from "./preparation/preparations.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
 import { OperationNotifications } from "./queue/operation-notifications.ts";
-import { openReadiness } from "./readiness.ts";
+import { Readiness } from "./readiness.ts";
 import { StoredReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
 import { openProcesses } from "./request-process/open-processes.ts";
@@ -137,12 +137,15 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     settings,
     quota,
     read: async (caller, submission) => readPayload(caller, submission, inputUrls),
+    requireStorage: () => readiness.requireStorage(),
     blobs,
     forecasts: new Forecasts(blobs),
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
   });
+  let isHeld = true;
   void parts.lost.then(() => {
+    isHeld = false;
     log.error({ data_dir: settings.data_dir }, "the data folder is gone or another's; nothing more is taken");
     operations.drain();
   });
@@ -163,12 +166,13 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const localToken = parts.lock?.token;
   const issuers = new DatabaseIssuerStore(database);
   const authenticate = await buildAuthenticate(settings, { keys, issuers, log, localToken });
-  const readiness = openReadiness({
+  const readiness: Readiness = new Readiness({
     database,
     store: storage.store,
     blobFolder: storage.folder,
     isOneCaller: settings.auth === "none",
     dataDir: parts.lock && settings.data_dir,
+    isHeld: () => isHeld,
     phase: () => {
       if (operations.draining) return "draining";
       return dispatcher === undefined ? "starting" : "accepting";
@@ -176,8 +180,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   });
   // Before the storage and the database close: a check writes to both.
   resources.add(() => readiness.close());
-  // The first check remembers the folders of now. It does so before this goes on; its answer comes later.
-  void readiness.check();
+  readiness.start();
   const http = buildHttp({
     settings,
     operations,
@@ -190,7 +193,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     keys,
     log,
     telemetry,
-    ready: () => readiness.check(),
+    ready: () => readiness.checks(),
     occupancy: () => occupancyOf(dispatcher),
   });
   registerMcp(http, { operations, settings, log });

@@ -1,7 +1,7 @@
 /** A full disk for the output, and for the database: a small file system of memory that only the service sees, and that goes with it. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { Core } from "./core.testing.ts";
@@ -37,8 +37,7 @@ describe("a full disk for the output", options, () => {
   test("fails the operation with output_failed and nothing half-written, and the service goes on", async () => {
     const folder = join(await serviceFolder(), "blobs");
     mkdirSync(folder);
-    // Room for what an attempt says of itself, not for an output.
-    const script = `mount -t tmpfs -o size=16k,mode=700 none '${folder}' && exec "$@"`;
+    const script = `mount -t tmpfs -o size=1m,mode=700 none '${folder}' && exec "$@"`;
     const storage = await startFakeStorage();
     storage.put("feature_engine_small.json", FEATURES);
     storage.put("data_extractor_small.json", PRICES);
@@ -48,18 +47,26 @@ describe("a full disk for the output", options, () => {
     });
     core = new Core(serving, storage);
     const ready = async () => (await core!.api.ask("GET", "/readyz")).text;
-    assert.match(await ready(), /"detail":"storage: /);
-    const { id } = await core.api.submit(payload(storage.url, "small"));
-    const ended = await core.api.ended(id);
+    const { operation, release } = await core.heldRunning();
+    const seen = `/proc/${serving.pid}/root${folder}`;
+    // Room for what an attempt says of itself, not for an output.
+    spawnSync("sh", ["-c", 'head -c 1m /dev/zero >"$0"; truncate -s -16k "$0"', join(seen, "rest")]);
+    release();
+    const ended = await core.api.ended(operation.id);
     assert.deepEqual([ended.status, ended.error?.code], ["Failed", "output_failed"]);
-    const data = `/proc/${serving.pid}/root${folder}/data`;
-    assert.deepEqual(existsSync(data) ? readdirSync(data) : [], []);
+    const left = readdirSync(join(seen, "data")).filter((name) => !name.includes("readiness"));
+    assert.deepEqual(left, []);
+    await eventuallyTrue("it is not ready", async () => /"detail":"storage: /.test(await ready()));
+    const refused = await core.api.post("run_ml_job", payload(storage.url, "small"));
+    assert.equal(refused.status, 503, refused.text);
+    assert.match(refused.text, /the storage of the blobs cannot be used: .*no space left/);
+    assert.ok(refused.headers.has("retry-after"));
     const remount = ["mount", "-o", "remount,size=64m", folder];
     const enter = ["--target", String(serving.pid), ...NAMESPACE!.enter];
     assert.equal(spawnSync("nsenter", [...enter, ...remount]).status, 0);
+    await eventuallyTrue("it is ready", async () => !(await ready()).includes("detail"));
     const again = await core.api.submit(payload(storage.url, "small"), { prefer: "wait=60" });
     assert.equal(again.status, "Succeeded", JSON.stringify(again.error));
-    await eventuallyTrue("it is ready", async () => !(await ready()).includes("detail"));
   });
 });
 

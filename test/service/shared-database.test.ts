@@ -1,10 +1,11 @@
 /** Several services on one PostgreSQL and one blob folder, and a database that goes away. */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import pg from "pg";
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
-import { Api, collect } from "./api.testing.ts";
+import { type Answer, Api, collect } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
@@ -123,13 +124,63 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
     services = [other, await startServe({ env })];
   });
 
+  const ready = (wanted: number) =>
+    eventuallyTrue(`readyz tells ${wanted}`, async () => {
+      const answers = await Promise.all(services.map((service) => apiOf(service).ask("GET", "/readyz")));
+      return answers.every(({ status }) => status === wanted);
+    });
+
+  /** Submissions to both services get 503 with `Retry-After`, as `/readyz` does, until `end`; then they are taken. */
+  async function refuseUntil(reason: RegExp, end: () => Promise<unknown>): Promise<void> {
+    const probes = () => Promise.all(services.map((service) => apiOf(service).ask("GET", "/readyz")));
+    const says = ({ status, text }: Answer) => status === 503 && reason.test(JSON.parse(text).detail);
+    await eventuallyTrue(`readyz tells ${reason}`, async () => (await probes()).every(says));
+    const refused = await Promise.all(
+      services.map((service) => apiOf(service).post("run_ml_job", payload(storage.url, "small"))),
+    );
+    for (const answer of [...refused, ...(await probes())]) {
+      assert.ok(says(answer) && !answer.text.includes(blobs), answer.text);
+      assert.match(answer.headers.get("retry-after")!, /^\d+$/);
+    }
+    await end();
+    await ready(200);
+    for (const service of services) {
+      const { status, error } = await apiOf(service).submit(payload(storage.url, "small"), {
+        prefer: "wait=60",
+      });
+      assert.equal(status, "Succeeded", JSON.stringify(error));
+    }
+  }
+
+  test("are not ready, and refuse jobs, while the operations are locked or the database is read-only", async () => {
+    const operator = new pg.Client({ connectionString: env.DATABASE_URL });
+    await operator.connect();
+    try {
+      await operator.query("begin; lock table mucast.operations in access exclusive mode");
+      await refuseUntil(/another session holds a lock/, () => operator.query("rollback"));
+      const database = new URL(env.DATABASE_URL!).pathname.slice(1);
+      await operator.query(`alter database ${database} set default_transaction_read_only = on`);
+      await operator.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast'",
+      );
+      await refuseUntil(/the database is read-only/, async () => {
+        await operator.query("begin; set transaction read write");
+        await operator.query(`alter database ${database} reset default_transaction_read_only; commit`);
+      });
+    } finally {
+      await operator.end();
+    }
+  });
+
+  test("are not ready, and refuse jobs, while the folder of the blobs is gone", async () => {
+    renameSync(blobs, `${blobs}.away`);
+    await refuseUntil(/storage.*: the folder of the blobs is gone/, async () =>
+      renameSync(`${blobs}.away`, blobs),
+    );
+  });
+
   test("outlast a restart of the database: nothing is lost, and readyz tells", async () => {
     const ids = await heldOnBoth(["through", "behind", "further"]);
-    const ready = (wanted: number) =>
-      eventuallyTrue(`readyz tells ${wanted}`, async () => {
-        const answers = await Promise.all(services.map((service) => apiOf(service).ask("GET", "/readyz")));
-        return answers.every(({ status }) => status === wanted);
-      });
     await storage.asked("data_extractor_through.json");
     await postgres.down();
     await ready(503);

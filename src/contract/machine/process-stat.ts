@@ -15,6 +15,18 @@ export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
+/**
+ * Whether a process is stopped, as by SIGSTOP, on Linux. A process under a debugger (state t) is not; one that cannot be looked
+ * up, as without a free descriptor, counts as not stopped.
+ */
+export function isStopped(pid: number): boolean {
+  try {
+    return fieldsOf(pid)?.[STATE] === "T";
+  } catch {
+    return false;
+  }
+}
+
 /** The session of a running process, on Linux; undefined where no such process runs. */
 export function sessionOf(pid: number): number | undefined {
   const session = fieldsOf(pid)?.[SESSION];

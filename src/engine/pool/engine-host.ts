@@ -87,9 +87,9 @@ export class EngineHost {
     void stopped.ended.then(() => clearTimeout(impatience));
   }
 
-  /** Kills the process, and so its workers. */
-  kill(): void {
-    this.#process.kill();
+  /** Kills the process, and so its workers. @param why the reason of its end. */
+  kill(why?: string): void {
+    this.#process.kill(why);
   }
 
   /**

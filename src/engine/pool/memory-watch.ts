@@ -1,7 +1,7 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { memoryOf, mib, outOfMemory, privateMemory } from "../process-memory.ts";
-import type { OverMemory, Worker } from "./workers.ts";
+import type { KillReason, Worker } from "./workers.ts";
 
 interface MemoryWatchOptions {
   /** Bytes of the whole tree: this process, the host and all workers; by default 80 % of the machine's memory. */
@@ -9,7 +9,7 @@ interface MemoryWatchOptions {
   /** This process and the host. */
   readonly base: () => readonly number[];
   readonly workers: Iterable<Worker>;
-  readonly kill: (worker: Worker, why: OverMemory) => void;
+  readonly kill: (worker: Worker, why: KillReason) => void;
   /** Called where the job would be over the limit without its largest worker, too. */
   readonly fail: (error: MucastError) => void;
 }
@@ -54,6 +54,6 @@ export class MemoryWatch {
     const words =
       `it held ${mib(largest.bytes)} of memory when the processes of the job together held ${mib(together)}, ` +
       `over the limit of ${mib(limit)}`;
-    this.#options.kill(largest.worker, { words, isTooLarge: largest.bytes + ours > limit });
+    this.#options.kill(largest.worker, { words, mayEndBetter: largest.bytes + ours <= limit });
   }
 }

@@ -209,6 +209,46 @@ describe("a host that is killed", linux, () => {
   });
 });
 
+describe("a process that is stopped", linux, () => {
+  const stoppedMilliseconds = 80;
+
+  test("is killed where it is the host, and its tasks are tried again with another host", async () => {
+    const pool = fixture.start({ workers: 1, stoppedMilliseconds });
+    const stop = new AbortController();
+    const endless = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), /enough/);
+    const quick = pool.run(fixture.task(QUICK));
+    await worker();
+    const [stopped] = engineProcesses(fixture.folder).hosts;
+    process.kill(stopped!, "SIGSTOP");
+    await until(() => !isRunning(stopped!) || undefined);
+    await until(() => {
+      const { hosts, workers } = engineProcesses(fixture.folder);
+      return (hosts.length === 1 && workers.length === 1) || undefined;
+    });
+    stop.abort(new Error("enough"));
+    await endless;
+    await quick;
+  });
+
+  test("is killed where it is a worker, and its task is tried again; twice fails it, in words", async () => {
+    const lines: string[] = [];
+    const pool = fixture.start({ workers: 1, stoppedMilliseconds, log: (line) => lines.push(line) });
+    const [host] = await Promise.all([until(() => engineProcesses(fixture.folder).hosts[0]), pool.greeting]);
+    const doomed = rejection(pool.run(fixture.task(ENDLESS, { label: "DOOM" })));
+    const first = await worker();
+    process.kill(first, "SIGSTOP");
+    const second = await until(() => engineProcesses(fixture.folder).workers.find((pid) => pid !== first));
+    process.kill(second, "SIGSTOP");
+    const { code, message } = await doomed;
+    assert.equal(code, "engine_crashed");
+    const why = String.raw`it was stopped \(SIGSTOP\) for 0\.08 s`;
+    assert.match(message, new RegExp(`^DOOM: the worker died 2 times: ${why}; ${why}$`));
+    assert.match(lines.join("\n"), new RegExp(`a worker died at its task: ${why}`));
+    await pool.run(fixture.task(QUICK));
+    assert.deepEqual(engineProcesses(fixture.folder).hosts, [host]);
+  });
+});
+
 describe("an aborted task", linux, () => {
   test("has its worker killed amid a fit, rejects with the reason, and the pool works on", async () => {
     const pool = fixture.start({ workers: 1 });

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
 import { AbortListeners } from "./abort-listeners.ts";
 import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
@@ -52,6 +53,8 @@ export interface PoolOptions {
    * gateway that takes longer to cancel a task is killed; 15 s.
    */
   readonly killGraceMilliseconds?: number;
+  /** How long the host or a worker may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
+  readonly stoppedMilliseconds?: number;
   /** How long a gateway may take until it takes tasks, before it is killed; 15 minutes. */
   readonly connectMilliseconds?: number;
   /** How the host starts workers, where the engine should not decide. */
@@ -106,6 +109,8 @@ export class EnginePool {
   readonly #workers: Workers;
   readonly #host: EngineHost;
   readonly #memory: MemoryWatch;
+  /** Undefined with a cluster, whose gateway has a watch of its own. */
+  readonly #stopped: StoppedWatch | undefined;
   readonly #cluster: ClusterEngine | undefined;
   /** The most tasks at a time, however many slots a cluster has. */
   readonly #most: number;
@@ -120,6 +125,7 @@ export class EnginePool {
       workers,
       memoryLimitBytes,
       killGraceMilliseconds,
+      stoppedMilliseconds,
       log = () => undefined,
       notice,
       ...options
@@ -154,9 +160,10 @@ export class EnginePool {
       limitBytes: memoryLimitBytes,
       base: () => [process.pid, this.#host.pid ?? []].flat(),
       workers: this.#workers,
-      kill: (worker, overMemory) => this.#workers.kill(worker, overMemory),
+      kill: (worker, reason) => this.#workers.kill(worker, reason),
       fail: (error) => this.#failAll(error),
     });
+    this.#stopped = cluster ? undefined : new StoppedWatch(() => this.#processes(), stoppedMilliseconds);
   }
 
   /** Starts the host and returns at once; tasks may be given while it imports. */
@@ -208,6 +215,15 @@ export class EnginePool {
     const isReleased = isSound && (await this.#host.release(() => this.#killWorkers()));
     if (!isReleased) await this.#host.close();
     this.#memory.stop();
+    this.#stopped?.stop();
+  }
+
+  *#processes() {
+    yield { pid: this.#host.pid, onStopped: (why: string) => this.#host.kill(why) };
+    for (const worker of this.#workers) {
+      const onStopped = (words: string) => this.#workers.kill(worker, { words, mayEndBetter: true });
+      if (!worker.killed) yield { pid: worker.pid, onStopped };
+    }
   }
 
   #killWorkers(): Promise<void> {
@@ -299,11 +315,11 @@ export class EnginePool {
 
   #onWorkerEnd(worker: Worker | undefined, words: string): void {
     if (!worker?.busy) return;
-    const { overMemory, killed, busy } = worker;
-    const why = overMemory?.words ?? words;
-    if (!killed || overMemory) this.#log(`${WORKER_DIED}: ${why}`);
+    const { killReason, killed, busy } = worker;
+    const why = killReason?.words ?? words;
+    if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
     if (!killed && this.#cluster) this.#notices.say(`${busy.task.task.label ?? "a task"} was lost: ${why}`);
-    this.#retry(busy.task, why, !overMemory?.isTooLarge);
+    this.#retry(busy.task, why, killReason?.mayEndBetter);
   }
 
   /** What is no progress of the task is passed over: it decides no byte of the output. */

@@ -12,16 +12,16 @@ export interface Worker {
   killed?: true;
   /** Runs until the host reports the end of a worker that it was asked to kill. */
   impatience?: NodeJS.Timeout;
-  /** Set where the memory watch had it killed. */
-  overMemory?: OverMemory;
+  /** Set where a watch had it killed, and not its caller. */
+  killReason?: KillReason;
 }
 
-/** Why the memory watch had a worker killed. */
-export interface OverMemory {
-  /** How much the worker and all processes of the job held. */
+/** Why a watch had a worker killed. */
+export interface KillReason {
+  /** For instance how much the worker and all processes of the job held. */
   readonly words: string;
-  /** Whether it would have been over the limit without the other workers too, so that a second attempt would end alike. */
-  readonly isTooLarge: boolean;
+  /** False where a second attempt at its task would end in the same way. */
+  readonly mayEndBetter: boolean;
 }
 
 interface WorkersOptions {
@@ -115,9 +115,9 @@ export class Workers {
    * that was stopped, this process kills them itself, and the host after another such time; the host at once where it
    * has told no pid.
    */
-  kill(worker: Worker, overMemory?: OverMemory): void {
+  kill(worker: Worker, reason?: KillReason): void {
     worker.killed = true;
-    if (overMemory !== undefined) worker.overMemory = overMemory;
+    if (reason !== undefined) worker.killReason = reason;
     this.#send({ op: "kill", worker: worker.number });
     worker.impatience ??= this.#unlessEnded(worker, () => {
       if (worker.pid === undefined) {

@@ -83,6 +83,7 @@ export class JobChild implements BudgetedProcess {
   readonly #print: (line: string) => void;
   #run: CurrentRun | undefined;
   #gone = false;
+  #killedBecause: string | undefined;
   /** How it ended, once it has. */
   #reason: string | undefined;
 
@@ -180,7 +181,9 @@ export class JobChild implements BudgetedProcess {
     this.kill();
   }
 
-  kill(): void {
+  /** @param why the reason of its end, in place of the signal. */
+  kill(why?: string): void {
+    this.#killedBecause ??= why;
     if (!this.#gone && this.pid !== undefined) killGroup(this.pid);
   }
 
@@ -242,7 +245,7 @@ export class JobChild implements BudgetedProcess {
       });
       this.#child.once("exit", (code, signal) => {
         this.#gone = true;
-        const reason = signal ? `it was ended by ${signal}` : `exit code ${code}`;
+        const reason = this.#killedBecause ?? (signal ? `it was ended by ${signal}` : `exit code ${code}`);
         resolve({ reason, wasStarted: true, wasKilled: signal !== null });
       });
     });

@@ -52,9 +52,9 @@ before(async () => {
 after(removeFolders);
 
 /** A job that fits until it is stopped, and is fitting. */
-async function startFitting(config = ENDLESS) {
+async function startFitting(config = ENDLESS, given: Parameters<typeof executorIn>[1] = {}) {
   const sandbox = await newSandbox();
-  const executor = executorIn(sandbox);
+  const executor = executorIn(sandbox, given);
   const order = orderOf(market, config);
   const execution = await executor.start(order, new RecordingListener());
   const [worker] = await until(() => {
@@ -74,6 +74,17 @@ describe("a job process that does not answer", options, () => {
     assert.ok(end.kind === "failed");
     assert.equal(end.problem.code, "canceled");
     assert.deepEqual(outputsOf(sandbox), []);
+  });
+
+  test("because it is stopped for longer than the limit is killed, and its job is lost, in words", async () => {
+    const { sandbox, execution, executor } = await startFitting(ENDLESS, { stoppedMilliseconds: 80 });
+    process.kill(pidOf(execution), "SIGSTOP");
+    assert.deepEqual(await execution.ended, {
+      kind: "lost",
+      reason: "the job's process is gone: it was stopped (SIGSTOP) for 0.08 s",
+    });
+    assert.deepEqual(processesOf(sandbox), []);
+    await executor.close();
   });
 });
 

@@ -3,6 +3,7 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
+import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type {
   Execution,
@@ -27,6 +28,8 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly jobs?: number;
   /** Bytes that all job processes together may hold; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number;
+  /** How long a job process may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
+  readonly stoppedMilliseconds?: number;
   /** The cluster that jobs compute on; by default this machine. */
   readonly cluster?: ClusterEngine | undefined;
   /** The environment of which job processes get a few variables; by default that of this process. */
@@ -51,6 +54,7 @@ export class ProcessExecutor implements Executor {
   /** All processes, also those that wait for an order. */
   readonly #spawned = new Set<JobChild>();
   readonly #memory: MemoryBudget;
+  readonly #stopped: StoppedWatch;
   readonly #memoryBytes: number;
   readonly #standby: Standby | undefined;
   /** The environment, as JSON, with which the waiting process was started. */
@@ -66,6 +70,7 @@ export class ProcessExecutor implements Executor {
       stopWaiting: () => this.#standby?.stopWaiting() ?? [],
     });
     this.#memory.start();
+    this.#stopped = new StoppedWatch(() => this.#watched(), options.stoppedMilliseconds);
     const isWanted = () => this.#running.size < (options.jobs ?? 1);
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
   }
@@ -106,8 +111,13 @@ export class ProcessExecutor implements Executor {
   async close(): Promise<void> {
     this.#closed = true;
     this.#memory.stop();
+    this.#stopped.stop();
     for (const child of this.#children) child.stop();
     await Promise.all([this.#standby?.close(), ...[...this.#children].map(({ ended }) => ended)]);
+  }
+
+  *#watched() {
+    for (const child of this.#spawned) yield { pid: child.pid, onStopped: (why: string) => child.kill(why) };
   }
 
   /** Gives the order to a job process. The one that waited may have died just now, so a new one is tried too. */

@@ -57,6 +57,24 @@ test("the server ends statements that wait for a lock, so that its connections d
   assert.equal((await database.query("select count(*)::int as n from operations")).rows.length, 1);
 });
 
+test("a server that is read-only for a while is unavailable, and takes writes again without a restart", async () => {
+  const own = await server.newDatabase();
+  const database = await open(own, { connections: 1 });
+  const name = new URL(own).pathname.slice(1);
+  const write = () => database.exec("insert into blob_usage (caller) values ('a') on conflict do nothing");
+  await write();
+  await operator.query(`alter database ${name} set default_transaction_read_only = on`);
+  await database.query("select pg_terminate_backend(pg_backend_pid())").catch(() => undefined);
+  await assert.rejects(write, (error: MucastError) => {
+    assert.deepEqual([error.code, error.data.retryAfter], ["unavailable", 5]);
+    assert.equal(error.message, "the database is read-only (25006)");
+    return true;
+  });
+  await operator.query(`alter database ${name} reset default_transaction_read_only`);
+  // The setting is that of new sessions, as a failover shows itself to new connections alone.
+  await write();
+});
+
 test("the server ends a statement that runs too long, and its connection is used again", async () => {
   const database = await open(url, { connections: 1, times: { lock: 50, statement: 1_000, answer: 60_000 } });
   const backend = async () => (await database.query("select pg_backend_pid() as pid")).rows[0]!.pid;

@@ -2,6 +2,7 @@ import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable, StatementTime } from "./database.ts";
 import { connectWhenFree, listenOn } from "./postgres-connection.ts";
+import { endsConnection, mapPassing } from "./postgres-errors.ts";
 
 const POOL = {
   connectionTimeoutMillis: 10_000,
@@ -59,12 +60,12 @@ export async function openPostgres(
   pool.on("connect", (client) => client.on("error", () => undefined));
   const database: Database = {
     kind: "postgres",
-    query: (text, params) => mapUnreachable(() => connected(pool, (client) => run(client, text, params))),
-    exec: (text) => mapUnreachable(() => connected(pool, async (client) => void (await client.query(text)))),
+    query: (text, params) => mapPassing(() => connected(pool, (client) => run(client, text, params))),
+    exec: (text) => mapPassing(() => connected(pool, async (client) => void (await client.query(text)))),
     transaction: (body, time) =>
-      mapUnreachable(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken, time))),
+      mapPassing(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken, time))),
     listen: (channel, onNotification, onMissed) =>
-      mapUnreachable(() => listenOn(config, channel, { onNotification, onMissed })),
+      mapPassing(() => listenOn(config, channel, { onNotification, onMissed })),
     close: () => pool.end(),
   };
   try {
@@ -128,17 +129,12 @@ async function connected<T>(
   try {
     return await body(client, onBroken);
   } catch (error) {
-    if (isPassing(error) && !isAnswer(error)) onBroken(error);
+    if (endsConnection(error)) onBroken(error);
     throw error;
   } finally {
     client.off("error", onBroken);
     client.release(broken);
   }
-}
-
-/** Whether the server sent the error and is ready for the next statement. */
-function isAnswer(error: Error): boolean {
-  return error instanceof pg.DatabaseError && !/^(08|57P|25P03)/.test(error.code ?? "");
 }
 
 /** Valid until the transaction ends. */
@@ -162,33 +158,4 @@ async function transaction<T>(
     await client.query("rollback").catch(onBroken);
     throw error;
   }
-}
-
-/** SQLSTATE classes of a server that stops, starts or cannot be reached, of statements over their time, and of conflicts that pass. */
-const PASSING_STATE = /^(08|53|57P0|57014|55P03|25P03|40001|40P01)/;
-const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
-
-async function mapUnreachable<T>(body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    throw isPassing(error) ? unreachable(error) : error;
-  }
-}
-
-function isPassing(error: unknown): error is Error {
-  if (!(error instanceof Error) || error instanceof MucastError) return false;
-  const code = "code" in error ? String(error.code) : "";
-  if (PASSING_STATE.test(code) || PASSING_CODE.test(code)) return true;
-  return code === "" && /connect|terminat|timeout/i.test(error.message);
-}
-
-function unreachable(cause: Error): MucastError {
-  const code = "code" in cause ? ` (${String(cause.code)})` : "";
-  return new MucastError(
-    "unavailable",
-    `the database cannot be reached${code}`,
-    { retryAfter: 5 },
-    { cause },
-  );
 }

@@ -45,7 +45,7 @@ function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
       operationId: "ready",
       summary: "Whether jobs are taken",
       description:
-        "For probes that send traffic: the data folder, the database and the storage can be written, which is tried at most every three seconds, and the service is not about to end. Else 503 with the reasons.",
+        "For probes that send traffic: the data folder, the database and the storage can be written, which the service tries every five seconds by itself, and the service is not about to end. Else 503 with the reasons. The probe itself writes nothing.",
       tags: ["Service"],
       response: {
         200: jsonAnswer("They are.", readinessSchema, READY),

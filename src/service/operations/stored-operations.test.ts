@@ -94,6 +94,25 @@ onEachDatabase((tested) => {
     assert.equal((await tried.submit(newCaller(), "key-1")).id === all[0]!.id, false);
   });
 
+  test("without a storage nothing new is accepted, and a repeated key still gets its operation", async (t) => {
+    const gone = new MucastError("unavailable", "the storage is gone");
+    let isGone = false;
+    const tried = await new TestedQueue(tested.database()).start({
+      dispatch: false,
+      requireStorage: () => {
+        if (isGone) throw gone;
+      },
+    });
+    t.after(() => tried.close());
+    const caller = newCaller();
+    const { id } = await tried.submit(caller, "key-1");
+    isGone = true;
+    await assert.rejects(tried.submit(caller, "key-2"), gone);
+    assert.equal((await tried.submit(caller, "key-1")).id, id);
+    isGone = false;
+    assert.notEqual((await tried.submit(caller, "key-2")).id, id);
+  });
+
   test("a running operation that is cancelled ends once its job has stopped", async (t) => {
     const tried = await startQueue(tested, t);
     tried.executor.obeys = false;

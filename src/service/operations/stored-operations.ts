@@ -39,6 +39,8 @@ interface StoredOperationsParts {
   readonly quota: Quota;
   /** Parses and checks a payload. @throws MucastError with every fault. */
   readonly read: (caller: Caller, submission: Submission) => Promise<ReadPayload>;
+  /** @throws MucastError unavailable while no job could write its output. */
+  readonly requireStorage: () => void;
   /** Finds the blob of a verdict. */
   readonly blobs: Pick<Blobs, "find">;
   /** Reads the forecast of an operation of the caller. */
@@ -110,6 +112,7 @@ export class StoredOperations implements Operations {
     // Before the inputs, which may have been removed since the first call.
     const before = await sameKey(database, given);
     if (before) return before;
+    this.#parts.requireStorage();
     const operation = {
       ...given,
       ...(await payload.inputs()),

@@ -92,6 +92,7 @@ export class TestedQueue {
     dispatch = true,
     queuedMost = 1_000,
     blobs = NO_BLOBS as Pick<Blobs, "find">,
+    requireStorage = (): void => undefined,
   } = {}): Promise<this> {
     const { database, webhooks, settings } = this.parts;
     this.notifications = await OperationNotifications.start(database);
@@ -101,6 +102,7 @@ export class TestedQueue {
       webhooks,
       settings: { ...settings, queued_per_caller: queuedMost },
       quota: { bytes: 2 ** 30, blobs: 10_000 },
+      requireStorage,
       read: async (_caller, { operation, payload }) => {
         const parsed = parsePayload(operation, payload);
         return { ...parsed, inputs: async () => ({ ...parsed, blobs: [] }) };

@@ -19,7 +19,7 @@ export async function claimOperation(
     `update operations
      set status = 'Running', attempt = attempt + 1, owner = $1, handle = null, progress = null,
        lease_until = now() + make_interval(secs => $2), attempt_started_at = now(),
-       started_at = coalesce(started_at, now())
+       started_at = coalesce(started_at, greatest(created_at, now()))
      where id = (
        select o.id from operations o
        left join (

@@ -1,0 +1,47 @@
+import { isStopped } from "./process-stat.ts";
+
+/** A process that is watched. */
+interface WatchedProcess {
+  /** Undefined where the process has not started. */
+  readonly pid: number | undefined;
+  /** Called at each look after the process has been stopped for the whole limit. @param why in words, for an error. */
+  readonly onStopped: (why: string) => void;
+}
+
+/** How long a process may be stopped: nobody pauses one that is needed for longer by mistake. */
+const LIMIT_MILLISECONDS = 120_000;
+const LOOKS = 8;
+
+/**
+ * Reports processes that are stopped, as by SIGSTOP (Linux): a stopped process keeps its work forever and closes no pipe. The
+ * watch counts its own looks and not time, since this process may have been stopped together with the others.
+ */
+export class StoppedWatch {
+  readonly #processes: () => Iterable<WatchedProcess>;
+  readonly #why: string;
+  readonly #timer: NodeJS.Timeout;
+  /** Looks in a row at which a pid was stopped. */
+  #looks = new Map<number, number>();
+
+  constructor(processes: () => Iterable<WatchedProcess>, limitMilliseconds: number = LIMIT_MILLISECONDS) {
+    this.#processes = processes;
+    this.#why = `it was stopped (SIGSTOP) for ${limitMilliseconds / 1_000} s`;
+    this.#timer = setInterval(() => this.#look(), limitMilliseconds / LOOKS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const before = this.#looks;
+    this.#looks = new Map();
+    for (const { pid, onStopped } of this.#processes()) {
+      if (pid === undefined || !isStopped(pid)) continue;
+      const looks = (before.get(pid) ?? 0) + 1;
+      this.#looks.set(pid, looks);
+      // The first look finds a process that was stopped a moment ago.
+      if (looks > LOOKS) onStopped(this.#why);
+    }
+  }
+}
