@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { closeSharedEngines } from "../../test/end-to-end/shared-engines.ts";
 import type { Table } from "../table.ts";
 import { chanceTable } from "./chance.ts";
+import { shrinkageBenchTable } from "./shrinkage-table.ts";
 import { skillPowerTable } from "./skill-power.ts";
 import { CODES, type Code, MODELS, type WarnedJob, warnedJob } from "./warned-jobs.ts";
 import { MARKETS, type MarketName } from "./warning-markets.ts";
@@ -32,7 +33,13 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), chanceTable(), skillPowerTable()];
+    return [
+      byMarket(jobs),
+      ...BY_MODEL.map((code) => byModel(code, jobs)),
+      chanceTable(),
+      skillPowerTable(),
+      shrinkageBenchTable(),
+    ];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { outputTable } from "../src/cli/terminal/output-table.ts";
+import { readOutput } from "../src/client/read-output.ts";
+import type { Verdict } from "../src/contract/output/verdict.ts";
+import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
+import { outputDocument } from "../src/outputs/open-document.ts";
+import { outputVerdict } from "../src/outputs/output-verdict.ts";
+import { dlText, mlText } from "../src/outputs/outputs.testing.ts";
+import { reported } from "../src/report/data/reported.testing.ts";
+import { page } from "../src/report/page/page.ts";
+import { readForecast } from "../src/service/forecast/read-forecast.ts";
+import { toolResult } from "../src/service/mcp/tool-result.ts";
+
+const INTERVALS = { intervals: { alpha: 0.1 } };
+const LONG = { fitRows: 400, scoreRows: 300, folds: 12 };
+
+/** Outputs of each state, of both jobs, with the headline on each kind of rows. */
+const OUTPUTS: Readonly<Record<string, string>> = {
+  "skill on score rows": mlText({ ...LONG, skill: 0.3, config: INTERVALS }),
+  "too large": mlText({ ...LONG, scoreRows: 900, skill: 0.009 }),
+  "none out of fold": mlText({ folds: 5, config: INTERVALS }),
+  "worse than chance": mlText({ ...LONG, skill: -0.2 }),
+  "too few dates": mlText({ folds: 1, scoreRows: 5 }),
+  "without a cut": mlText({ folds: 6, isOpen: true, skill: 0.2 }),
+  "three tickers": mlText({ ...LONG, tickers: ["A", "B", "C"], skill: 0.2 }),
+  "networks, validation": dlText({ fitRows: 300, skill: 0.2 }),
+  "networks, calibration": dlText({ fitRows: 300, config: INTERVALS }),
+  "networks, score": dlText({ ...LONG, skill: 0.2, config: INTERVALS }),
+};
+
+const unescaped = (html: string) =>
+  html
+    .replace(/<[^>]*>/g, "")
+    .replaceAll("&#39;", "'")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&amp;", "&");
+
+for (const [name, text] of Object.entries(OUTPUTS)) {
+  test(`every surface says the same of an output: ${name}`, async () => {
+    const output = readOutput(JSON.parse(text));
+    const verdict = output.verdict!;
+    assert.deepEqual(outputVerdict(outputDocument("o", "", output)), verdict);
+
+    const view = await readForecast("o.json", chunked(text), { largest: 3 });
+    assert.deepEqual(view.verdict, verdict);
+    const [content] = toolResult(view).content as { text: string }[];
+    assert.ok(content!.text.includes(verdict.sentence));
+
+    const report = reported(text);
+    assert.equal(report.outputs[0]!.verdict.title, verdict.title);
+    assert.equal(report.outputs[0]!.verdict.sentences.join(" "), verdict.sentence);
+    const html = unescaped(page(report));
+    for (const sentence of [verdict.title, ...report.outputs[0]!.verdict.sentences]) {
+      assert.ok(html.includes(sentence), sentence);
+    }
+
+    const shown = outputTable([{ name: "o", output, verdict }]);
+    assert.match(shown, new RegExp(`^verdict +${verdict.title}$`, "m"));
+
+    const warning = output.warnings.find(({ code }) => code === "no_skill" || code === "oversized");
+    const expected =
+      verdict.state === "skill" ? undefined : verdict.state === "oversized" ? "oversized" : "no_skill";
+    assert.equal(warning?.code, expected);
+    if (warning !== undefined) assert.ok(warning.message.startsWith(verdict.sentence));
+  });
+}
+
+test("the outputs above have every state, and headlines on every kind of rows", () => {
+  const verdicts = Object.values(OUTPUTS).map((text): Verdict => JSON.parse(text).verdict);
+  assert.deepEqual(new Set(verdicts.map(({ state }) => state)), new Set(VERDICT_STATES));
+  assert.deepEqual(
+    new Set(verdicts.map(({ rows }) => rows)),
+    new Set(["score", "out_of_fold", "calibration", "validation"]),
+  );
+});
+
+async function* chunked(text: string): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += 1_000) yield bytes.subarray(at, at + 1_000);
+}
