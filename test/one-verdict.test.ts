@@ -15,7 +15,7 @@ import { toolResult } from "../src/service/mcp/tool-result.ts";
 const INTERVALS = { intervals: { alpha: 0.1 } };
 const LONG = { fitRows: 400, scoreRows: 300, folds: 12 };
 
-/** Outputs of each state, of both jobs, with the headline on each kind of rows. */
+/** Outputs of each state, of both jobs, with the headline on held-out and on score rows. */
 const OUTPUTS: Readonly<Record<string, string>> = {
   "skill on score rows": mlText({ ...LONG, skill: 0.3, config: INTERVALS }),
   "too large": mlText({ ...LONG, scoreRows: 900, skill: 0.009 }),
@@ -24,7 +24,7 @@ const OUTPUTS: Readonly<Record<string, string>> = {
   "too few dates": mlText({ folds: 1, scoreRows: 5 }),
   "without a cut": mlText({ folds: 6, isOpen: true, skill: 0.2 }),
   "three tickers": mlText({ ...LONG, tickers: ["A", "B", "C"], skill: 0.2 }),
-  "networks, validation": dlText({ fitRows: 300, skill: 0.2 }),
+  "networks without intervals": dlText({ fitRows: 300, skill: 0.2 }),
   "networks, calibration": dlText({ fitRows: 300, config: INTERVALS }),
   "networks, score": dlText({ ...LONG, skill: 0.2, config: INTERVALS }),
 };
@@ -66,12 +66,12 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
   });
 }
 
-test("the outputs above have every state, and headlines on every kind of rows", () => {
+test("the outputs above have every state, and headlines on held-out and on score rows", () => {
   const verdicts = Object.values(OUTPUTS).map((text): Verdict => JSON.parse(text).verdict);
   assert.deepEqual(new Set(verdicts.map(({ state }) => state)), new Set(VERDICT_STATES));
   assert.deepEqual(
     new Set(verdicts.map(({ rows }) => rows)),
-    new Set(["score", "out_of_fold", "calibration", "validation"]),
+    new Set(["score", "out_of_fold", "calibration"]),
   );
 });
 
