@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 
@@ -37,17 +38,20 @@ interface Column {
 
 /**
  * What a dump leaves out. Of an operation that has ended it keeps the last event, which holds all of the operation, so that a
- * dump grows with the number of operations and takes a tenth of a second for 10,000 of them.
+ * dump grows with the number of operations.
  */
 const ROWS: Readonly<Record<string, string>> = {
   events: `from mucast.events t join mucast.operations o on o.id = t.operation_id
-    where o.finished_at is null or t.seq = o.last_seq or exists (
+    where (o.finished_at is null or t.seq = o.last_seq or exists (
       select 1 from mucast.webhook_deliveries d
       where d.operation_id = t.operation_id and d.seq = t.seq and d.delivered_at is null and d.failed_at is null
-    )`,
+    ))`,
   // They are valid for a minute.
   report_links: "from mucast.report_links t where false",
 };
+
+/** Pages of 8 KiB that one statement reads, since PGlite holds the event loop for a statement. */
+const SLICE_PAGES = 128;
 
 /** A reader of the events that are left out gets a snapshot in their place. */
 const VALUES: Readonly<Record<string, string>> = {
@@ -62,13 +66,7 @@ export async function dumpTables(statements: Transaction): Promise<Dump> {
   const described: { name: string; columns: string[]; bytes: number }[] = [];
   for (const [name, own] of Map.groupBy(columns, ({ table }) => table)) {
     const values = own.map(({ column }) => VALUES[`${name}.${column}`] ?? `t."${column}"`);
-    const rows = ROWS[name] ?? `from mucast."${name}" t`;
-    // Ordered, so that the same state gives the same bytes.
-    const { blob } = await statements.query(
-      `copy (select ${values.join()} ${rows} order by t::text) to '/dev/blob'`,
-    );
-    // PGlite gives none for no rows.
-    const bytes = blob === undefined ? new Uint8Array() : new Uint8Array(await blob.arrayBuffer());
+    const bytes = await copyTable(statements, name, values.join());
     tables.push(bytes);
     described.push({ name, columns: own.map(({ column }) => column), bytes: bytes.length });
   }
@@ -98,6 +96,24 @@ export async function dumpTables(statements: Transaction): Promise<Dump> {
     },
     tables,
   };
+}
+
+/** In the order of the pages, so that the same state gives the same bytes. */
+async function copyTable(statements: Transaction, name: string, values: string): Promise<Uint8Array> {
+  const { rows } = await statements.query<{ pages: number }>(
+    "select (pg_relation_size($1::regclass) / current_setting('block_size')::int)::int as pages",
+    [`mucast."${name}"`],
+  );
+  const from = ROWS[name] ?? `from mucast."${name}" t where true`;
+  const slices: Buffer[] = [];
+  for (let page = 0; page < rows[0]!.pages; page += SLICE_PAGES) {
+    const range = `t.ctid >= '(${page},0)'::tid and t.ctid < '(${page + SLICE_PAGES},0)'::tid`;
+    const { blob } = await statements.query(`copy (select ${values} ${from} and ${range}) to '/dev/blob'`);
+    // PGlite gives none for no rows.
+    if (blob !== undefined) slices.push(Buffer.from(await blob.arrayBuffer()));
+    await nextTurn();
+  }
+  return Buffer.concat(slices);
 }
 
 /** Writes the rows of a dump into empty tables of its version. */
