@@ -57,24 +57,23 @@ function notMade(folder: string, cause: unknown): MucastError {
 }
 
 /**
- * The error of an existing database that cannot be opened: what happened, what is likely lost, and which dump to restore. Adds
- * the free room of a full disk, which PGlite does not report.
+ * The error of an existing database that cannot be opened: what happened, what is likely lost, and which dump to restore.
  */
 export function notOpened(folder: string, reason: string, cause?: unknown): MucastError {
-  const free = freeBytes(folder);
-  const room =
-    free < START_BYTES
-      ? `Its disk has ${Math.floor(free / 2 ** 20)} MiB left, so make room first and start again. If that does not help: `
-      : "";
-  const message = `the database in ${folder} cannot be opened: ${reason}. ${room}${remedy(dirname(folder))}`;
+  const message = `the database in ${folder} cannot be opened: ${reason}. ${remedy(dirname(folder))}`;
   return new MucastError("unavailable", message, { path: folder }, { cause });
 }
 
-/** What PGlite throws where PostgreSQL ends while it starts: text about its build, and nothing about the files. */
-export function openingFailure(cause: unknown): string {
-  const isOfPostgres = cause instanceof Error && "severity" in cause;
-  return isOfPostgres
-    ? `PostgreSQL says: ${cause.message}`
+/**
+ * Why PostgreSQL ended while it started. PGlite throws text about its own build then, and does not report a full disk, so this
+ * looks at the free room.
+ */
+export function openingFailure(folder: string, cause: unknown): string {
+  if (cause instanceof Error && "severity" in cause) return `PostgreSQL says: ${cause.message}`;
+  const free = freeBytes(folder);
+  return free < START_BYTES
+    ? `its disk has ${Math.floor(free / 2 ** 20)} MiB left, and PostgreSQL writes ${START_BYTES / 2 ** 20} MiB at its start. Make room and start again. ` +
+        "If that does not help, the files are damaged"
     : "PostgreSQL stopped while it read its files. They are damaged, as by a failing disk, by a copy that was taken while a service ran, " +
         "or by two services that wrote to them";
 }

@@ -38,7 +38,7 @@ export async function openPglite(folder: string, lock: FolderLock = UNWATCHED): 
   try {
     return new EmbeddedDatabase(folder, lock, await startInstance(folder, lock.endIfLost));
   } catch (cause) {
-    throw notOpened(folder, openingFailure(cause), cause);
+    throw notOpened(folder, openingFailure(folder, cause), cause);
   }
 }
 
