@@ -67,6 +67,7 @@ export const STARTING: readonly string[] = [
   "src/service/blobs/stored-blobs.test.ts",
   "src/service/blobs/stored-removals.test.ts",
   "src/service/database/database.test.ts",
+  "src/service/database/pglite-dump.test.ts",
   "src/service/database/pglite-faults.test.ts",
   "src/service/database/pglite-files.test.ts",
   "src/service/database/pglite.test.ts",

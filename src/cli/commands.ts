@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
+import { addDb } from "./db.ts";
 import { addDoctor } from "./doctor.ts";
 import { addExport } from "./export.ts";
 import { addKeys } from "./keys.ts";
@@ -30,6 +31,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addServe,
   addMcp,
   addKeys,
+  addDb,
   addSchema,
   addDoctor,
   addSetup,

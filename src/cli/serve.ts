@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
+import { shellWord } from "../contract/machine/shell-word.ts";
 import { findEnvironment, SETUP_COMMANDS, type UserEnvironment } from "../engine/environment/environment.ts";
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
 import { onEndSignal } from "./terminal/signals.ts";
@@ -132,7 +133,7 @@ function noEngine(missing: UserEnvironment): string {
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
   if (auth === "none") return [];
   if (auth === "oidc") return [`The lines below take an access token of ${oidc_issuer} from MUCAST_API_KEY.`];
-  const dataDir = database_url === undefined ? ` --data-dir '${data_dir.replaceAll("'", "'\\''")}'` : "";
+  const dataDir = database_url === undefined ? ` --data-dir ${shellWord(data_dir)}` : "";
   return [
     `The lines below take a key from MUCAST_API_KEY; this makes one:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
   ];

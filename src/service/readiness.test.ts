@@ -7,7 +7,7 @@ import pg from "pg";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
 import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
-import type { MucastError } from "../contract/errors/errors.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { openDatabase } from "./database/database.ts";
 import { withQuery } from "./database/databases.testing.ts";
 import { openPostgres } from "./database/postgres.ts";
@@ -45,11 +45,13 @@ async function opened(
     return put(...given);
   };
   let now = 0;
-  let isHeld = true;
+  let isReadable = true;
   const readiness = new Readiness({
     ...{ database, store, blobFolder, dataDir },
     isOneCaller: true,
-    isHeld: () => isHeld,
+    checkLock: () => {
+      if (!isReadable) throw new MucastError("unavailable", "the lock cannot be read");
+    },
     phase: () => phase,
     now: () => now,
     timeoutMilliseconds,
@@ -75,7 +77,7 @@ async function opened(
       now += milliseconds;
     },
     lose: () => {
-      isHeld = false;
+      isReadable = false;
     },
     enter: (next: ServicePhase) => {
       phase = next;
@@ -121,7 +123,7 @@ test("the timer alone runs the checks: probes read what the last round found", a
   t.mock.timers.tick(5_000);
   await readiness.look();
   assert.deepEqual(written, { blobs: 2 * first.blobs, statements: 2 * first.statements });
-  // Another service may have the files by now.
+  // Another service may have the files by then.
   lose();
   t.mock.timers.tick(5_000);
   await readiness.look();

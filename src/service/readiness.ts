@@ -27,8 +27,11 @@ interface ReadyParts {
   readonly isOneCaller: boolean;
   /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
-  /** Whether this process still has the lock of the data folder; where it does not, no check begins. Never throws; true by default. */
-  readonly isHeld?: () => boolean;
+  /**
+   * Looks at the lock of the data folder, and ends a process that has lost it. No check begins where it throws, since the lock could not
+   * be read.
+   */
+  readonly checkLock?: () => void;
   readonly phase: () => ServicePhase;
   /** Milliseconds of a clock that is never set. */
   readonly now?: () => number;
@@ -83,9 +86,19 @@ export class Readiness {
   }
 
   async #look(): Promise<void> {
-    const isHeld = this.#parts.isHeld?.() ?? true;
-    const checks = isHeld ? await Promise.all(this.#checks.map((check) => check.run(this.#timeout))) : [LOST];
+    const lock = this.#lockFault();
+    const checks = lock ?? (await Promise.all(this.#checks.map((check) => check.run(this.#timeout))));
     this.#latest = { checks, at: this.#now() };
+  }
+
+  #lockFault(): ReadyCheck[] | undefined {
+    try {
+      this.#parts.checkLock?.();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof MucastError)) throw error;
+      return [{ name: "data_folder", ok: false, message: "the lock of the data folder cannot be read" }];
+    }
   }
 
   /** What the last round found; the end of the first one, where none has ended. Whether the service accepts jobs is that of now. */
@@ -122,12 +135,6 @@ export class Readiness {
   }
 }
 
-const LOST: ReadyCheck = {
-  name: "data_folder",
-  ok: false,
-  message: "the data folder is gone, or belongs to another service",
-};
-
 function outdated({ name }: ReadyCheck, age: number): ReadyCheck {
   return { name, ok: false, message: `it was last checked ${Math.round(age / 1_000)} s ago` };
 }
@@ -148,7 +155,7 @@ function checksOf({ dataDir, blobFolder, isOneCaller, database, store }: ReadyPa
 
 const NOT_ACCEPTING = {
   starting: "the service is about to start",
-  draining: "the service is about to end, or has lost its data folder",
+  draining: "the service is about to end",
 } as const;
 
 async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {

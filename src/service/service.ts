@@ -13,10 +13,11 @@ import { InputUrls, type ServiceUrls } from "./blobs/input-urls.ts";
 import { openBlobFolder, openStorage, type Storage } from "./blobs/open-storage.ts";
 import { StoredBlobs } from "./blobs/stored-blobs.ts";
 import { type Database, openDatabase } from "./database/database.ts";
+import { keepDumps } from "./database/keep-dumps.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import type { HttpApp } from "./http/server/http-app.ts";
-import { type DataLock, lockDataFolder } from "./lock/data-lock.ts";
+import { type DataLock, LOST_EXIT, lockDataFolder } from "./lock/data-lock.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
 import type { Caller, Submission } from "./operations/operations.ts";
@@ -87,11 +88,10 @@ async function start(
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
   const telemetry = await openTelemetry({ log, lostLines: () => lines.lost, env });
   resources.add(() => telemetry.close());
-  const lost = Promise.withResolvers<void>();
   const lock =
     settings.database_url === undefined
       ? lockDataFolder(settings.data_dir, {
-          onLost: lost.resolve,
+          onLost: (reason) => endProcess(log, settings.data_dir, reason),
           onError: (error) => log.warn({ err: error }, "the lock of the data folder cannot be looked at now"),
         })
       : undefined;
@@ -101,11 +101,15 @@ async function start(
     databaseUrl: settings.database_url,
     connections: settings.database_connections,
     dataDir: settings.data_dir,
+    lock,
   });
   resources.add(() => database.close());
+  if (database.dump) {
+    resources.add(keepDumps({ dataDir: settings.data_dir, dump: () => database.dump!(), log }));
+  }
   const notifications = await OperationNotifications.start(database);
   resources.add(() => notifications.close());
-  const parts = { settings, env, log, telemetry, database, notifications, storage, lock, lost: lost.promise };
+  const parts = { settings, env, log, telemetry, database, notifications, storage, lock };
   return openService(parts, resources);
 }
 
@@ -118,8 +122,12 @@ interface Parts {
   readonly notifications: OperationNotifications;
   readonly storage: Storage;
   readonly lock: DataLock | undefined;
-  /** Settles where the data folder is gone, or belongs to another service. */
-  readonly lost: Promise<void>;
+}
+
+/** Nothing is closed and nothing answered: another process may have the files of the data folder by now. */
+function endProcess(log: Log, data_dir: string, reason: string): never {
+  log.error({ data_dir, status: LOST_EXIT }, `${reason}; the service ends at once and touches nothing more`);
+  process.exit(LOST_EXIT);
 }
 
 async function openService(parts: Parts, resources: OpenResources): Promise<RunningService> {
@@ -142,12 +150,6 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     forecasts: new Forecasts(blobs),
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
-  });
-  let isHeld = true;
-  void parts.lost.then(() => {
-    isHeld = false;
-    log.error({ data_dir: settings.data_dir }, "the data folder is gone or another's; nothing more is taken");
-    operations.drain();
   });
   const processes = openProcesses(parts);
   resources.add(() => processes.close());
@@ -172,7 +174,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     blobFolder: storage.folder,
     isOneCaller: settings.auth === "none",
     dataDir: parts.lock && settings.data_dir,
-    isHeld: () => isHeld,
+    checkLock: () => parts.lock?.check(),
     phase: () => {
       if (operations.draining) return "draining";
       return dispatcher === undefined ? "starting" : "accepting";
@@ -197,6 +199,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     occupancy: () => occupancyOf(dispatcher),
   });
   registerMcp(http, { operations, settings, log });
+  if (parts.lock) endWithLock(http, parts.lock);
   resources.add(() => http.close());
   const address = await listenOn(http, settings);
   const { store, urls } = await storage.at(address);
@@ -228,6 +231,12 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
       log.info({}, "ended");
     },
   };
+}
+
+/** A process that was frozen ends before it answers a request of before, or handles the next one. */
+function endWithLock(http: HttpApp, { endIfLost }: DataLock): void {
+  http.addHook("onRequest", async () => endIfLost());
+  http.addHook("onSend", async () => endIfLost());
 }
 
 /** @param dispatcher undefined until the service listens. */

@@ -152,6 +152,8 @@ export const CHECKS: readonly Entry[] = [
   ["docs/deploying.md", "az group create", SYNTAX],
   ["docs/deploying.md", "kubectl create", SYNTAX],
   ["docs/deploying.md", "npm pack && sudo", SYNTAX],
+  ["docs/deploying.md", "mucast db unlock", SYNTAX],
+  ["docs/deploying.md", "systemctl stop mucast", SYNTAX],
   ["docs/engine.md", "mucast (node) ── stdin/stdout, one message a line ── host", EYE],
   ["docs/engine.md", "mucast (node) ── stdin/stdout, one message a line ── gateway", EYE],
   ["docs/engine.md", "service ──", EYE],

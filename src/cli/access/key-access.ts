@@ -1,6 +1,7 @@
 import { errorOf } from "../../client/api-error.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { ApiKey, KeyStore } from "../../service/auth/key-store.ts";
+import type { DataLock } from "../../service/lock/data-lock.ts";
 import { readHolder } from "../../service/lock/lock-holder.ts";
 import type { Scope } from "../../service/operations/operations.ts";
 import { loadSettings, type ServiceSettings } from "../../service/settings/load-settings.ts";
@@ -24,19 +25,24 @@ export async function withKeys<T>(
   const { lockDataFolder } = await import("../../service/lock/data-lock.ts");
   const lock = lockDataFolder(settings.data_dir);
   try {
-    return await inDatabase(settings, body);
+    return await inDatabase(settings, body, lock);
   } finally {
     lock.release();
   }
 }
 
-async function inDatabase<T>(settings: ServiceSettings, body: (keys: Keys) => Promise<T>): Promise<T> {
+async function inDatabase<T>(
+  settings: ServiceSettings,
+  body: (keys: Keys) => Promise<T>,
+  lock?: DataLock,
+): Promise<T> {
   const { openDatabase } = await import("../../service/database/database.ts");
   const { DatabaseKeyStore } = await import("../../service/auth/key-store.ts");
   const database = await openDatabase({
     databaseUrl: settings.database_url,
     connections: 1,
     dataDir: settings.data_dir,
+    lock,
   });
   try {
     return await body(new DatabaseKeyStore(database));

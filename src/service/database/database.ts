@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { FolderLock } from "./pglite.ts";
+import type { Dump } from "./pglite-dump.ts";
 import { migrate } from "./schema.ts";
 
 /** Runs one statement. Parameters are `$1`, `$2`, …; `timestamptz` comes back as Date, `json` parsed. */
@@ -34,6 +36,8 @@ export interface Database extends Queryable {
     onNotification: (payload: string) => void,
     onMissed: () => void,
   ): Promise<() => Promise<void>>;
+  /** Reads all tables of a PGlite. A PostgreSQL has tools of its own. */
+  dump?(): Promise<Dump>;
   close(): Promise<void>;
 }
 
@@ -42,6 +46,8 @@ export interface Database extends Queryable {
  * @param options `dataDir`: absolute; for PGlite the caller holds its lock.
  */
 export async function openDatabase(options: {
+  /** The lock of the data folder, for PGlite. */
+  readonly lock?: FolderLock | undefined;
   readonly databaseUrl: string | undefined;
   /** Most connections to PostgreSQL; 10 by default. */
   readonly connections?: number;
@@ -61,11 +67,12 @@ async function open({
   databaseUrl,
   connections = 10,
   dataDir,
+  lock,
 }: Parameters<typeof openDatabase>[0]): Promise<Database> {
   if (databaseUrl !== undefined) {
     const { openPostgres } = await import("./postgres.ts");
     return openPostgres(databaseUrl, { connections });
   }
   const { openPglite } = await import("./pglite.ts");
-  return openPglite(join(dataDir, "database"));
+  return openPglite(join(dataDir, "database"), lock);
 }

@@ -1,10 +1,12 @@
 import { statfsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
+import { shellWord } from "../../contract/machine/shell-word.ts";
+import { listDumps } from "./dump-files.ts";
 
 /**
  * Makes a new database in memory, which is faster, writes it beside its folder and renames that, so that no service opens an
@@ -54,15 +56,42 @@ function notMade(folder: string, cause: unknown): MucastError {
   return new MucastError("output_failed", message, { path: folder }, { cause });
 }
 
-/** The error of an existing database that cannot be opened. Adds the free room of a full disk, which PGlite does not report. */
+/**
+ * The error of an existing database that cannot be opened: what happened, what is likely lost, and which dump to restore.
+ */
 export function notOpened(folder: string, reason: string, cause?: unknown): MucastError {
-  const free = freeBytes(folder);
-  const room =
-    free < START_BYTES
-      ? `its disk has ${Math.floor(free / 2 ** 20)} MiB left, so make room first, and if that does not help `
-      : "";
-  const message = `the database in ${folder} cannot be opened: ${reason}; ${room}bring it back from a copy, or move it away to begin anew`;
+  const message = `the database in ${folder} cannot be opened: ${reason}. ${remedy(dirname(folder))}`;
   return new MucastError("unavailable", message, { path: folder }, { cause });
+}
+
+/**
+ * Why PostgreSQL ended while it started. PGlite throws text about its own build then, and does not report a full disk, so this
+ * looks at the free room.
+ */
+export function openingFailure(folder: string, cause: unknown): string {
+  if (cause instanceof Error && "severity" in cause) return `PostgreSQL says: ${cause.message}`;
+  const free = freeBytes(folder);
+  return free < START_BYTES
+    ? `its disk has ${Math.floor(free / 2 ** 20)} MiB left, and PostgreSQL writes ${START_BYTES / 2 ** 20} MiB at its start. Make room and start again. ` +
+        "If that does not help, the files are damaged"
+    : "PostgreSQL stopped while it read its files. They are damaged, as by a failing disk, by a copy that was taken while a service ran, " +
+        "or by two services that wrote to them";
+}
+
+function remedy(dataDir: string): string {
+  const [newest, ...older] = listDumps(dataDir);
+  const option = `--data-dir ${shellWord(dataDir)}`;
+  if (newest === undefined) {
+    return (
+      "There is no dump of it. Its operations and API keys are likely lost; blobs and outputs are not in it. Put a copy of the folder " +
+      "in its place, or move it away to begin anew"
+    );
+  }
+  const others = older.length === 0 ? "" : ` (${older.length} older ones are beside it, for --from)`;
+  return (
+    `\`mucast db restore ${option}\` brings back its newest dump, ${basename(newest)}${others}. Operations, uploads and API keys of ` +
+    "after that dump are likely lost; outputs and other blobs are not in the database"
+  );
 }
 
 function freeBytes(folder: string): number {

@@ -9,6 +9,8 @@ interface Stream {
   readonly nfd?: number;
 }
 
+type Operations = Record<string, (...operands: never[]) => unknown>;
+
 /** The part of Emscripten's file systems, in PGlite 0.5, that PGlite's types leave out. */
 interface FileSystems {
   readonly FS: {
@@ -19,8 +21,10 @@ interface FileSystems {
     closeStream(fd: number): void;
   };
   readonly NODEFS: {
-    readonly node_ops: { mknod(parent: unknown, name: string, mode: number, device: number): unknown };
-    readonly stream_ops: { open(stream: Stream): void };
+    readonly node_ops: Operations & {
+      mknod(parent: unknown, name: string, mode: number, device: number): unknown;
+    };
+    readonly stream_ops: Operations & { open(stream: Stream): void };
   };
 }
 
@@ -29,13 +33,21 @@ interface FileSystems {
  * leaves nothing behind in memory, so that PostgreSQL can make or open it once the fault has passed.
  */
 export class DatabaseFiles extends NodeFS {
+  readonly #onAccess: () => void;
   #systems: FileSystems | undefined;
+
+  /** @param onAccess is called before each access to a file. */
+  constructor(folder: string, onAccess: () => void = () => undefined) {
+    super(folder);
+    this.#onAccess = onAccess;
+  }
 
   override async init(lite: PGlite, options: Options): ReturnType<NodeFS["init"]> {
     const { emscriptenOpts } = await super.init(lite, options);
     const forget = (module: unknown) => {
       this.#systems = module as FileSystems;
       forgetFailures(this.#systems);
+      guard(this.#systems, this.#onAccess);
     };
     return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), forget] } };
   }
@@ -74,4 +86,16 @@ function forgetFailures({ FS, NODEFS }: FileSystems): void {
       throw error;
     }
   };
+}
+
+/** A process may be frozen in the middle of a statement, and go on to write when another one has the folder. */
+function guard({ NODEFS }: FileSystems, onAccess: () => void): void {
+  for (const operations of [NODEFS.node_ops, NODEFS.stream_ops]) {
+    for (const [name, operation] of Object.entries<Operations[string]>(operations)) {
+      operations[name] = (...operands) => {
+        onAccess();
+        return operation(...operands);
+      };
+    }
+  }
 }

@@ -15,9 +15,9 @@ export interface PgliteInstance {
   readonly release: () => void;
 }
 
-/** Starts PostgreSQL on the files of a folder; it recovers from its log what an instance before it has committed. */
-export async function startInstance(folder: string): Promise<PgliteInstance> {
-  const files = new DatabaseFiles(folder);
+/** Starts PostgreSQL on the files of a folder; it recovers from its log what an instance before it has committed. @param onAccess is called before each access to a file. */
+export async function startInstance(folder: string, onAccess: () => void): Promise<PgliteInstance> {
+  const files = new DatabaseFiles(folder, onAccess);
   const lite = new PGlite({ fs: files });
   const release = () => {
     files.release();

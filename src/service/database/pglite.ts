@@ -1,28 +1,44 @@
 import { existsSync } from "node:fs";
-import { chmod } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "./database.ts";
-import { makeCluster, notOpened } from "./pglite-cluster.ts";
+import { makeCluster, notOpened, openingFailure } from "./pglite-cluster.ts";
+import { type Dump, dumpTables, loadTables } from "./pglite-dump.ts";
 import { type PgliteInstance, startInstance } from "./pglite-instance.ts";
 import { StatementQueue } from "./statement-queue.ts";
+
+/** What the database asks of the lock of its data folder; both end the process where that is lost. */
+export interface FolderLock {
+  /** Called before each statement; may throw. */
+  check(): void;
+  /** Called before each access to a file. */
+  endIfLost(): void;
+}
+
+/** A database that a dump was restored to, beside the folder whose place it takes at the end. */
+export const RESTORED = "database.restored";
+
+const UNWATCHED: FolderLock = { check: () => undefined, endIfLost: () => undefined };
 
 /**
  * Opens PostgreSQL inside this process, with its files in a folder. Only one process may have a folder open: the caller holds
  * the lock of the data folder.
  * @throws MucastError output_failed where a new database cannot be written, unavailable where an existing one cannot be opened.
  */
-export async function openPglite(folder: string): Promise<Database> {
+export async function openPglite(folder: string, lock: FolderLock = UNWATCHED): Promise<EmbeddedDatabase> {
+  const restored = join(dirname(folder), RESTORED);
+  if (!existsSync(folder) && existsSync(restored)) await rename(restored, folder);
   if (!existsSync(folder)) await makeCluster(folder);
   // PGlite would silently make a new database there.
   if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it holds no PG_VERSION");
   // PGlite makes files that every user may write, and other users may see the data folder.
   await chmod(folder, 0o700);
   try {
-    return new EmbeddedDatabase(folder, await startInstance(folder));
+    return new EmbeddedDatabase(folder, lock, await startInstance(folder, lock.endIfLost));
   } catch (cause) {
-    throw notOpened(folder, cause instanceof Error ? cause.message : "PGlite cannot open it", cause);
+    throw notOpened(folder, openingFailure(folder, cause), cause);
   }
 }
 
@@ -39,16 +55,18 @@ const RETRY_MILLISECONDS = 5_000;
 
 /** One statement or transaction at a time. After a crash of PostgreSQL, the next one opens it again. */
 class EmbeddedDatabase implements Database {
-  readonly kind = "pglite";
+  readonly kind = "pglite" as const;
   readonly #folder: string;
+  readonly #lock: FolderLock;
   readonly #queue = new StatementQueue();
   readonly #subscriptions = new Set<Subscription>();
   #instance: PgliteInstance | undefined;
   #closed = false;
   #failed: { readonly error: MucastError; readonly at: number } | undefined;
 
-  constructor(folder: string, instance: PgliteInstance) {
+  constructor(folder: string, lock: FolderLock, instance: PgliteInstance) {
     this.#folder = folder;
+    this.#lock = lock;
     this.#instance = instance;
   }
 
@@ -80,9 +98,19 @@ class EmbeddedDatabase implements Database {
     });
   }
 
+  dump(): Promise<Dump> {
+    return this.#alone((lite) => lite.transaction(dumpTables));
+  }
+
+  /** Writes the rows of a dump into empty tables of its version. */
+  load(dump: Dump): Promise<void> {
+    return this.#alone((lite) => loadTables(lite, dump));
+  }
+
   /** After all statements before it. */
   close(): Promise<void> {
     return this.#queue.run(async () => {
+      this.#lock.check();
       this.#closed = true;
       const instance = this.#instance;
       this.#instance = undefined;
@@ -92,6 +120,7 @@ class EmbeddedDatabase implements Database {
 
   #alone<T>(body: (lite: PGlite) => Promise<T>): Promise<T> {
     return this.#queue.run(async () => {
+      this.#lock.check();
       const instance = this.#instance ?? (await this.#openAgain());
       try {
         const answer = await body(instance.lite);
@@ -111,7 +140,7 @@ class EmbeddedDatabase implements Database {
     if (this.#closed) throw new Error("the database is closed");
     if (this.#failed && performance.now() - this.#failed.at < RETRY_MILLISECONDS) throw this.#failed.error;
     try {
-      const instance = await startInstance(this.#folder);
+      const instance = await startInstance(this.#folder, this.#lock.endIfLost);
       try {
         for (const subscription of this.#subscriptions) {
           subscription.stop = await instance.lite.listen(subscription.channel, subscription.onNotification);

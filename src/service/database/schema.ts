@@ -7,9 +7,10 @@ const ADVISORY_LOCK = 7_283_115_001;
 /**
  * Brings the tables to this program's version with numbered steps, forward only, in one transaction. On large tables a step
  * takes minutes, and services that start meanwhile wait for it.
+ * @param version of the tables of a dump, into which its rows fit.
  * @throws MucastError unavailable where a newer program has migrated the tables.
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, version = MIGRATIONS.length): Promise<void> {
   await database.transaction(async (statements) => {
     await statements.query("select pg_advisory_xact_lock($1)", [ADVISORY_LOCK]);
     await statements.query(
@@ -21,7 +22,7 @@ export async function migrate(database: Database): Promise<void> {
     const done = rows[0]?.version ?? 0;
     if (done > MIGRATIONS.length) throw tooNew(done);
     for (const [index, steps] of MIGRATIONS.entries()) {
-      if (index < done) continue;
+      if (index < done || index >= version) continue;
       for (const step of steps) await statements.query(step);
       await statements.query("insert into mucast.migrations (version) values ($1)", [index + 1]);
     }

@@ -16,11 +16,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { startUnreaped } from "../../../test/unreaped.testing.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { lockDataFolder } from "./data-lock.ts";
-import { lockFile, readHolder, readLock } from "./lock-holder.ts";
+import { isShared } from "./file-system.ts";
+import { type Holder, lockFile, readHolder, readLock } from "./lock-holder.ts";
+import { unlockDataFolder } from "./unlock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-lock-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -102,16 +104,64 @@ test("of many processes that find a dead holder one gets the folder", async () =
   for (const child of all) child.stdin!.end();
 });
 
-test("a holder on another machine is live as long as it touches its lock", () => {
-  const dataDir = fresh("elsewhere");
-  const lock = lockDataFolder(dataDir);
+/** Replaces a lock by that of another holder, last touched so many milliseconds ago. */
+function replaceHolder(dataDir: string, changes: Partial<Holder>, age: number): void {
   const path = lockFile(dataDir);
+  const lock = lockDataFolder(dataDir);
   const holder = readLock(path)!;
   lock.release();
-  writeFileSync(path, JSON.stringify({ ...holder, host: "another-machine" }));
+  writeFileSync(path, JSON.stringify({ ...holder, ...changes }));
+  const touched = new Date(Date.now() - age);
+  utimesSync(path, touched, touched);
+}
+
+const YEAR = 365 * 86_400_000;
+
+test("a holder on another machine keeps its folder, however long it is silent", () => {
+  const dataDir = fresh("elsewhere");
+  replaceHolder(dataDir, { host: "another-machine", boot: "another-boot" }, YEAR);
+  assert.throws(
+    () => lockDataFolder(dataDir),
+    (error: unknown) =>
+      unavailable(error) &&
+      /process \d+ on another-machine .*touched its lock last at \d{4}-.*`mucast db unlock --data-dir \S+elsewhere`/.test(
+        String(error),
+      ),
+  );
+  assert.ok(existsSync(lockFile(dataDir)));
+});
+
+test("a holder of this machine from before its boot is gone; one that touched its lock since is on another machine of that name", () => {
+  const dataDir = fresh("rebooted");
+  replaceHolder(dataDir, { boot: "another-boot" }, YEAR);
+  lockDataFolder(dataDir).release();
+  replaceHolder(dataDir, { boot: "another-boot" }, 0);
   assert.throws(() => lockDataFolder(dataDir), unavailable);
-  const longAgo = new Date(Date.now() - 120_000);
-  utimesSync(path, longAgo, longAgo);
+});
+
+test("a holder in another container of this machine is gone once it is silent", () => {
+  const elsewhere = { host: "another-container", namespace: "pid:[1]" };
+  replaceHolder(fresh("container"), elsewhere, 0);
+  assert.ok(readHolder(fresh("container")));
+  const dataDir = fresh("silent-container");
+  replaceHolder(dataDir, elsewhere, 60_000);
+  assert.equal(readHolder(dataDir), undefined);
+  lockDataFolder(dataDir).release();
+});
+
+test("unlocking removes the lock of a silent holder on another machine, and of no other", async () => {
+  const dataDir = fresh("unlocked");
+  await assert.rejects(unlockDataFolder(dataDir), /is not locked/);
+  const held = lockDataFolder(dataDir);
+  await assert.rejects(unlockDataFolder(dataDir), new RegExp(`process ${process.pid} `));
+  held.release();
+  replaceHolder(dataDir, { host: "another-machine", boot: "another-boot" }, YEAR);
+  const path = lockFile(dataDir);
+  const touching = async () => utimesSync(path, new Date(), new Date());
+  await assert.rejects(unlockDataFolder(dataDir, touching), /touched its lock just now/);
+  assert.ok(existsSync(path));
+  const freed = await unlockDataFolder(dataDir, async () => undefined);
+  assert.equal(freed.host, "another-machine");
   lockDataFolder(dataDir).release();
 });
 
@@ -130,10 +180,70 @@ test("the holder notices a removed lock, and leaves another holder's lock alone"
   const second = lockDataFolder(dataDir);
   t.mock.timers.tick(20_000);
   assert.equal(lost, 1);
+  assert.throws(() => first.check(), unavailable);
+  assert.throws(() => first.endIfLost(), unavailable);
   first.release();
   assert.equal(readHolder(dataDir)!.token, second.token);
   second.release();
   assert.equal(readHolder(dataDir), undefined);
+});
+
+/** Moves one of the two clocks on: the monotonic one alone as where the wall clock was set back by the same time. */
+function passTime(t: TestContext, clock: "monotonic" | "wall", milliseconds: number): void {
+  const owner = clock === "monotonic" ? performance : Date;
+  const before = owner.now();
+  t.mock.method(owner, "now", () => before + milliseconds);
+}
+
+for (const clock of ["monotonic", "wall"] as const) {
+  test(`after a second of the ${clock} clock the next check finds a lock that is lost`, (t) => {
+    const dataDir = fresh(`checked-${clock}`);
+    const reasons: string[] = [];
+    const lock = lockDataFolder(dataDir, { onLost: (reason) => reasons.push(reason), isShared: false });
+    passTime(t, clock, 3_600_000);
+    lock.check();
+    assert.deepEqual(reasons, []);
+    rmSync(lockFile(dataDir));
+    passTime(t, clock, 3_600_000);
+    assert.throws(() => lock.endIfLost(), unavailable);
+    assert.match(reasons.join(), /^the data folder is gone, or another process has its lock$/);
+    lock.release();
+  });
+
+  test(`on a file system that machines share, 40 s of the ${clock} clock between two looks lose the lock`, (t) => {
+    const dataDir = fresh(`shared-${clock}`);
+    const reasons: string[] = [];
+    const lock = lockDataFolder(dataDir, { onLost: (reason) => reasons.push(reason), isShared: true });
+    passTime(t, clock, 35_000);
+    lock.check();
+    passTime(t, clock, 45_000);
+    assert.throws(() => lock.endIfLost(), unavailable);
+    assert.match(reasons.join(), /^this process stood still for 45 s, /);
+    lock.release();
+    assert.ok(existsSync(lockFile(dataDir)), "it may be another's by now");
+  });
+}
+
+test("a file system in memory is this machine's alone; an unknown one may be shared", () => {
+  if (process.platform === "linux")
+    assert.deepEqual([isShared("/dev/shm"), isShared("/proc")], [false, true]);
+});
+
+test("a lock that could not be read for 10 s lets no statement run", (t) => {
+  const dataDir = fresh("unchecked");
+  const lock = lockDataFolder(dataDir, { onError: () => undefined, isShared: false });
+  const path = lockFile(dataDir);
+  renameSync(path, `${path}.aside`);
+  mkdirSync(path);
+  passTime(t, "monotonic", 5_000);
+  lock.check();
+  passTime(t, "monotonic", 6_000);
+  assert.throws(() => lock.check(), /the lock of the data folder cannot be read: it is a folder \(EISDIR\)/);
+  lock.endIfLost();
+  rmdirSync(path);
+  renameSync(`${path}.aside`, path);
+  lock.check();
+  lock.release();
 });
 
 test("a lock that cannot be read for a while stays held", (t) => {

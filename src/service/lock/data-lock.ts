@@ -7,70 +7,94 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
-import { hostname } from "node:os";
 import { folderObstacle } from "../../blob/folder/staged-file.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import { bootId, startTimeOf } from "../../contract/machine/process-stat.ts";
-import { type Holder, isHeld, lockFile, readLock } from "./lock-holder.ts";
+import { shellWord } from "../../contract/machine/shell-word.ts";
+import { isShared as isSharedFolder } from "./file-system.ts";
+import {
+  type Holder,
+  type HolderState,
+  lastTouch,
+  lockFile,
+  ownHolder,
+  readLock,
+  stateOf,
+  TOUCH_MILLISECONDS,
+} from "./lock-holder.ts";
+import { LockWatch } from "./lock-watch.ts";
 
-const TOUCH_MILLISECONDS = 10_000;
 const GUARD_MILLISECONDS = 10_000;
 /** An attempt fails only while another process takes a dead holder's lock. All attempts take longer than a guard is valid. */
-const ATTEMPTS_AT_MOST = 3_000;
+const MAX_ATTEMPTS = 3_000;
 const PAUSE_MILLISECONDS = 5;
+
+/** The exit status of a process that has lost its data folder. */
+export const LOST_EXIT = 9;
 
 /** A data folder that only this process has open. */
 export interface DataLock {
   /** The bearer token of local commands. */
   readonly token: string;
+  /**
+   * Ends the process where the lock is lost. Called before each access to a file of the database and before each answer: it looks
+   * at the lock where the last look is older than a second, by the monotonic or the wall clock.
+   */
+  endIfLost(): void;
+  /** The same, before work is begun. @throws MucastError unavailable where the lock could not be read for 10 s. */
+  check(): void;
   /** Writes the address of the service into the lock. */
   announce(address: string): void;
   release(): void;
 }
 
-interface LockListener {
-  /** Called once where the folder or its lock is gone, or another process holds the lock: later writes may be lost. */
-  readonly onLost?: () => void;
+export interface LockListener {
+  /** Ends the process where the folder or its lock is gone, or another process may hold it: nothing may be written any more. */
+  readonly onLost?: (reason: string) => void;
   /** Called where the lock could not be read or touched, for instance without a free descriptor; the next touch tries again. */
   readonly onError?: (error: unknown) => void;
+  /** Whether other machines may write to the folder; by default as its file system says. */
+  readonly isShared?: boolean;
 }
 
 /**
- * Locks a data folder for this process with a file beside the database that is created exclusively. Replaces a dead holder.
- * @throws MucastError unavailable, which names a live holder; output_failed where the folder cannot be written.
+ * Locks a data folder for this process with a file beside the database that is created exclusively. Replaces a dead holder. Waits
+ * up to 20 s where the holder was alive moments ago in another container of this machine.
+ * @throws MucastError unavailable, which names a live holder, or one on another machine; output_failed where the folder cannot
+ *   be written.
  */
-export function lockDataFolder(dataDir: string, { onLost, onError }: LockListener = {}): DataLock {
+export function lockDataFolder(dataDir: string, listener: LockListener = {}): DataLock {
   const path = lockFile(dataDir);
   const holder = mapFolderErrors(dataDir, () => takeLock(dataDir, path));
-  const touch = setInterval(() => {
-    try {
-      if (isLockOf(holder, path)) {
-        touchLock(path);
-        return;
-      }
-    } catch (error) {
-      onError?.(error);
-      return;
-    }
-    clearInterval(touch);
-    onLost?.();
-  }, TOUCH_MILLISECONDS);
+  const { onLost = endProcess, onError, isShared = isSharedFolder(dataDir) } = listener;
+  const watch = new LockWatch({ path, token: holder.token, isShared, onLost, onError });
+  const touch = setInterval(() => watch.touch(), TOUCH_MILLISECONDS);
   touch.unref();
   return {
     token: holder.token,
+    endIfLost: () => void watch.endIfLost(),
+    check: () => {
+      const error = watch.endIfLost();
+      if (error) throw error;
+    },
     announce: (address) => {
-      if (isLockOf(holder, path)) replaceLock(path, { ...holder, address });
+      watch.endIfLost();
+      replaceLock(path, { ...holder, address });
     },
     release: () => {
       clearInterval(touch);
-      if (isLockOf(holder, path)) rmSync(path, { force: true });
+      if (!watch.lost && isLockOf(holder, path)) rmSync(path, { force: true });
     },
   };
+}
+
+/** Nothing is closed: closing an embedded database writes to its files. */
+function endProcess(reason: string): never {
+  process.stderr.write(`mucast: ${reason}\n`);
+  process.exit(LOST_EXIT);
 }
 
 function isLockOf({ token }: Holder, path: string): boolean {
@@ -84,19 +108,14 @@ function isLockOf({ token }: Holder, path: string): boolean {
 
 function takeLock(dataDir: string, path: string): Holder {
   makeFolder(dataDir, 0o700);
-  const holder: Holder = {
-    pid: process.pid,
-    start: startTimeOf(process.pid) ?? "0",
-    boot: bootId(),
-    host: hostname(),
-    address: null,
-    token: randomBytes(32).toString("base64url"),
-  };
-  for (let attempts = 0; attempts < ATTEMPTS_AT_MOST; attempts++) {
+  const holder = ownHolder(randomBytes(32).toString("base64url"));
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
     if (createLock(path, holder)) return holder;
     const found = readLock(path);
-    if (found && isHeld(found, path)) throw heldBy(dataDir, found);
-    if (found) removeDead(path);
+    if (found) {
+      awaitSilence(dataDir, found, path);
+      removeDead(path);
+    }
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) break;
     pause();
   }
@@ -145,12 +164,6 @@ function writeDraft(path: string, holder: Holder): string {
   return draft;
 }
 
-/** Does nothing where the folder is gone: the next statement of the database fails then. */
-function touchLock(path: string): void {
-  const now = new Date();
-  if (statSync(path, { throwIfNoEntry: false })) utimesSync(path, now, now);
-}
-
 /** Removes a dead holder's lock, one process at a time. Reads it again before, since a live process may have taken it. */
 function removeDead(path: string): void {
   const guard = `${path}.guard`;
@@ -164,17 +177,48 @@ function removeDead(path: string): void {
   }
   try {
     const found = readLock(path);
-    if (found && !isHeld(found, path)) rmSync(path, { force: true });
+    if (found && stateOf(found, path) === "gone") rmSync(path, { force: true });
   } finally {
     rmdirSync(guard);
   }
 }
 
-function heldBy(dataDir: string, { pid, host, address }: Holder): MucastError {
+/**
+ * Returns once a holder is gone. A holder in another container of this machine shows that it lives by touching its lock.
+ * @throws MucastError unavailable where it is not gone.
+ */
+function awaitSilence(dataDir: string, holder: Holder, path: string): void {
+  const touched = lastTouch(path);
+  for (;;) {
+    const state = stateOf(holder, path);
+    if (state === "gone") return;
+    if (state !== "hidden") throw heldBy(dataDir, holder, path, state);
+    if (lastTouch(path) !== touched) {
+      // Another process may have taken the lock meanwhile: that one is looked at next.
+      if (readLock(path)?.token !== holder.token) return;
+      throw heldBy(dataDir, holder, path, state);
+    }
+    pause();
+  }
+}
+
+/** The error of a folder that another process holds. */
+export function heldBy(
+  dataDir: string,
+  { pid, host, address }: Holder,
+  path: string,
+  state: HolderState,
+): MucastError {
   const where = address === null ? "starting" : `at ${address}`;
-  return new MucastError(
-    "unavailable",
-    `${dataDir} is in use by process ${pid} on ${host} (${where}); stop it, or give this one another --data-dir`,
-    { path: dataDir, value: pid },
-  );
+  const message =
+    state === "elsewhere"
+      ? `${dataDir} is held by process ${pid} on ${host} (${where}), another machine, which touched its lock last at ` +
+        `${new Date(lastTouch(path)).toISOString()}. Whether it still runs cannot be seen from here: stop it there. Where it is ` +
+        `gone for good, \`${unlockCommand(dataDir)}\` frees the folder`
+      : `${dataDir} is in use by process ${pid} on ${host} (${where}); stop it, or give this one another --data-dir`;
+  return new MucastError("unavailable", message, { path: dataDir, value: pid });
+}
+
+function unlockCommand(dataDir: string): string {
+  return `mucast db unlock --data-dir ${shellWord(dataDir)}`;
 }

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from "node:fs";
-import { hostname } from "node:os";
+import { readFileSync, readlinkSync, statSync } from "node:fs";
+import { hostname, uptime } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -9,10 +9,12 @@ import { openSchema } from "../../contract/schema/open-schema.ts";
 /** The content of a lock file: the service that holds the data folder. */
 const holderSchema = z.strictObject({
   pid: z.int(),
-  /** Start time of the process. With the pid and the boot it names one process. */
+  /** Start time of the process. With the pid, the namespace and the boot it names one process. */
   start: z.string(),
   boot: z.string(),
   host: z.string(),
+  /** The PID namespace, which each container has of its own; absent in locks of older versions. */
+  namespace: z.string().optional(),
   /** The address of the service; null until it listens. */
   address: z.string().nullable(),
   /** Bearer token of local commands: the caller `local` with every scope. */
@@ -24,8 +26,11 @@ export type Holder = z.infer<typeof holderSchema>;
 /** Open to the fields of a later version. */
 const READ = openSchema(holderSchema);
 
-/** A holder on another machine is gone once it has not touched its lock for this long. */
-const SILENT_MILLISECONDS = 60_000;
+/** A holder touches its lock this often. */
+export const TOUCH_MILLISECONDS = 10_000;
+
+/** A lock on this machine that was not touched for this long is silent: its holder is gone or frozen. */
+const SILENT_MILLISECONDS = 2 * TOUCH_MILLISECONDS;
 
 export function lockFile(dataDir: string): string {
   return join(dataDir, "service.lock");
@@ -34,7 +39,7 @@ export function lockFile(dataDir: string): string {
 /** Reads the service that holds a data folder; undefined where none does. @throws MucastError unavailable for a file that is no lock. */
 export function readHolder(dataDir: string): Holder | undefined {
   const found = readLock(lockFile(dataDir));
-  return found && isHeld(found, lockFile(dataDir)) ? found : undefined;
+  return found && stateOf(found, lockFile(dataDir)) !== "gone" ? found : undefined;
 }
 
 /** Reads a lock file, also that of a dead holder. */
@@ -63,12 +68,46 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Whether a holder lives: on this machine by its process, on another machine by the last touch of its lock. */
-export function isHeld(holder: Holder, path: string): boolean {
-  if (holder.host !== hostname()) return Date.now() - lastTouch(path) < SILENT_MILLISECONDS;
-  return holder.boot === bootId() && startTimeOf(holder.pid) === holder.start;
+/** This process as the holder of a folder. */
+export function ownHolder(token: string): Holder {
+  return {
+    pid: process.pid,
+    start: startTimeOf(process.pid) ?? "0",
+    boot: bootId(),
+    host: hostname(),
+    namespace: pidNamespace(),
+    address: null,
+    token,
+  };
 }
 
-function lastTouch(path: string): number {
+/**
+ * What can be seen of a holder from here. `held`: its process runs. `hidden`: it was alive moments ago in another container
+ * of this machine. `elsewhere`: it is on another machine, which tells nothing about its process. `gone`: it has ended.
+ */
+export type HolderState = "held" | "hidden" | "elsewhere" | "gone";
+
+/** The state of a holder; that of a process in another namespace of this machine follows from the last touch of its lock. */
+export function stateOf(holder: Holder, path: string): HolderState {
+  const isSameHost = holder.host === hostname();
+  const isSameBoot = holder.boot === bootId() && (holder.boot !== "" || isSameHost);
+  if (!isSameBoot) return isSameHost && lastTouch(path) < bootTime() ? "gone" : "elsewhere";
+  const namespace = holder.namespace ?? (isSameHost ? pidNamespace() : undefined);
+  if (namespace === pidNamespace()) return startTimeOf(holder.pid) === holder.start ? "held" : "gone";
+  if (namespace === undefined) return "elsewhere";
+  return Date.now() - lastTouch(path) < SILENT_MILLISECONDS ? "hidden" : "gone";
+}
+
+/** When a lock was last touched, by the clock of its holder. */
+export function lastTouch(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function bootTime(): number {
+  return Date.now() - uptime() * 1_000;
+}
+
+/** Pids mean something only within one namespace. */
+function pidNamespace(): string {
+  return process.platform === "linux" ? readlinkSync("/proc/self/ns/pid") : "";
 }

@@ -1,0 +1,121 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { DataLock } from "../service/lock/data-lock.ts";
+
+/** Adds `mucast db`. The database is loaded only where it is opened. */
+export function addDb(program: Command): void {
+  const db = program
+    .command("db")
+    .description("dump, restore and unlock the embedded database of a service")
+    .addHelpText("after", HELP);
+  withSettings(db.command("dump"))
+    .description("dump the database while no service has it open; stdout carries the path of the dump")
+    .action(dump);
+  withSettings(db.command("restore"))
+    .description("put the database of a dump in place; the present one is moved aside, never removed")
+    .option("--from <file>", "the dump; the newest one of the data folder by default")
+    .action(restore);
+  withSettings(db.command("unlock"))
+    .description("free a data folder whose holder was on another machine and is gone for good")
+    .action(unlock);
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option("--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]")
+    .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]");
+}
+
+const HELP = `
+Examples:
+  mucast db dump --data-dir /var/lib/mucast
+  mucast db restore --data-dir /var/lib/mucast
+  mucast db unlock --data-dir /var/lib/mucast
+
+A service dumps its database by itself into backups in its data folder: at its start, every hour and at its end, where
+something has changed. Blobs are not in a dump. A PostgreSQL (DATABASE_URL) has tools of its own for all of this.`;
+
+interface DbFlags {
+  readonly dataDir?: string;
+  readonly settings?: string;
+}
+
+async function dump(flags: DbFlags): Promise<void> {
+  const path = await withFolder(flags, async (dataDir, lock) => {
+    const { openDatabase } = await import("../service/database/database.ts");
+    const { writeDump } = await import("../service/database/dump-files.ts");
+    const database = await openDatabase({ databaseUrl: undefined, dataDir, lock });
+    try {
+      return await writeDump(dataDir, await database.dump!());
+    } finally {
+      await database.close();
+    }
+  });
+  process.stdout.write(`${path}\n`);
+}
+
+async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise<void> {
+  await withFolder(flags, async (dataDir, lock) => {
+    const { dumpFolder, listDumps, readDump } = await import("../service/database/dump-files.ts");
+    const { restoreDatabase } = await import("../service/database/restore-database.ts");
+    const path = from ?? listDumps(dataDir)[0];
+    if (path === undefined) {
+      const folder = dumpFolder(dataDir);
+      throw new MucastError("invalid_request", `there is no dump in ${folder}; give one by --from`, {
+        path: folder,
+      });
+    }
+    const read = await readDump(path);
+    const { taken_at, operations } = read.header;
+    const aside = await restoreDatabase(dataDir, read, () => lock.check());
+    process.stdout.write(`restored the database of ${taken_at} with ${count(operations)}, from ${path}
+${aside === undefined ? "" : `the former database is in ${aside}\n`}
+What came after ${taken_at} is not in it:
+  operations that were submitted since are unknown, though their outputs are still there;
+  operations that have ended since are looked for by their outputs at the next start, and run again where there is none;
+  blobs that were uploaded since have to be uploaded again;
+  API keys that were made since are refused, and those that were revoked since are valid again: revoke them now.
+`);
+  });
+}
+
+async function unlock(flags: DbFlags): Promise<void> {
+  const dataDir = await dataFolder(flags);
+  const { unlockDataFolder, WATCH_MILLISECONDS } = await import("../service/lock/unlock.ts");
+  process.stderr.write(
+    `watching the lock for ${WATCH_MILLISECONDS / 1_000} s: a holder that runs touches it every 10 s\n`,
+  );
+  const { pid, host } = await unlockDataFolder(dataDir);
+  process.stdout.write(`unlocked ${dataDir}, which process ${pid} on ${host} held\n`);
+}
+
+function count(operations: number): string {
+  return operations === 1 ? "1 operation" : `${operations} operations`;
+}
+
+/** Holds the data folder, which no service may have open meanwhile. */
+async function withFolder<T>(
+  flags: DbFlags,
+  body: (dataDir: string, lock: DataLock) => Promise<T>,
+): Promise<T> {
+  const dataDir = await dataFolder(flags);
+  if (!existsSync(dataDir))
+    throw new MucastError("invalid_request", `there is no ${dataDir}`, { path: dataDir });
+  const { lockDataFolder } = await import("../service/lock/data-lock.ts");
+  const lock = lockDataFolder(dataDir);
+  try {
+    return await body(dataDir, lock);
+  } finally {
+    lock.release();
+  }
+}
+
+/** @throws MucastError invalid_request where the database is a PostgreSQL. */
+async function dataFolder({ dataDir, settings: file }: DbFlags): Promise<string> {
+  const { loadSettings } = await import("../service/settings/load-settings.ts");
+  const settings = loadSettings({ data_dir: dataDir, settings: file }, process.env);
+  if (settings.database_url === undefined) return settings.data_dir;
+  const message = "the database is a PostgreSQL (DATABASE_URL), which has tools of its own, such as pg_dump";
+  throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
+}

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { noLog } from "../telemetry/log.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { dumpFolder, listDumps, MAX_DUMPS, readDump, writeDump } from "./dump-files.ts";
+import { keepDumps } from "./keep-dumps.ts";
+import { restoreDatabase } from "./restore-database.ts";
+import { MIGRATIONS } from "./schema.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mucast-dumps-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+async function openNew(name: string): Promise<{ dataDir: string; database: Database }> {
+  const dataDir = join(folder, name);
+  await copyNewDatabase(dataDir);
+  return { dataDir, database: await openDatabase({ databaseUrl: undefined, dataDir }) };
+}
+
+async function rowsOf(database: Database, query: string): Promise<unknown[]> {
+  return (await database.query(query)).rows;
+}
+
+const isHeld = () => undefined;
+
+/** Values that a text format could spoil. */
+const FILL = `
+  insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256, status,
+    attempt, last_seq, pruned_seq, created_at, finished_at, warnings)
+  values
+    ('ended', E'tab\\tbreak\\nslash\\\\ \\u2028 \\\\N', 'run_ml_job', '', '', '', 'c', 'b', 'Succeeded', 1, 3, 1,
+      '2026-01-02T03:04:05.678901Z', '2026-01-02T03:05:05.123456Z', '[{"a": "\\u0000"}]'),
+    ('waits', 'me', 'run_ml_job', '', '', '{}', 'c', 'b', 'NotStarted', 0, 1, 0, now(), null, '[]'),
+    ('runs', 'me', 'run_dl_job', '', '', '{}', 'c', 'b', 'Running', 2, 2, 0, now(), null, '[]');
+  insert into events (operation_id, seq, type, data) values
+    ('ended', 2, 'progress', '{"n": 2}'), ('ended', 3, 'succeeded', '{"n": 3}'),
+    ('waits', 1, 'queued', '{}'), ('runs', 1, 'queued', '{}'), ('runs', 2, 'started', '{}');
+  insert into api_keys (id, name, hash, subject, scopes) values ('k', 'key "k"', 'h', 'key:k', '{read,"a,b"}');
+  -- More pages than one statement of a dump reads.
+  insert into api_keys (id, name, hash, subject, scopes)
+  select n, repeat('x', 400), n, 'key:' || n, '{read}' from generate_series(1, 4000) n;
+  insert into report_links (hash, caller, operation_id, expires_at) values ('secret', 'me', 'ended', now());
+`;
+
+test("a restored dump has every row, and goes on where the database was", async () => {
+  const { dataDir, database } = await openNew("whole");
+  await database.exec(FILL);
+  const state = async (of: Database) => [
+    await rowsOf(
+      of,
+      "select id, caller, created_at::text, finished_at::text, warnings::text from operations order by id",
+    ),
+    await rowsOf(of, "select * from api_keys order by id"),
+    await rowsOf(of, "select version from migrations order by version"),
+  ];
+  const before = await state(database);
+  const dump = await database.dump!();
+  const path = await writeDump(dataDir, dump);
+  assert.deepEqual([statSync(path).mode & 0o777, statSync(dirname(path)).mode & 0o777], [0o600, 0o700]);
+  await database.query("delete from operations");
+  await database.close();
+
+  const aside = await restoreDatabase(dataDir, await readDump(path), isHeld);
+  const restored = await openDatabase({ databaseUrl: undefined, dataDir });
+  assert.deepEqual(await state(restored), before);
+  assert.deepEqual(
+    await rowsOf(restored, "select operation_id, seq, data::text from events order by operation_id, seq"),
+    [
+      { operation_id: "ended", seq: 3, data: '{"n": 3}' },
+      { operation_id: "runs", seq: 1, data: "{}" },
+      { operation_id: "runs", seq: 2, data: "{}" },
+      { operation_id: "waits", seq: 1, data: "{}" },
+    ],
+  );
+  // A service recovers what had not ended: it looks for outputs first, and no attempt counts as lost.
+  assert.deepEqual(
+    await rowsOf(restored, "select id, status, attempt, lost, pruned_seq from operations order by id"),
+    [
+      { id: "ended", status: "Succeeded", attempt: 1, lost: 0, pruned_seq: 2 },
+      { id: "runs", status: "Running", attempt: 2, lost: -1, pruned_seq: 0 },
+      { id: "waits", status: "Running", attempt: 1, lost: -1, pruned_seq: 0 },
+    ],
+  );
+  assert.deepEqual(await rowsOf(restored, "select * from report_links"), []);
+  await restored.query(
+    `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256)
+     values ('next', 'me', 'run_ml_job', '', '', '', 'c', 'b')`,
+  );
+  assert.deepEqual(await rowsOf(restored, "select ordinal::int from operations where id = 'next'"), [
+    { ordinal: 4 },
+  ]);
+  await restored.close();
+
+  rmSync(join(dataDir, "database"), { recursive: true });
+  assert.ok(aside !== undefined && readdirSync(aside).includes("PG_VERSION"), "the former one is kept");
+});
+
+test("a restored database that was not put in place takes it at the next start", async () => {
+  const { dataDir, database } = await openNew("interrupted");
+  await database.exec(FILL);
+  await database.close();
+  const { rename } = await import("node:fs/promises");
+  await rename(join(dataDir, "database"), join(dataDir, "database.restored"));
+  const again = await openDatabase({ databaseUrl: undefined, dataDir });
+  assert.deepEqual(await rowsOf(again, "select count(*)::int as n from operations"), [{ n: 3 }]);
+  await again.close();
+});
+
+test("a dump of a newer program and a damaged one are refused, and the database stays", async () => {
+  const { dataDir, database } = await openNew("refused");
+  const dump = await database.dump!();
+  const path = await writeDump(dataDir, dump);
+  await database.close();
+  const newer = { ...dump, header: { ...dump.header, schema: MIGRATIONS.length + 1 } };
+  await assert.rejects(restoreDatabase(dataDir, newer, isHeld), /version \d+, made by mucast/);
+  truncateSync(path, statSync(path).size - 20);
+  await assert.rejects(
+    readDump(path),
+    (error) => error instanceof MucastError && error.message.includes(path),
+  );
+  writeFileSync(path, "no dump");
+  await assert.rejects(readDump(path), MucastError);
+  assert.deepEqual(readdirSync(dataDir).sort(), ["backups", "database"]);
+});
+
+test("a service dumps what has changed, keeps a bounded number, and goes on where it cannot", async () => {
+  const { dataDir, database } = await openNew("kept");
+  const dump = () => database.dump!();
+  const run = async () => keepDumps({ dataDir, dump, log: noLog })();
+  await run();
+  assert.equal(listDumps(dataDir).length, 1);
+  await run();
+  assert.equal(listDumps(dataDir).length, 1, "nothing has changed");
+  await database.exec(FILL);
+  await run();
+  assert.equal(listDumps(dataDir).length, 2);
+  for (let day = 10; day < 10 + MAX_DUMPS; day++) {
+    writeFileSync(join(dumpFolder(dataDir), `database-2020-01-${day}T00-00-00-000Z.dump.gz`), "");
+  }
+  await database.query("delete from api_keys");
+  await run();
+  const left = listDumps(dataDir);
+  assert.deepEqual([left.length, (await readDump(left[0]!)).header.operations], [MAX_DUMPS, 3]);
+
+  rmSync(dumpFolder(dataDir), { recursive: true });
+  writeFileSync(dumpFolder(dataDir), "in the way");
+  const warned: unknown[] = [];
+  await database.query("delete from operations");
+  await keepDumps({
+    dataDir,
+    dump,
+    log: { ...noLog, warn: ({ err }: { err?: unknown }) => warned.push(err) },
+  })();
+  assert.ok(warned.length > 0 && warned.every((error) => error instanceof Error));
+  await database.close();
+});

@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { PGlite, Transaction } from "@electric-sql/pglite";
+import { MUCAST_VERSION } from "../../contract/version.ts";
+
+/** What is in a dump, as its first line. */
+export interface DumpHeader {
+  /** The version of the format. */
+  readonly mucast_dump: 1;
+  /** The program that made it. */
+  readonly mucast: string;
+  readonly taken_at: string;
+  /** The version of the tables: how many migrations they have had. */
+  readonly schema: number;
+  readonly operations: number;
+  /** SHA-256 of all rows: dumps of the same state have the same one. */
+  readonly sha256: string;
+  readonly tables: readonly {
+    readonly name: string;
+    readonly columns: readonly string[];
+    readonly bytes: number;
+  }[];
+  /** The last number that each identity column has given. */
+  readonly sequences: readonly { readonly table: string; readonly column: string; readonly value: string }[];
+}
+
+/** The rows of all tables, each table as PostgreSQL's COPY writes it, in the order of the header. */
+export interface Dump {
+  readonly header: DumpHeader;
+  readonly tables: readonly Uint8Array[];
+}
+
+interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly identity: boolean;
+}
+
+/**
+ * What a dump leaves out. Of an operation that has ended it keeps the last event, which holds all of the operation, so that a
+ * dump grows with the number of operations.
+ */
+const ROWS: Readonly<Record<string, string>> = {
+  events: `from mucast.events t join mucast.operations o on o.id = t.operation_id
+    where (o.finished_at is null or t.seq = o.last_seq or exists (
+      select 1 from mucast.webhook_deliveries d
+      where d.operation_id = t.operation_id and d.seq = t.seq and d.delivered_at is null and d.failed_at is null
+    ))`,
+  // They are valid for a minute.
+  report_links: "from mucast.report_links t where false",
+};
+
+/** Pages of 8 KiB that one statement reads, since PGlite holds the event loop for a statement. */
+const SLICE_PAGES = 128;
+
+/** A reader of the events that are left out gets a snapshot in their place. */
+const VALUES: Readonly<Record<string, string>> = {
+  "operations.pruned_seq":
+    "case when t.finished_at is null then t.pruned_seq else greatest(t.pruned_seq, t.last_seq - 1) end",
+};
+
+/** Reads all tables, in the state of one moment. All other statements wait meanwhile. */
+export async function dumpTables(statements: Transaction): Promise<Dump> {
+  const columns = await columnsOf(statements);
+  const tables: Uint8Array[] = [];
+  const described: { name: string; columns: string[]; bytes: number }[] = [];
+  for (const [name, own] of Map.groupBy(columns, ({ table }) => table)) {
+    const values = own.map(({ column }) => VALUES[`${name}.${column}`] ?? `t."${column}"`);
+    const bytes = await copyTable(statements, name, values.join());
+    tables.push(bytes);
+    described.push({ name, columns: own.map(({ column }) => column), bytes: bytes.length });
+  }
+  const sequences: { table: string; column: string; value: string }[] = [];
+  for (const { table, column, identity } of columns) {
+    if (!identity) continue;
+    const value = await lastValue(statements, table, column);
+    if (value !== null) sequences.push({ table, column, value });
+  }
+  const digest = createHash("sha256").update(JSON.stringify({ described, sequences }));
+  for (const bytes of tables) digest.update(bytes);
+  const counts = await statements.query<{ operations: number; schema: number; now: Date }>(
+    `select count(*)::int as operations, (select max(version) from mucast.migrations) as schema, now() as now
+     from mucast.operations`,
+  );
+  const { operations, schema, now } = counts.rows[0]!;
+  return {
+    header: {
+      mucast_dump: 1,
+      mucast: MUCAST_VERSION,
+      taken_at: now.toISOString(),
+      schema,
+      operations,
+      sha256: digest.digest("hex"),
+      tables: described,
+      sequences,
+    },
+    tables,
+  };
+}
+
+/** In the order of the pages, so that the same state gives the same bytes. */
+async function copyTable(statements: Transaction, name: string, values: string): Promise<Uint8Array> {
+  const { rows } = await statements.query<{ pages: number }>(
+    "select (pg_relation_size($1::regclass) / current_setting('block_size')::int)::int as pages",
+    [`mucast."${name}"`],
+  );
+  const from = ROWS[name] ?? `from mucast."${name}" t where true`;
+  const slices: Buffer[] = [];
+  for (let page = 0; page < rows[0]!.pages; page += SLICE_PAGES) {
+    const range = `t.ctid >= '(${page},0)'::tid and t.ctid < '(${page + SLICE_PAGES},0)'::tid`;
+    const { blob } = await statements.query(`copy (select ${values} ${from} and ${range}) to '/dev/blob'`);
+    // PGlite gives none for no rows.
+    if (blob !== undefined) slices.push(Buffer.from(await blob.arrayBuffer()));
+    await nextTurn();
+  }
+  return Buffer.concat(slices);
+}
+
+/** Writes the rows of a dump into empty tables of its version. */
+export async function loadTables(lite: PGlite, { header, tables }: Dump): Promise<void> {
+  await lite.transaction(async (statements) => {
+    // The tables come in any order: their references are checked by the database that the rows are from.
+    await statements.query("set local session_replication_role = replica");
+    for (const [index, { name, columns }] of header.tables.entries()) {
+      const names = columns.map((column) => `"${column}"`).join();
+      if (tables[index]!.length === 0) continue;
+      const blob = new Blob([Buffer.from(tables[index]!)]);
+      await statements.query(`copy mucast."${name}" (${names}) from '/dev/blob'`, [], { blob });
+    }
+    for (const { table, column, value } of header.sequences) {
+      await statements.query("select setval(pg_get_serial_sequence($1, $2), $3::bigint)", [
+        `mucast."${table}"`,
+        column,
+        value,
+      ]);
+    }
+  });
+}
+
+async function columnsOf(statements: Transaction): Promise<Column[]> {
+  const { rows } = await statements.query<Column>(
+    `select c.table_name as table, c.column_name as column, c.is_identity = 'YES' as identity
+     from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+     where c.table_schema = 'mucast' and t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER'
+       and c.table_name <> 'migrations'
+     order by c.table_name, c.ordinal_position`,
+  );
+  return rows;
+}
+
+/** Null where it has given none. */
+async function lastValue(statements: Transaction, table: string, column: string): Promise<string | null> {
+  const { rows } = await statements.query<{ value: string | null }>(
+    "select pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass)::text as value",
+    [`mucast."${table}"`, column],
+  );
+  return rows[0]!.value;
+}

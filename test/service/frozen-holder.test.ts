@@ -1,0 +1,72 @@
+/** A service that was frozen while another one took its data folder: the files of the database are the other one's. */
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { after, test } from "node:test";
+import { type Holder, lockFile } from "../../src/service/lock/lock-holder.ts";
+import { Api } from "./api.testing.ts";
+import { payload, putInputs } from "./inputs.testing.ts";
+import {
+  endServices,
+  launchServe,
+  type Serving,
+  serviceFolder,
+  silentEngine,
+  startServe,
+} from "./service.testing.ts";
+
+after(endServices);
+
+/** The exit status of a service that has lost its data folder, as docs/deploying.md has it. */
+const LOST = 9;
+
+/** Makes the lock of a service look like that of a service on another machine. */
+function moveElsewhere({ dataDir }: Serving): void {
+  const path = lockFile(dataDir);
+  const holder = JSON.parse(readFileSync(path, "utf8")) as Holder;
+  writeFileSync(path, JSON.stringify({ ...holder, host: "another-machine", boot: "another-boot" }));
+}
+
+test("a frozen service that wakes after another one took its folder ends before it answers, and the database stays whole", {
+  timeout: 600_000,
+}, async () => {
+  const folder = await serviceFolder();
+  const env = await silentEngine(folder);
+  const first = await startServe({ folder, env });
+  const api = new Api(first.url);
+  await putInputs(api, "small");
+  const before = await api.submit(payload(first.url, "small"));
+  first.signal("SIGSTOP");
+  moveElsewhere(first);
+
+  const refused = await launchServe({ folder, env });
+  assert.equal((await refused.exited).code, 3, refused.logs());
+  assert.match(
+    refused.logs(),
+    new RegExp(`process ${first.pid} on another-machine .*touched its lock last at 20`),
+  );
+  assert.ok(refused.logs().includes(`mucast db unlock --data-dir ${first.dataDir}`), refused.logs());
+
+  rmSync(lockFile(first.dataDir));
+  const second = await startServe({ folder, env });
+  const meanwhile = await new Api(second.url).submit(payload(second.url, "small"));
+  // Requests wait in the socket of the first one, which is frozen, and are there when it wakes.
+  const asked = ["/readyz", "/healthz", `/v1/operations/${before.id}`, "/v1/operations"].map((path) =>
+    fetch(`${first.url}${path}`).then(
+      ({ status }) => status,
+      () => "no answer",
+    ),
+  );
+  first.signal("SIGCONT");
+  assert.deepEqual(
+    await Promise.all(asked),
+    asked.map(() => "no answer"),
+  );
+  assert.deepEqual(await first.exited, { code: LOST, signal: null }, first.logs());
+  assert.equal(first.logs().match(/another process has its lock/g)?.length, 1, first.logs());
+  // Its last changes are in the log alone, which the first one would have written over.
+  await second.kill9();
+
+  const third = await startServe({ folder, env });
+  const { operations } = await new Api(third.url).list();
+  assert.deepEqual(new Set(operations.map(({ id }) => id)), new Set([before.id, meanwhile.id]));
+});
