@@ -41,7 +41,7 @@ const RETRY_MILLISECONDS = 5_000;
 class EmbeddedDatabase implements Database {
   readonly kind = "pglite";
   readonly #folder: string;
-  readonly #queue = new StatementQueue();
+  readonly #queue = new StatementQueue({ atOnce: 1 });
   readonly #subscriptions = new Set<Subscription>();
   #instance: PgliteInstance | undefined;
   #closed = false;
@@ -82,7 +82,7 @@ class EmbeddedDatabase implements Database {
 
   /** After all statements before it. */
   close(): Promise<void> {
-    return this.#queue.run(async () => {
+    return this.#queue.runLast(async () => {
       this.#closed = true;
       const instance = this.#instance;
       this.#instance = undefined;

@@ -13,6 +13,7 @@ import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { OperationNotifications } from "../queue/operation-notifications.ts";
+import { withoutAbort } from "../request-scope.ts";
 import type { StorageKey } from "../store/blob-records.ts";
 import { type Quota, quotaExceeded } from "../store/blob-uploads.ts";
 import { endOperation, requestCancel } from "../store/end-operation.ts";
@@ -167,15 +168,19 @@ export class StoredOperations implements Operations {
   }
 
   async cancel(caller: Caller, id: string): Promise<OperationView> {
-    const { database, webhooks, settings } = this.#parts;
     await this.#read(caller, id);
+    await withoutAbort(() => this.#cancel(id));
+    return this.get(caller, id);
+  }
+
+  async #cancel(id: string): Promise<void> {
+    const { database, webhooks, settings } = this.#parts;
     const row = await requestCancel(database, id, webhooks);
     if (row?.status === "NotStarted") {
       const ending = { status: "Canceled", problem: canceledProblem() } as const;
       const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
       if (ended) this.#parts.onCanceled(ended);
     }
-    return this.get(caller, id);
   }
 
   async queue(caller: Caller) {

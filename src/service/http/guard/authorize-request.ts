@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "../../auth/authenticate.ts";
 import type { Caller } from "../../operations/operations.ts";
+import { inScope, type RequestScope } from "../../request-scope.ts";
+import { connectionClosed } from "../server/request-abort.ts";
 import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";
 
 interface Authorization {
@@ -34,7 +36,7 @@ export async function authorizeRequest(
     if (!isUncounted) count(rates, addressKey(request.ip));
     return;
   }
-  const caller = await authenticated(request, authorization);
+  const caller = await authenticated(request, reply, authorization);
   request.caller = caller;
   open.begin(caller.subject, reply.raw);
   if (caller.scopes.has(access)) return;
@@ -45,17 +47,50 @@ export async function authorizeRequest(
 }
 
 /**
+ * The scope of the work of a request, once its caller is known. A blob that is written or removed takes several steps: these
+ * run to their end, so that nothing stays half done. The answers to other requests are for their callers alone.
+ */
+export function scopeOf(request: FastifyRequest, reply: FastifyReply): RequestScope {
+  const { caller, ip, method, routeOptions } = request;
+  if (caller === undefined) return { lane: addressLane(ip), signal: undefined };
+  const isWhole = routeOptions.config.isStreamed || method === "DELETE";
+  return { lane: callerKey(caller.subject), signal: isWhole ? undefined : connectionClosed(reply) };
+}
+
+function addressLane(address: string): string {
+  return `address ${addressKey(address)}`;
+}
+
+/**
  * The caller, whose request is counted.
  *
  * A check costs a database query or the verification of a signature, so each check is counted before it is made: that
  * of a known token as a request of its caller, that of any other token as a try of the address.
  */
-async function authenticated(request: FastifyRequest, authorization: Authorization): Promise<Caller> {
-  const { authenticate, rates, known } = authorization;
+async function authenticated(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  authorization: Authorization,
+): Promise<Caller> {
   const { authorization: header } = request.headers;
   const token = tokenIn(header);
-  const subject = token === undefined ? undefined : known.subjectOf(token);
-  if (token !== undefined && subject === undefined) return firstSeen(request, token, authorization);
+  const subject = token === undefined ? undefined : authorization.known.subjectOf(token);
+  const lane = subject === undefined ? addressLane(request.ip) : callerKey(subject);
+  return inScope({ lane, signal: connectionClosed(reply) }, () =>
+    token !== undefined && subject === undefined
+      ? firstSeen(request, token, authorization)
+      : checked(request, token, subject, authorization),
+  );
+}
+
+/** @param token undefined where the request has none. @param subject the caller for whom the token was good before. */
+async function checked(
+  request: FastifyRequest,
+  token: string | undefined,
+  subject: string | undefined,
+  { authenticate, rates, known }: Authorization,
+): Promise<Caller> {
+  const { authorization: header } = request.headers;
   if (subject !== undefined) count(rates, callerKey(subject));
   const caller = await authenticate(header).catch((error: unknown) => {
     if (token === undefined) count(rates, addressKey(request.ip));

@@ -1,6 +1,7 @@
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
+import { inScope } from "../../request-scope.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { earlyRefusal } from "../server/problem-answer.ts";
 import { limitBodyTime } from "../server/request-bodies.ts";
@@ -9,7 +10,7 @@ import { SAFE_HEADERS } from "../server/send-problem.ts";
 import { shownPath } from "../server/shown-path.ts";
 import { AllowedHosts } from "./allowed-hosts.ts";
 import { AllowedOrigins } from "./allowed-origins.ts";
-import { authorizeRequest, KnownTokens } from "./authorize-request.ts";
+import { authorizeRequest, KnownTokens, scopeOf } from "./authorize-request.ts";
 import { OpenRequests, TokenBuckets } from "./caller-limits.ts";
 
 /**
@@ -49,6 +50,8 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     limitBodyTime(request);
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
   });
+  // The last hook before the handler, which it calls: the handler, and all that it awaits, is in the scope.
+  app.addHook("preHandler", (request, reply, done) => inScope(scopeOf(request, reply), done));
 }
 
 /**
