@@ -18,6 +18,9 @@ export const SIZES = {
   /** All lists in the answer of get_forecast together. */
   forecast: 64 * 2 ** 10,
   event: 256 * 2 ** 10,
+  /** The warnings, the failures or the error of an operation in a page, and a text in them. */
+  listedPart: 8 * 2 ** 10,
+  listedText: 2 ** 10,
   /** A page of operations. It has one operation at least. */
   page: 2 ** 20,
   statusBlob: 2 ** 20,

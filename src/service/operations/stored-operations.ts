@@ -21,11 +21,13 @@ import type { WebhookTypes } from "../store/events.ts";
 import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
 import {
   countUnended,
-  cursorOf,
+  cursorAfter,
+  listedViewOf,
   listOperations,
   type OperationRow,
-  ordinalOf,
-  readOperation,
+  pageEndOf,
+  readViewed,
+  type ViewedRow,
   viewOf,
 } from "../store/operation-rows.ts";
 import { readVerdict } from "../verdict/verdicts.ts";
@@ -153,17 +155,17 @@ export class StoredOperations implements Operations {
   }
 
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
-    const before = query.cursor === undefined ? undefined : ordinalOf(query.cursor);
+    const after = query.cursor === undefined ? undefined : pageEndOf(query.cursor);
     const { rows, hasMore } = await listOperations(this.#parts.database, caller.subject, {
       ...query,
-      before,
+      after,
       bytes: SIZES.page,
     });
-    const operations = firstThatFit(rows.map(viewOf));
-    const last = rows[operations.length - 1];
+    const operations = firstThatFit(rows.map(listedViewOf));
+    const last = operations.at(-1);
     return {
       operations,
-      next_cursor: last && (hasMore || operations.length < rows.length) ? cursorOf(last.ordinal) : null,
+      next_cursor: last && (hasMore || operations.length < rows.length) ? cursorAfter(last) : null,
     };
   }
 
@@ -208,8 +210,8 @@ export class StoredOperations implements Operations {
     return followEvents({ database, notifications, signal, after, read: () => this.#read(caller, id) });
   }
 
-  async #read(caller: Caller, id: string): Promise<OperationRow> {
-    const row = await readOperation(this.#parts.database, id, caller.subject);
+  async #read(caller: Caller, id: string): Promise<ViewedRow> {
+    const row = await readViewed(this.#parts.database, id, caller.subject);
     if (row) return row;
     throw new MucastError("not_found", `there is no operation ${JSON.stringify(id.slice(0, 100))}`, {
       path: "id",
