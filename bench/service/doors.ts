@@ -9,10 +9,12 @@ import { type DoorData, ENV, prepareDoors } from "./door-data.ts";
 import { mostResidentMiB, watchMost } from "./resident-memory.ts";
 
 const MILLISECONDS = 12_000;
-const CONNECTIONS = 300;
+/** With fewer, a caller sends less at a time; a service has some thousands of connections for all. */
+const CONNECTIONS = 1_000;
 
 const JSON_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const CALL = { name: "list_operations", arguments: { limit: 100 } };
+const SMALL_CALL = { ...CALL, arguments: { limit: 1 } };
 const CALLED = { jsonrpc: "2.0", id: 1, method: "tools/call", params: CALL };
 
 function mcp(message: unknown, atOnce = CONNECTIONS): Attack {
@@ -47,7 +49,9 @@ function doors({ ids: { ended, waiting }, port }: DoorData): Readonly<Record<str
     "the same, not read": { path: "/v1/operations?limit=100", ...all, answers: "leave" },
     "MCP: list_operations": mcp(CALLED),
     "MCP: tools/list": mcp({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
-    "MCP: batches of 100": mcp(Array.from({ length: 100 }, (_, id) => ({ ...CALLED, id }))),
+    "MCP: batches of 100": mcp(
+      Array.from({ length: 100 }, (_, id) => ({ ...CALLED, id, params: SMALL_CALL })),
+    ),
     "MCP: 12 KB that is no message": mcp(Array.from({ length: 3_000 }, () => 1)),
     "event streams, read": { path: `/v1/operations/${waiting}/events`, ...all },
     "event streams, left at once": { path: `/v1/operations/${waiting}/events`, ...all, answers: "close" },

@@ -5,6 +5,7 @@ import { currentScope, type RequestScope } from "../request-scope.ts";
 /** Statements of one caller that may wait: one for each request that a caller may have open. */
 export const MAX_WAITING_OF_CALLER = 2_000;
 const RETRY_SECONDS = 5;
+const LONGEST_TURN_MILLISECONDS = 50;
 
 interface QueueLimits {
   /** Statements that run at the same time. */
@@ -22,7 +23,8 @@ type Begin = () => void;
  * request has gone never begins.
  *
  * The event loop turns between two statements. PGlite computes and never waits for I/O, so without this it would hold the
- * loop until no statement is left.
+ * loop until no statement is left. Where a turn takes long, since thousands of connections send, the statements after it get
+ * as much time as it took: else each of them would wait for all those connections.
  */
 export class StatementQueue {
   readonly #limits: QueueLimits;
@@ -33,6 +35,8 @@ export class StatementQueue {
   /** What begins once nothing else is left. */
   readonly #last = new Set<Begin>();
   #running = 0;
+  /** On the clock of performance.now(). */
+  #turnEnds = 0;
   #isServiceNext = true;
 
   constructor(limits: QueueLimits) {
@@ -61,11 +65,26 @@ export class StatementQueue {
     try {
       return await body();
     } finally {
-      setImmediate(() => {
-        this.#running -= 1;
-        this.#beginNext();
-      });
+      this.#end();
     }
+  }
+
+  /** Makes room for the next statement: now where this turn of the event loop has time left for it, else in the next turn. */
+  #end(): void {
+    const ended = performance.now();
+    const next = () => {
+      this.#running -= 1;
+      this.#beginNext();
+    };
+    if (ended < this.#turnEnds) {
+      next();
+      return;
+    }
+    setImmediate(() => {
+      const now = performance.now();
+      this.#turnEnds = now + Math.min(now - ended, LONGEST_TURN_MILLISECONDS);
+      next();
+    });
   }
 
   async #turn(scope: RequestScope | undefined): Promise<void> {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout as pauseFor } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "../../auth/authenticate.ts";
@@ -13,9 +14,14 @@ interface Authorization {
   readonly rates: TokenBuckets;
   /** Unknown tokens that an address sent and that turned out to be wrong. */
   readonly failedTries: TokenBuckets;
+  /** Refusals that a caller, or an address, gets at once. */
+  readonly refusals: TokenBuckets;
   readonly known: KnownTokens;
   readonly open: OpenRequests;
 }
+
+/** As long as the shortest `Retry-After`. */
+const HELD_MILLISECONDS = 1_000;
 
 /**
  * Finds out who the caller is, counts the request, and checks that the caller has the scope of the route.
@@ -36,7 +42,10 @@ export async function authorizeRequest(
     if (!isUncounted) count(rates, addressKey(request.ip));
     return;
   }
-  const caller = await authenticated(request, reply, authorization);
+  const caller = await authenticated(request, reply, authorization).catch(async (error: unknown) => {
+    await holdBack(error, request, reply, authorization);
+    throw error;
+  });
   request.caller = caller;
   open.begin(caller.subject, reply.raw);
   if (caller.scopes.has(access)) return;
@@ -47,18 +56,37 @@ export async function authorizeRequest(
 }
 
 /**
+ * Waits before a refusal of a caller who has had many: one who sends the next request as soon as the last one was refused
+ * would keep the event loop busy with refusals.
+ */
+async function holdBack(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { refusals, known }: Authorization,
+): Promise<void> {
+  if (!(error instanceof MucastError) || error.code !== "rate_limited") return;
+  const token = tokenIn(request.headers.authorization);
+  const subject = token === undefined ? undefined : known.subjectOf(token);
+  if (refusals.take(laneOf(subject, request.ip)) === 0) return;
+  // The connection may close meanwhile; then nobody reads the refusal.
+  await pauseFor(HELD_MILLISECONDS, undefined, { signal: connectionClosed(reply) }).catch(() => undefined);
+}
+
+/**
  * The scope of the work of a request, once its caller is known. A blob that is written or removed takes several steps: these
  * run to their end, so that nothing stays half done. The answers to other requests are for their callers alone.
  */
 export function scopeOf(request: FastifyRequest, reply: FastifyReply): RequestScope {
   const { caller, ip, method, routeOptions } = request;
-  if (caller === undefined) return { lane: addressLane(ip), signal: undefined };
+  if (caller === undefined) return { lane: laneOf(undefined, ip), signal: undefined };
   const isWhole = routeOptions.config.isStreamed || method === "DELETE";
-  return { lane: callerKey(caller.subject), signal: isWhole ? undefined : connectionClosed(reply) };
+  return { lane: laneOf(caller.subject, ip), signal: isWhole ? undefined : connectionClosed(reply) };
 }
 
-function addressLane(address: string): string {
-  return `address ${addressKey(address)}`;
+/** The caller, or the address of one who is not known. */
+function laneOf(subject: string | undefined, address: string): string {
+  return subject === undefined ? `address ${addressKey(address)}` : callerKey(subject);
 }
 
 /**
@@ -75,7 +103,7 @@ async function authenticated(
   const { authorization: header } = request.headers;
   const token = tokenIn(header);
   const subject = token === undefined ? undefined : authorization.known.subjectOf(token);
-  const lane = subject === undefined ? addressLane(request.ip) : callerKey(subject);
+  const lane = laneOf(subject, request.ip);
   return inScope({ lane, signal: connectionClosed(reply) }, () =>
     token !== undefined && subject === undefined
       ? firstSeen(request, token, authorization)

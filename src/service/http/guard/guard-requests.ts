@@ -13,6 +13,8 @@ import { AllowedOrigins } from "./allowed-origins.ts";
 import { authorizeRequest, KnownTokens, scopeOf } from "./authorize-request.ts";
 import { OpenRequests, TokenBuckets } from "./caller-limits.ts";
 
+const AT_ONCE_REFUSED_PER_MINUTE = 600;
+
 /**
  * Adds the checks that every request passes before its handler runs, in this order: Host, Expect, Origin, then whether
  * the route exists, credentials, rate, scope. The first check that fails answers the request.
@@ -25,6 +27,7 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     authenticate,
     rates: new TokenBuckets(settings.requests_per_minute),
     failedTries: new TokenBuckets(settings.failed_tries_per_minute),
+    refusals: new TokenBuckets(AT_ONCE_REFUSED_PER_MINUTE),
     known: new KnownTokens(options.localToken),
     open: new OpenRequests(),
   };
