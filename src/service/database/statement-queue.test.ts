@@ -27,6 +27,28 @@ test("the event loop turns between two statements", async () => {
   assert.deepEqual(seen, ["first", "something else", "second"]);
 });
 
+test("after a turn of the event loop that took long, more than one statement runs before the next", async (t) => {
+  let now = 1_000;
+  t.mock.method(performance, "now", () => now);
+  const queue = new StatementQueue({ atOnce: 1 });
+  const seen: string[] = [];
+  const first = queue.run(async () => {
+    // What many connections send meanwhile.
+    setImmediate(() => {
+      now += 30;
+    });
+  });
+  const others = ["a", "b", "c"].map((name) =>
+    queue.run(async () => {
+      if (name === "a") setImmediate(() => seen.push("something else"));
+      seen.push(name);
+      now += 20;
+    }),
+  );
+  await Promise.all([first, ...others]);
+  assert.deepEqual(seen, ["a", "b", "something else", "c"]);
+});
+
 test("a failed statement fails its own caller alone", async () => {
   const turns = new StatementQueue({ atOnce: 1 });
   const failing = turns.run(async () => {
