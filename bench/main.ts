@@ -14,6 +14,7 @@ import { benchSeeds } from "./networks/seed-table.ts";
 import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
 import { benchReport } from "./report/report.ts";
+import { benchDoors } from "./service/doors.ts";
 import { benchService } from "./service/service.ts";
 import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
@@ -35,6 +36,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   intervals: benchIntervals,
   warnings: benchWarnings,
   service: benchService,
+  doors: async () => [await benchDoors()],
   downloads: async () => [await benchUnreadDownloads()],
   cluster: benchCluster,
   streams: async () => [await benchUnreadStreams()],

@@ -90,6 +90,7 @@ export const STARTING: readonly string[] = [
   "src/service/http/operations/report-routes.test.ts",
   "src/service/http/page/docs-page.test.ts",
   "src/service/http/queue-routes.test.ts",
+  "src/service/http/request-scope.test.ts",
   "src/service/http/server/connection-limit.test.ts",
   "src/service/http/server/http-server.test.ts",
   "src/service/lock/data-lock.test.ts",

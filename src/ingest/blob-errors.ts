@@ -35,11 +35,12 @@ const LONGEST_QUOTE = 60;
 
 /**
  * `text` in quotes. It is shortened, so that a name of a megabyte does not fill a log. Characters that could steer a
- * terminal are escaped; JSON itself does not escape control characters from U+007F on and marks of direction.
+ * terminal or begin a new line are escaped; JSON itself does not escape control characters from U+007F on, marks of direction
+ * and separators of lines.
  */
 export function quote(text: string): string {
   const short = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text;
-  return JSON.stringify(short).replaceAll(/\p{C}/gu, escaped);
+  return JSON.stringify(short).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
 function escaped(character: string): string {

@@ -92,7 +92,7 @@ function placesOf(url: string, given: string | undefined, output: string): strin
 
 /** An output may come from anywhere: of its names only those of a file in the same folder are followed. */
 function isPlainName(name: string): boolean {
-  return /^[^/\\\p{C}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
+  return /^[^/\\\p{C}\p{Zl}\p{Zp}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
 }
 
 function beside(output: string, name: string): string {

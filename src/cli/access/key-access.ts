@@ -1,6 +1,6 @@
 import { errorOf } from "../../client/api-error.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { ApiKey, KeyStore } from "../../service/auth/key-store.ts";
+import type { ApiKey, KeyPage, KeyStore } from "../../service/auth/key-store.ts";
 import type { DataLock } from "../../service/lock/data-lock.ts";
 import { readHolder } from "../../service/lock/lock-holder.ts";
 import type { Scope } from "../../service/operations/operations.ts";
@@ -69,7 +69,13 @@ export class ServedKeys implements Keys {
   }
 
   async list(): Promise<ApiKey[]> {
-    return (await this.#ask<{ keys: ApiKey[] }>("GET", "")).keys;
+    const all: ApiKey[] = [];
+    for (let query = ""; ; ) {
+      const { keys, next_cursor } = await this.#ask<KeyPage>("GET", query);
+      all.push(...keys);
+      if (next_cursor == null) return all;
+      query = `?cursor=${encodeURIComponent(next_cursor)}`;
+    }
   }
 
   async revoke(id: string): Promise<ApiKey | undefined> {

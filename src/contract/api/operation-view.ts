@@ -63,6 +63,10 @@ export const operationPageSchema = z
     operations: z.array(operationSchema),
     next_cursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
   })
-  .meta({ id: "OperationPage", description: "At most 1 MiB of JSON: large operations end a page early." });
+  .meta({
+    id: "OperationPage",
+    description:
+      "At most 1 MiB of JSON: large operations end a page early, and long texts are cut: the operation itself has more of them.",
+  });
 
 export type OperationPage = z.infer<typeof operationPageSchema>;

@@ -5,5 +5,6 @@ import { printable } from "./wording.ts";
 test("characters that steer a terminal or end a line are escaped, all others stay", () => {
   assert.equal(printable("\u001b[31mA\nerror: fake\r\u0085"), "\\u001b[31mA\\u000aerror: fake\\u000d\\u0085");
   assert.equal(printable("right-to-left \u202e, tag \u{E0041}"), "right-to-left \\u202e, tag \\udb40\\udc41");
+  assert.equal(printable("A\u2028error: fake\u2029"), "A\\u2028error: fake\\u2029");
   for (const plain of ["BRK.B", "Å Ω 株式 \u{1F600}", '{"a": 1}']) assert.equal(printable(plain), plain);
 });

@@ -5,10 +5,10 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 
 /**
  * Text for one line of a terminal or a log. Tickers and feature names come from blobs, so a character in them that could
- * steer a terminal or begin a new line is shown as `\uXXXX`.
+ * steer a terminal or begin a new line, also for a program that reads U+2028 as one, is shown as `\uXXXX`.
  */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, (character) => character.split("").map(escaped).join(""));
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => character.split("").map(escaped).join(""));
 }
 
 function escaped(unit: string): string {

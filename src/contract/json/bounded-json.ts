@@ -8,7 +8,7 @@ const SHORT_ESCAPES = new Set([8, 9, 10, 12, 13]);
  * The text in at most `bytes` bytes of JSON in UTF-8, quotes and escapes included: the text itself, or its beginning
  * with an ellipsis. No surrogate pair is cut.
  */
-function shortText(text: string, bytes: number): string {
+export function shortText(text: string, bytes: number): string {
   // A UTF-16 unit takes at most six bytes.
   if (6 * text.length + QUOTES <= bytes) return text;
   let used = QUOTES;

@@ -18,8 +18,17 @@ export const SIZES = {
   /** All lists in the answer of get_forecast together. */
   forecast: 64 * 2 ** 10,
   event: 256 * 2 ** 10,
+  /** The warnings, the failures or the error of an operation in a page, and a text in them. */
+  listedPart: 8 * 2 ** 10,
+  listedText: 2 ** 10,
   /** A page of operations. It has one operation at least. */
   page: 2 ** 20,
+  /** The blob of a verdict that is answered: far more than one has with the most findings that it lists. */
+  verdict: 3 * 2 ** 20,
+  /** The text for an agent beside the structured answer of a tool. */
+  toolText: 128 * 2 ** 10,
+  /** Any answer as JSON, of a route or a tool: less than 4 MB. */
+  answer: 3.5 * 2 ** 20,
   statusBlob: 2 ** 20,
 } as const;
 

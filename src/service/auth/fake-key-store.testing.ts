@@ -1,6 +1,6 @@
 import type { Scope } from "../operations/operations.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
-import type { ApiKey, KeyStore, StoredKey } from "./key-store.ts";
+import { type ApiKey, type KeyPage, type KeyStore, pageOf, type StoredKey } from "./key-store.ts";
 
 /** A fake: keys in memory. It stores only the first use of each. */
 export class FakeKeyStore implements KeyStore {
@@ -16,6 +16,11 @@ export class FakeKeyStore implements KeyStore {
 
   async list(): Promise<ApiKey[]> {
     return [...this.#keys.values()].map(({ key }) => key).reverse();
+  }
+
+  async page(after: string | undefined): Promise<KeyPage> {
+    const all = await this.list();
+    return pageOf(after === undefined ? all : all.slice(all.findIndex(({ id }) => id === after) + 1));
   }
 
   async revoke(id: string): Promise<ApiKey | undefined> {

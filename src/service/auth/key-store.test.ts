@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { jsonBytes } from "../../contract/json/bounded-json.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { keyAuthenticate, parseApiKey } from "./api-key.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
-import { apiKeySchema, DatabaseKeyStore, type KeyStore } from "./key-store.ts";
+import { apiKeySchema, DatabaseKeyStore, type KeyStore, MAX_KEYS_OF_PAGE } from "./key-store.ts";
 
 /** The tests that every KeyStore has to pass. */
 function keyStoreSuite(open: () => KeyStore): void {
@@ -26,6 +28,24 @@ function keyStoreSuite(open: () => KeyStore): void {
     assert.ok(await keys.find(second.key.id));
     assert.equal(await keys.revoke("unknown"), undefined);
     assert.equal(await keys.find("unknown"), undefined);
+  });
+
+  test("pages list each key once, newest first, also where many were made at the same moment", async () => {
+    const keys = open();
+    for (let nth = 0; nth <= MAX_KEYS_OF_PAGE; nth++) await keys.create("\u0001".repeat(100), ["read"]);
+    const seen: string[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await keys.page(cursor);
+      assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
+      seen.push(...page.keys.map(({ id }) => id));
+      if (page.next_cursor === null) break;
+      cursor = page.next_cursor;
+    }
+    assert.deepEqual(
+      seen,
+      (await keys.list()).map(({ id }) => id),
+    );
+    assert.deepEqual((await keys.page(seen.at(-1))).keys, []);
   });
 
   test("a key authenticates its caller with its scopes, and the store keeps the time of the use", async () => {

@@ -37,6 +37,8 @@ export interface KeyStore {
   create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }>;
   /** All keys, newest first, revoked ones included. */
   list(): Promise<ApiKey[]>;
+  /** The same, a page at a time. @param after the last key of the page before; undefined for the first page. */
+  page(after: string | undefined): Promise<KeyPage>;
   /** Revokes a key. A repeated call changes nothing. @returns undefined for an unknown key. */
   revoke(id: string): Promise<ApiKey | undefined>;
   /** @returns undefined for an unknown or revoked key. */
@@ -44,6 +46,16 @@ export interface KeyStore {
   /** Stores the time of a key's use, at most once a minute. */
   recordUse(id: string): Promise<void>;
 }
+
+/** As many keys as an answer has room for. */
+export interface KeyPage {
+  readonly keys: ApiKey[];
+  /** The last key of this page, where more follow. */
+  readonly next_cursor: string | null;
+}
+
+/** Of less than 2 KiB each. */
+export const MAX_KEYS_OF_PAGE = 500;
 
 interface KeyRow {
   readonly id: string;
@@ -81,6 +93,19 @@ export class DatabaseKeyStore implements KeyStore {
     return rows.map(apiKeyOf);
   }
 
+  async page(after: string | undefined): Promise<KeyPage> {
+    const { rows } = await this.#database.query<KeyRow>(
+      `select ${COLUMNS} from api_keys
+       where $1::text is null or exists (
+         select 1 from api_keys last where last.id = $1
+           and (api_keys.created_at < last.created_at or (api_keys.created_at = last.created_at and api_keys.id > last.id))
+       )
+       order by created_at desc, id limit $2`,
+      [after ?? null, MAX_KEYS_OF_PAGE + 1],
+    );
+    return pageOf(rows.map(apiKeyOf));
+  }
+
   async revoke(id: string): Promise<ApiKey | undefined> {
     const { rows } = await this.#database.query<KeyRow>(
       `update api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1 returning ${COLUMNS}`,
@@ -104,6 +129,12 @@ export class DatabaseKeyStore implements KeyStore {
       [id],
     );
   }
+}
+
+/** @param keys those after the page before, newest first. */
+export function pageOf(keys: readonly ApiKey[]): KeyPage {
+  const page = keys.slice(0, MAX_KEYS_OF_PAGE);
+  return { keys: page, next_cursor: keys.length > page.length ? page.at(-1)!.id : null };
 }
 
 function apiKeyOf(row: KeyRow): ApiKey {

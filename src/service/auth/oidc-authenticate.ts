@@ -107,7 +107,10 @@ function isAccessTokenType(typ: unknown): boolean {
 /** jose accepts any JSON as `sub`. PostgreSQL stores no NUL, and stores all lone surrogates as the same character. */
 function isSubject(sub: unknown): boolean {
   return (
-    typeof sub === "string" && sub !== "" && sub.length <= MAX_SUBJECT_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(sub)
+    typeof sub === "string" &&
+    sub !== "" &&
+    sub.length <= MAX_SUBJECT_LENGTH &&
+    !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(sub)
   );
 }
 

@@ -58,7 +58,7 @@ class EmbeddedDatabase implements Database {
   readonly kind = "pglite" as const;
   readonly #folder: string;
   readonly #lock: FolderLock;
-  readonly #queue = new StatementQueue();
+  readonly #queue = new StatementQueue({ atOnce: 1 });
   readonly #subscriptions = new Set<Subscription>();
   #instance: PgliteInstance | undefined;
   #closed = false;
@@ -109,7 +109,7 @@ class EmbeddedDatabase implements Database {
 
   /** After all statements before it. */
   close(): Promise<void> {
-    return this.#queue.run(async () => {
+    return this.#queue.runLast(async () => {
       this.#lock.check();
       this.#closed = true;
       const instance = this.#instance;

@@ -3,6 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable, StatementTime } from "./database.ts";
 import { connectWhenFree, listenOn } from "./postgres-connection.ts";
 import { endsConnection, mapPassing } from "./postgres-errors.ts";
+import { StatementQueue } from "./statement-queue.ts";
 
 const POOL = {
   connectionTimeoutMillis: 10_000,
@@ -58,12 +59,15 @@ export async function openPostgres(
   // The pool listens for errors of an idle connection, and a statement for errors of its own. An error that arrives with the
   // same bytes as the connection's readiness comes between the two, and would end the process without this listener.
   pool.on("connect", (client) => client.on("error", () => undefined));
+  // The pool lends connections in the order of requests; the queue gives callers turns.
+  const queue = new StatementQueue({ atOnce: connections, patience: POOL.connectionTimeoutMillis });
+  const inTurn = <T>(body: Parameters<typeof connected<T>>[1]) =>
+    mapPassing(() => queue.run(() => connected(pool, body)));
   const database: Database = {
     kind: "postgres",
-    query: (text, params) => mapPassing(() => connected(pool, (client) => run(client, text, params))),
-    exec: (text) => mapPassing(() => connected(pool, async (client) => void (await client.query(text)))),
-    transaction: (body, time) =>
-      mapPassing(() => connected(pool, (client, onBroken) => transaction(client, body, onBroken, time))),
+    query: (text, params) => inTurn((client) => run(client, text, params)),
+    exec: (text) => inTurn(async (client) => void (await client.query(text))),
+    transaction: (body, time) => inTurn((client, onBroken) => transaction(client, body, onBroken, time)),
     listen: (channel, onNotification, onMissed) =>
       mapPassing(() => listenOn(config, channel, { onNotification, onMissed })),
     close: () => pool.end(),

@@ -1,18 +1,167 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { givenUp } from "../caller-turns.ts";
+import { currentScope, type RequestScope } from "../request-scope.ts";
+
+/** Statements of one caller that may wait: one for each request that a caller may have open. */
+export const MAX_WAITING_OF_CALLER = 2_000;
+const RETRY_SECONDS = 5;
+const LONGEST_TURN_MILLISECONDS = 50;
+
+interface QueueLimits {
+  /** Statements that run at the same time. */
+  readonly atOnce: number;
+  /** Milliseconds after which a statement that has not begun fails; without them it waits. */
+  readonly patience?: number;
+}
+
+/** Begins a statement that waits. */
+type Begin = () => void;
 
 /**
- * Runs statements one after the other, each in its own turn of the event loop. PGlite computes and never waits for I/O, so
- * without this it would hold the loop until no statement is left. Then the service would answer one request completely before
- * it reads the next one, and the newest connections would wait longest, since the loop accepts one a turn.
+ * Runs statements, so many at the same time, and gives callers turns: one statement of each caller that waits, then the next
+ * of the first one. Every second turn belongs to the service itself, whose leases and events keep jobs alive. A statement whose
+ * request has gone never begins.
+ *
+ * The event loop turns between two statements. PGlite computes and never waits for I/O, so without this it would hold the
+ * loop until no statement is left. Where a turn takes long, since thousands of connections send, the statements after it get
+ * as much time as it took: else each of them would wait for all those connections.
  */
 export class StatementQueue {
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #limits: QueueLimits;
+  /** What waits, by caller. The caller whose turn is next comes first. */
+  readonly #callers = new Map<string, Set<Begin>>();
+  /** What waits of the service itself. */
+  readonly #service = new Set<Begin>();
+  /** What begins once nothing else is left. */
+  readonly #last = new Set<Begin>();
+  #running = 0;
+  /** On the clock of performance.now(). */
+  #turnEnds = 0;
+  #isServiceNext = true;
 
-  /** Runs `body` after all earlier ones. @returns its result, or throws its error. */
-  run<T>(body: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(body);
-    const over = () => nextTurn();
-    this.#last = turn.then(over, over);
-    return turn;
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
   }
+
+  /**
+   * Runs `body` when it is its turn. @returns its result, or throws its error.
+   * @throws MucastError canceled where its request goes before it begins; rate_limited where too many statements of the caller
+   *   wait; unavailable where it has waited too long.
+   */
+  run<T>(body: () => Promise<T>): Promise<T> {
+    const scope = currentScope();
+    return this.#run(() => this.#turn(scope), body);
+  }
+
+  /** Runs `body` once no statement runs or waits. */
+  runLast<T>(body: () => Promise<T>): Promise<T> {
+    return this.#run(() => new Promise((begin) => this.#last.add(begin)), body);
+  }
+
+  async #run<T>(turn: () => Promise<void>, body: () => Promise<T>): Promise<T> {
+    const waiting = turn();
+    this.#beginNext();
+    await waiting;
+    try {
+      return await body();
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Makes room for the next statement: now where this turn of the event loop has time left for it, else in the next turn. */
+  #end(): void {
+    const ended = performance.now();
+    const next = () => {
+      this.#running -= 1;
+      this.#beginNext();
+    };
+    if (ended < this.#turnEnds) {
+      next();
+      return;
+    }
+    setImmediate(() => {
+      const now = performance.now();
+      this.#turnEnds = now + Math.min(now - ended, LONGEST_TURN_MILLISECONDS);
+      next();
+    });
+  }
+
+  async #turn(scope: RequestScope | undefined): Promise<void> {
+    const lane = this.#laneOf(scope);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (error: MucastError) => {
+      lane.delete(resolve);
+      if (scope && lane.size === 0 && this.#callers.get(scope.lane) === lane)
+        this.#callers.delete(scope.lane);
+      reject(error);
+    };
+    const abort = () => leave(givenUp(scope!.signal!, "use the database"));
+    if (scope?.signal?.aborted) {
+      abort();
+      return promise;
+    }
+    lane.add(resolve);
+    scope?.signal?.addEventListener("abort", abort);
+    const { patience } = this.#limits;
+    const timer = patience === undefined ? undefined : setTimeout(() => leave(busy()), patience);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      scope?.signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** @throws MucastError rate_limited. */
+  #laneOf(scope: RequestScope | undefined): Set<Begin> {
+    if (scope === undefined) return this.#service;
+    const lane = this.#callers.get(scope.lane) ?? new Set();
+    if (lane.size >= MAX_WAITING_OF_CALLER) {
+      const message = `${lane.size} requests of this caller wait for the database already`;
+      throw new MucastError("rate_limited", message, { retryAfter: RETRY_SECONDS });
+    }
+    this.#callers.set(scope.lane, lane);
+    return lane;
+  }
+
+  #beginNext(): void {
+    while (this.#running < this.#limits.atOnce) {
+      const begin = this.#next();
+      if (begin === undefined) return;
+      this.#running += 1;
+      begin();
+    }
+  }
+
+  #next(): Begin | undefined {
+    const fromService = this.#isServiceNext ? first(this.#service) : undefined;
+    const next = fromService ?? this.#nextOfCallers() ?? first(this.#service);
+    this.#isServiceNext = next !== fromService;
+    if (next !== undefined || this.#running > 0) return next;
+    return first(this.#last);
+  }
+
+  #nextOfCallers(): Begin | undefined {
+    const [next] = this.#callers;
+    if (next === undefined) return undefined;
+    const [lane, waiting] = next;
+    const begin = first(waiting);
+    this.#callers.delete(lane);
+    if (waiting.size > 0) this.#callers.set(lane, waiting);
+    return begin;
+  }
+}
+
+/** Takes the first one. */
+function first(waiting: Set<Begin>): Begin | undefined {
+  const [begin] = waiting;
+  if (begin !== undefined) waiting.delete(begin);
+  return begin;
+}
+
+function busy(): MucastError {
+  return new MucastError("unavailable", "the database is too busy to answer now", {
+    retryAfter: RETRY_SECONDS,
+  });
 }

@@ -6,7 +6,7 @@ import { type Listening, LOCAL_TOKEN, listen, listenFor } from "./listening.test
 
 /** The answer to the creation of a key. No other answer has the token. */
 const createdKeySchema = z.strictObject({ key: apiKeySchema, token: z.string() });
-const keyListSchema = z.strictObject({ keys: z.array(apiKeySchema) });
+const keyListSchema = z.strictObject({ keys: z.array(apiKeySchema), next_cursor: z.string().nullable() });
 
 let service: Listening;
 before(async () => {

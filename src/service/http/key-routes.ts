@@ -6,11 +6,15 @@ import { newKeySchema } from "../auth/key-store.ts";
 import type { HttpApp, HttpOptions } from "./server/http-app.ts";
 import { bodyText, readBodiesAsText } from "./server/request-bodies.ts";
 
+const pageQuery = z.strictObject({ cursor: z.string().max(200).optional() });
+
 /** `/admin/keys`, for `mucast keys`. It needs the scope `admin` and is not in the published API. */
 export function keyRoutes(app: HttpApp, { keys }: Pick<HttpOptions, "keys">): void {
   readBodiesAsText(app);
   const config = { access: "admin" } as const;
-  app.get("/admin/keys", { config, schema: { hide: true } }, async () => ({ keys: await keys.list() }));
+  app.get("/admin/keys", { config, schema: { hide: true, querystring: pageQuery } }, async ({ query }) =>
+    keys.page(query.cursor),
+  );
   app.post("/admin/keys", { config, schema: { hide: true } }, async (request, reply) => {
     const { name, scopes } = newKey(bodyText(request));
     reply.code(201);

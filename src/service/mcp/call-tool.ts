@@ -17,6 +17,8 @@ interface ToolCall {
   readonly args: Readonly<Record<string, unknown>>;
   readonly caller: Caller;
   readonly traceparent?: string | undefined;
+  /** Aborts when the caller cancels the call, or its connection closes. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ interface ToolCall {
  */
 export async function callTool(
   operations: ToolOperations,
-  { name, args, caller, traceparent }: ToolCall,
+  { name, args, caller, traceparent, signal }: ToolCall,
 ): Promise<OperationView | OperationPage | ForecastView | VerdictView> {
   checkScope(name, caller);
   switch (name) {
@@ -37,9 +39,9 @@ export async function callTool(
     case "get_operation":
       return operations.get(caller, checked(name, args).id);
     case "get_forecast":
-      return operations.forecast(caller, checked(name, args));
+      return operations.forecast(caller, checked(name, args), signal);
     case "get_verdict":
-      return operations.verdict(caller, checked(name, args).id);
+      return operations.verdict(caller, checked(name, args).id, signal);
     case "list_operations":
       return operations.list(caller, checked(name, args));
     case "cancel_operation":

@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { partTexts, withConfigTexts } from "./config-texts.ts";
+import { memberTexts, withConfigTexts } from "./config-texts.ts";
 
 test("every member of a document is found with its own text", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(4), (document, indent) => {
       const text = JSON.stringify(document, null, indent);
-      const texts = partTexts(text);
+      const texts = memberTexts(text);
       for (const [key, value] of Object.entries(document)) {
         assert.deepEqual(JSON.parse(texts.get(key)!), JSON.parse(JSON.stringify(value)));
-      }
-      const list = JSON.stringify(Object.values(document), null, indent);
-      const listed = partTexts(list);
-      for (const [index, value] of Object.values(document).entries()) {
-        assert.deepEqual(JSON.parse(listed.get(index)!), JSON.parse(JSON.stringify(value)));
       }
     }),
   );
@@ -22,26 +17,25 @@ test("every member of a document is found with its own text", () => {
 
 test("a member has the text as written, and the last one of a repeated key counts", () => {
   const text = '{ "a" : [1.0, 2e3 ] , "b":{"a": -0.0}, "\\u0061": {"x":1152921504606846977 } }';
-  assert.equal(partTexts(text).get("a"), '{"x":1152921504606846977 }');
-  assert.equal(partTexts(text).get("b"), '{"a": -0.0}');
-  assert.equal(partTexts(text).get("c"), undefined);
-  assert.equal(partTexts("[]").get(0), undefined);
+  assert.equal(memberTexts(text).get("a"), '{"x":1152921504606846977 }');
+  assert.equal(memberTexts(text).get("b"), '{"a": -0.0}');
+  assert.equal(memberTexts(text).get("c"), undefined);
+  assert.equal(memberTexts("{}").size, 0);
 });
 
 test("a member of millions of escapes has its text", () => {
   const escapes = `"${'\\\\\\"'.repeat(2_400_000)}"`;
-  assert.ok(partTexts(`{"a":${escapes},"b":1.0}`).get("a") === escapes);
+  assert.ok(memberTexts(`{"a":${escapes},"b":1.0}`).get("a") === escapes);
 });
 
-test("only the config of a tool call becomes text, also in a batch", () => {
+test("only the config of a tool call becomes text", () => {
   const call =
     '{"method":"tools/call","params":{"name":"run_ml_job","arguments":{"config":{"a":1.0},"b":2}}}';
   const args = { config: '{"a":1.0}', b: 2 };
   const expected = { method: "tools/call", params: { name: "run_ml_job", arguments: args } };
   assert.deepEqual(withConfigTexts(call), expected);
   const other = '{"method":"other","params":{"arguments":{"config":{"a":1.0}}}}';
-  assert.deepEqual(withConfigTexts(`[${other}, ${call}, null, 3]`), [JSON.parse(other), expected, null, 3]);
-  for (const text of ["null", "3", '{"method":"tools/call"}', '{"method":"tools/call","params":[]}']) {
+  for (const text of [other, "null", "3", '{"method":"tools/call"}', '{"method":"tools/call","params":[]}']) {
     assert.deepEqual(withConfigTexts(text), JSON.parse(text));
   }
 });
@@ -56,14 +50,4 @@ test("deeply nested parts are left out, except in the config", () => {
   assert.deepEqual(sent.b, { c: [1.5] });
   assert.deepEqual(Object.keys(sent), ["config", "id", "b", "__proto__"]);
   assert.match(JSON.stringify(sent.id), /^\[{2,64}\]{2,64}$/);
-});
-
-test("a large batch is split once, not for each message", () => {
-  const call = '{"method":"tools/call","params":{"arguments":{"config":1.0}}}';
-  const batch = Array.from({ length: 20_000 }, () => call);
-  const expected = withConfigTexts(call);
-  assert.deepEqual(
-    withConfigTexts(`[${batch.join(",")}]`),
-    batch.map(() => expected),
-  );
 });

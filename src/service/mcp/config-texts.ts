@@ -1,16 +1,12 @@
 /**
- * Parses a JSON-RPC message, or a batch of them, with the `config` of a tool call as its JSON text, as if the caller had sent
- * that text. JavaScript numbers would change a config on its way to Python: `1.0` to `1`, 2^60 + 1 to 2^60. Leaves out parts
- * that are nested deeper than any message of the protocol, since checks of them would overflow the stack.
+ * Parses a JSON-RPC message, with the `config` of a tool call as its JSON text, as if the caller had sent that text.
+ * JavaScript numbers would change a config on its way to Python: `1.0` to `1`, 2^60 + 1 to 2^60. Leaves out parts that are
+ * nested deeper than any message of the protocol, since checks of them would overflow the stack.
  *
  * @throws SyntaxError where `text` is not JSON.
  */
 export function withConfigTexts(text: string): unknown {
-  const plain: unknown = JSON.parse(text);
-  if (!Array.isArray(plain)) return bounded(withConfigText(plain, () => text));
-  // Splits the text once, since splitting it for each message of a large batch takes minutes.
-  const texts = partTexts(text);
-  return bounded(plain.map((message, index) => withConfigText(message, () => texts.get(index)!)));
+  return bounded(withConfigText(JSON.parse(text), text));
 }
 
 /** Far deeper than a message of the protocol without its config. */
@@ -25,21 +21,21 @@ function bounded(value: unknown, deepest = DEEPEST_MESSAGE): unknown {
 
 const ARGUMENTS = ["params", "arguments"] as const;
 
-function withConfigText(message: unknown, textOf: () => string): unknown {
+function withConfigText(message: unknown, source: string): unknown {
   const args = ARGUMENTS.reduce(memberOf, message);
   if (memberOf(message, "method") !== "tools/call" || memberOf(args, "config") === undefined) return message;
   let before: string | undefined;
-  const texts = partTexts(
-    ARGUMENTS.reduce((text, name) => partTexts(text).get(name)!, textOf()),
+  const texts = memberTexts(
+    ARGUMENTS.reduce((text, name) => memberTexts(text).get(name)!, source),
     (key, text) => {
       if (key === "config") before = text;
     },
   );
-  const source = texts.get("config")!;
+  const config = texts.get("config")!;
   // A text with both of two configs, which the check of the config refuses as it does over HTTP.
   if (before !== undefined)
-    (args as Record<string, unknown>).config = `{"config":${before},"config":${source}}`;
-  else if (typeof memberOf(args, "config") !== "string") (args as Record<string, unknown>).config = source;
+    (args as Record<string, unknown>).config = `{"config":${before},"config":${config}}`;
+  else if (typeof memberOf(args, "config") !== "string") (args as Record<string, unknown>).config = config;
   return message;
 }
 
@@ -49,19 +45,19 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 /**
- * Splits a JSON object or array into the texts of its members, by key or by index, without white space around them. Of a
- * repeated key the last one counts, as for JSON.parse. Empty for other values.
+ * Splits a JSON object into the texts of its members, without white space around them. Of a repeated key the last one
+ * counts, as for JSON.parse.
  *
- * @param text valid JSON; faults are not checked.
+ * @param text a valid JSON object; faults are not checked.
  * @param onTwice called with a repeated key and the earlier text.
  */
-export function partTexts(
+export function memberTexts(
   text: string,
-  onTwice: (key: string | number, before: string) => void = () => undefined,
-): ReadonlyMap<string | number, string> {
-  const found = new Map<string | number, string>();
+  onTwice: (key: string, before: string) => void = () => undefined,
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
   let depth = 0;
-  let key: string | number = 0;
+  let key = "";
   let start = -1;
   let end = 0;
   for (const [index, after] of tokensOf(text)) {
@@ -73,7 +69,6 @@ export function partTexts(
         if (before !== undefined) onTwice(key, before);
         found.set(key, text.slice(start, end));
       }
-      if (typeof key === "number") key += 1;
       start = -1;
     } else if (depth === 1 && token === ":") {
       key = JSON.parse(text.slice(start, end)) as string;

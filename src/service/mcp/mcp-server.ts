@@ -24,9 +24,9 @@ export function mcpServer({ operations, caller, address, traceparent, onDefect }
     { instructions: instructions(address), capabilities: { tools: { listChanged: false } } },
   );
   for (const [name, tool] of Object.entries(TOOLS) as [ApiOperationName, ToolDefinition][]) {
-    server.registerTool(name, tool, async (args) => {
+    server.registerTool(name, tool, async (args, { mcpReq: { signal } }) => {
       try {
-        return toolResult(await callTool(operations, { name, args, caller, traceparent }));
+        return toolResult(await callTool(operations, { name, args, caller, traceparent, signal }));
       } catch (error) {
         return toolError(error, onDefect);
       }

@@ -1,4 +1,4 @@
-import { PARSE_ERROR } from "@modelcontextprotocol/server";
+import { INVALID_REQUEST, PARSE_ERROR } from "@modelcontextprotocol/server";
 import { withConfigTexts } from "./config-texts.ts";
 
 /** The answer of JSON-RPC 2.0 to what is no message. */
@@ -9,10 +9,11 @@ export interface RefusedMessage {
 }
 
 /**
- * Reads a message of JSON-RPC, or a batch, with the config of a tool call as its JSON text. A byte order mark is refused:
- * RFC 8259 forbids a sender of JSON to add one.
+ * Reads a message of JSON-RPC, with the config of a tool call as its JSON text. Refuses a byte order mark, which RFC 8259
+ * forbids a sender of JSON to add, and a batch, which MCP removed in revision 2025-06-18: the limits of a request hold for
+ * one call.
  *
- * @returns `refused`, the parse error of JSON-RPC, where the bytes are no JSON in UTF-8.
+ * @returns `refused`, an error of JSON-RPC, where the bytes are not one message as JSON in UTF-8.
  */
 export function readMessage(
   bytes: Uint8Array,
@@ -22,12 +23,15 @@ export function readMessage(
   if (text.startsWith("\uFEFF"))
     return { refused: parseError("the message begins with a byte order mark; send it without") };
   try {
-    return { message: withConfigTexts(text) };
+    const message = withConfigTexts(text);
+    return Array.isArray(message) ? { refused: refused(null, INVALID_REQUEST, NO_BATCH) } : { message };
   } catch (error) {
     if (error instanceof SyntaxError) return { refused: parseError("the message is no JSON") };
     throw error;
   }
 }
+
+const NO_BATCH = "batches are not supported: send each message of the batch on its own";
 
 export function refused(id: string | number | null, code: number, message: string): RefusedMessage {
   return { jsonrpc: "2.0", id, error: { code, message } };

@@ -384,6 +384,8 @@ describe("the endpoint", () => {
       [Buffer.from(call, "utf16le"), -32700],
       [Buffer.from(call.replace("}}", ',"x":"\xff"}}'), "latin1"), -32700],
       ["null", -32600],
+      ["[]", -32600],
+      [`[${call}]`, -32600],
       ['{"jsonrpc":"2.0"}', -32600],
     ] as const) {
       const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
@@ -392,6 +394,24 @@ describe("the endpoint", () => {
       assert.equal(JSON.parse(text).error.code, code, text);
       assert.equal(JSON.parse(text).id, null, text);
     }
+  });
+
+  test("answers a batch with what to do, and runs none of its calls", async (t) => {
+    const list = t.mock.method(service.operations, "list");
+    const params = { name: "list_operations", arguments: {} };
+    const calls = Array.from({ length: 100 }, (_, id) => ({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params,
+    }));
+    const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
+    const body = JSON.stringify(calls);
+    const { status, text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, body);
+    assert.equal(status, 400);
+    const message = "batches are not supported: send each message of the batch on its own";
+    assert.deepEqual(JSON.parse(text), { jsonrpc: "2.0", id: null, error: { code: -32600, message } });
+    assert.equal(list.mock.callCount(), 0);
   });
 
   test("has no stream to open and no session to close", async () => {

@@ -54,8 +54,8 @@ const NEWLINE = 0x0a;
 const SPACES = new Set(Buffer.from(" \t\r"));
 
 /**
- * Reads messages of MCP over stdio, one a line, and writes them on with the config of a tool call as its JSON text. Writes the
- * messages of a batch one by one. Answers lines that are no messages, which the transport would leave without an answer.
+ * Reads messages of MCP over stdio, one a line, and writes them on with the config of a tool call as its JSON text.
+ * Answers batches and lines that are no messages, which the transport would leave without an answer.
  */
 class ConfigTextLines extends Transform {
   readonly #refuse: (answer: RefusedMessage) => void;
@@ -94,10 +94,7 @@ class ConfigTextLines extends Transform {
       this.#refuse(read.refused);
       return;
     }
-    const batch = Array.isArray(read.message) ? read.message : [read.message];
-    if (batch.length === 0)
-      this.#refuse(refused(null, INVALID_REQUEST, "a batch holds at least one message"));
-    for (const message of batch) this.#passOn(message);
+    this.#passOn(read.message);
   }
 
   #passOn(message: unknown): void {

@@ -4,7 +4,9 @@ import type { OperationPage, OperationView } from "../../contract/api/operation-
 import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
-import { type CodeCounts, countCodes } from "../../contract/schema/answer-limits.ts";
+import { shortText } from "../../contract/json/bounded-json.ts";
+import { type CodeCounts, countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
+import { answerText } from "../http/server/answer-size.ts";
 import { problemAnswer } from "../http/server/problem-answer.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";
 
@@ -12,7 +14,9 @@ import { verdictOperation } from "../verdict/verdicts.ts";
 export function toolResult(
   answer: OperationView | OperationPage | ForecastView | VerdictView,
 ): CallToolResult {
-  const text = textOf(answer);
+  const text = shortText(textOf(answer), SIZES.toolText);
+  // The SDK writes the answer; this throws where it is too large.
+  answerText(answer);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
 }
 
@@ -30,8 +34,9 @@ function textOf(answer: Parameters<typeof toolResult>[0]): string {
 export function toolError(error: unknown, onDefect: (error: unknown, id: unknown) => void): CallToolResult {
   const { problem, isDefect } = problemAnswer(error);
   if (isDefect) onDefect(error, problem.id);
+  const lines = JSON.stringify(problem, null, 2).split("\n").map(printable);
   // Not as structuredContent: some clients validate that against the output schema even for an error.
-  return { isError: true, content: [{ type: "text", text: JSON.stringify(problem, null, 2) }] };
+  return { isError: true, content: [{ type: "text", text: lines.join("\n") }] };
 }
 
 function operationText(operation: OperationView): string {
@@ -48,7 +53,7 @@ function sentences(operation: OperationView): string[] {
     ...codesText("Tickers that failed", failure_counts),
   ];
   if (result !== null) return [resultText(operation, result.output_url), ...warned];
-  if (error !== null) return [`${error.code}: ${error.detail}.`, error.advice, ...warned];
+  if (error !== null) return [`${error.code}: ${printable(error.detail)}.`, error.advice, ...warned];
   const done = progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}.`];
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
 }

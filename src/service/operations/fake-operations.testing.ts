@@ -8,7 +8,7 @@ import { parsePayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import { cursorOf, ordinalOf } from "../store/operation-rows.ts";
+import { cursorAfter, pageEndOf } from "../store/operation-rows.ts";
 import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;
@@ -98,7 +98,8 @@ export class FakeOperations implements Operations {
 
   async list(caller: Caller, { status, operation, cursor, limit }: ListQuery): Promise<OperationPage> {
     this.#fail();
-    const before = cursor === undefined ? Number.POSITIVE_INFINITY : Number(ordinalOf(cursor));
+    const before =
+      cursor === undefined ? Number.POSITIVE_INFINITY : this.#entries.get(pageEndOf(cursor).id)!.ordinal;
     const found = this.#entriesOf(caller)
       .filter(({ ordinal }) => ordinal < before)
       .filter(({ view }) => (status ?? view.status) === view.status)
@@ -107,7 +108,7 @@ export class FakeOperations implements Operations {
     const page = found.slice(0, limit);
     return {
       operations: page.map(({ view }) => view),
-      next_cursor: found.length > limit ? cursorOf(page.at(-1)!.ordinal) : null,
+      next_cursor: found.length > limit ? cursorAfter(page.at(-1)!.view) : null,
     };
   }
 

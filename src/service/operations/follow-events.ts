@@ -3,7 +3,7 @@ import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/sto
 import type { Database } from "../database/database.ts";
 import type { OperationNotifications } from "../queue/operation-notifications.ts";
 import { readEvents } from "../store/events.ts";
-import { type OperationRow, viewOf } from "../store/operation-rows.ts";
+import { type ViewedRow, viewOf } from "../store/operation-rows.ts";
 
 /** How much one slow reader holds in memory; there are many readers. */
 const PORTION = { events: 200, bytes: 2 ** 17 };
@@ -16,7 +16,7 @@ interface FollowParts {
   readonly signal: AbortSignal;
   readonly after: number;
   /** Reads the operation. @throws MucastError not_found. */
-  readonly read: () => Promise<OperationRow>;
+  readonly read: () => Promise<ViewedRow>;
 }
 
 /**
@@ -63,7 +63,7 @@ function hasGap(events: readonly StoredEvent[], after: number): boolean {
 }
 
 /** @param seq the events after it follow. */
-function snapshotOf(row: OperationRow, seq: number): Snapshot {
+function snapshotOf(row: ViewedRow, seq: number): Snapshot {
   return {
     seq: Math.max(1, seq),
     operation_id: row.id,

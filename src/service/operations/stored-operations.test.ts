@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { beforeEach, describe, test } from "node:test";
-import type { OperationView } from "../../contract/api/operation-view.ts";
+import { beforeEach, describe, type TestContext, test } from "node:test";
+import { type OperationView, operationPageSchema } from "../../contract/api/operation-view.ts";
 import { EVENT_TYPES, type StoredEventType, storedEventSchema } from "../../contract/api/stored-event.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { jsonBytes } from "../../contract/json/bounded-json.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import {
@@ -64,6 +66,107 @@ onEachDatabase((tested) => {
         prune: async (id) => pruneEvents(database, id, 2, 1),
       };
     }));
+
+  /** Submits operations that wait, oldest first. */
+  async function waiting(t: TestContext, count: number) {
+    const queue = await new TestedQueue(tested.database()).start({ dispatch: false });
+    t.after(() => queue.close());
+    const caller = newCaller();
+    const ids: string[] = [];
+    for (let n = 0; n < count; n++) ids.push((await queue.submit(caller)).id);
+    return { caller, ids, operations: queue.operations };
+  }
+
+  test("a cursor says no more than the page before it, whatever other callers submit", async (t) => {
+    const { caller, ids, operations } = await waiting(t, 3);
+    const { operations: page, next_cursor } = await operations.list(caller, { limit: 1 });
+    assert.deepEqual(
+      Buffer.from(next_cursor!, "base64url").toString(),
+      `${page[0]!.id} ${page[0]!.created_at}`,
+    );
+    const { caller: other, operations: others } = await waiting(t, 2);
+    const rest = await operations.list(caller, { limit: 10, cursor: next_cursor! });
+    assert.deepEqual(
+      rest.operations.map(({ id }) => id),
+      [ids[1], ids[0]],
+    );
+    const asked = await others.list(other, { limit: 10, cursor: next_cursor! });
+    assert.ok(asked.operations.every(({ id }) => !ids.includes(id)));
+    for (const old of [Buffer.from("o12").toString("base64url"), "x".repeat(200), ""]) {
+      await assert.rejects(operations.list(caller, { limit: 10, cursor: old }), {
+        code: "invalid_request",
+        message: "cursor: is not one that a list gave; leave it out for the first page",
+      });
+    }
+  });
+
+  test("a page goes on where retention has removed the last operation of the page before", async (t) => {
+    const { caller, ids, operations } = await waiting(t, 4);
+    // Apart by more than a clock that is set back would make them.
+    for (const [nth, id] of ids.entries()) {
+      await tested
+        .database()
+        .query("update operations set created_at = now() - $2::int * interval '1 hour' where id = $1", [
+          id,
+          ids.length - nth,
+        ]);
+    }
+    const { next_cursor } = await operations.list(caller, { limit: 2 });
+    await tested.database().query("delete from operations where id = $1", [ids[1]]);
+    await tested.database().query("delete from operations where id = $1", [ids[2]]);
+    const rest = await operations.list(caller, { limit: 2, cursor: next_cursor! });
+    assert.deepEqual(
+      rest.operations.map(({ id }) => id),
+      [ids[0]],
+    );
+  });
+
+  test("a list of operations with very long names stays within its size, and its pages have all of them", async (t) => {
+    const { caller, ids, operations } = await waiting(t, 1);
+    const long = "x".repeat(3_000);
+    const warnings = Array.from({ length: 12 }, (_, nth) => ({
+      code: "no_prices",
+      ticker: `${nth}${long}`,
+      message: `${nth}${long} has no price`,
+    }));
+    await tested
+      .database()
+      .query(
+        "update operations set warnings = $2::json, failures = $2::json, error = $3::json where id = $1",
+        [
+          ids[0],
+          JSON.stringify(warnings),
+          JSON.stringify({ ...canceledProblem(), detail: long, failures: warnings }),
+        ],
+      );
+    await tested.database().query(
+      `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256,
+         warnings, failures, error, space)
+       select 'copy-' || nth, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256,
+         warnings, failures, error, space
+       from operations, generate_series(1, 100) nth where id = $1`,
+      [ids[0]],
+    );
+    const whole = await operations.get(caller, ids[0]!);
+    assert.ok(whole.warnings.every(({ message }) => message.length > 3_000));
+    const seen: string[] = [];
+    let pages = 0;
+    for (let cursor: string | undefined; ; ) {
+      const page = await operations.list(caller, { limit: 100, cursor });
+      pages += 1;
+      operationPageSchema.parse(page);
+      assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
+      for (const { id, warnings: listed, failures = [], error } of page.operations) {
+        assert.ok([...listed, ...failures].every(({ message }) => message.endsWith("…")));
+        assert.ok(listed.length >= 3 && error!.detail.endsWith("…") && error!.advice.endsWith("."), id);
+        seen.push(id);
+      }
+      if (page.next_cursor === null) break;
+      cursor = page.next_cursor;
+    }
+    assert.deepEqual([new Set(seen).size, seen.length], [101, 101]);
+    assert.ok(pages > 2);
+  });
 
   test("the row of an ended operation holds no signature", async (t) => {
     const tried = await startQueue(tested, t);

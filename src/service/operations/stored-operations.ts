@@ -13,6 +13,7 @@ import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { OperationNotifications } from "../queue/operation-notifications.ts";
+import { withoutAbort } from "../request-scope.ts";
 import type { StorageKey } from "../store/blob-records.ts";
 import { type Quota, quotaExceeded } from "../store/blob-uploads.ts";
 import { endOperation, requestCancel } from "../store/end-operation.ts";
@@ -20,11 +21,13 @@ import type { WebhookTypes } from "../store/events.ts";
 import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
 import {
   countUnended,
-  cursorOf,
+  cursorAfter,
+  listedViewOf,
   listOperations,
   type OperationRow,
-  ordinalOf,
-  readOperation,
+  pageEndOf,
+  readViewed,
+  type ViewedRow,
   viewOf,
 } from "../store/operation-rows.ts";
 import { readVerdict } from "../verdict/verdicts.ts";
@@ -155,30 +158,34 @@ export class StoredOperations implements Operations {
   }
 
   async list(caller: Caller, query: ListQuery): Promise<OperationPage> {
-    const before = query.cursor === undefined ? undefined : ordinalOf(query.cursor);
+    const after = query.cursor === undefined ? undefined : pageEndOf(query.cursor);
     const { rows, hasMore } = await listOperations(this.#parts.database, caller.subject, {
       ...query,
-      before,
+      after,
       bytes: SIZES.page,
     });
-    const operations = firstThatFit(rows.map(viewOf));
-    const last = rows[operations.length - 1];
+    const operations = firstThatFit(rows.map(listedViewOf));
+    const last = operations.at(-1);
     return {
       operations,
-      next_cursor: last && (hasMore || operations.length < rows.length) ? cursorOf(last.ordinal) : null,
+      next_cursor: last && (hasMore || operations.length < rows.length) ? cursorAfter(last) : null,
     };
   }
 
   async cancel(caller: Caller, id: string): Promise<OperationView> {
-    const { database, webhooks, settings } = this.#parts;
     await this.#read(caller, id);
+    await withoutAbort(() => this.#cancel(id));
+    return this.get(caller, id);
+  }
+
+  async #cancel(id: string): Promise<void> {
+    const { database, webhooks, settings } = this.#parts;
     const row = await requestCancel(database, id, webhooks);
     if (row?.status === "NotStarted") {
       const ending = { status: "Canceled", problem: canceledProblem() } as const;
       const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
       if (ended) this.#parts.onCanceled(ended);
     }
-    return this.get(caller, id);
   }
 
   async queue(caller: Caller) {
@@ -206,8 +213,8 @@ export class StoredOperations implements Operations {
     return followEvents({ database, notifications, signal, after, read: () => this.#read(caller, id) });
   }
 
-  async #read(caller: Caller, id: string): Promise<OperationRow> {
-    const row = await readOperation(this.#parts.database, id, caller.subject);
+  async #read(caller: Caller, id: string): Promise<ViewedRow> {
+    const row = await readViewed(this.#parts.database, id, caller.subject);
     if (row) return row;
     throw new MucastError("not_found", `there is no operation ${JSON.stringify(id.slice(0, 100))}`, {
       path: "id",

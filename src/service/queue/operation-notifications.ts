@@ -1,5 +1,6 @@
 import type { StoredEventType } from "../../contract/api/stored-event.ts";
 import type { Database } from "../database/database.ts";
+import { outsideRequests } from "../request-scope.ts";
 import { CHANNEL } from "../store/events.ts";
 
 type Listener = (type: StoredEventType, id: string) => void;
@@ -61,14 +62,19 @@ export class OperationNotifications {
     await this.#unlisten();
   }
 
+  /** The embedded database notifies within the request that stored the event. */
   #onNotification(payload: string): void {
     const [type, id = ""] = payload.split(":", 2) as [StoredEventType, string?];
-    for (const listener of this.#listeners) listener(type, id);
+    outsideRequests(() => {
+      for (const listener of this.#listeners) listener(type, id);
+    });
     for (const done of [...(this.#waiting.get(id) ?? [])]) done();
   }
 
   #wakeAll(): void {
     for (const waiting of [...this.#waiting.values()]) for (const done of [...waiting]) done();
-    for (const listener of this.#missed) listener();
+    outsideRequests(() => {
+      for (const listener of this.#missed) listener();
+    });
   }
 }

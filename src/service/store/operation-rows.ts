@@ -8,11 +8,12 @@ import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { boundedProblem, type Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { CappedList, type CodeCounts } from "../../contract/schema/answer-limits.ts";
+import { CappedList, type CodeCounts, SIZES } from "../../contract/schema/answer-limits.ts";
 import type { Queryable } from "../database/database.ts";
 import type { ListQuery } from "../operations/operations.ts";
 
@@ -70,8 +71,30 @@ export const UNENDED = `(${OPERATION_STATUSES.filter((status) => !isEnded(status
 export const ATTEMPT_SECONDS =
   "greatest(0, extract(epoch from now() - attempt_started_at))::float8 as attempt_seconds";
 
+/** The columns that a caller's view of an operation, and of its events, comes from. A config may take much longer to read. */
+const VIEWED = [
+  "id",
+  "operation",
+  "status",
+  "created_at",
+  "started_at",
+  "finished_at",
+  "progress",
+  "warnings",
+  "warning_counts",
+  "failures",
+  "failure_counts",
+  "result",
+  "error",
+  "last_seq",
+  "pruned_seq",
+] as const satisfies readonly (keyof OperationRow)[];
+
+/** What a view of an operation needs of its row. */
+export type ViewedRow = Pick<OperationRow, (typeof VIEWED)[number]>;
+
 /** The operation as its caller sees it, within the bytes that an operation may have. */
-export function viewOf(row: OperationRow): OperationView {
+export function viewOf(row: ViewedRow): OperationView {
   const failures = new CappedList(row.failures).entries;
   return {
     id: row.id,
@@ -90,59 +113,91 @@ export function viewOf(row: OperationRow): OperationView {
   };
 }
 
+/** The operation as a list has it: fewer of its warnings and failures, and the beginnings of long texts. */
+export function listedViewOf(row: ViewedRow): OperationView {
+  const { warnings, failures, error, ...view } = viewOf(row);
+  const limit = { bytes: SIZES.listedPart, text: SIZES.listedText };
+  return {
+    ...view,
+    warnings: boundedCopy(warnings, limit)!,
+    ...(failures && { failures: boundedCopy(failures, limit)! }),
+    error: error && boundedCopy(failuresLast(error), limit)!,
+  };
+}
+
+/** What comes first has room first. */
+function failuresLast({ failures, ...problem }: Problem): Problem {
+  return failures === undefined ? problem : { ...problem, failures };
+}
+
 function hasAny(counts: CodeCounts | null): counts is CodeCounts {
   return counts !== null && Object.keys(counts).length > 0;
 }
 
-/** @param caller reads operations of this caller alone; undefined reads those of every caller. */
-export async function readOperation(
+/** Reads an operation of any caller. */
+export async function readOperation(statements: Queryable, id: string): Promise<OperationRow | undefined> {
+  const { rows } = await statements.query<OperationRow>(
+    `select *, ${ATTEMPT_SECONDS} from operations where id = $1`,
+    [id],
+  );
+  return rows[0];
+}
+
+/** Reads what a view of an operation of the caller needs. */
+export async function readViewed(
   statements: Queryable,
   id: string,
-  caller?: string,
-): Promise<OperationRow | undefined> {
-  const { rows } = await statements.query<OperationRow>(
-    `select *, ${ATTEMPT_SECONDS} from operations where id = $1 and ($2::text is null or caller = $2)`,
-    [id, caller ?? null],
+  caller: string,
+): Promise<ViewedRow | undefined> {
+  const { rows } = await statements.query<ViewedRow>(
+    `select ${VIEWED.join(", ")} from operations where id = $1 and caller = $2`,
+    [id, caller],
   );
   return rows[0];
 }
 
 /** Rows of a page, newest first. */
 interface ListedRows {
-  readonly rows: readonly OperationRow[];
+  readonly rows: readonly ViewedRow[];
   /** Whether the caller has older operations. */
   readonly hasMore: boolean;
 }
 
 /**
  * Reads at most `limit` operations; after the first only as many as take at most `bytes` of JSON text together.
- * @param before ordinal of the last operation of the page before.
+ * @param query `after`: the last operation of the page before. Where retention has removed it, the page begins with the newest
+ *   operation that is no newer.
  */
 export async function listOperations(
   statements: Queryable,
   caller: string,
-  query: Omit<ListQuery, "cursor"> & { readonly before: string | undefined; readonly bytes: number },
+  query: Omit<ListQuery, "cursor"> & { readonly after: PageEnd | undefined; readonly bytes: number },
 ): Promise<ListedRows> {
   // The database adds up the sizes of the parts without a fixed size, so that rows beyond the limit are not read.
-  const { rows } = await statements.query<OperationRow & { readonly found: number }>(
+  const { rows } = await statements.query<ViewedRow & { readonly found: number }>(
     `select * from (
        select *, count(*) over ()::int as found,
          coalesce(sum(octet_length(warnings::text) + octet_length(failures::text) + octet_length(coalesce(error::text, '')))
            over (order by ordinal desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
        from (
-         select * from operations
+         select ${VIEWED.join(", ")}, ordinal from operations
          where caller = $1 and ($2::text is null or status = $2) and ($3::text is null or operation = $3)
-           and ($4::bigint is null or ordinal < $4)
-         order by ordinal desc limit $5
+           and ($4::text is null or ordinal < coalesce(
+             (select ordinal from operations where id = $4 and caller = $1),
+             (select min(ordinal) from operations
+                where caller = $1 and date_trunc('milliseconds', created_at) > $5::timestamptz),
+             ${LARGEST_ORDINAL}))
+         order by ordinal desc limit $6
        ) found
      ) listed
-     where bytes_before < $6
+     where bytes_before < $7
      order by ordinal desc`,
     [
       caller,
       query.status ?? null,
       query.operation ?? null,
-      query.before ?? null,
+      query.after?.id ?? null,
+      query.after?.createdAt ?? null,
       query.limit + 1,
       query.bytes,
     ],
@@ -176,15 +231,27 @@ export async function countUnended(
   return { waiting, running, own: { waiting: mine, running: runs } };
 }
 
-/** The cursor that a caller sends for the next page. It holds the last operation of the page before. */
-export function cursorOf(ordinal: string | number): string {
-  return Buffer.from(`o${ordinal}`).toString("base64url");
+/** The largest bigint. */
+const LARGEST_ORDINAL = "9223372036854775807";
+
+/** The last operation of a page, by what its caller sees of it: an ordinal would tell how many operations others submit. */
+interface PageEnd {
+  readonly id: string;
+  /** ISO 8601 with milliseconds. */
+  readonly createdAt: string;
 }
 
-/** @throws MucastError invalid_request for a text that cursorOf did not make. */
-export function ordinalOf(cursor: string): string {
-  const match = /^o(\d{1,18})$/.exec(Buffer.from(cursor, "base64url").toString("latin1"));
-  if (match) return match[1]!;
+/** The cursor that a caller sends for the next page. */
+export function cursorAfter({ id, created_at }: Pick<OperationView, "id" | "created_at">): string {
+  return Buffer.from(`${id} ${created_at}`).toString("base64url");
+}
+
+const CURSOR = /^([A-Za-z0-9_-]{1,64}) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
+
+/** @throws MucastError invalid_request for a text that cursorAfter did not make. */
+export function pageEndOf(cursor: string): PageEnd {
+  const [, id, createdAt = ""] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
+  if (id !== undefined && !Number.isNaN(Date.parse(createdAt))) return { id, createdAt };
   throw new MucastError(
     "invalid_request",
     "cursor: is not one that a list gave; leave it out for the first page",

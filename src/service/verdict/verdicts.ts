@@ -3,12 +3,10 @@ import type { OperationView } from "../../contract/api/operation-view.ts";
 import { type VerdictView, verdictViewSchema } from "../../contract/api/verdict-view.ts";
 import { VERDICT_OPERATIONS, type VerdictOperation } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Caller } from "../operations/operations.ts";
-
-/** Far more than a verdict has with the most findings that it lists. */
-const MOST_BYTES = 8 * 2 ** 20;
 
 const OPEN = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
 
@@ -44,7 +42,7 @@ export async function readVerdict(
   if (address === undefined || blob === undefined) {
     throw new MucastError("not_found", `the verdict ${name} is no longer there`, { path: "id" });
   }
-  if (blob.size > MOST_BYTES) throw noVerdict(name);
+  if (blob.size > SIZES.verdict) throw noVerdict(name);
   const text = await textOf(address.store.read(address.key, { etag: blob.etag, signal }));
   const view = { id, operation: kind, output_name: name, [kind]: jsonOf(text) };
   const { success, data } = OPEN.safeParse(view);

@@ -4,7 +4,7 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
 import { newApiKey } from "../../auth/api-key.ts";
 import { FakeIssuer } from "../../auth/fake-issuer.testing.ts";
-import { ask, LOCAL_TOKEN, listenFor } from "../listening.testing.ts";
+import { ask, eventually, LOCAL_TOKEN, listenFor } from "../listening.testing.ts";
 import { KnownTokens } from "./authorize-request.ts";
 
 /**
@@ -87,6 +87,25 @@ test("the database is asked for at most failed_tries_per_minute wrong keys of an
   await keys.revoke(good.key.id);
   assert.equal(await statusOf(good.token), 401, "a known key is still checked");
   assert.equal(await statusOf(good.token), 429, "after that it counts as unknown");
+});
+
+test("refusals of a caller who has had hundreds are held back for a second, and other callers are answered meanwhile", async (t) => {
+  const { keys, statusOf } = await countingLookups(t, { requests_per_minute: 1 });
+  stopClock(t);
+  const [eager, other] = [await keys.create("eager", ["read"]), await keys.create("other", ["read"])];
+  assert.equal(await statusOf(eager.token), 200);
+  for (let nth = 0; nth < 600; nth++) assert.equal(await statusOf(eager.token), 429);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const order: string[] = [];
+  const held = statusOf(eager.token).then((status) => order.push(`eager ${status}`));
+  // Longer on the way than the held request, whose timer waits for the clock of this test.
+  for (let nth = 0; nth < 3; nth++) order.push(`other ${await statusOf(other.token)}`);
+  await eventually(() => {
+    t.mock.timers.tick(1_000);
+    return order.length === 4;
+  });
+  await held;
+  assert.deepEqual(order, ["other 200", "other 429", "other 429", "eager 429"]);
 });
 
 test("good tokens use up no tries, however many are new", async (t) => {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout as pauseFor } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import {
@@ -9,6 +10,8 @@ import {
   unauthorized,
 } from "../../auth/authenticate.ts";
 import type { Caller } from "../../operations/operations.ts";
+import { inScope, type RequestScope } from "../../request-scope.ts";
+import { connectionClosed } from "../server/request-abort.ts";
 import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";
 
 interface Authorization {
@@ -17,9 +20,14 @@ interface Authorization {
   readonly rates: TokenBuckets;
   /** Unknown tokens that an address sent and that turned out to be wrong, or that nobody could check. */
   readonly failedTries: TokenBuckets;
+  /** Refusals that a caller, or an address, gets at once. */
+  readonly refusals: TokenBuckets;
   readonly known: KnownTokens;
   readonly open: OpenRequests;
 }
+
+/** As long as the shortest `Retry-After`. */
+const HELD_MILLISECONDS = 1_000;
 
 /**
  * Finds out who the caller is, counts the request, and checks that the caller has the scope of the route.
@@ -40,7 +48,10 @@ export async function authorizeRequest(
     if (!isUncounted) count(rates, addressKey(request.ip));
     return;
   }
-  const caller = await authenticated(request, authorization);
+  const caller = await authenticated(request, reply, authorization).catch(async (error: unknown) => {
+    await holdBack(error, request, reply, authorization);
+    throw error;
+  });
   request.caller = caller;
   open.begin(caller.subject, reply.raw);
   if (caller.scopes.has(access)) return;
@@ -51,18 +62,70 @@ export async function authorizeRequest(
 }
 
 /**
+ * Waits before a refusal of a caller who has had many: one who sends the next request as soon as the last one was refused
+ * would keep the event loop busy with refusals.
+ */
+async function holdBack(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { refusals, known }: Authorization,
+): Promise<void> {
+  if (!(error instanceof MucastError) || error.code !== "rate_limited") return;
+  const token = tokenIn(request.headers.authorization);
+  const subject = token === undefined ? undefined : known.subjectOf(token);
+  if (refusals.take(laneOf(subject, request.ip)) === 0) return;
+  // The connection may close meanwhile; then nobody reads the refusal.
+  await pauseFor(HELD_MILLISECONDS, undefined, { signal: connectionClosed(reply) }).catch(() => undefined);
+}
+
+/**
+ * The scope of the work of a request, once its caller is known. A blob that is written or removed takes several steps: these
+ * run to their end, so that nothing stays half done. The answers to other requests are for their callers alone.
+ */
+export function scopeOf(request: FastifyRequest, reply: FastifyReply): RequestScope {
+  const { caller, ip, method, routeOptions } = request;
+  if (caller === undefined) return { lane: laneOf(undefined, ip), signal: undefined };
+  const isWhole = routeOptions.config.isStreamed || method === "DELETE";
+  return { lane: laneOf(caller.subject, ip), signal: isWhole ? undefined : connectionClosed(reply) };
+}
+
+/** The caller, or the address of one who is not known. */
+function laneOf(subject: string | undefined, address: string): string {
+  return subject === undefined ? `address ${addressKey(address)}` : callerKey(subject);
+}
+
+/**
  * The caller, whose request is counted.
  *
  * A check costs a database query or the verification of a signature, so each check is counted before it is made: that
  * of a known token as a request of its caller, that of any other token as a try of the address.
  */
-async function authenticated(request: FastifyRequest, authorization: Authorization): Promise<Caller> {
-  const { authenticate, rates, known } = authorization;
-  checkOneHeader(request, rates);
+async function authenticated(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  authorization: Authorization,
+): Promise<Caller> {
+  checkOneHeader(request, authorization.rates);
   const { authorization: header } = request.headers;
   const token = tokenIn(header);
-  const subject = token === undefined ? undefined : known.subjectOf(token);
-  if (token !== undefined && subject === undefined) return firstSeen(request, token, authorization);
+  const subject = token === undefined ? undefined : authorization.known.subjectOf(token);
+  const lane = laneOf(subject, request.ip);
+  return inScope({ lane, signal: connectionClosed(reply) }, () =>
+    token !== undefined && subject === undefined
+      ? firstSeen(request, token, authorization)
+      : checked(request, token, subject, authorization),
+  );
+}
+
+/** @param token undefined where the request has none. @param subject the caller for whom the token was good before. */
+async function checked(
+  request: FastifyRequest,
+  token: string | undefined,
+  subject: string | undefined,
+  { authenticate, rates, known }: Authorization,
+): Promise<Caller> {
+  const { authorization: header } = request.headers;
   if (subject !== undefined) count(rates, callerKey(subject));
   const caller = await authenticate(header).catch((error: unknown) => {
     if (token === undefined) count(rates, addressKey(request.ip));

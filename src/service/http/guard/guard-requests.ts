@@ -1,6 +1,7 @@
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
+import { inScope } from "../../request-scope.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { earlyRefusal } from "../server/problem-answer.ts";
 import { limitBodyTime } from "../server/request-bodies.ts";
@@ -9,8 +10,10 @@ import { SAFE_HEADERS } from "../server/send-problem.ts";
 import { shownPath } from "../server/shown-path.ts";
 import { AllowedHosts } from "./allowed-hosts.ts";
 import { AllowedOrigins } from "./allowed-origins.ts";
-import { authorizeRequest, KnownTokens } from "./authorize-request.ts";
+import { authorizeRequest, KnownTokens, scopeOf } from "./authorize-request.ts";
 import { OpenRequests, TokenBuckets } from "./caller-limits.ts";
+
+const AT_ONCE_REFUSED_PER_MINUTE = 600;
 
 /**
  * Adds the checks that every request passes before its handler runs, in this order: Host, Expect, Origin, then whether
@@ -24,6 +27,7 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     authenticate,
     rates: new TokenBuckets(settings.requests_per_minute),
     failedTries: new TokenBuckets(settings.failed_tries_per_minute),
+    refusals: new TokenBuckets(AT_ONCE_REFUSED_PER_MINUTE),
     known: new KnownTokens(options.localToken),
     open: new OpenRequests(),
   };
@@ -49,6 +53,8 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     limitBodyTime(request);
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
   });
+  // The last hook before the handler, which it calls: the handler, and all that it awaits, is in the scope.
+  app.addHook("preHandler", (request, reply, done) => inScope(scopeOf(request, reply), done));
 }
 
 /**

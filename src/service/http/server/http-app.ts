@@ -19,6 +19,7 @@ import type { ReportLinks } from "../../report/report-links.ts";
 import type { Reports } from "../../report/reports.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
+import { answerText } from "./answer-size.ts";
 
 /** Gives a handler the output type of the zod schema that its route names for a part of the request. */
 interface ZodTypes extends FastifyTypeProvider {
@@ -99,11 +100,13 @@ export interface HttpOptions {
   ready(): Promise<readonly ReadyCheck[]>;
 }
 
-/** Makes a Fastify instance check requests by the zod schemas of its routes, and answer objects as JSON. */
+/** Makes a Fastify instance check requests by the zod schemas of its routes, and answer objects as JSON of a bounded size. */
 export function withZod(app: FastifyInstance): HttpApp {
   const typed = app.withTypeProvider<ZodTypes>();
   typed.setValidatorCompiler(checkInput);
-  typed.setSerializerCompiler(() => JSON.stringify);
+  typed.setSerializerCompiler(() => answerText);
+  // Of routes without a schema of their answer, too.
+  typed.setReplySerializer(answerText);
   return typed;
 }
 

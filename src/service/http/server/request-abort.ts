@@ -3,11 +3,16 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import type { HttpOptions } from "./http-app.ts";
 
 /** A signal that aborts when the connection of a request closes or the service closes. */
-export function requestAbort({ raw }: FastifyReply, closing: AbortSignal): AbortSignal {
+export function requestAbort(reply: FastifyReply, closing: AbortSignal): AbortSignal {
+  return AbortSignal.any([connectionClosed(reply), closing]);
+}
+
+/** A signal that aborts when the connection of a request closes, or its answer has been sent. */
+export function connectionClosed({ raw }: Pick<FastifyReply, "raw">): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => controller.abort());
   if (raw.destroyed) controller.abort();
-  return AbortSignal.any([controller.signal, closing]);
+  return controller.signal;
 }
 
 /**

@@ -1,0 +1,79 @@
+/** What one caller does at a door of the service, in a thread of its own. */
+import { Agent, type IncomingMessage, request } from "node:http";
+import { parentPort, workerData } from "node:worker_threads";
+import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
+
+/** A request that is sent again and again, as fast as its answers come. */
+export interface Attack {
+  readonly method?: "GET" | "POST" | "PUT";
+  /** `{n}` is the number of the request. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Requests at the same time. */
+  readonly atOnce: number;
+  /** `read` by default; `close`: the connection is closed after the request; `leave`: stays open, unread. */
+  readonly answers?: "read" | "close" | "leave";
+}
+
+export interface AttackOrder {
+  readonly port: number;
+  readonly token: string;
+  readonly attack: Attack;
+}
+
+/** What has come of it. */
+export interface AttackCounts {
+  readonly sent: number;
+  readonly refused: number;
+  readonly bytes: number;
+}
+
+const counts = { sent: 0, refused: 0, bytes: 0 };
+const { port, token, attack } = workerData as AttackOrder;
+const { method = "GET", path, body, answers = "read", atOnce } = attack;
+const headers = { authorization: `Bearer ${token}`, ...attack.headers };
+const agent = new Agent({ keepAlive: answers === "read", maxSockets: atOnce });
+const left: Unread[] = [];
+let isOver = false;
+
+parentPort!.once("message", async () => {
+  isOver = true;
+  agent.destroy();
+  closeUnread(left);
+  parentPort!.postMessage(counts satisfies AttackCounts);
+});
+for (let lane = 0; lane < atOnce; lane++) void repeat();
+
+async function repeat(): Promise<void> {
+  while (!isOver) {
+    counts.sent += 1;
+    const nth = String(counts.sent);
+    if (answers === "leave") {
+      left.push(await unreadAnswer(port, path.replace("{n}", nth), headers));
+      return;
+    }
+    // A connection that the service closes is part of the attack.
+    await once(path.replace("{n}", nth)).catch(() => undefined);
+  }
+}
+
+function once(asked: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port, path: asked, method, headers, agent }, (answer) => {
+      if (answer.statusCode! >= 400) counts.refused += 1;
+      drain(answer, resolve, reject);
+    });
+    sent.on("error", reject);
+    sent.end(body, () => {
+      if (answers === "close") sent.destroy();
+    });
+  });
+}
+
+function drain(answer: IncomingMessage, resolve: () => void, reject: (error: Error) => void): void {
+  answer.on("data", (piece: Buffer) => {
+    counts.bytes += piece.length;
+  });
+  answer.on("end", resolve).on("error", reject).on("close", resolve);
+}

@@ -1,0 +1,86 @@
+/** A service with all that a caller needs to keep it busy, and another caller beside. */
+import { randomBytes } from "node:crypto";
+import { withKeys } from "../../src/cli/access/key-access.ts";
+import { openPglite } from "../../src/service/database/pglite.ts";
+import { Api } from "../../test/service/api.testing.ts";
+import { payload, putInputs } from "../../test/service/inputs.testing.ts";
+import { serviceFolder, startServe } from "../../test/service/service.testing.ts";
+
+export const ENV = { MUCAST_AUTH: "keys", MUCAST_LOG_LEVEL: "error" };
+const LONG_OPERATIONS = 200;
+const EPOCH_EVENTS = 40;
+
+export interface DoorData {
+  readonly folder: string;
+  readonly port: number;
+  /** Of the caller that keeps the service busy, and of the one who is measured. */
+  readonly tokens: { readonly busy: string; readonly other: string };
+  /** Operations of both callers. */
+  readonly ids: { readonly ended: string; readonly waiting: string; readonly others: string };
+}
+
+export async function prepareDoors(): Promise<DoorData> {
+  const folder = await serviceFolder();
+  const serving = await startServe({ folder, env: ENV });
+  const { port, dataDir } = serving;
+  const keyOf = (name: string) => withKeys({ dataDir }, (keys) => keys.create(name, ["read", "write"]));
+  const [busy, other] = [await keyOf("busy"), await keyOf("other")];
+  const [ended, others] = [await run(serving.url, busy.token), await run(serving.url, other.token)];
+  await serving.terminate();
+  await fill(`${dataDir}/database`, ended);
+  return {
+    folder,
+    port,
+    tokens: { busy: busy.token, other: other.token },
+    ids: { ended, waiting: "waiting", others },
+  };
+}
+
+async function run(url: string, token: string): Promise<string> {
+  const api = new Api(url, { authorization: `Bearer ${token}` });
+  await putInputs(api, "small");
+  const { id, status, error } = await api.submit(payload(url, "small"), { prefer: "wait=60" });
+  if (status !== "Succeeded") throw new Error(JSON.stringify(error));
+  return id;
+}
+
+/** Adds operations with very long names, one that waits for ever, and events as large as those of a network job. */
+async function fill(folder: string, ended: string): Promise<void> {
+  const database = await openPglite(folder);
+  const long = (nth: number) => ({
+    code: "no_prices",
+    ticker: `${nth}`,
+    message: `${nth}${"x".repeat(3_000)}`,
+  });
+  const listed = JSON.stringify(Array.from({ length: 15 }, (_, nth) => long(nth)));
+  const copied = "caller, operation, feature_url, data_extractor_url, config_sha256, body_sha256, space";
+  await database.query(
+    `insert into mucast.operations (id, config, status, finished_at, warnings, failures, ${copied})
+     select 'long-' || nth, '', 'Canceled', now(), $2::json, $2::json, ${copied}
+     from mucast.operations, generate_series(1, $3::int) nth where id = $1`,
+    [ended, listed, LONG_OPERATIONS],
+  );
+  await database.query(
+    `insert into mucast.operations (id, config, not_before, ${copied})
+     select 'waiting', '{}', now() + interval '1 year', ${copied} from mucast.operations where id = $1`,
+    [ended],
+  );
+  const points = Array.from({ length: 700 }, (_, nth) => {
+    return {
+      ticker: randomBytes(75).toString("hex"),
+      epoch: nth + 1,
+      train_loss: null,
+      validation_loss: null,
+    };
+  });
+  await database.query(
+    `insert into mucast.events (operation_id, seq, type, data)
+     select id, last_seq + nth, 'epochs', $2::json from mucast.operations, generate_series(1, $3::int) nth where id = 'waiting'
+       and $1::text is not null`,
+    [ended, JSON.stringify({ points }), EPOCH_EVENTS],
+  );
+  await database.query("update mucast.operations set last_seq = $1::int where id = 'waiting'", [
+    EPOCH_EVENTS,
+  ]);
+  await database.close();
+}

@@ -1,0 +1,9 @@
+import { SIZES } from "../../../contract/schema/answer-limits.ts";
+
+/** The JSON text of an answer. @throws Error, a defect: a list that may be long ends its pages earlier than this. */
+export function answerText(answer: unknown): string {
+  const text = JSON.stringify(answer);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= SIZES.answer) return text;
+  throw new Error(`an answer of ${bytes} bytes of JSON is larger than ${SIZES.answer}`);
+}
