@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { closeSharedEngines } from "../../test/end-to-end/shared-engines.ts";
 import type { Table } from "../table.ts";
 import { chanceTable } from "./chance.ts";
+import { magnifiedTable } from "./magnified-forecasts.ts";
 import { shrinkageBenchTable } from "./shrinkage-table.ts";
 import { skillPowerTable } from "./skill-power.ts";
 import { CODES, type Code, MODELS, type WarnedJob, warnedJob } from "./warned-jobs.ts";
@@ -37,6 +38,7 @@ export async function benchWarnings(): Promise<readonly Table[]> {
       byMarket(jobs),
       ...BY_MODEL.map((code) => byModel(code, jobs)),
       chanceTable(),
+      magnifiedTable(),
       skillPowerTable(),
       shrinkageBenchTable(),
     ];
