@@ -8,6 +8,7 @@ import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import type { Table } from "../table.ts";
 import { SERIES, seriesIntervals } from "./simulated-series.ts";
+import { FORMS, triedForms } from "./tried-forms.ts";
 
 const PRICES = fileURLToPath(new URL("../../examples/sp500-prices/prices.csv.gz", import.meta.url));
 
@@ -46,15 +47,24 @@ const HEADER = [
   "worst 250",
   "high volatility",
   "score / split's",
+  "half missed",
 ];
 
-type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
+const TENTHS = Array.from({ length: 10 }, (_, i) => String(i + 1));
 
-/** Coverage of adaptive and split intervals on real prices and on simulated series, at 15 folds of 15. */
+type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
+type Evidence = Pick<Intervals, "pooled" | "by_volatility" | "joint_misses" | "by_ticker">;
+
+/**
+ * Coverage of adaptive and split intervals on real prices and on simulated series, at 15 folds of 15; and that of other forms of
+ * adaptive ones.
+ */
 export async function benchIntervals(): Promise<readonly Table[]> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-intervals-"));
   try {
     const rows: string[][] = [];
+    const tenths: string[][] = [];
+    const tried: ReadonlyMap<string, string>[] = [];
     for (const [cut, end] of WINDOWS) {
       const blobs = await preparePrices({
         csvPath: PRICES,
@@ -63,16 +73,39 @@ export async function benchIntervals(): Promise<readonly Table[]> {
         report: () => undefined,
       });
       for (const [name, settings] of RUNS) {
-        const intervals = await intervalsOf(blobs, { ...MODELS[name], intervals: settings });
-        rows.push(...rowsOf([`${cut} to ${end}`, name, asked(settings)], intervals));
+        const output = await outputOf(blobs, { ...MODELS[name], intervals: settings });
+        const intervals = output.metrics.intervals!;
+        const head = [`${cut} to ${end}`, name, asked(settings)];
+        rows.push(...rowsOf(head, intervals));
+        if (asked(settings) === "0.1") tenths.push(...tenthsOf(head.slice(0, 2), intervals));
+        if (name === "ridge" && asked(settings) === "0.1") tried.push(triedForms(output));
       }
     }
     return [
       { title: "Intervals on the demo's prices, 20 tickers", header: HEADER, rows },
       {
+        title: "Coverage by tenths of volatility at alpha 0.1, the quietest first",
+        header: ["score rows", "model", "method", ...TENTHS],
+        rows: tenths,
+      },
+      {
+        title:
+          "Forms that were tried: pooled; lowest to highest tenth; worst 250; score / that of the form as it is",
+        header: ["form", ...WINDOWS.map(([cut]) => cut)],
+        rows: [...Object.keys(FORMS), "standard error of a tenth"].map((name) => [
+          name,
+          ...tried.map((cells) => cells.get(name)!),
+        ]),
+      },
+      {
         title: "Intervals on 20 simulated series each, 225 residuals, 1,000 score rows, alpha 0.1",
         header: ["series", ...HEADER.slice(3)],
         rows: Object.entries(SERIES).flatMap(([name, series]) => rowsOf([name], seriesIntervals(series))),
+      },
+      {
+        title: "The same by tenths of volatility, the quietest first",
+        header: ["series", "method", ...TENTHS],
+        rows: Object.entries(SERIES).flatMap(([name, series]) => tenthsOf([name], seriesIntervals(series))),
       },
     ];
   } finally {
@@ -84,10 +117,10 @@ function asked({ alpha, bound = "both" }: IntervalSettings): string {
   return bound === "both" ? String(alpha) : `${alpha}, ${bound}`;
 }
 
-async function intervalsOf(
+async function outputOf(
   blobs: { readonly featurePath: string; readonly dataExtractorPath: string },
   model: object,
-): Promise<Intervals> {
+): Promise<OutputBlob> {
   const config = JSON.stringify({ "ML params": { ...model, cv_test_size: 15, n_splits: 15 } });
   const record = await runMlJob(
     {
@@ -103,23 +136,37 @@ async function intervalsOf(
       signal: new AbortController().signal,
     },
   );
-  const output: OutputBlob = JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
-  return output.metrics.intervals!;
+  return JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
 }
 
 /** One row a method, what is asked for first. */
-function rowsOf(
-  head: readonly string[],
-  intervals: Pick<Intervals, "pooled" | "by_ticker" | "other_methods">,
-): string[][] {
+function rowsOf(head: readonly string[], intervals: Evidence & Pick<Intervals, "other_methods">): string[][] {
   const { split } = intervals.other_methods!;
   return [
-    [...head, "adaptive", ...cells(intervals), fixed(split!.score_ratio)],
-    [...head, "split", ...cells(split!), "1"],
+    [...head, "adaptive", ...cells(intervals), fixed(split!.score_ratio), together(intervals)],
+    [...head, "split", ...cells(split!), "1", together(split!)],
   ];
 }
 
-function cells({ pooled, by_ticker }: Pick<Intervals, "pooled" | "by_ticker">): string[] {
+/** One row a method, what is asked for first. */
+function tenthsOf(
+  head: readonly string[],
+  intervals: Evidence & Pick<Intervals, "other_methods">,
+): string[][] {
+  const { split } = intervals.other_methods!;
+  const tenths = ({ by_volatility }: Evidence) => by_volatility!.map(({ coverage }) => fixed(coverage));
+  return [
+    [...head, "adaptive", ...tenths(intervals)],
+    [...head, "split", ...tenths(split!)],
+  ];
+}
+
+/** Dates on which at least half of the tickers missed. */
+function together({ joint_misses }: Evidence): string {
+  return `${joint_misses!.half_missed} / ${joint_misses!.dates}`;
+}
+
+function cells({ pooled, by_ticker }: Evidence): string[] {
   const worst = Math.min(...Object.values(by_ticker).map(({ coverage }) => coverage ?? Number.NaN));
   return [pooled.coverage, worst, pooled.worst_250, pooled.high_volatility!.coverage].map(fixed);
 }

@@ -62,10 +62,10 @@ export function seriesIntervals(series: Series) {
     const settings = { method: "adaptive", alpha: 0.1, bound: "both" } as const;
     return atOnce(tickerIntervals(`S${t}`, rows, residuals, settings)).intervals!;
   });
-  const { pooled, by_ticker, others } = atOnce(intervalTables(tickers, 0.1));
+  const { by_ticker, others, ...tables } = atOnce(intervalTables(tickers, 0.1));
   const asObject = <T>(map: ReadonlyMap<string, T>) => Object.fromEntries(map);
   const other_methods = Object.fromEntries(
     [...others].map(([name, other]) => [name, { ...other, by_ticker: asObject(other.by_ticker) }]),
   );
-  return { pooled, by_ticker: asObject(by_ticker), other_methods };
+  return { ...tables, by_ticker: asObject(by_ticker), other_methods };
 }

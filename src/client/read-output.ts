@@ -74,7 +74,14 @@ const evidence = object<Evidence>({
     nullable(object<NonNullable<Evidence["prequential"]>>({ n: count, coverage: maybe })),
   ),
 });
-const INTERVAL_TABLE = { pooled: evidence, by_ticker: recordOf(evidence) };
+const INTERVAL_TABLE = {
+  pooled: evidence,
+  by_volatility: optional(listOf(coverage)),
+  joint_misses: optional(
+    object<NonNullable<Intervals["joint_misses"]>>({ dates: count, half_missed: count }),
+  ),
+  by_ticker: recordOf(evidence),
+};
 type OtherMethod = NonNullable<Intervals["other_methods"]>[string];
 
 type Shrinkage = NonNullable<Metrics["shrinkage"]>;
@@ -122,7 +129,15 @@ const judged = object<Judged>({
     best_baseline: name(),
     against: object<Judged["sizes"]["against"]>({ zero: sizeTest, mean: sizeTest }),
   }),
-  intervals: nullable(object<NonNullable<Judged["intervals"]>>({ ...FINDING, state: name(), asked: number })),
+  intervals: nullable(
+    object<NonNullable<Judged["intervals"]>>({
+      ...FINDING,
+      state: name(),
+      asked: number,
+      quiet: optional(maybe),
+      wild: optional(maybe),
+    }),
+  ),
 });
 const verdict = object<Verdict>({
   state: name(),

@@ -1,7 +1,9 @@
+import type { Intervals } from "../contract/config/intervals.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import type { Verdict } from "../contract/output/verdict.ts";
 import { labelled } from "../evaluate/forecast-rows.ts";
 import { coverageByDate } from "../evaluate/verdict/coverage-by-date.ts";
+import type { IntervalEvidence } from "../evaluate/verdict/findings.ts";
 import { type JudgedSet, verdictOf } from "../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "./open-document.ts";
 import type { OutputSummary } from "./output-summary.ts";
@@ -18,18 +20,36 @@ export function outputVerdict(output: OutputDocument): Verdict | undefined {
   if (output.rows.length === 0) return undefined;
   const { outOfFold = [] } = output;
   const heldOut: JudgedSet[] = outOfFold.length === 0 ? [] : [{ rows: "out_of_fold", forecasts: outOfFold }];
-  return atOnce(verdictOf([...heldOut, scoreSet(output.document, output.rows)], metrics.intervals?.alpha));
+  const score = scoreSet(output.document, output.rows);
+  return atOnce(verdictOf([...heldOut, score], intervalsOf(metrics)));
 }
 
 /** The verdict of score rows alone, such as those that several outputs share. */
 export function scoreVerdict(document: OutputSummary, rows: readonly ScoredRows[]): Verdict {
-  return atOnce(verdictOf([scoreSet(document, rows)], document.metrics.intervals?.alpha));
+  return atOnce(verdictOf([scoreSet(document, rows)], intervalsOf(document.metrics)));
+}
+
+/** Outputs that name no method are of a version that had `split` alone. */
+function intervalsOf({
+  intervals,
+}: OutputSummary["metrics"]): Pick<Intervals, "alpha" | "method"> | undefined {
+  return intervals === null ? undefined : { alpha: intervals.alpha, method: intervals.method ?? "split" };
 }
 
 function scoreSet({ metrics }: OutputSummary, rows: readonly ScoredRows[]): JudgedSet {
   return {
     rows: "score",
     forecasts: rows.map(labelled).filter(({ days }) => days.length > 0),
-    coverage: metrics.intervals === null ? undefined : atOnce(coverageByDate(rows)),
+    coverage: metrics.intervals === null ? undefined : evidenceOf(metrics.intervals, rows),
   };
+}
+
+/** An output has its coverage by volatility of all its rows, and none of some of them. */
+function evidenceOf(
+  { pooled, by_volatility }: NonNullable<OutputSummary["metrics"]["intervals"]>,
+  rows: readonly ScoredRows[],
+): IntervalEvidence {
+  const byDate = atOnce(coverageByDate(rows));
+  const n = byDate.counted.reduce((sum, count) => sum + count, 0);
+  return { byDate, byVolatility: n === pooled.n ? by_volatility : undefined };
 }

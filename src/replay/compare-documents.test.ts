@@ -189,6 +189,24 @@ test("an output of an older version may lack what versions added, and nothing el
   assert.deepEqual(ticker.differences.summary()?.first, { path: "mu.B", replayed: 2 });
 });
 
+test("an older output lacks coverage by volatility and by dates, of the method asked for and of others", async () => {
+  const intervals = (table: object) =>
+    JSON.stringify({
+      metrics: {
+        intervals: { alpha: 0.1, ...table, other_methods: { split: { ...table, score_ratio: 1 } } },
+      },
+    });
+  const table = { by_volatility: [{ n: 1 }], joint_misses: { dates: 1, half_missed: 0 } };
+  const { differences } = await compareTexts(intervals({}), intervals(table), olderLacks);
+  assert.equal(differences.summary(), undefined);
+  assert.deepEqual(differences.lacks, [
+    "metrics.intervals.other_methods.*.by_volatility",
+    "metrics.intervals.other_methods.*.joint_misses",
+    "metrics.intervals.by_volatility",
+    "metrics.intervals.joint_misses",
+  ]);
+});
+
 test("an older output lacks the same member of every ticker, also where tickers are compared one by one", async () => {
   const fits = (more: object) =>
     JSON.stringify({

@@ -255,6 +255,28 @@ def top_tenth_of(rows):
     return [rows[i] for i in sorted(ranked[: len(rows) // 10])]
 
 
+def tenths_of(rows):
+    """The twin parts the labelled rows of known volatility into ten, the quietest first; fewer than ten are in none."""
+    known = [i for i, row in enumerate(rows) if row["volatility"] is not None and not math.isnan(row["volatility"])]
+    ranked = sorted(known, key=lambda i: (rows[i]["volatility"], -i))
+    parts = [[] for _ in range(10)]
+    for place, i in enumerate(ranked if len(ranked) >= 10 else []):
+        parts[place * 10 // len(ranked)].append(i)
+    return [[rows[i] for i in sorted(part)] for part in parts]
+
+
+def joint_misses_of(by_ticker):
+    """The twin looks at each date with five outcomes or more, and counts those on which half of them missed."""
+    outcomes = {}
+    for rows in by_ticker.values():
+        for row in rows:
+            if is_finite(row["realised"]) and has_ends(row["lower"], row["upper"]):
+                inside = is_inside(row["realised"], row["lower"], row["upper"])
+                outcomes.setdefault(row["day"], []).append(0 if inside else 1)
+    judged = [misses for misses in outcomes.values() if len(misses) >= 5]
+    return {"dates": len(judged), "half_missed": len([m for m in judged if sum(m) >= len(m) / 2])}
+
+
 def worst_of(rows):
     """The twin finds the lowest coverage of any 250 successive labelled rows; None where there is none."""
     coverages = [coverage_of(rows[i : i + WINDOW]) for i in range(len(rows) - WINDOW + 1)]

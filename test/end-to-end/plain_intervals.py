@@ -11,7 +11,9 @@ from adaptive_intervals import (
     interval_score_of,
     intervals_of,
     is_finite,
+    joint_misses_of,
     prequential_of,
+    tenths_of,
     top_tenth_of,
     volatility_of,
 )
@@ -101,7 +103,14 @@ def table_of(by_ticker, alpha, prequential):
         )
         for ticker, entry in prequential.items():
             told[ticker]["prequential"] = share_of(entry)
-    return {"pooled": pooled, "by_ticker": told}
+    labelled_rows = [[row for row in rows if is_finite(row["realised"])] for rows in by_ticker.values()]
+    tenths = zip(*(tenths_of(rows) for rows in labelled_rows))
+    return {
+        "pooled": pooled,
+        "by_volatility": [four_of([row for part in tenth for row in part], alpha) for tenth in tenths],
+        "joint_misses": joint_misses_of(by_ticker),
+        "by_ticker": told,
+    }
 
 
 def share_of(entry):

@@ -78,8 +78,25 @@ export const intervalEvidenceSchema = z
   })
   .meta({ id: "IntervalEvidence" });
 
+const jointMissesSchema = z
+  .strictObject({
+    dates: count.describe("Dates on which five tickers or more have a label and ends."),
+    half_missed: count.describe("Those of them on which at least half of these tickers missed."),
+  })
+  .meta({ id: "JointMisses" });
+
 const intervalTableSchema = z
-  .strictObject({ pooled: intervalEvidenceSchema, by_ticker: byTicker(intervalEvidenceSchema) })
+  .strictObject({
+    pooled: intervalEvidenceSchema,
+    by_volatility: z
+      .array(coverageSchema)
+      .optional()
+      .describe(
+        "Over all tickers, ten entries: the tenths of each ticker's labelled rows by the deviation of the last 20 returns known, the quietest first.",
+      ),
+    joint_misses: jointMissesSchema.optional(),
+    by_ticker: byTicker(intervalEvidenceSchema),
+  })
   .meta({ id: "IntervalTable" });
 
 export const metricsTableSchema = z
@@ -340,6 +357,7 @@ export const outputBlobSchema = z
 export type Metrics = z.infer<typeof metricsSchema>;
 export type CrossSection = z.infer<typeof crossSectionSchema>;
 export type Coverage = z.infer<typeof coverageSchema>;
+export type JointMisses = z.infer<typeof jointMissesSchema>;
 export type PrequentialCoverage = z.infer<typeof prequentialCoverageSchema>;
 export type IntervalEvidence = z.infer<typeof intervalEvidenceSchema>;
 export type Machine = z.infer<typeof machineSchema>;

@@ -65,6 +65,8 @@ const intervalsFindingSchema = z
     ...findingFields,
     figure: maybe.describe("Coverage."),
     asked: z.number().describe("1 - alpha."),
+    quiet: maybe.optional().describe("Coverage on the tenth of days with the lowest volatility."),
+    wild: maybe.optional().describe("Coverage on the tenth of days with the highest volatility."),
   })
   .meta({ id: "IntervalsFinding" });
 

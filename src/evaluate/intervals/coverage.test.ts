@@ -191,3 +191,66 @@ test("a ratio of scores is the mean over tickers of the tickers' ratios, on rows
   assert.equal(atOnce(scoreRatio(pairs, 0.1)), 0.75);
   assert.equal(atOnce(scoreRatio([[rows("A", []), rows("A", [])]], 0.1)), null);
 });
+
+test("tenths of a ticker's labelled rows by volatility hold, the quietest first and the wildest as high_volatility has it", () => {
+  // 24 labelled rows, of equal volatility but three; row 3 has no label.
+  const volatility = Float64Array.from({ length: 25 }, (_, i) =>
+    i === 9 || i === 20 ? 5 : i === 12 ? 0.5 : 1,
+  );
+  const triples = Array.from(
+    { length: 25 },
+    (_, i) => [0, i === 3 ? NONE : i === 20 || i === 12 ? 7 : 1, i === 12 ? 4 : 2] as const,
+  );
+  const table = atOnce(coverageTable([rows("A", triples, { volatility })], 0.1));
+  assert.equal(table.by_volatility.length, 10);
+  assert.deepEqual(
+    table.by_volatility.map(({ n }) => n),
+    [3, 2, 3, 2, 2, 3, 2, 3, 2, 2],
+  );
+  assert.deepEqual(short(table.by_volatility[0]!), { n: 3, coverage: 2 / 3, mean_width: 8 / 3 });
+  assert.deepEqual(table.by_volatility[9], table.pooled.high_volatility);
+  assert.ok(table.by_volatility.slice(1, 9).every(({ coverage }) => coverage === 1));
+});
+
+test("rows of unknown volatility are in no tenth, and a ticker with fewer than ten others has none", () => {
+  const volatility = Float64Array.from({ length: 12 }, (_, i) => (i < 2 ? NONE : i));
+  const triples = Array.from({ length: 12 }, () => [0, 1, 2] as const);
+  const known = (n: number) =>
+    atOnce(
+      coverageTable([rows("A", triples.slice(0, n), { volatility: volatility.slice(0, n) })], 0.1),
+    ).by_volatility.map((tenth) => tenth.n);
+  assert.deepEqual(known(12), [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+  assert.deepEqual(known(11), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+test("a date counts as missed together where at least half of five tickers or more missed", () => {
+  /** Tickers that all have two dates; `missing` of them miss the first one, none the second. */
+  const joint = (tickers: number, missing: number) =>
+    atOnce(
+      coverageTable(
+        Array.from({ length: tickers }, (_, t) =>
+          rows(`T${t}`, [
+            [0, t < missing ? 3 : 1, 2],
+            [0, 1, 2],
+          ]),
+        ),
+        0.1,
+      ),
+    ).joint_misses;
+  assert.deepEqual(joint(6, 3), { dates: 2, half_missed: 1 });
+  assert.deepEqual(joint(6, 2), { dates: 2, half_missed: 0 });
+  assert.deepEqual(joint(5, 3), { dates: 2, half_missed: 1 });
+  assert.deepEqual(joint(5, 2), { dates: 2, half_missed: 0 });
+  assert.deepEqual(joint(4, 4), { dates: 0, half_missed: 0 });
+});
+
+test("tickers that have no ends or no label on a date are no part of it", () => {
+  const all = [0, 1, 2, 3, 4].map((t) =>
+    rows(`T${t}`, [
+      [t === 0 ? NONE : 0, 3, t === 0 ? NONE : 2],
+      [0, t === 0 ? NONE : 3, 2],
+      [0, 3, 2],
+    ]),
+  );
+  assert.deepEqual(atOnce(coverageTable(all, 0.1)).joint_misses, { dates: 1, half_missed: 1 });
+});

@@ -1,6 +1,11 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, dayOfCivil, formatDay } from "../../contract/market/dates.ts";
-import type { Coverage, IntervalEvidence, PrequentialCoverage } from "../../contract/output/output-blob.ts";
+import type {
+  Coverage,
+  IntervalEvidence,
+  JointMisses,
+  PrequentialCoverage,
+} from "../../contract/output/output-blob.ts";
 import { inTickerOrder } from "../forecast-rows.ts";
 import { finiteOrNull } from "../statistics.ts";
 import { type Bounds, hasNoEnds } from "./conformal.ts";
@@ -19,6 +24,9 @@ export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {
 /** Tickers ascend by code point. */
 export interface CoverageTable {
   readonly pooled: IntervalEvidence;
+  /** Shape (VOLATILITY_GROUPS), over all tickers: the tenths of each ticker's labelled rows by volatility, the quietest first. */
+  readonly by_volatility: Coverage[];
+  readonly joint_misses: JointMisses;
   readonly by_ticker: ReadonlyMap<string, IntervalEvidence>;
 }
 
@@ -28,22 +36,34 @@ const WORST_ROWS = 250;
 /** The share of a ticker's labelled rows that count as days of high volatility. */
 const HIGH_VOLATILITY_SHARE = 0.1;
 
+/** Groups of a ticker's labelled rows by volatility, as equal in size as can be. */
+const VOLATILITY_GROUPS = 10;
+
+/** Tickers with an outcome that a date needs to tell whether they missed together. */
+const MIN_DATE_TICKERS = 5;
+
 /**
  * How often labels fell inside their intervals, ends included, and what the intervals cost, per ticker and pooled: over
- * the score rows with a label and ends, by calendar year, on days of high volatility, and at worst.
+ * the score rows with a label and ends, by calendar year, on days of high volatility, and at worst; pooled by volatility; and on how many dates tickers missed together.
  * @param rows tickers in any order; the table is the same, byte for byte.
  */
 export function* coverageTable(rows: readonly CoveredRows[], alpha: number): Pausable<CoverageTable> {
   const by_ticker = new Map<string, IntervalEvidence>();
   const isTested = rows.some((row) => "prequential" in row);
   const pooled = new Evidence(isTested);
+  const byDate = new OutcomesByDate();
   for (const row of inTickerOrder(rows)) {
-    const evidence = evidenceOf(row, alpha);
+    const evidence = evidenceOf(row, alpha, byDate);
     pooled.add(evidence);
     by_ticker.set(row.ticker, evidence.told());
     yield 0;
   }
-  return { pooled: pooled.told(), by_ticker };
+  return {
+    pooled: pooled.told(),
+    by_volatility: pooled.byVolatility.map((tally) => tally.told()),
+    joint_misses: byDate.told(),
+    by_ticker,
+  };
 }
 
 /** Rows of one kind, in sums. */
@@ -88,6 +108,7 @@ class Evidence {
   readonly all = new Tally();
   readonly byYear = new Map<string, Tally>();
   readonly highVolatility = new Tally();
+  readonly byVolatility = Array.from({ length: VOLATILITY_GROUPS }, () => new Tally());
   readonly prequential = new Tally();
   private readonly isTested: boolean;
   worst: number | null = null;
@@ -108,6 +129,7 @@ class Evidence {
     this.all.add(other.all);
     for (const [name, tally] of other.byYear) this.year(name).add(tally);
     this.highVolatility.add(other.highVolatility);
+    for (const [group, tally] of this.byVolatility.entries()) tally.add(other.byVolatility[group]!);
     this.prequential.add(other.prequential);
     if (other.worst !== null && !(this.worst !== null && this.worst <= other.worst)) this.worst = other.worst;
   }
@@ -128,10 +150,31 @@ function tested({ n, coverage }: Coverage): PrequentialCoverage | null {
   return n === 0 ? null : { n, coverage };
 }
 
-function evidenceOf(rows: CoveredRows, alpha: number): Evidence {
+/** How many tickers had an outcome on each date, and how many of them missed. */
+class OutcomesByDate {
+  private readonly dates = new Map<Day, { outcomes: number; misses: number }>();
+
+  count(day: Day, isInside: boolean): void {
+    const date = this.dates.get(day) ?? { outcomes: 0, misses: 0 };
+    date.outcomes++;
+    if (!isInside) date.misses++;
+    this.dates.set(day, date);
+  }
+
+  told(): JointMisses {
+    const judged = [...this.dates.values()].filter(({ outcomes }) => outcomes >= MIN_DATE_TICKERS);
+    const halfMissed = judged.filter(({ outcomes, misses }) => 2 * misses >= outcomes);
+    return { dates: judged.length, half_missed: halfMissed.length };
+  }
+}
+
+/** @param byDate takes in the outcomes of the ticker. */
+function evidenceOf(rows: CoveredRows, alpha: number, byDate: OutcomesByDate): Evidence {
   const evidence = new Evidence("prequential" in rows);
   const labelled = labelledPlaces(rows.realised);
-  const high = new Set(mostVolatile(labelled, rows.volatility));
+  const volatile = mostVolatileFirst(labelled, rows.volatility);
+  const high = new Set(volatile.subarray(0, Math.floor(labelled.length * HIGH_VOLATILITY_SHARE)));
+  const groups = volatilityGroups(volatile);
   const misses: boolean[] = [];
   let year = new Year(0);
   let yearly: Tally | undefined;
@@ -146,6 +189,9 @@ function evidenceOf(rows: CoveredRows, alpha: number): Evidence {
     evidence.all.count(isInside, score, width);
     yearly.count(isInside, score, width);
     if (high.has(i)) evidence.highVolatility.count(isInside, score, width);
+    const group = groups.get(i);
+    if (group !== undefined) evidence.byVolatility[group]!.count(isInside, score, width);
+    byDate.count(day, isInside);
     misses.push(!isInside);
   }
   evidence.worst = worstCoverage(misses);
@@ -180,11 +226,18 @@ function scored(rows: Bounds & Residuals, i: number, alpha: number): Parameters<
   return [isInside, high - low + (2 / alpha) * (below + above), high - low];
 }
 
-/** The rows of the highest volatility, a tenth of those given, rounded down; of equal ones the earlier. */
-function mostVolatile(rows: Int32Array, volatility: Float64Array): Int32Array {
+/** Rows of known volatility, the highest first; of equal ones the earlier. */
+function mostVolatileFirst(rows: Int32Array, volatility: Float64Array): Int32Array {
   const known = rows.filter((i) => !Number.isNaN(volatility[i]!));
-  const ordered = known.sort((a, b) => volatility[b]! - volatility[a]! || a - b);
-  return ordered.subarray(0, Math.floor(rows.length * HIGH_VOLATILITY_SHARE));
+  return known.sort((a, b) => volatility[b]! - volatility[a]! || a - b);
+}
+
+/** The group of each row, from 0, the quietest; none for fewer rows than groups. @param rows the most volatile first. */
+function volatilityGroups(rows: Int32Array): ReadonlyMap<number, number> {
+  const n = rows.length;
+  if (n < VOLATILITY_GROUPS) return new Map();
+  const groupOf = (rank: number) => Math.floor((VOLATILITY_GROUPS * (n - 1 - rank)) / n);
+  return new Map(Array.from(rows, (row, rank) => [row, groupOf(rank)]));
 }
 
 /** @returns null for fewer than WORST_ROWS rows. */

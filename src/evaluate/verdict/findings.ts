@@ -1,4 +1,6 @@
+import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Coverage } from "../../contract/output/output-blob.ts";
 import type {
   FindingState,
   IntervalsFinding,
@@ -131,8 +133,22 @@ export interface CoverageByDate {
   readonly counted: Float64Array;
 }
 
-/** Whether intervals hold as many labels as they are asked to. @param alpha the share of labels that may fall outside. */
-export function intervalsFinding({ inside, counted }: CoverageByDate, alpha: number): IntervalsFinding {
+/** What is known of the intervals of one set of rows. */
+export interface IntervalEvidence {
+  readonly byDate: CoverageByDate;
+  /** Coverage by tenths of each ticker's days by volatility, the quietest first; absent where it is not known. */
+  readonly byVolatility?: readonly Coverage[] | undefined;
+}
+
+/**
+ * Whether intervals hold as many labels as they are asked to, and what they hold on quiet and on wild days. The feedback of
+ * `adaptive` brings the former about in any market, so its sentence says to look at the latter.
+ */
+export function intervalsFinding(
+  { byDate: { inside, counted }, byVolatility = [] }: IntervalEvidence,
+  { alpha, method }: Pick<Intervals, "alpha" | "method">,
+): IntervalsFinding {
+  const [quiet, wild] = [byVolatility[0]?.coverage ?? null, byVolatility.at(-1)?.coverage ?? null];
   const dates = counted.length;
   const asked = 1 - alpha;
   const figure = finiteOrNull(mean(inside) / mean(counted));
@@ -155,15 +171,30 @@ export function intervalsFinding({ inside, counted }: CoverageByDate, alpha: num
     dates,
     t,
     quantile,
-    sentence: intervalsSentence(state, figure, asked, dates),
+    ...(quiet === null || wild === null ? {} : { quiet, wild }),
+    sentence: intervalsSentence(state, { figure, asked, dates, quiet, wild }, method),
   };
 }
 
-function intervalsSentence(state: FindingState, figure: number | null, asked: number, dates: number): string {
+function intervalsSentence(
+  state: FindingState,
+  { figure, asked, dates, quiet, wild }: IntervalFigures,
+  method: Intervals["method"],
+): string {
   if (state === "too_few" || figure === null) return tooFew("the intervals", dates);
   const numbers = `${share(figure)} of returns over ${datesText(dates)}, ${share(asked)} asked`;
-  if (state === "evidence") return `Intervals: hold what was asked (${numbers}).`;
-  return `Intervals: too ${state === "worse" ? "narrow" : "wide"} (${numbers}).`;
+  const tenths =
+    quiet === null || wild === null
+      ? ""
+      : `; ${share(quiet)} on the quietest tenth of days, ${share(wild)} on the wildest`;
+  const feedback = method === "adaptive" ? " Adaptive intervals reach the overall share in any market." : "";
+  if (state === "evidence") return `Intervals: hold what was asked (${numbers}${tenths}).${feedback}`;
+  return `Intervals: too ${state === "worse" ? "narrow" : "wide"} (${numbers}${tenths}).`;
+}
+
+interface IntervalFigures extends Pick<IntervalsFinding, "figure" | "asked" | "dates"> {
+  readonly quiet: number | null;
+  readonly wild: number | null;
 }
 
 function quantileOf(dates: number, probability: FixedBProbability): number | null {

@@ -231,7 +231,8 @@ test("intervals hold what was asked, or are too narrow or too wide by more than 
       for (let i = 0; i < 20; i++) if (random.uniform() < share) hits++;
       return hits;
     });
-    return intervalsFinding({ inside, counted: inside.map(() => 20) }, 0.1).state;
+    const byDate = { inside, counted: inside.map(() => 20) };
+    return intervalsFinding({ byDate }, { alpha: 0.1, method: "adaptive" }).state;
   };
   assert.deepEqual(
     [state(0.9), state(0.85), state(0.95), state(0.9, 20)],

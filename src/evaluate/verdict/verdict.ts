@@ -1,7 +1,8 @@
+import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { type CoverageByDate, intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
+import { type IntervalEvidence, intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
 
 /** From so many dates on the score rows make the headline: a year of trading. */
 const MIN_HEADLINE_DATES = 250;
@@ -12,7 +13,7 @@ export interface JudgedSet {
   /** All labelled, tickers in any order. */
   readonly forecasts: readonly ForecastRows[];
   /** Absent without intervals. */
-  readonly coverage?: CoverageByDate | undefined;
+  readonly coverage?: IntervalEvidence | undefined;
 }
 
 /** How each set of rows is named in sentences. */
@@ -26,9 +27,12 @@ const ROWS: Readonly<Record<JudgedRows, string>> = {
 /**
  * Judges forecasts, once for all who show them.
  * @param sets the held-out rows first, then the score rows where there are any with labels; at least one.
- * @param alpha of the intervals; undefined without any.
+ * @param intervals how the intervals were made; undefined without any.
  */
-export function* verdictOf(sets: readonly JudgedSet[], alpha: number | undefined): Pausable<Verdict> {
+export function* verdictOf(
+  sets: readonly JudgedSet[],
+  intervals: Pick<Intervals, "alpha" | "method"> | undefined,
+): Pausable<Verdict> {
   const judged: RowsVerdict[] = [];
   for (const { rows, forecasts, coverage } of sets) {
     const sizes = yield* sizesFinding(forecasts);
@@ -36,7 +40,8 @@ export function* verdictOf(sets: readonly JudgedSet[], alpha: number | undefined
       rows,
       order: yield* orderFinding(forecasts, sizes.dates),
       sizes,
-      intervals: coverage === undefined || alpha === undefined ? null : intervalsFinding(coverage, alpha),
+      intervals:
+        coverage === undefined || intervals === undefined ? null : intervalsFinding(coverage, intervals),
     });
   }
   const scored = judged.find((set) => set.rows === "score" && set.sizes.dates >= MIN_HEADLINE_DATES);

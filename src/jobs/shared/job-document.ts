@@ -128,11 +128,13 @@ function metricsOf({ tables, intervals, tickers, shrinkage: choice }: DocumentPa
 
 function intervalsOf(tables: IntervalTables | undefined, intervals: IntervalChoice): OrderedJson {
   if (tables === undefined || intervals === undefined) return null;
-  const { pooled, by_ticker, others } = tables;
+  const { pooled, by_volatility, joint_misses, by_ticker, others } = tables;
   return {
     ...intervals,
     constants: plain(METHOD_CONSTANTS[intervals.method]),
     pooled: plain(pooled),
+    by_volatility: plain(by_volatility),
+    joint_misses: plain(joint_misses),
     by_ticker: plain(by_ticker),
     other_methods: plain(others),
   } satisfies Members<NonNullable<OutputBlob["metrics"]["intervals"]>>;

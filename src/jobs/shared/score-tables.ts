@@ -1,6 +1,7 @@
 import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
+import type { Coverage } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables, trainingMeans } from "../../evaluate/baselines.ts";
@@ -149,13 +150,11 @@ export function* scoreTables(
   const outOfFold = heldOut.rows === "out_of_fold" ? heldOut.forecasts : undefined;
   const covered =
     intervals === undefined
-      ? {}
-      : {
-          intervals: yield* intervalTables(
-            tickers.flatMap((ticker) => ticker.intervals ?? []),
-            intervals.alpha,
-          ),
-        };
+      ? undefined
+      : yield* intervalTables(
+          tickers.flatMap((ticker) => ticker.intervals ?? []),
+          intervals.alpha,
+        );
   const scored = yield* setTables(tickers.map((ticker) => ticker.score));
   const tested = outOfFold && (yield* setTables(outOfFold));
   const tables = (name: keyof SetTables): ForecastTables =>
@@ -166,25 +165,28 @@ export function* scoreTables(
     ...(tested === undefined ? {} : { outOfFold: tested.model }),
     baselines: { zero: tables("zero"), mean: tables("mean") },
     shrinkage,
-    ...covered,
-    ...(tickers.length === 0 ? {} : { verdict: yield* jobVerdict(tickers, intervals, heldOut) }),
+    ...(covered === undefined ? {} : { intervals: covered }),
+    ...(tickers.length === 0
+      ? {}
+      : { verdict: yield* jobVerdict(tickers, intervals, covered?.by_volatility, heldOut) }),
   };
 }
 
 function* jobVerdict(
   tickers: readonly ScoredTicker[],
   intervals: IntervalChoice,
+  byVolatility: readonly Coverage[] | undefined,
   heldOut: HeldOutRows,
 ): Pausable<Verdict> {
-  const sets: JudgedSet[] = [
-    { ...heldOut, coverage: intervals && (yield* coverageByDate(tickers.flatMap(prequentialRows))) },
-  ];
+  const tested = intervals && { byDate: yield* coverageByDate(tickers.flatMap(prequentialRows)) };
+  const sets: JudgedSet[] = [{ ...heldOut, coverage: tested }];
   const forecasts = tickers.map(({ score }) => labelled(score)).filter(({ days }) => days.length > 0);
   if (forecasts.length > 0) {
     const scored = tickers.map(({ score, bounds }) => ({ ...score, ...bounds }));
-    sets.push({ rows: "score", forecasts, coverage: intervals && (yield* coverageByDate(scored)) });
+    const coverage = intervals && { byDate: yield* coverageByDate(scored), byVolatility };
+    sets.push({ rows: "score", forecasts, coverage });
   }
-  return yield* verdictOf(sets, intervals?.alpha);
+  return yield* verdictOf(sets, intervals);
 }
 
 /** The held-out rows with the intervals that the residuals before each gave it, of a method that has these. */

@@ -111,6 +111,22 @@ test("rows that one output lacks are left out of both, and counted", () => {
   assert.deepEqual(outputs[0]!.verdict.tiles, alone.verdict.tiles);
 });
 
+test("coverage by volatility is told of the rows that the output has it for, and of no fewer", () => {
+  const config = { intervals: {} };
+  const whole = mlText({ config, scoreRows: 300 });
+  const fewer = mlText({ config, scoreRows: 300, tickers: ["AAA", "BBB", "CCC"] });
+  const told = (...texts: string[]) =>
+    reported(...texts).outputs.map(({ intervals, verdict }) => [
+      intervals.data!.volatility !== undefined,
+      verdict.sentences.join(" ").includes("quietest tenth"),
+    ]);
+  assert.deepEqual(told(whole, whole), [
+    [true, true],
+    [true, true],
+  ]);
+  assert.deepEqual(told(whole, fewer)[0], [false, false]);
+});
+
 test("without a ticker in common nothing is compared", () => {
   const { comparison, outputs } = reported(
     mlText({ tickers: ["A", "B", "C"] }),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { dlText, mlText } from "../../outputs/outputs.testing.ts";
+import { figure } from "./figures.ts";
 import type { OutputReport, Part } from "./report-data.ts";
 import { reported } from "./reported.testing.ts";
 
@@ -176,6 +177,36 @@ test("fewer than 30 dates have figures, and no band or judgement", () => {
     assert.ok(sizes.data!.calibration.bins.every(({ band }) => band === null));
     assert.ok(skill.data!.ic.funnel.every(Number.isNaN));
   }
+});
+
+test("intervals are judged by where they are thin, since feedback alone makes adaptive ones cover what was asked", () => {
+  const text = mlText({ ...WITH_INTERVALS, scoreRows: 300 });
+  const document: OutputBlob = JSON.parse(text);
+  const { by_volatility, joint_misses, pooled, other_methods } = document.metrics.intervals!;
+  const { verdict, intervals } = reportOn(text);
+  const share = (value: number | null) => figure(value, "share");
+  const told = verdict.sentences.join(" ");
+  assert.match(told, /on the quietest tenth of days, [\d.]+% on the wildest\)\. Adaptive intervals reach/);
+  const { tenths, others, finding } = intervals.data!.volatility!;
+  assert.deepEqual(
+    tenths.map(({ n, coverage, meanWidth }) => [n, coverage, meanWidth]),
+    by_volatility!.map(({ n, coverage, mean_width }) => [n, coverage, mean_width]),
+  );
+  assert.deepEqual(Object.keys(others), Object.keys(other_methods!));
+  const [first, last] = [by_volatility![0]!.coverage, by_volatility![9]!.coverage];
+  assert.ok(finding.includes(`lowest volatility intervals held ${share(first)}, on`), finding);
+  assert.ok(finding.includes(`the highest ${share(last)}; ${share(0.9)} were asked`), finding);
+  assert.ok(finding.includes(`all rows together held ${share(pooled.coverage)} is the work of the feedback`));
+  assert.ok(joint_misses!.dates > 0);
+  assert.ok(
+    intervals.data!.misses.finding.endsWith(
+      `On ${joint_misses!.half_missed} of ${joint_misses!.dates} dates at least half of the tickers missed.`,
+    ),
+  );
+  const split = mlText({ scoreRows: 300, config: { intervals: { method: "split" } } });
+  const other = reportOn(split);
+  assert.doesNotMatch(other.verdict.sentences.join(" "), /Adaptive/);
+  assert.doesNotMatch(other.intervals.data!.volatility!.finding, /feedback/);
 });
 
 test("an output without intervals has no misses, rather than 0", () => {

@@ -149,9 +149,25 @@ export interface IntervalsSection {
   readonly years: readonly YearCoverage[];
   readonly yearsFinding: string;
   readonly misses: { readonly below: number; readonly above: number; readonly finding: string };
+  /** By the blob; undefined for outputs of older versions, where no ticker has rows enough, and beside outputs that lack some of the rows. */
+  readonly volatility: VolatilityCoverage | undefined;
   /** What the other methods would have given on the same rows, by the blob. */
   readonly others: readonly OtherMethod[];
   readonly othersFinding: string | undefined;
+}
+
+/** Of the tenths of each ticker's rows by volatility, the quietest first. */
+export interface VolatilityCoverage {
+  readonly tenths: readonly TenthCoverage[];
+  /** The coverage that each other method would have given, by name. */
+  readonly others: Readonly<Record<string, readonly (number | null)[]>>;
+  readonly finding: string;
+}
+
+export interface TenthCoverage {
+  readonly n: number;
+  readonly coverage: number | null;
+  readonly meanWidth: number | null;
 }
 
 export interface TickerCoverage {

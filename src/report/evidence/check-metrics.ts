@@ -18,7 +18,7 @@ const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
 /** What forecasts alone do not tell: returns before a row, residuals before the cut, means that folds had learned. */
-const UNTOLD = new Set(["high_volatility", "prequential"]);
+const UNTOLD = new Set(["high_volatility", "by_volatility", "prequential"]);
 const UNTOLD_OUT_OF_FOLD = new Set(["r2_mean"]);
 const UNTOLD_WITHOUT_MEANS = new Set(["r2_mean"]);
 

@@ -41,6 +41,21 @@ test("charts of one title stand side by side on one scale", () => {
   assert.deepEqual(scales[0], scales[1]);
 });
 
+test("coverage by volatility has a column for each tenth and method, and its numbers; an older output has no such panel", () => {
+  const text = mlText({ config: INTERVALS });
+  const panelOf = (from: string) =>
+    /<figure[^>]*><figcaption><h3>Coverage by volatility.*?<\/figure>/s.exec(page(reported(from)))?.[0];
+  const panel = panelOf(text)!;
+  assert.match(panel, /adaptive, tenths of each ticker.{1,5}s days, 1 the quietest/);
+  assert.match(panel, /<path class="bar second" d="M/);
+  assert.equal(panel.match(/<th scope="row"><bdi>\d+<\/bdi>/g)?.length, 10);
+  const older = JSON.parse(text);
+  delete older.verdict;
+  delete older.metrics.intervals.by_volatility;
+  delete older.metrics.intervals.joint_misses;
+  assert.equal(panelOf(JSON.stringify(older)), undefined);
+});
+
 test("nothing that is no number is drawn or written", () => {
   for (const market of [
     { scoreRows: 2 },

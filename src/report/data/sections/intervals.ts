@@ -1,5 +1,5 @@
 import { formatDay } from "../../../contract/market/dates.ts";
-import type { Coverage, OutputBlob } from "../../../contract/output/output-blob.ts";
+import type { Coverage, JointMisses, OutputBlob } from "../../../contract/output/output-blob.ts";
 import type { CoverageTable } from "../../../evaluate/intervals/coverage.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { countOf, type IntervalOutcomes, medianWidths } from "../../statistics/interval-outcomes.ts";
@@ -8,6 +8,7 @@ import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
 import type { IntervalsSection, OtherMethod, TickerCoverage, YearCoverage } from "../section-data.ts";
 import { ROLLING_DATES } from "./skill-over-time.ts";
+import { volatilityCoverage } from "./volatility-coverage.ts";
 import { whyNoLabels } from "./why-absent.ts";
 
 type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
@@ -36,7 +37,8 @@ export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSectio
       tickersFinding: tickersFinding(tickers, nominal),
       years,
       yearsFinding: yearsFinding(years, nominal),
-      misses: missesOf(tickers, n, intervals.bound),
+      misses: missesOf(tickers, n, intervals.bound, table.joint_misses),
+      volatility: volatilityCoverage(evidence, intervals),
       others,
       othersFinding: othersFinding(others, intervals),
     },
@@ -138,6 +140,7 @@ function missesOf(
   tickers: readonly TickerCoverage[],
   n: number,
   bound: Intervals["bound"],
+  { dates, half_missed }: JointMisses,
 ): IntervalsSection["misses"] {
   const below = tickers.reduce((sum, ticker) => sum + ticker.below, 0);
   const above = tickers.reduce((sum, ticker) => sum + ticker.above, 0);
@@ -150,7 +153,11 @@ function missesOf(
     lower: low,
     upper: high.replace("rose", "of returns rose").replace("it", "their interval"),
   };
-  return { below, above, finding: `${both[bound]}.` };
+  const together =
+    dates === 0
+      ? ""
+      : ` On ${figure(half_missed, "count")} of ${countedRows(dates, "date")} at least half of the tickers missed.`;
+  return { below, above, finding: `${both[bound]}.${together}` };
 }
 
 function othersOf({ other_methods = {} }: Intervals): OtherMethod[] {

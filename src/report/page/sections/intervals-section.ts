@@ -1,7 +1,7 @@
 import { columnChart } from "../../charts/column-chart.ts";
 import { rowChart } from "../../charts/row-chart.ts";
 import { figure } from "../../data/figures.ts";
-import type { IntervalsSection, TickerCoverage } from "../../data/section-data.ts";
+import type { IntervalsSection, TickerCoverage, VolatilityCoverage } from "../../data/section-data.ts";
 import { linePanel } from "../line-panel.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
@@ -13,6 +13,7 @@ export function intervalsPanels(data: IntervalsSection): Panel[] {
   return [
     rollingPanel(data),
     widthPanel(data),
+    ...(data.volatility === undefined ? [] : [volatilityPanel(data, data.volatility)]),
     yearsPanel(data),
     missesPanel(data),
     tickersPanel(data),
@@ -49,6 +50,46 @@ function widthPanel({ overTime, bound }: IntervalsSection): Panel {
     level: { value: 0 },
     columns: [["Median", width]],
   });
+}
+
+function volatilityPanel(
+  { nominal, method = "asked" }: IntervalsSection,
+  { tenths, others, finding }: VolatilityCoverage,
+): Panel {
+  const [other] = Object.entries(others);
+  const level = ["level", `asked: ${figure(nominal, "share")}`] as const;
+  const labels = tenths.map((_, i) => String(i + 1));
+  return {
+    title: "Coverage by volatility",
+    finding,
+    chart: columnChart({
+      finding,
+      labels,
+      unit: "share",
+      series: [tenths.map(({ coverage }) => coverage), ...(other === undefined ? [] : [other[1]])],
+      level: nominal,
+      isFromLevel: true,
+    }),
+    key: keyLine(
+      other === undefined
+        ? [["bar", "tenths of each ticker's days, 1 the quietest"], level]
+        : [
+            ["bar", `${method}, tenths of each ticker's days, 1 the quietest`],
+            ["bar second", other[0]],
+            level,
+          ],
+    ),
+    numbers: numbersTable({
+      caption: "coverage by volatility",
+      columns: ["Tenth", "Rows", "Coverage", "Mean width"],
+      rows: tenths.map(({ n, coverage, meanWidth }, i) => [
+        labels[i]!,
+        figure(n, "count"),
+        figure(coverage, "share"),
+        figure(meanWidth, "share"),
+      ]),
+    }),
+  };
 }
 
 function yearsPanel({ years, yearsFinding, nominal, method = "asked", others }: IntervalsSection): Panel {

@@ -1,0 +1,43 @@
+import type { OutputBlob } from "../../../contract/output/output-blob.ts";
+import { LEAST_DATES } from "../../../evaluate/newey-west.ts";
+import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { figure } from "../figures.ts";
+import type { VolatilityCoverage } from "../section-data.ts";
+
+type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
+
+/** @returns what intervals held by tenths of volatility; undefined where `thinClause` is. */
+export function volatilityCoverage(
+  evidence: OutputEvidence,
+  intervals: Intervals,
+): VolatilityCoverage | undefined {
+  const thin = thinClause(evidence, intervals);
+  if (thin === undefined) return undefined;
+  const { by_volatility = [], other_methods = {} } = intervals;
+  const others = Object.entries(other_methods).flatMap(([name, other]) =>
+    other.by_volatility === undefined
+      ? []
+      : [[name, other.by_volatility.map(({ coverage }) => coverage)] as const],
+  );
+  return {
+    tenths: by_volatility.map(({ n, coverage, mean_width }) => ({ n, coverage, meanWidth: mean_width })),
+    others: Object.fromEntries(others),
+    finding: `${thin}; ${figure(1 - intervals.alpha, "share")} were asked.${feedbackClause(intervals, evidence.dateCount)}`,
+  };
+}
+
+/**
+ * What intervals held on the quietest and on the wildest days.
+ * @returns undefined where the output does not tell, or tells it of more rows than the report is about.
+ */
+export function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string | undefined {
+  const { by_volatility = [], pooled } = intervals;
+  const [quietest, wildest] = [by_volatility[0]?.coverage, by_volatility.at(-1)?.coverage];
+  if (quietest == null || wildest == null || coverage?.pooled.n !== pooled.n) return undefined;
+  return `On the tenth of days with the lowest volatility intervals held ${figure(quietest, "share")}, on the tenth with the highest ${figure(wildest, "share")}`;
+}
+
+function feedbackClause({ method, pooled }: Intervals, dateCount: number): string {
+  if (method !== "adaptive" || dateCount < LEAST_DATES) return "";
+  return ` That all rows together held ${figure(pooled.coverage, "share")} is the work of the feedback on misses, whatever the market does: these tenths are the evidence.`;
+}
