@@ -78,7 +78,7 @@ function assertSameMetrics(output: OutputBlob, twin: NetworkTwin, vanishing: boo
 
 /** The forecasts that the slopes are made of are not in the output: what is known is how many they are. */
 function assertPossibleShrinkage(
-  { pooled, by_ticker }: NonNullable<OutputBlob["metrics"]["shrinkage"]>,
+  { pooled, by_date, by_ticker }: NonNullable<OutputBlob["metrics"]["shrinkage"]>,
   heldOut: NetworkTwin["held_out"],
 ): void {
   const counts = Object.entries(by_ticker).map(([ticker, { n }]) => [ticker, n]);
@@ -87,7 +87,8 @@ function assertPossibleShrinkage(
     pooled.n,
     Object.values(heldOut).reduce((sum, n) => sum + n, 0),
   );
-  for (const { b, se, s } of [pooled, ...Object.values(by_ticker)]) {
+  assert.equal(by_date!.n, pooled.n);
+  for (const { b, se, s } of [pooled, by_date!, ...Object.values(by_ticker)]) {
     assert.equal(s, b === null ? 0 : Math.max(0, Math.min(1, b - se!)));
   }
 }

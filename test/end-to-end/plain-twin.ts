@@ -26,6 +26,8 @@ export interface TwinWarning {
 export interface TwinResult
   extends Pick<OutputBlob, "window" | "mu" | "mu_dates" | "forecasts" | "fits" | "cross_validation"> {
   readonly metrics: OutputBlob["metrics"];
+  /** Without sentences and intervals. */
+  readonly verdict: unknown;
   readonly warnings: readonly TwinWarning[];
   readonly failures: readonly { readonly ticker: string; readonly code: string }[];
 }
@@ -104,8 +106,20 @@ export function assertSameAsTwin(output: OutputBlob, twin: TwinResult, tolerance
   const { intervals: twinIntervals, ...twinTables } = twin.metrics;
   assertClose(tables, twinTables, METRIC_TOLERANCE, "metrics");
   assertClose(intervals, twinIntervals, METRIC_TOLERANCE, "metrics.intervals");
+  assertClose(withoutSentences(output.verdict), twin.verdict, METRIC_TOLERANCE, "verdict");
   assertSameWarnings(output, twin);
   return largest;
+}
+
+function withoutSentences(verdict: OutputBlob["verdict"]): unknown {
+  if (verdict === undefined) return null;
+  const { state, rows, judged } = verdict;
+  const numbers = ({ sentence: _, ...finding }: object & { readonly sentence: string }) => finding;
+  return {
+    state,
+    rows,
+    judged: judged.map((set) => ({ rows: set.rows, order: numbers(set.order), sizes: numbers(set.sizes) })),
+  };
 }
 
 /** Asserts that both tell the same of the same tickers, whatever the words. */

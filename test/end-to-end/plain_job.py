@@ -20,7 +20,8 @@ from decimal import Context, Decimal
 import numpy as np
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows, settings_of
 from plain_warnings import fit_entry, importances_of, median_spacing, told_of_all
-from plain_worth import is_wild, newey_west_t, shrinkage_table, slope_of, warnings_of
+from plain_verdict import shrinkage_table, verdict_of, warnings_of
+from plain_worth import is_wild, newey_west_t, slope_of
 
 MINIMUM_FIT_ROWS = 30
 LONGEST_GAP = 10
@@ -378,6 +379,7 @@ def run_ticker(params, rows):
         "out_of_fold": out_of_fold,
         "pairs": pairs,
         "score": [(d, label[d], p, training_mean) for d, p in zip(score, predicted) if d in label],
+        "share": share,
         "intervals": entry,
         "fit": {**fit_entry(rows), "importances": importances_of(model, rows["columns"])},
         "warnings": told,
@@ -424,7 +426,10 @@ def run(bounds, prices, features, feature_days, config):
     score = {ticker: result["score"] for ticker, result in fitted.items()}
     out_of_fold = {ticker: result["out_of_fold"] for ticker, result in fitted.items()}
     both = {"score": score, "out_of_fold": out_of_fold}
-    told += warnings_of(out_of_fold, wild)
+    verdict = verdict_of(out_of_fold, score)
+    chooses = params.get("shrinkage", "none") != "none"
+    told += warnings_of(verdict, chooses, wild)
+    applied = {"applied": {ticker: result["share"] for ticker, result in fitted.items()}} if chooses else {}
     settings = settings_of(params.get("intervals"))
     return {
         "window": {
@@ -434,6 +439,7 @@ def run(bounds, prices, features, feature_days, config):
             "as_of": iso(as_of),
             "median_spacing_days": median_spacing(panels),
         },
+        "verdict": verdict,
         "mu": mu,
         "mu_dates": {ticker: iso(d) for ticker, d in mu_dates.items()},
         "fits": {ticker: result["fit"] for ticker, result in fitted.items()},
@@ -445,9 +451,7 @@ def run(bounds, prices, features, feature_days, config):
                 "zero": {name: table(zero_baseline(rows)) for name, rows in both.items()},
                 "mean": {name: table(mean_baseline(rows)) for name, rows in both.items()},
             },
-            "shrinkage": shrinkage_table(
-                {ticker: [(y, p) for _, y, p, _ in rows] for ticker, rows in out_of_fold.items()}
-            ),
+            "shrinkage": {**shrinkage_table(out_of_fold), **applied},
             "intervals": None
             if settings is None
             else interval_metrics(settings, {ticker: result["intervals"] for ticker, result in fitted.items()}),

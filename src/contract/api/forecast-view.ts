@@ -17,7 +17,7 @@ const coverageViewSchema = intervalEvidenceSchema
   .meta({ id: "CoverageView" });
 
 /** Quality of the forecasts of all tickers together. */
-const qualitySchema = metricsTableSchema.omit({ by_ticker: true });
+const qualitySchema = metricsTableSchema.omit({ by_ticker: true }).meta({ id: "ForecastQuality" });
 
 const tickerForecastSchema = z
   .strictObject({

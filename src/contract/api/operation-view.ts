@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
+import { submittedOperationSchema } from "../output/operation-schemas.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
 import { failureSchema } from "../problems/failures.ts";
 import { problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
-import { mayGrow } from "../schema/open-schema.ts";
 
 /** The states of an operation: NotStarted, Running, then one of the last three, which is final. */
 export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;
@@ -29,7 +28,7 @@ const moment = z.iso.datetime().describe("UTC, ISO 8601 with milliseconds.");
 export const operationSchema = z
   .strictObject({
     id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-    operation: mayGrow(z.enum(SUBMITTED_OPERATIONS)),
+    operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
     created_at: moment,
     started_at: moment.nullable().describe("When an attempt first ran."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { epochsSchema, progressSchema } from "../output/job-events.ts";
+import { submittedOperationSchema } from "../output/operation-schemas.ts";
 import { failureSchema } from "../problems/failures.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
@@ -23,7 +23,7 @@ export const storedEventSchema = mayGrow(
       z.strictObject({
         ...numbered,
         type: z.literal("queued"),
-        data: z.strictObject({ operation: mayGrow(z.enum(SUBMITTED_OPERATIONS)) }),
+        data: z.strictObject({ operation: submittedOperationSchema }),
       }),
       z.strictObject({
         ...numbered,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AUDIT_CHECKS, type AuditCheckName } from "../config/audit-checks.ts";
-import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { jobOperationSchema } from "./operation-schemas.ts";
 
 /** `high` and `medium` make an audit end with its exit code for findings; a `note` does not. */
 export const SEVERITIES = ["high", "medium", "note"] as const;
@@ -52,7 +52,7 @@ export const auditBlobSchema = z
   .strictObject({
     schema: z.literal(AUDIT_SCHEMA_NAME),
     id: z.string(),
-    operation: mayGrow(z.enum(JOB_OPERATIONS)).describe("The job that the config is for."),
+    operation: jobOperationSchema,
     verdict: mayGrow(z.enum(["clean", "found"])).describe(
       "`found` where a finding is high or medium; notes and what a person accepted leave it clean.",
     ),

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/intervals.ts";
-import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { failureSchema } from "../problems/failures.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { jobOperationSchema } from "./operation-schemas.ts";
 import { verdictSchema } from "./verdict.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
@@ -117,10 +117,12 @@ export const shrinkageSchema = z
   })
   .meta({ id: "Shrinkage" });
 
-const baselineSchema = z.strictObject({
-  score: metricsTableSchema,
-  out_of_fold: metricsTableSchema.optional(),
-});
+const baselineSchema = z
+  .strictObject({
+    score: metricsTableSchema,
+    out_of_fold: metricsTableSchema.optional(),
+  })
+  .meta({ id: "BaselineTables" });
 
 const forecastSchema = z.strictObject({
   dates: z.array(date),
@@ -237,7 +239,7 @@ export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
 export const outputBlobSchema = z
   .strictObject({
     schema: z.literal(OUTPUT_SCHEMA_NAME),
-    operation: mayGrow(z.enum(JOB_OPERATIONS)),
+    operation: jobOperationSchema,
     id: z.string(),
     created_at: z.iso.datetime(),
     machine: machineSchema
@@ -294,9 +296,9 @@ export const outputBlobSchema = z
         ),
       intervals: z
         .strictObject({
-          method: mayGrow(z.enum(INTERVAL_METHODS)).optional(),
+          method: mayGrow(z.enum(INTERVAL_METHODS).meta({ id: "IntervalMethod" })).optional(),
           alpha: z.number(),
-          bound: z.enum(INTERVAL_BOUNDS),
+          bound: z.enum(INTERVAL_BOUNDS).meta({ id: "IntervalBound" }),
           constants: z.record(z.string(), z.number()).optional().describe("Of the method; empty for split."),
           ...intervalTableSchema.shape,
           other_methods: z

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { JOB_OPERATIONS } from "../config/job-operations.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { jobOperationSchema } from "./operation-schemas.ts";
 
 /** The exit code of the command line by verdict. */
 export const REPLAY_EXITS = { identical: 0, differs: 6, cannot_replay: 7 } as const;
@@ -172,7 +172,7 @@ export const replayBlobSchema = z
     output: z.strictObject({
       url: z.string().describe("Without a secret; of a local file its name."),
       sha256: digest.describe("As stored."),
-      operation: mayGrow(z.enum(JOB_OPERATIONS)).nullable(),
+      operation: jobOperationSchema.nullable(),
       id: z.string().nullable(),
       created_at: z.string().nullable(),
     }),

@@ -13,10 +13,17 @@ export const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
 /** What the verdict comes to. */
 export const VERDICT_STATES = ["skill", "oversized", "none", "worse", "too_few"] as const;
 
+const findingStateSchema = mayGrow(
+  z.enum(FINDING_STATES).meta({
+    id: "FindingState",
+    description:
+      "`evidence`: better than chance explains; `none`: no evidence; `worse`: worse than chance explains; `too_few`: fewer than 30 dates.",
+  }),
+);
+const judgedRowsSchema = mayGrow(z.enum(JUDGED_ROWS).meta({ id: "JudgedRows" }));
+
 const findingFields = {
-  state: mayGrow(z.enum(FINDING_STATES)).describe(
-    "`evidence`: better than chance explains; `none`: no evidence; `worse`: worse than chance explains; `too_few`: fewer than 30 dates.",
-  ),
+  state: findingStateSchema,
   dates: count.describe("Dates that count."),
   t: maybe.describe(
     "Newey-West t over dates, lag 5. Null where it does not exist or where all dates agree but for rounding.",
@@ -36,15 +43,17 @@ const orderFindingSchema = z
   })
   .meta({ id: "OrderFinding" });
 
-const sizeTestSchema = z.strictObject({
-  r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
-  clark_west_t: maybe.describe(
-    "Clark and West (2007): whether the forecasts hold anything that the baseline does not, their noise set aside.",
-  ),
-  squared_error_t: maybe.describe(
-    "Whether the squared error is smaller than the baseline's, noise included.",
-  ),
-});
+const sizeTestSchema = z
+  .strictObject({
+    r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
+    clark_west_t: maybe.describe(
+      "Clark and West (2007): whether the forecasts hold anything that the baseline does not, their noise set aside.",
+    ),
+    squared_error_t: maybe.describe(
+      "Whether the squared error is smaller than the baseline's, noise included.",
+    ),
+  })
+  .meta({ id: "SizeTest" });
 
 const sizesFindingSchema = z
   .strictObject({
@@ -72,7 +81,7 @@ const intervalsFindingSchema = z
 
 export const rowsVerdictSchema = z
   .strictObject({
-    rows: mayGrow(z.enum(JUDGED_ROWS)),
+    rows: judgedRowsSchema,
     order: orderFindingSchema,
     sizes: sizesFindingSchema,
     intervals: intervalsFindingSchema.nullable(),
@@ -82,8 +91,10 @@ export const rowsVerdictSchema = z
 /** What forecasts are worth, judged once, by the job; all that show an output show this. */
 export const verdictSchema = z
   .strictObject({
-    state: mayGrow(z.enum(VERDICT_STATES)).describe("By the order and the sizes on the headline's rows."),
-    rows: mayGrow(z.enum(JUDGED_ROWS)).describe("The headline's: the score rows from 250 dates on."),
+    state: mayGrow(z.enum(VERDICT_STATES)).describe(
+      "By the order and the sizes on `rows`: the score rows if they have labels on 250 dates or more.",
+    ),
+    rows: judgedRowsSchema,
     title: z.string(),
     sentence: z.string(),
     judged: z.array(rowsVerdictSchema).describe("Each set of rows, the headline's first."),

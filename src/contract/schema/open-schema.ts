@@ -47,7 +47,9 @@ function open(written: z.ZodType): z.ZodType {
   if (written instanceof z.ZodNullable) return openSchema(written.unwrap() as z.ZodType).nullable();
   if (written instanceof z.ZodOptional) return openSchema(written.unwrap() as z.ZodType).optional();
   if (written instanceof z.ZodUnion) return openUnion(written);
-  if (written instanceof z.ZodEnum && growing.get(written)) return z.union([written, z.string()]);
+  // The names of `written` without its id, which the union takes over.
+  if (written instanceof z.ZodEnum && growing.get(written))
+    return z.union([z.enum(written.enum), z.string()]);
   return written;
 }
 

@@ -59,7 +59,7 @@ function orderSentence(
 ): string {
   const name = form === "cross_section" ? "mean IC" : "correlation over time";
   if (state === "too_few") {
-    return tooFew("the order", datesGiven < LEAST_DATES ? datesGiven : dates);
+    return tooFew("Order", datesGiven < LEAST_DATES ? datesGiven : dates);
   }
   if (figure === null || t === null || quantile === null) {
     return "Order: none, since the forecasts of a date do not differ.";
@@ -116,7 +116,7 @@ function sizesSentence(
   { dates, zero, mean: ofMean }: SizeTests,
   quantile: number | null,
 ) {
-  if (state === "too_few" || quantile === null) return tooFew("the sizes", dates);
+  if (state === "too_few" || quantile === null) return tooFew("Sizes", dates);
   const r2 = zero.r2 === null ? "R² does not exist" : `R² ${percentText(zero.r2)} against zero`;
   const nested = `Clark-West t = ${tText(zero.clarkWest)} against zero and ${tText(ofMean.clarkWest)} against the training mean over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
   if (state === "evidence") return `Sizes: evidence of skill (${r2}; ${nested}).`;
@@ -181,7 +181,7 @@ function intervalsSentence(
   { figure, asked, dates, quiet, wild }: IntervalFigures,
   method: Intervals["method"],
 ): string {
-  if (state === "too_few" || figure === null) return tooFew("the intervals", dates);
+  if (state === "too_few" || figure === null) return tooFew("Intervals", dates);
   const numbers = `${share(figure)} of returns over ${datesText(dates)}, ${share(asked)} asked`;
   const tenths =
     quiet === null || wild === null
@@ -202,7 +202,7 @@ function quantileOf(dates: number, probability: FixedBProbability): number | nul
 }
 
 function tooFew(what: string, dates: number): string {
-  return `${what.replace("the ", "").replace(/^./, (letter) => letter.toUpperCase())}: ${dates === 0 ? "no date" : datesText(dates)} to judge ${what} by, ${LEAST_DATES} needed.`;
+  return `${what}: too few dates (${dates}, ${LEAST_DATES} needed).`;
 }
 
 function finite(t: number | null): number | null {

@@ -243,7 +243,7 @@ test("the warnings of forecasts come once a job, with the first names of those t
   );
   assert.match(
     warnings[0]!.message,
-    /^Too few dates to judge on the out-of-fold rows\. Order: 4 dates to judge the order by, 30 needed\./,
+    /^Too few dates to judge on the out-of-fold rows\. Order: too few dates \(4, 30 needed\)\./,
   );
   assert.match(warnings[1]!.message, /: T10, T11, .* more\.$/);
   assert.ok(warnings[1]!.message.length < 500);

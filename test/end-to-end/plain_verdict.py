@@ -1,0 +1,211 @@
+"""The slow, obvious twin of `verdict` and of shrinkage by dates, written from docs/semantics.md; shares no code with mucast.
+
+Rows of a ticker are (day, realised, predicted, training mean), days ascending.
+"""
+
+import math
+import statistics
+
+from plain_worth import newey_west_t, slope_of
+
+LEAST_DATES = 30
+HEADLINE_DATES = 250
+ORDER_TICKERS = 5
+SAME = 1e-6
+ROUNDING = 1e-12
+QUANTILES = {0.95: (1.6449, 2.1859, 0.3142, -0.3427), 0.975: (1.96, 2.9694, 0.416, -0.5324)}
+
+
+def quantile_of(n, probability, lag=5):
+    """The t that chance exceeds (Kiefer and Vogelsang 2005, Bartlett kernel); None for too few dates."""
+    if n < LEAST_DATES:
+        return None
+    b = (lag + 1) / n
+    return sum(coefficient * b**power for power, coefficient in enumerate(QUANTILES[probability]))
+
+
+def by_day(rows):
+    """Pairs (ticker, row) of each date, dates and tickers ascending."""
+    days = {}
+    for ticker in sorted(rows):
+        for row in rows[ticker]:
+            days.setdefault(row[0], []).append((ticker, row))
+    return [days[day] for day in sorted(days)]
+
+
+def t_over_dates(values, scale):
+    """Infinite where the values are equal but for rounding, None where they are 0 or there is none."""
+    if not values:
+        return None
+    floor = ROUNDING * scale
+    centre = math.fsum(values) / len(values)
+    if statistics.pstdev(values) > floor:
+        return newey_west_t(values)
+    return math.inf if centre > floor else -math.inf if centre < -floor else None
+
+
+def correlation(a, b):
+    ma, mb = math.fsum(a) / len(a), math.fsum(b) / len(b)
+    xs, ys = [x - ma for x in a], [y - mb for y in b]
+    spread = math.sqrt(math.fsum(x * x for x in xs) * math.fsum(y * y for y in ys))
+    return None if max(a) == min(a) or max(b) == min(b) else math.fsum(x * y for x, y in zip(xs, ys)) / spread
+
+
+def standardised(values):
+    if len(values) < 2 or max(values) == min(values):
+        return None
+    centre, deviation = math.fsum(values) / len(values), statistics.stdev(values)
+    return [(value - centre) / deviation for value in values]
+
+
+def order_by_date(rows, place):
+    """The form of the order and its value on each date that counts; `place` is that of the forecast in a row."""
+    wide = [date for date in by_day(rows) if len(date) >= ORDER_TICKERS]
+    if len(wide) >= LEAST_DATES:
+        ics = [correlation([row[place] for _, row in date], [row[1] for _, row in date]) for date in wide]
+        return "cross_section", [ic for ic in ics if ic is not None]
+    products = {}
+    for ticker, own in rows.items():
+        forecasts, labels = standardised([row[place] for row in own]), standardised([row[1] for row in own])
+        if forecasts is not None and labels is not None:
+            products[ticker] = [(row[0], p * y) for row, p, y in zip(own, forecasts, labels)]
+    return "time_series", [statistics.fmean(row[1] for _, row in date) for date in by_day(products)]
+
+
+def finite(value):
+    return None if value is None or not math.isfinite(value) else value
+
+
+def order_of(rows):
+    dates_given = len(by_day({t: own for t, own in rows.items() if any(row[1] != 0 for row in own)}))
+    form, values = order_by_date(rows, 2)
+    _, of_mean = order_by_date(rows, 3)
+    t, quantile = t_over_dates(values, 1), quantile_of(len(values), 0.95)
+    figure = statistics.fmean(values) if values else None
+    mean_figure = statistics.fmean(of_mean) if of_mean else None
+    is_below = mean_figure is not None and figure is not None and figure < mean_figure
+    if dates_given < LEAST_DATES:
+        state = "too_few"
+    elif quantile is None or t is None:
+        state = "none" if not values or t is None else "too_few"
+    elif t <= -quantile:
+        state = "worse"
+    else:
+        state = "evidence" if t >= quantile and not is_below else "none"
+    found = {"state": state, "form": form, "figure": figure, "mean_figure": mean_figure, "dates": len(values)}
+    return {**found, "t": finite(t), "quantile": quantile}
+
+
+def sizes_of(rows):
+    scaled = {}
+    for ticker, own in rows.items():
+        unit = math.sqrt(math.fsum(row[1] ** 2 for row in own) / len(own)) if own else 0
+        if unit > 0:
+            scaled[ticker] = [(d, y / unit, p / unit, m / unit) for d, y, p, m in own]
+    dates = by_day(scaled)
+    quantile = quantile_of(len(dates), 0.975)
+    against, t = {}, {}
+    for name, baseline in {"zero": lambda row: 0.0, "mean": lambda row: row[3]}.items():
+        every = [row for own in scaled.values() for row in own]
+        scale = math.fsum(y * y + p * p + baseline(row) ** 2 for row in every for _, y, p, _ in [row])
+        differs = [[row for _, row in date if abs(row[2] - baseline(row)) > SAME] for date in dates]
+        nested = [math.fsum(2 * (r[1] - baseline(r)) * (r[2] - baseline(r)) for r in date) for date in differs]
+        gains = [math.fsum((r[1] - baseline(r)) ** 2 - (r[1] - r[2]) ** 2 for r in date) for date in differs]
+        errors = math.fsum((row[1] - baseline(row)) ** 2 for row in every)
+        unit = scale / len(dates) if dates else 0
+        t[name] = [t_over_dates(nested, unit), t_over_dates(gains, unit)]
+        against[name] = {
+            "r2": math.fsum(gains) / errors if errors > 0 else None,
+            "clark_west_t": finite(t[name][0]),
+            "squared_error_t": finite(t[name][1]),
+        }
+    informative = quantile is not None and all(t[name][0] is not None and t[name][0] >= quantile for name in t)
+    zero, mean = against["zero"]["r2"], against["mean"]["r2"]
+    best = "mean" if zero is not None and mean is not None and mean < zero else "zero"
+    if quantile is None:
+        state = "too_few"
+    elif t["zero"][1] is not None and t["zero"][1] <= -quantile:
+        state = "worse"
+    else:
+        state = "evidence" if informative else "none"
+    return {
+        "state": state,
+        "figure": against[best]["r2"],
+        "informative": informative,
+        "best_baseline": best,
+        "dates": len(dates),
+        "t": against[best]["clark_west_t"],
+        "quantile": quantile,
+        "against": against,
+    }
+
+
+def state_of(order, sizes):
+    if sizes["state"] == "too_few":
+        return "too_few"
+    if order["state"] == "evidence" or sizes["informative"]:
+        r2 = sizes["against"]["zero"]["r2"]
+        return "oversized" if r2 is not None and r2 < 0 else "skill"
+    return "worse" if "worse" in (order["state"], sizes["state"]) else "none"
+
+
+def verdict_of(held_out, score):
+    """The state and the findings, without their sentences and intervals; None without a ticker."""
+    if not held_out:
+        return None
+    judged = []
+    for name, rows in {"out_of_fold": held_out, "score": {t: own for t, own in score.items() if own}}.items():
+        if rows:
+            judged.append({"rows": name, "order": order_of(rows), "sizes": sizes_of(rows)})
+    if judged[-1]["rows"] == "score" and judged[-1]["sizes"]["dates"] >= HEADLINE_DATES:
+        judged.reverse()
+    headline = judged[0]
+    return {"state": state_of(headline["order"], headline["sizes"]), "rows": headline["rows"], "judged": judged}
+
+
+def date_slope(pairs):
+    """The pooled slope with dates as units, over (day, realised, predicted) of each ticker."""
+    scaled = {}
+    for ticker, own in pairs.items():
+        unit = math.sqrt(math.fsum(row[1] ** 2 for row in own) / len(own)) if own else 0
+        scaled[ticker] = [(row[0], row[1] / unit, row[2] / unit) if unit > 0 else (row[0], 0, 0) for row in own]
+    n = sum(len(own) for own in pairs.values())
+    dates = by_day(scaled)
+    products = [math.fsum(row[1] * row[2] for _, row in date) for date in dates]
+    squares = [math.fsum(row[2] ** 2 for _, row in date) for date in dates]
+    if math.fsum(squares) == 0:
+        return {"n": n, "b": None, "se": None, "s": 0}
+    weight = math.fsum(squares) / len(dates)
+    b = math.fsum(products) / len(dates) / weight
+    residuals = [yp - b * pp for yp, pp in zip(products, squares)]
+    centre = math.fsum(residuals) / len(residuals)
+    t = newey_west_t(residuals)
+    # The t is the mean over its error; a mean of 0 tells nothing of it, so the error is taken around a shifted mean.
+    if t is None:
+        return {"n": n, "b": b, "se": None, "s": min(1, max(0, b))}
+    shift = 1 + max(abs(value) for value in residuals)
+    error = (centre + shift) / newey_west_t([value + shift for value in residuals])
+    return {"n": n, "b": b, "se": error / weight, "s": min(1, max(0, b - error / weight))}
+
+
+def shrinkage_table(by_ticker):
+    """Over (day, realised, predicted, training mean) of each ticker's held-out rows."""
+    pairs = {ticker: [(y, p) for _, y, p, _ in rows] for ticker, rows in by_ticker.items()}
+    return {
+        "pooled": slope_of([pair for own in pairs.values() for pair in own]),
+        "by_date": date_slope(by_ticker),
+        "by_ticker": {ticker: slope_of(own) for ticker, own in pairs.items()},
+    }
+
+
+def warnings_of(verdict, chooses, wild):
+    """Of all tickers together; `chooses` is whether shrinkage is set, `wild` those whose forecasts are too large."""
+    told = []
+    if verdict is not None and verdict["state"] == "oversized":
+        if not chooses or verdict["rows"] == "score":
+            told.append({"code": "oversized"})
+    elif verdict is not None and verdict["state"] != "skill":
+        told.append({"code": "no_skill"})
+    if wild:
+        told.append({"code": "wild_forecast", "count": len(wild), "names": wild})
+    return told
