@@ -103,7 +103,7 @@ interface Playwright {
 
 const FOLDER = fileURLToPath(new URL("../../tools/browser", import.meta.url));
 /** A test that waits for what never happens ends then. */
-export const HANG_MS = 600_000;
+export const HANG_MS = 180_000;
 const UNPACKED = join(FOLDER, "node_modules/.chromium");
 const require = createRequire(join(FOLDER, "package.json"));
 

@@ -387,7 +387,7 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
   await page.click(".codes:not([open]) summary");
   await untilText(page, "https://evil.example/?q=1: it ends early");
   await untilText(page, "Interval, 90 %");
-  await untilText(page, "No evidence of skill.");
+  await untilText(page, "No skill, worse than zero on the out-of-fold rows.");
   await page.click(".view > div > p > button");
   await untilText(page, "succeeded");
   assert.deepEqual(unwanted, []);

@@ -39,11 +39,12 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
 function verdictOf({ verdict }: ForecastView): HTMLElement | false {
   if (verdict === undefined) return false;
   const { state, title, sentence } = verdict;
-  const rest = sentence.startsWith(title) ? sentence.slice(title.length) : ` ${sentence}`;
+  const rest = sentence.startsWith(title) ? sentence.slice(title.length).trimStart() : sentence;
   return element(
     "p",
     {},
     element("strong", { class: TONES[state] ?? "" }, shown(title, 60)),
+    " ",
     shown(rest, 1_500),
   );
 }
