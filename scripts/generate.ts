@@ -39,7 +39,7 @@ function errorsPage(): string {
 Generated from \`src/contract/errors/error-codes.ts\`; do not edit.
 
 Bad input gets one error with its place, its value and what to do. On the command line it stands on stderr (as one
-JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below. \`status\` is the
+JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below (\`canceled\`: 143 by SIGTERM, 129 by SIGHUP). \`status\` is the
 HTTP status of the same problem (RFC 9457). \`fit_failed\`, \`diverged\` and \`constant_target\` cost one
 ticker, which is listed in the output's \`failures\`, and so do \`insufficient_history\` and \`invalid_model_params\` of a single ticker and
 \`engine_crashed\` where a worker died twice on one task, or the workers' host twice; the others go on. A network that all tickers share is

@@ -101,6 +101,7 @@ export const STARTING: readonly string[] = [
   "src/service/preparation/store-together.test.ts",
   "src/service/queue/dispatcher.test.ts",
   "src/service/queue/lease-recovery.test.ts",
+  "src/service/queue/losses.test.ts",
   "src/service/readiness.test.ts",
   "src/service/request-process/run-process.test.ts",
   "src/service/store/claim-operation.test.ts",

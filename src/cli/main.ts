@@ -4,8 +4,8 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { causeOf } from "../contract/errors/system-error.ts";
 import { createProgram } from "./commands.ts";
 import { explain, Reporter } from "./terminal/reporter.ts";
+import { cancelSignal } from "./terminal/signals.ts";
 
-const CANCELED = 130;
 /** Far more than a process takes that nothing holds. */
 const EXIT_MILLISECONDS = 500;
 
@@ -28,15 +28,15 @@ try {
   process.exitCode = exitCodeOf(error);
   // What was half opened, such as a damaged database, may hold the process for minutes, and its supervisor with it.
   if (process.argv[2] === "serve") process.exit();
-  if (process.exitCode === CANCELED) exitBySignal();
+  if (process.exitCode === cancelSignal().exitCode) exitBySignal();
 }
 
 /**
  * Ends a process that a call of the system still holds, such as a read from a file server that is away.
- * process.exit would wait for it; a shell gives the end by SIGINT the same number, 130.
+ * process.exit would wait for it; a shell gives the end by the signal the same number.
  */
 function exitBySignal(): void {
-  setTimeout(() => process.kill(process.pid, "SIGINT"), EXIT_MILLISECONDS).unref();
+  setTimeout(() => process.kill(process.pid, cancelSignal().name), EXIT_MILLISECONDS).unref();
 }
 
 function exitCodeOf(error: unknown): number {
@@ -48,5 +48,6 @@ function exitCodeOf(error: unknown): number {
     quiet: quiet === true,
     stream: process.stderr,
   });
-  return explain(error instanceof Error ? error : new MucastError("internal", inspect(error)), reporter);
+  const code = explain(error instanceof Error ? error : new MucastError("internal", inspect(error)), reporter);
+  return error instanceof MucastError && error.code === "canceled" ? cancelSignal().exitCode : code;
 }

@@ -101,11 +101,11 @@ describe("mucast replay", { timeout: 900_000 }, () => {
 
   const onLinux = { skip: process.platform !== "linux" && "looks into /proc" };
 
-  test("leaves no file and no process where it is ended while it fits: exit code 130", onLinux, async () => {
+  test("leaves no file and no process where it is ended while it fits: exit code 143", onLinux, async () => {
     const { running, temporary } = await startLong();
     running.child.kill("SIGTERM");
     const { code, stdout, stderr } = await running.ended;
-    assert.equal(code, 130, stderr);
+    assert.equal(code, 143, stderr);
     await assertNothingLeft(temporary, stdout);
   });
 

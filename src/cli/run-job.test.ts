@@ -115,7 +115,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     const job = await startMucast(args, asked);
     await job.told(({ stage }) => stage === "fit");
     job.child.kill("SIGTERM");
-    assert.equal((await job.ended).code, 130);
+    assert.equal((await job.ended).code, 143);
     assert.equal((await read())?.end ?? null, null);
   });
 

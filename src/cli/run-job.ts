@@ -169,7 +169,8 @@ Examples:
   FEATURE_URL=… DATA_EXTRACTOR_URL=… CONFIG=… BLOB_URL=/mnt/blobs OPERATION_ID=42 mucast ${name} --log json
 
 stdout carries the result record as one JSON object and nothing else. OPERATION_ID, where set, names the output.
-Exit codes: 0 succeeded, 2 the request, 3 the data or the storage, 4 the engine, 130 cancelled, 1 a defect of mucast.`;
+Exit codes: 0 succeeded, 2 the request, 3 the data or the storage, 4 the engine, 1 a defect of mucast;
+cancelled: 130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.`;
 }
 
 type Run = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
@@ -136,7 +137,7 @@ async function assertCanceled(
   blobUrl: string,
 ): Promise<void> {
   const { code, stdout, stderr } = await ended;
-  assert.deepEqual([code, stdout], [130, ""], stderr);
+  assert.deepEqual([code, stdout], [128 + constants.signals[signal], ""], stderr);
   const problem = jsonLines(stderr).at(-1)!;
   assert.equal(problem.code, "canceled");
   assert.match(String(problem.detail), new RegExp(signal));

@@ -1,5 +1,15 @@
 import { isatty } from "node:tty";
+import { constants } from "node:os";
 import { MucastError } from "../../contract/errors/errors.ts";
+
+/** The signal that has cancelled what this process runs; undefined if none has. */
+let cancelledBy: CancelSignal | undefined;
+
+/** The signal that cancelled this process, and the exit code that a shell gives for it: 130, 143 or 129; of SIGINT if there was none. */
+export function cancelSignal(): { readonly name: CancelSignal; readonly exitCode: number } {
+  const name = cancelledBy ?? "SIGINT";
+  return { name, exitCode: 128 + constants.signals[name] };
+}
 
 /**
  * Runs `body` with an AbortSignal that Ctrl-C, a termination or a closed terminal aborts with `canceled`. A second
@@ -9,7 +19,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let canceledAt = 0;
-  const cancel = (name: NodeJS.Signals) => {
+  const cancel = (name: CancelSignal) => {
     if (controller.signal.aborted) {
       if (name !== "SIGINT" && performance.now() - canceledAt < SAME_MILLISECONDS) return;
       // Sent again from here, because two that come during one turn of the main thread would be one to the system.
@@ -18,6 +28,7 @@ export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>):
       return;
     }
     canceledAt = performance.now();
+    cancelledBy = name;
     controller.abort(new MucastError("canceled", `the job was cancelled by ${name}`));
   };
   const unregister = () => {
@@ -60,3 +71,4 @@ export function onEndSignal(ended: (name: NodeJS.Signals) => void): () => void {
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+type CancelSignal = (typeof SIGNALS)[number];

@@ -247,8 +247,9 @@ export const ERROR_TABLE = {
   execution_lost: {
     status: 500,
     exit: null,
-    title: "The job's process vanished twice",
-    advice: "Submit it again; look at the memory of the machine.",
+    title: "The job was lost too often",
+    advice:
+      "See the message for the causes. If a process was ended by SIGKILL, look at the memory of the machine or container; if the service was, give it more time to stop. Then submit it again.",
   },
   process_lost: {
     status: 500,

@@ -179,4 +179,9 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
        issuer text not null
      )`,
   ],
+  // The newest attempt that ran while its service drained, and every lost attempt with its cause.
+  [
+    "alter table mucast.operations add column drained_attempt int not null default 0",
+    "alter table mucast.operations add column losses json not null default '[]'",
+  ],
 ];

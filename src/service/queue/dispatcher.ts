@@ -10,6 +10,8 @@ import { logFailure, type QueueParts } from "./queue-parts.ts";
 import { RunningJob } from "./running-job.ts";
 
 const MILLISECONDS_BETWEEN = { claims: 2_000, renewals: 5_000, recoveries: 10_000 };
+/** After which a lease is renewed again whose row another session had locked. */
+const LOCKED_MILLISECONDS = 1_000;
 /** How long a stopped job may take to release its operation. It takes long where the database is away. */
 const RELEASE_MILLISECONDS = 10_000;
 
@@ -27,6 +29,8 @@ export class Dispatcher {
   #claiming: Promise<void> | undefined;
   #claimAgain = false;
   #draining = false;
+  #drained = false;
+  #renewLocked: NodeJS.Timeout | undefined;
 
   constructor(parts: QueueParts) {
     this.#parts = parts;
@@ -90,19 +94,26 @@ export class Dispatcher {
   /**
    * Lets running jobs finish for as long as `milliseconds`, with their leases kept, and then releases their operations to the
    * queue. Detaches at once from executions that outlive this service. Another service takes over the operations that
-   * could not be released in a few seconds more.
+   * could not be released in a few seconds more. Records the drain at once, so that no attempt counts as lost if this process
+   * is killed meanwhile.
    */
   async drain(milliseconds: number): Promise<void> {
-    await this.stopClaiming();
+    this.#draining = true;
     const { database, owner, log, executor } = this.#parts;
     const keep = () => void logFailure(log, () => this.#keepLeases());
+    keep();
+    await this.stopClaiming();
+    // Of what was claimed last, too.
+    keep();
     const leases = setInterval(keep, MILLISECONDS_BETWEEN.renewals);
     const all = Promise.all([...this.#running.values()].map((job) => job.done));
     const ended = new AbortController();
     await Promise.race([all, this.#stopAll(executor.outlivesService ? 0 : milliseconds, ended.signal)]);
     ended.abort();
     clearInterval(leases);
-    await logFailure(log, () => releaseLeases(database, owner));
+    this.#drained = true;
+    clearTimeout(this.#renewLocked);
+    await logFailure(log, () => releaseLeases(database, owner, "wait"));
   }
 
   async #stopAll(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -165,13 +176,25 @@ export class Dispatcher {
     this.#recovery.recoverUnattended(leases.map(({ id }) => id));
   }
 
+  /** Records the drain with them; an execution that outlives the service is not lost with it. */
   async #renewLeases() {
+    const { database, owner, executor } = this.#parts;
     try {
-      return await renewLeases(this.#parts.database, this.#parts.owner);
+      const leases = await renewLeases(database, owner, this.#draining && !executor.outlivesService);
+      if (leases.some(({ isRenewed }) => !isRenewed)) this.#renewSoon();
+      return leases;
     } catch (error) {
       this.#recovery.restartLeaseClocks();
       throw error;
     }
+  }
+
+  /** Other services give a lapsed lease a whole lease's time after its row was locked. */
+  #renewSoon(): void {
+    if (this.#drained) return;
+    clearTimeout(this.#renewLocked);
+    const renew = async () => void (await this.#renewLeases());
+    this.#renewLocked = setTimeout(() => void logFailure(this.#parts.log, renew), LOCKED_MILLISECONDS);
   }
 
   #every(milliseconds: number, action: () => Promise<void>): void {

@@ -1,35 +1,52 @@
 import { containerJob, executionName, outputName } from "../../blob/names.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd } from "../../executors/executor.ts";
 import { type Ending, endOperation, releaseOperation } from "../store/end-operation.ts";
-import { type OperationRow, readOperation } from "../store/operation-rows.ts";
+import { type Loss, type OperationRow, readOperation } from "../store/operation-rows.ts";
 import type { QueueParts } from "./queue-parts.ts";
 
-/** After the first lost attempt the dispatcher makes another one; the second lost one ends the operation. */
-const ATTEMPTS_LOST_AT_MOST = 2;
+/**
+ * The loss that ends an operation, by what was lost. Services end for reasons of their own, such as updates and failing machines. The
+ * number still bounds how often a job that brings its service down runs again.
+ */
+const LAST_LOSS: Readonly<Record<Loss["with"], number>> = { execution: 2, service: 6 };
+
+interface AttemptEnd {
+  readonly timings: readonly Timing[];
+  readonly lookForOutput: boolean;
+  /** What was lost, if the attempt was; its execution by default. */
+  readonly lostWith?: Loss["with"];
+}
 
 /**
- * Stores how an attempt ended. Where the storage has its output, the attempt has succeeded, whatever the executor said. Releases
- * a lost attempt to the queue once. Changes nothing where the attempt is no longer the current one.
+ * Stores how an attempt ended. If the storage has its output, the attempt has succeeded, whatever the executor said. Releases a lost
+ * attempt to the queue until too many are lost. An attempt that is lost while its service drains does not count. Changes nothing if
+ * the attempt is no longer the current one.
  */
 export async function finishAttempt(
   parts: QueueParts,
   row: OperationRow,
   end: ExecutionEnd,
-  { timings, lookForOutput }: { readonly timings: readonly Timing[]; readonly lookForOutput: boolean },
+  { timings, lookForOutput, lostWith = "execution" }: AttemptEnd,
 ): Promise<void> {
   const { database, log, telemetry, settings, webhooks } = parts;
   const record = end.kind !== "succeeded" && lookForOutput ? await findOutput(parts.store, row) : undefined;
-  const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end);
+  const ending = await endingOf(parts, row, record ? { kind: "succeeded", record } : end, lostWith);
   const fields = { operation_id: row.id, attempt: row.attempt };
-  if (ending === "again") {
-    if (!(await releaseOperation(database, row, "lost", 1))) return;
+  if (ending === "drained") {
+    if (!(await releaseOperation(database, row, "drained", 0))) return;
+    log.info({ ...fields, reason: reasonOf(end) }, "an attempt ended with its service and is made again");
+    return;
+  }
+  if ("with" in ending) {
+    if (!(await releaseOperation(database, row, ending, 1))) return;
     telemetry.attemptLost(row);
-    log.warn({ ...fields, reason: reasonOf(end) }, "an attempt was lost and is made again");
+    log.warn({ ...fields, reason: ending.reason }, "an attempt was lost and is made again");
     return;
   }
   const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
@@ -40,18 +57,37 @@ export async function finishAttempt(
   log.info({ ...fields, status: ending.status, code }, "operation ended");
 }
 
-async function endingOf(parts: QueueParts, row: OperationRow, end: ExecutionEnd): Promise<Ending | "again"> {
+/** @returns a Loss if the attempt is to be made again. */
+async function endingOf(
+  parts: QueueParts,
+  row: OperationRow,
+  end: ExecutionEnd,
+  lostWith: Loss["with"],
+): Promise<Ending | Loss | "drained"> {
   if (end.kind === "succeeded") {
     return { status: "Succeeded", record: end.record, bytes: await bytesOf(parts, row, end.record) };
   }
-  const canceled = await isCancelRequested(parts, row);
+  // Both may have changed since the attempt began.
+  const now = await readOperation(parts.database, row.id);
+  const canceled = now !== undefined && now.cancel_requested_at !== null;
   if (end.kind === "failed") {
     const status = end.problem.code === "canceled" && canceled ? "Canceled" : "Failed";
     return { status, problem: end.problem };
   }
   if (canceled) return { status: "Canceled", problem: canceledProblem() };
-  if (row.lost + 1 < ATTEMPTS_LOST_AT_MOST) return "again";
-  return { status: "Failed", problem: problemOf(lostTwice(end.reason)) };
+  if (now?.drained_attempt === row.attempt) return "drained";
+  const loss: Loss = { attempt: row.attempt, with: lostWith, reason: end.reason.slice(0, MAX_REASON) };
+  if (lossesSoFar(row, lostWith) + 1 < LAST_LOSS[lostWith]) return loss;
+  return { status: "Failed", problem: problemOf(executionLost(row, loss)) };
+}
+
+/** Characters of the reason of a loss. */
+const MAX_REASON = 300;
+
+/** A loss without a cause is one of an execution. */
+function lossesSoFar({ lost, losses }: OperationRow, lostWith: Loss["with"]): number {
+  const withService = losses.filter((loss) => loss.with === "service").length;
+  return lostWith === "service" ? withService : lost - withService;
 }
 
 /** The size of the output; null where the storage does not answer, since the end of the operation must not wait for it. */
@@ -64,18 +100,15 @@ async function bytesOf({ store, log }: QueueParts, row: OperationRow, { output_n
   }
 }
 
-async function isCancelRequested({ database }: QueueParts, row: OperationRow): Promise<boolean> {
-  const now = await readOperation(database, row.id);
-  return now?.cancel_requested_at !== null && now !== undefined;
-}
-
 /** The error of a canceled operation. */
 export function canceledProblem() {
   return problemOf(new MucastError("canceled", "the operation was cancelled on request"));
 }
 
-function lostTwice(reason: string): MucastError {
-  return new MucastError("execution_lost", `the job's process vanished twice, the second time: ${reason}`);
+function executionLost({ lost, losses }: OperationRow, last: Loss): MucastError {
+  const causes = [...losses, last].map(({ attempt, reason }) => `attempt ${attempt}: ${reason}`);
+  const times = counted(lost + 1, "time");
+  return new MucastError("execution_lost", `the job was lost ${times} (${causes.join("; ")})`);
 }
 
 function reasonOf(end: ExecutionEnd): string | undefined {

@@ -6,6 +6,7 @@ import {
   type HeldLease,
   LEASE_SECONDS,
   leasesOfOthers,
+  lockedAmong,
   releaseLease,
   releaseLeases,
   takeOver,
@@ -63,9 +64,9 @@ export class LeaseRecovery {
     const { database, owner, log } = this.#parts;
     const leases = await leasesOfOthers(database, owner);
     for (const other of new Set(leases.map((lease) => lease.owner))) {
-      if (isProcessGone(other)) await releaseLeases(database, other);
+      if (isProcessGone(other)) await releaseLeases(database, other, "skip");
     }
-    for (const lease of this.#lapsed(leases)) await releaseLease(database, lease);
+    for (const lease of await this.#lapsed(leases)) await releaseLease(database, lease);
     while (!this.#stopped) {
       const row = await takeOver(database, owner, alone);
       if (!row) return;
@@ -73,15 +74,22 @@ export class LeaseRecovery {
     }
   }
 
-  /** The leases that were not renewed for as long as a lease lasts, by the clock of this process, which is never set. */
-  #lapsed(leases: readonly HeldLease[]): HeldLease[] {
+  /**
+   * The leases that were not renewed for as long as a lease lasts, by the clock of this process, which is never set. A lease whose
+   * row is locked gets a whole lease's time from then on.
+   */
+  async #lapsed(leases: readonly HeldLease[]): Promise<HeldLease[]> {
+    const unchanged = leases.filter((lease) => isSameLease(this.#seen.get(keyOf(lease))?.lease, lease));
+    const locked = await lockedAmong(
+      this.#parts.database,
+      unchanged.map(({ id }) => id),
+    );
     const now = this.#now();
     const before = this.#seen;
     const seen = leases.map((lease) => {
-      const key = `${lease.id}.${lease.attempt}`;
-      const last = before.get(key);
-      const since = last?.lease.until === lease.until && last.lease.owner === lease.owner ? last.since : now;
-      return [key, { lease, since }] as const;
+      const last = before.get(keyOf(lease));
+      const keeps = isSameLease(last?.lease, lease) && !locked.includes(lease.id);
+      return [keyOf(lease), { lease, since: keeps ? last!.since : now }] as const;
     });
     this.#seen = new Map(seen);
     return seen.flatMap(([, { lease, since }]) => (now - since > LEASE_SECONDS * 1_000 ? [lease] : []));
@@ -124,6 +132,15 @@ export class LeaseRecovery {
       this.#recovering.delete(row.id);
     }
   }
+}
+
+function keyOf({ id, attempt }: HeldLease): string {
+  return `${id}.${attempt}`;
+}
+
+/** Whether it was not renewed in between. */
+function isSameLease(before: HeldLease | undefined, now: HeldLease): boolean {
+  return before?.until === now.until && before.owner === now.owner;
 }
 
 /** A name for this service that holds its process, so that another service on this machine can see when it is gone. */

@@ -149,7 +149,7 @@ export class TestedQueue {
   /** As a kill would: stores nothing, and lets other services see that this one is gone. */
   async die(): Promise<void> {
     await this.dispatcher.stopClaiming();
-    await releaseLeases(this.parts.database, this.parts.owner);
+    await releaseLeases(this.parts.database, this.parts.owner, "wait");
   }
 
   /** Closes once; later calls wait for the first. */

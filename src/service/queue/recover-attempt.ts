@@ -26,7 +26,8 @@ export async function recoverAttempt(parts: QueueParts, row: OperationRow): Prom
     const own = await parts.executor.adopt(orderOf(row, 1, parts.urlOf), row.handle, IGNORED);
     if (own) return true;
   }
-  const lost = { kind: "lost", reason: "the service that ran it ended" } as const;
+  const reason = "the service that ran it was killed, crashed, or lost its machine";
+  const lost = { kind: "lost", reason } as const;
   await finishInTime(parts, row, lost, [], isLate);
   return false;
 }
@@ -40,11 +41,11 @@ async function finishInTime(
   isLate: boolean,
 ): Promise<void> {
   try {
-    await finishAttempt(parts, row, end, { timings, lookForOutput: true });
+    await finishAttempt(parts, row, end, { timings, lookForOutput: true, lostWith: "service" });
   } catch (error) {
     if (!isLate) throw error;
     parts.log.warn({ operation_id: row.id, err: error }, "whether there is an output is not known");
-    await finishAttempt(parts, row, end, { timings, lookForOutput: false });
+    await finishAttempt(parts, row, end, { timings, lookForOutput: false, lostWith: "service" });
   }
 }
 

@@ -67,14 +67,29 @@ export interface Attempt {
 
 interface Lease extends Attempt {
   readonly cancel_requested_at: Date | null;
+  /** False if another session has locked the row; the others are renewed nevertheless. */
+  readonly isRenewed: boolean;
 }
 
-/** Renews the leases of all operations that `owner` runs. @returns those operations. */
-export async function renewLeases(statements: Queryable, owner: string): Promise<Lease[]> {
+/**
+ * Renews the leases of all operations that `owner` runs, except of locked rows.
+ * @param draining records that the service drains, so that no attempt which it now runs counts as lost if it is killed.
+ * @returns all operations that it runs.
+ */
+export async function renewLeases(statements: Queryable, owner: string, draining = false): Promise<Lease[]> {
   const { rows } = await statements.query<Lease>(
-    `update operations set lease_until = now() + make_interval(secs => $2)
-     where owner = $1 and status = 'Running' returning id, attempt, cancel_requested_at`,
-    [owner, LEASE_SECONDS],
+    `with unlocked as (
+       select id from operations where owner = $1 and status = 'Running' for no key update skip locked
+     ), renewed as (
+       update operations o
+       set lease_until = now() + make_interval(secs => $2),
+         drained_attempt = case when $3 then o.attempt else o.drained_attempt end
+       from unlocked where o.id = unlocked.id returning o.id
+     )
+     select o.id, o.attempt, o.cancel_requested_at, renewed.id is not null as "isRenewed"
+     from operations o left join renewed on renewed.id = o.id
+     where o.owner = $1 and o.status = 'Running'`,
+    [owner, LEASE_SECONDS, draining],
   );
   return rows;
 }
@@ -117,22 +132,50 @@ export async function leasesOfOthers(statements: Queryable, owner: string): Prom
   return rows;
 }
 
-/** Releases one operation for any service to take over, unless its lease was renewed meanwhile. */
+/** @returns those of the operations whose rows another session has locked now, so that no service can renew their leases. */
+export async function lockedAmong(statements: Queryable, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await statements.query<{ id: string }>(
+    `with unlocked as (
+       select id from operations where id = any($1::text[]) for no key update skip locked
+     )
+     select id from operations where id = any($1::text[]) and id not in (select id from unlocked)`,
+    [ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Releases one operation for any service to take over, unless its lease was renewed meanwhile or its row is locked. */
 export async function releaseLease(
   statements: Queryable,
   { id, attempt, owner, until }: HeldLease,
 ): Promise<void> {
   await statements.query(
     `update operations set owner = null, lease_until = now()
-     where id = $1 and attempt = $2 and owner = $3 and lease_until::text = $4 and status = 'Running'`,
+     where id = (
+       select id from operations
+       where id = $1 and attempt = $2 and owner = $3 and lease_until::text = $4 and status = 'Running'
+       for no key update skip locked
+     )`,
     [id, attempt, owner, until],
   );
 }
 
-/** Releases all running operations of `owner` for any service to take over at once. */
-export async function releaseLeases(statements: Queryable, owner: string): Promise<void> {
+/**
+ * Releases all running operations of `owner` for any service to take over at once.
+ * @param locked whether to wait for rows that another session has locked, or to leave them as they are.
+ */
+export async function releaseLeases(
+  statements: Queryable,
+  owner: string,
+  locked: "wait" | "skip",
+): Promise<void> {
   await statements.query(
-    "update operations set owner = null, lease_until = now() where owner = $1 and status = 'Running'",
+    `update operations set owner = null, lease_until = now()
+     where id in (
+       select id from operations where owner = $1 and status = 'Running'
+       for no key update ${locked === "skip" ? "skip locked" : ""}
+     )`,
     [owner],
   );
 }

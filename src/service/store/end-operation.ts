@@ -5,7 +5,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, pruneEvents, type WebhookTypes } from "./events.ts";
-import { type OperationRow, UNENDED, viewOf } from "./operation-rows.ts";
+import { type Loss, type OperationRow, UNENDED, viewOf } from "./operation-rows.ts";
 
 /** How an operation ends. */
 export type Ending =
@@ -73,32 +73,40 @@ async function end(
 /** A longer wait is cut to this. */
 export const LONGEST_WAIT_SECONDS = 600;
 
-/** `lost`: its execution is gone, which is counted. `refused`: the executor started nothing. The next attempt has the next number in any case. */
-type ReleaseReason = "lost" | "drained" | "refused";
+/** `drained`: its service ended in order. `refused`: the executor started nothing. A loss is recorded and counted. */
+type ReleaseReason = "drained" | "refused" | Loss;
 
 /**
- * Releases a running operation to the queue.
+ * Releases a running operation to the queue. The next attempt has the next number in any case.
  * @param waitSeconds before the next attempt may begin.
  * @returns false where the attempt is no longer the current one, or belongs to another owner.
  */
 export async function releaseOperation(
   statements: Queryable,
-  { id, attempt, owner }: Pick<OperationRow, "id" | "attempt" | "owner">,
+  { id, attempt, owner, losses }: Pick<OperationRow, "id" | "attempt" | "owner" | "losses">,
   reason: ReleaseReason,
   waitSeconds: number,
 ): Promise<boolean> {
+  const loss = typeof reason === "object" ? reason : undefined;
   const { rows } = await statements.query(
     `update operations
      set status = 'NotStarted', owner = null, lease_until = null, handle = null, progress = null,
-       lost = lost + case when $3 = 'lost' then 1 else 0 end,
+       lost = lost + case when $6::json is null then 0 else 1 end, losses = coalesce($6::json, losses),
        started_at = case
-         when $3 = 'refused' and not exists (select 1 from events where operation_id = $1 and type = 'started')
+         when $3 and not exists (select 1 from events where operation_id = $1 and type = 'started')
          then null else started_at
        end,
        not_before = now() + make_interval(secs => $4)
      where id = $1 and attempt = $2 and status = 'Running' and owner = $5
      returning id`,
-    [id, attempt, reason, Math.min(waitSeconds, LONGEST_WAIT_SECONDS), owner],
+    [
+      id,
+      attempt,
+      reason === "refused",
+      Math.min(waitSeconds, LONGEST_WAIT_SECONDS),
+      owner,
+      loss === undefined ? null : JSON.stringify([...losses, loss]),
+    ],
   );
   return rows.length > 0;
 }

@@ -37,8 +37,12 @@ export interface OperationRow {
   readonly status: OperationStatus;
   /** Attempts begun; 0 before the first. */
   readonly attempt: number;
-  /** Attempts whose execution was lost. */
+  /** Lost attempts. */
   readonly lost: number;
+  /** Their causes. Attempts that were lost before version 7 of the database have none. */
+  readonly losses: readonly Loss[];
+  /** The newest attempt that ran while its service drained; 0 if none did. If that attempt is lost, the loss does not count. */
+  readonly drained_attempt: number;
   /** The service that runs it, while it is Running; null where another service may take it over. */
   readonly owner: string | null;
   readonly handle: string | null;
@@ -60,6 +64,14 @@ export interface OperationRow {
   readonly last_seq: number;
   /** The newest event that is no longer kept; 0 where all are. */
   readonly pruned_seq: number;
+}
+
+/** Why an attempt was lost. */
+export interface Loss {
+  readonly attempt: number;
+  /** `service`: the whole service ended. `execution`: the job's own process or container ended. */
+  readonly with: "service" | "execution";
+  readonly reason: string;
 }
 
 /** The statuses of operations that have not ended, as a list of SQL. */
