@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { constants } from "node:os";
 import { test } from "node:test";
-import { endOf } from "./engine-errors.ts";
+import { endOf, gatewayStartError, startError } from "./engine-errors.ts";
 
 const ended = (signal: number | null, exit_code: number | null = null) =>
   endOf({ pid: 1, signal, exit_code, max_rss_bytes: 0 });
@@ -16,4 +16,15 @@ test("the end of a worker by a signal says what is known of that signal, and of 
   assert.match(ended(SIGABRT), /^it was ended by SIGABRT, as happens where a library gives up at an error/);
   assert.equal(ended(SIGTERM), "it was ended by SIGTERM");
   assert.equal(ended(null, 3), "it ended with exit code 3");
+});
+
+test("the error of an engine that was killed while it started names no path, since callers elsewhere read it", () => {
+  const reason = "it was ended by SIGKILL";
+  const end = { reason, signal: "SIGKILL", wasKilled: false, stderrTail: "", orderly: false } as const;
+  const cluster = { url: "ray://head:10001", insecure: false };
+  const python = "/srv/secret/python";
+  for (const error of [startError(python, end), gatewayStartError(cluster, python, end)]) {
+    assert.equal(error.code, "engine_crashed");
+    assert.doesNotMatch(error.message, /secret/);
+  }
 });

@@ -35,7 +35,8 @@ export function crashError(pending: PendingTask, cluster: ClusterEngine | undefi
 export function startError(python: string, { reason, signal, wasKilled, stderrTail }: HostEnd): MucastError {
   const data = { source: python, stderr: stderrTail };
   if (signal !== null && !wasKilled) {
-    const message = `the engine was ended by ${signal}${signalHint(signal)} while it started with ${python}`;
+    // Without the path: a ticker's failure takes the message as it is, and callers on other machines read it.
+    const message = `the engine was ended by ${signal} while it started${signalHint(signal)}`;
     return new MucastError("engine_crashed", message, data);
   }
   // `-P`, which keeps foreign modules out, is as old as the oldest Python that mucast takes.
@@ -51,7 +52,7 @@ export function startError(python: string, { reason, signal, wasKilled, stderrTa
 
 /** A gateway that ended before it greeted, and has not said why. */
 export function gatewayStartError({ url }: ClusterEngine, python: string, end: HostEnd): MucastError {
-  const message = `the gateway to ${url} ended before it was connected (${end.reason}); it was started with ${python}`;
+  const message = `the gateway to ${url} ended before it was connected (${end.reason})`;
   const code = end.signal === null ? "engine_unavailable" : "engine_crashed";
   return new MucastError(code, message, { engine: url, source: python, stderr: end.stderrTail });
 }

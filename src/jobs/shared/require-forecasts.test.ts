@@ -34,3 +34,11 @@ test("prices too far apart end the job under that name where every ticker with e
   assert.equal(code, "sparse_prices");
   assert.equal(message, "No ticker is left of 2; the first: A has prices 31 calendar days apart");
 });
+
+test("a job that lost every ticker with its engine ends as engine_crashed, and not as if its inputs were at fault", () => {
+  const crashed = { ticker: "A", code: "engine_crashed", message: "the engine was ended by SIGKILL" };
+  const short = { ticker: "B", code: "insufficient_history", message: "B has 1 fit row" };
+  assert.equal(errorOf([crashed, short]).code, "engine_crashed");
+  const singular = { ticker: "C", code: "fit_failed", message: "singular" };
+  assert.equal(errorOf([crashed, singular]).code, "all_failed");
+});

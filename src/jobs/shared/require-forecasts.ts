@@ -17,8 +17,8 @@ export function requireCurrentTicker(dates: readonly PanelDates[], asOf: Day): v
 /**
  * Ends a job where none of the tickers that did not fail has a `mu`.
  * @param dates of the tickers that did not fail.
- * @throws MucastError insufficient_history or all_failed where every ticker failed; no_forecast where those that did
- *   not fail have no `mu`.
+ * @throws MucastError insufficient_history, all_failed or a code that all share, where every ticker failed; no_forecast
+ *   where those that did not fail have no `mu`.
  */
 export function requireForecasts(
   dates: readonly PanelDates[],
@@ -37,8 +37,8 @@ function hasMu(panel: PanelDates, asOf: Day): boolean {
 
 /**
  * The error of a job that has lost every ticker: `insufficient_history` where that is the reason of each, or where
- * the blobs share no ticker; `invalid_model_params` or `sparse_prices` where it is that of each ticker with enough
- * history; `all_failed`, with the reasons, otherwise.
+ * the blobs share no ticker; `invalid_model_params`, `sparse_prices` or `engine_crashed` where it is that of each ticker with
+ * enough history; `all_failed`, with the reasons, otherwise.
  */
 function noTickerLeft(failures: readonly Failure[]): MucastError {
   const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -58,7 +58,7 @@ function noTickerLeft(failures: readonly Failure[]): MucastError {
 }
 
 /** What ends the job under its own name where it is the reason of every ticker. */
-const COMMON_CODES = ["invalid_model_params", "sparse_prices"] as const;
+const COMMON_CODES = ["invalid_model_params", "sparse_prices", "engine_crashed"] as const;
 
 function commonCode(others: readonly Failure[]): ErrorCode {
   if (others.length === 0) return "insufficient_history";
