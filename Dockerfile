@@ -71,9 +71,9 @@ ENV NODE_ENV=production \
 ENTRYPOINT ["tini", "--", "mucast"]
 CMD ["serve"]
 EXPOSE 8080
-# Of the service; a job is over before it matters, and Container Apps has probes of its own.
+# Of the service; a container that runs a job is healthy. Kubernetes and Container Apps have probes of their own.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MUCAST_PORT || 8080}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+    CMD ["node", "/opt/mucast/bin/healthcheck.cjs"]
 
 FROM runtime AS ml
 COPY --from=engine-ml /opt/engine /opt/engine

@@ -48,6 +48,9 @@ function exitCodeOf(error: unknown): number {
     quiet: quiet === true,
     stream: process.stderr,
   });
-  const code = explain(error instanceof Error ? error : new MucastError("internal", inspect(error)), reporter);
+  const code = explain(
+    error instanceof Error ? error : new MucastError("internal", inspect(error)),
+    reporter,
+  );
   return error instanceof MucastError && error.code === "canceled" ? cancelSignal().exitCode : code;
 }

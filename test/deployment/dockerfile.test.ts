@@ -104,7 +104,7 @@ test("the images run as a user without rights, with what LightGBM needs, under a
   assert.deepEqual(of("ENTRYPOINT"), ['["tini", "--", "mucast"]']);
 });
 
-test("variables of the images are settings or known, and the health check asks a route that there is", () => {
+test("variables of the images are settings or known", () => {
   const known = [...Object.values(settingsSchema.shape)].map((field) => settingNames.get(field)?.env);
   const set = of("ENV").flatMap((rest) => [...rest.matchAll(/(\w+)=/g)].map(([, name]) => name!));
   assert.deepEqual(
@@ -119,9 +119,12 @@ test("variables of the images are settings or known, and the health check asks a
       "GRPC_ENABLE_FORK_SUPPORT",
     ],
   );
-  const path = /(\/healthz)`/.exec(of("HEALTHCHECK")[0]!)?.[1];
-  const routes = globSync("src/service/http/*.ts").map((file) => readFileSync(file, "utf8"));
-  assert.ok(routes.some((source) => source.includes(`"${path}"`)));
+});
+
+test("the health check of the images is the program of the package", () => {
+  const [, program] = JSON.parse(/CMD (.*)$/.exec(of("HEALTHCHECK")[0]!)![1]!);
+  assert.equal(program, "/opt/mucast/bin/healthcheck.cjs");
+  assert.ok(packageJson.files.includes("bin"));
 });
 
 test("the line that runs the image confines it, and what it may write is a volume", () => {
@@ -134,6 +137,8 @@ test("the line that runs the image confines it, and what it may write is a volum
     "--memory 8g",
     "--memory-swap 8g",
     "--pids-limit 2048",
+    "--stop-timeout 60",
+    "--env MUCAST_DRAIN_SECONDS=30",
   ])
     assert.ok(line.includes(` ${flag} `), flag);
   const volumes = [...line.matchAll(/--volume \S+:(\S+)/g)].map(([, place]) => place);

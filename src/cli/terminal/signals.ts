@@ -1,5 +1,5 @@
-import { isatty } from "node:tty";
 import { constants } from "node:os";
+import { isatty } from "node:tty";
 import { MucastError } from "../../contract/errors/errors.ts";
 
 /** The signal that has cancelled what this process runs; undefined if none has. */

@@ -30,6 +30,7 @@ export class Dispatcher {
   #claimAgain = false;
   #draining = false;
   #drained = false;
+  #isDrainNoted = false;
   #renewLocked: NodeJS.Timeout | undefined;
 
   constructor(parts: QueueParts) {
@@ -179,14 +180,21 @@ export class Dispatcher {
   /** Records the drain with them; an execution that outlives the service is not lost with it. */
   async #renewLeases() {
     const { database, owner, executor } = this.#parts;
+    const draining = this.#draining && !executor.outlivesService;
     try {
-      const leases = await renewLeases(database, owner, this.#draining && !executor.outlivesService);
+      const leases = await renewLeases(database, owner, draining);
+      if (draining) this.#noteDrain(leases.length);
       if (leases.some(({ isRenewed }) => !isRenewed)) this.#renewSoon();
       return leases;
     } catch (error) {
       this.#recovery.restartLeaseClocks();
       throw error;
     }
+  }
+
+  #noteDrain(running: number): void {
+    if (!this.#isDrainNoted) this.#parts.log.info({ running }, "the drain is recorded");
+    this.#isDrainNoted = true;
   }
 
   /** Other services give a lapsed lease a whole lease's time after its row was locked. */

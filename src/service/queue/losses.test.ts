@@ -1,7 +1,7 @@
 /** Which lost attempts count, and what an operation says of those that end it. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { type TestDatabase, onEachDatabase } from "../database/databases.testing.ts";
+import { onEachDatabase, type TestDatabase } from "../database/databases.testing.ts";
 import { claimOperation, renewLeases } from "../store/claim-operation.ts";
 import { readOperation } from "../store/operation-rows.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
@@ -91,7 +91,10 @@ onEachDatabase((tested) => {
     (await second.executor.next()).end({ kind: "lost", reason: "one" });
     (await second.executor.next()).end({ kind: "lost", reason: "two" });
     const { error } = await second.ended(caller, id);
-    assert.match(error!.detail, /^the job was lost 3 times \(attempt 1: the service .*; attempt 2: one; attempt 3: two\)$/);
+    assert.match(
+      error!.detail,
+      /^the job was lost 3 times \(attempt 1: the service .*; attempt 2: one; attempt 3: two\)$/,
+    );
     for (const execution of first.executor.executions) execution.end(LOST);
   });
 
@@ -121,7 +124,10 @@ onEachDatabase((tested) => {
     await (await tested.another()).transaction(async (statements) => {
       await statements.query("select 1 from operations where id = $1 for update", [ids[0]]);
       for (; seconds < 120; seconds += 10) {
-        assert.deepEqual((await renewed()).map(({ id }) => id), [ids[1]]);
+        assert.deepEqual(
+          (await renewed()).map(({ id }) => id),
+          [ids[1]],
+        );
         await recovery.recoverAll(false);
       }
     });
