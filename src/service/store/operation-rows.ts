@@ -260,10 +260,16 @@ export function cursorAfter({ id, created_at }: Pick<OperationView, "id" | "crea
 
 const CURSOR = /^([A-Za-z0-9_-]{1,64}) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
 
+/** Whether PostgreSQL takes it, which knows neither the year 0 nor 30 February. */
+function isDate(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString() === text && !text.startsWith("0000");
+}
+
 /** @throws MucastError invalid_request for a text that cursorAfter did not make. */
 export function pageEndOf(cursor: string): PageEnd {
   const [, id, createdAt = ""] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
-  if (id !== undefined && !Number.isNaN(Date.parse(createdAt))) return { id, createdAt };
+  if (id !== undefined && isDate(createdAt)) return { id, createdAt };
   throw new MucastError(
     "invalid_request",
     "cursor: is not one that a list gave; leave it out for the first page",
