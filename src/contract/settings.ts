@@ -250,7 +250,7 @@ export const settingsSchema = z.strictObject({
     .register(settingNames, { env: "MUCAST_JOB_SECONDS", limit: "seconds" }),
   drain_seconds: count(0, 3_600)
     // With the 5 s in which a job process ends, it fits the 10 s that container engines give by default.
-    .default(4)
+    .default(3)
     .describe(
       "After SIGTERM, how long running jobs may still finish before the service releases them to the queue. Give the service 15 s more than this before it is killed (`--stop-timeout`, `TimeoutStopSec`, `terminationGracePeriodSeconds`); the default fits 10 s.",
     )
