@@ -50,7 +50,8 @@ async function repeat(): Promise<void> {
     counts.sent += 1;
     const nth = String(counts.sent);
     if (answers === "leave") {
-      left.push(await unreadAnswer(port, path.replace("{n}", nth), headers));
+      const answer = await unreadAnswer(port, path.replace("{n}", nth), headers).catch(() => undefined);
+      if (answer) left.push(answer);
       return;
     }
     // A connection that the service closes is part of the attack.
