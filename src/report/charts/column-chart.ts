@@ -48,7 +48,10 @@ function drawn(chart: ColumnChart, values: readonly number[]): string {
     ),
     level === undefined ? "" : mark("level", segment(0, down(y.share(level)), GRID, down(y.share(level)))),
     mark("whisker", bands.map((band, i) => (band === null ? "" : whisker(middle(i), band, y))).join("")),
-    mark("dot second", dots.map((value, i) => (value === null ? "" : dot(middle(i), down(y.share(value))))).join("")),
+    mark(
+      "dot second",
+      dots.map((value, i) => (value === null ? "" : dot(middle(i), down(y.share(value))))).join(""),
+    ),
   ];
   return plotSvg({ finding, marks, xLabels: categoryLabels(labels), yLabels: tickLabels(y, unit), height });
 }

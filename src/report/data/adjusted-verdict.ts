@@ -1,6 +1,6 @@
-import type { RowsVerdict, Verdict as ForecastVerdict } from "../../contract/output/verdict.ts";
+import type { Verdict as ForecastVerdict, RowsVerdict } from "../../contract/output/verdict.ts";
 import { verdictState, verdictTitle } from "../../evaluate/verdict/verdict.ts";
-import { type AdjustedTest } from "../statistics/stepwise-tests.ts";
+import type { AdjustedTest } from "../statistics/stepwise-tests.ts";
 import { type AdjustedSkill, LEVEL } from "./comparison-tests.ts";
 import { pFigure } from "./figures.ts";
 
@@ -21,19 +21,25 @@ export function adjustedVerdict(
   outputs: number,
 ): AdjustedVerdict {
   const [judged] = alone.judged;
-  if (skill === undefined || judged === undefined || alone.state === "too_few") return { ...alone, sentences: [] };
+  if (skill === undefined || judged === undefined || alone.state === "too_few")
+    return { ...alone, sentences: [] };
   const adjusted = adjustedRows(judged, skill);
   const state = verdictState(adjusted);
   const title = verdictTitle(adjusted, state);
   return { state, title, sentences: sentencesOf(title, alone.title, skill, outputs) };
 }
 
-function sentencesOf(title: string, aloneTitle: string, { order, sizes }: AdjustedSkill, outputs: number): string[] {
+function sentencesOf(
+  title: string,
+  aloneTitle: string,
+  { order, sizes }: AdjustedSkill,
+  outputs: number,
+): string[] {
   const counted = `${title} on the common rows, with ${outputs} outputs counted (Romano and Wolf 2005): the adjusted p is ${pFigure(order.p)} for the order and ${pFigure(sizes.p)} for the sizes, ${LEVEL} needed.`;
   if (title === aloneTitle) return [counted];
   return [
     counted,
-    "Alone the same figures would pass: of several outputs without skill, one easily does by chance. What follows judges it alone.",
+    `Alone, this output would be called "${aloneTitle}": of several outputs, one easily looks so by chance. What follows judges it alone.`,
   ];
 }
 

@@ -49,7 +49,9 @@ export interface ComparisonTests {
   readonly skill: readonly AdjustedSkill[] | undefined;
   readonly ability: readonly Ability[];
   /** The p of each output in the model confidence sets, null where its losses are no numbers. */
-  readonly confidence: { readonly order: readonly (number | null)[]; readonly sizes: readonly (number | null)[] } | undefined;
+  readonly confidence:
+    | { readonly order: readonly (number | null)[]; readonly sizes: readonly (number | null)[] }
+    | undefined;
   readonly pairs: readonly PairTest[];
 }
 
@@ -122,7 +124,9 @@ function abilities(series: readonly ComparedSeries[]): Ability[] {
 
 function confidenceOf(losses: readonly Float64Array[]): (number | null)[] {
   const dates = losses[0]!.length;
-  const counted = losses.flatMap((values, k) => (dates >= LEAST_DATES && values.every(Number.isFinite) ? [k] : []));
+  const counted = losses.flatMap((values, k) =>
+    dates >= LEAST_DATES && values.every(Number.isFinite) ? [k] : [],
+  );
   const p = modelConfidenceSet(
     counted.map((k) => losses[k]!),
     stationaryResamples(dates),

@@ -16,10 +16,14 @@ export interface HeldOutSlope {
  * it is computed from the out-of-fold rows. The held-out rows of networks are in no output, so of older ones there is the slope over rows
  * alone, without a band: White's error over rows takes the tickers of a date for independent, and is about half of what it should be.
  */
-export function heldOutSlope({ document, outOfFold }: Pick<OutputEvidence, "document" | "outOfFold">): HeldOutSlope {
+export function heldOutSlope({
+  document,
+  outOfFold,
+}: Pick<OutputEvidence, "document" | "outOfFold">): HeldOutSlope {
   const { shrinkage } = document.metrics;
   if (shrinkage === undefined) return { value: null, band: null };
-  const byDate = shrinkage.by_date ?? (outOfFold === undefined ? undefined : atOnce(dateShrinkage(outOfFold)));
+  const byDate =
+    shrinkage.by_date ?? (outOfFold === undefined ? undefined : atOnce(dateShrinkage(outOfFold)));
   if (byDate === undefined) return { value: shrinkage.pooled.b, band: null };
   const dates = heldOutDates(document, outOfFold);
   return { value: byDate.b, band: dates === undefined ? null : bandOf(byDate.b, byDate.se, dates) };

@@ -5,12 +5,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { coverageTable } from "../../evaluate/intervals/coverage.ts";
 import { median } from "../../evaluate/statistics.ts";
 import { datedRows, isNear } from "./dated-rows.testing.ts";
-import {
-  dateCoverage,
-  intervalOutcomes,
-  medianWidths,
-  outcomesByDate,
-} from "./interval-outcomes.ts";
+import { dateCoverage, intervalOutcomes, medianWidths, outcomesByDate } from "./interval-outcomes.ts";
 import { ratioOverDates } from "./over-dates.ts";
 
 type Side = "both" | "lower" | "upper";

@@ -18,9 +18,12 @@ export function modelConfidenceSet(losses: readonly Float64Array[], resamples: R
     losses.map((values, k) => resampledMean(values, drawn) - centres[k]!),
   );
   const error = losses.map((_, a) =>
-    losses.map((_, b) => Math.sqrt(draws.reduce((sum, draw) => sum + (draw[a]! - draw[b]!) ** 2, 0) / draws.length)),
+    losses.map((_, b) =>
+      Math.sqrt(draws.reduce((sum, draw) => sum + (draw[a]! - draw[b]!) ** 2, 0) / draws.length),
+    ),
   );
-  const t = (difference: number, a: number, b: number) => (error[a]![b]! > 0 ? difference / error[a]![b]! : 0);
+  const t = (difference: number, a: number, b: number) =>
+    error[a]![b]! > 0 ? difference / error[a]![b]! : 0;
   const p = losses.map(() => 1);
   const left = new Set(losses.keys());
   for (let before = 0; left.size > 1; ) {

@@ -2,8 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { LEAST_DATES } from "../../evaluate/newey-west.ts";
-import { dateSums, HIT_RATE, R2_ZERO } from "./date-sums.ts";
-import { average, byDate, datedRows, isNear, laid, plainRows, slowBandQuantile, slowError } from "./dated-rows.testing.ts";
+import { dateSums, HIT_RATE, hitRateErrorOf, R2_ZERO } from "./date-sums.ts";
+import {
+  average,
+  byDate,
+  datedRows,
+  isNear,
+  laid,
+  plainRows,
+  slowBandQuantile,
+  slowError,
+} from "./dated-rows.testing.ts";
 import { bandOf, meanBand, ratioOverDates } from "./over-dates.ts";
 
 test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
@@ -25,6 +34,22 @@ test("R² and hit rate over dates are those over rows, and their error that of t
     const hits = signed.filter(({ y, p }) => Math.sign(y) === Math.sign(p)).length;
     assert.ok(isNear(ratioOverDates(dateSums(laid(rows), HIT_RATE)).ratio, hits / signed.length));
   }
+});
+
+test("the error of the hit rate takes dates as units, and rows whose label is not known for none", () => {
+  const rows = datedRows(3, 6, 90).map((row) => ({ ...row, trainingMean: row.realised }));
+  const open = rows.map((row) => ({
+    ...row,
+    realised: row.realised.map((label, i) => (i % 5 === 0 ? Number.NaN : label)),
+  }));
+  const signed = plainRows(open).filter(({ y, p }) => !Number.isNaN(y) && y !== 0 && p !== 0);
+  const isHit = ({ y, p }: { y: number; p: number }) => (Math.sign(y) === Math.sign(p) ? 1 : 0);
+  const rate = average(signed.map(isHit));
+  const dates = byDate(signed).map(([, date]) => date);
+  const residuals = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - rate, 0));
+  const slow = slowError(residuals) / average(dates.map((date) => date.length));
+  assert.ok(isNear(hitRateErrorOf(open)!, slow));
+  assert.equal(hitRateErrorOf(datedRows(3, 6, 20).map((row) => ({ ...row, trainingMean: row.realised }))), null);
 });
 
 test("the band of a ratio holds the truth about as often as it says, though the rows of a date move together", () => {

@@ -108,7 +108,9 @@ function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["
 
 function horizonsFinding(horizons: readonly HorizonSkill[]): string {
   if (horizons.length === 0) return "No return over several days is known yet.";
-  const told = horizons.map(({ horizon, ic }) => `${figure(ic, "number")} over ${countedRows(horizon, "day")}`);
+  const told = horizons.map(
+    ({ horizon, ic }) => `${figure(ic, "number")} over ${countedRows(horizon, "day")}`,
+  );
   const banded = horizons.filter(({ band }) => band !== null);
   const above = banded.filter(({ band }) => band!.low > 0).map(({ horizon }) => horizon);
   const judged =
@@ -120,18 +122,21 @@ function horizonsFinding(horizons: readonly HorizonSkill[]): string {
   return `The mean IC was ${told.join(", ")}; ${judged}.`;
 }
 
+/** A cost of whole basis points. */
+export function basisPoints(cost: number): string {
+  return `${Math.round(cost / BASIS_POINT)} bp`;
+}
+
 function costsOf(spread: QuantileReturns["spread"], { replaced }: Turnover): OrderWorth["costs"] {
   const found = spreadAfterCosts(spread, replaced, COSTS);
   if (found === undefined) return undefined;
   const { traded, breakEven, nets } = found;
-  const told = nets
-    .slice(1)
-    .map(({ cost, mean: net }) => `${figure(net, "return")} at ${figure(cost / BASIS_POINT, "number")} bp`);
-  const much = `Each day ${figure(traded, "share")} of one end is traded`;
-  const left = `after costs a side the spread of a day is ${told.join(", ")}`;
+  const told = nets.slice(1).map(({ cost, mean: net }) => `${figure(net, "return")} at ${basisPoints(cost)}`);
+  const much = `Purchases and sales of a day come to ${figure(traded, "share")} of what one end holds`;
+  const left = `after costs a side the spread is ${told.join(", ")}`;
   const end =
     breakEven > 0 && Number.isFinite(breakEven)
-      ? `; ${figure(breakEven / BASIS_POINT, "number")} bp use it up`
+      ? `, and ${figure(breakEven / BASIS_POINT, "number")} bp use it up`
       : "";
   return { ...found, finding: `${much}; ${left}${end}.` };
 }

@@ -39,7 +39,10 @@ function difference([first, second]: readonly (number | null)[], unit: Unit): st
   return figure(first - second, unit === "share" ? "percent" : unit);
 }
 
-function skillTable({ names, tests: { form } }: Comparison, skill: NonNullable<Comparison["tests"]["skill"]>): string {
+function skillTable(
+  { names, tests: { form } }: Comparison,
+  skill: NonNullable<Comparison["tests"]["skill"]>,
+): string {
   return plainTable({
     caption: "tests against the baselines",
     columns: [

@@ -1,6 +1,7 @@
 import { columnChart } from "../../charts/column-chart.ts";
 import { bandFigure, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
 import type { OrderWorth } from "../../data/section-data.ts";
+import { basisPoints } from "../../data/sections/order-worth.ts";
 import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
@@ -68,7 +69,7 @@ function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): P
 }
 
 function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>): Panel {
-  const labels = nets.map(({ cost }) => `${figure(1e4 * cost, "number")} bp`);
+  const labels = nets.map(({ cost }) => basisPoints(cost));
   return {
     title: "Top less bottom, after costs",
     finding,
