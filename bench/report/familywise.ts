@@ -8,7 +8,7 @@ import { nullMarket } from "./null-market.ts";
 
 const OUTPUTS = 8;
 const TICKERS = 20;
-const MARKETS = Number(process.env.MUCAST_BENCH_MARKETS ?? 300);
+const MARKETS = 200;
 const CORRELATIONS = [0, 0.5, 0.9];
 
 /** How often a report on eight outputs without skill says something of any of them. Takes minutes; nothing in it depends on the machine. */

@@ -2,7 +2,7 @@ import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { LEAST_DATES } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
-import { stationaryResamples } from "../statistics/block-bootstrap.ts";
+import { type Resamples, stationaryResamples } from "../statistics/block-bootstrap.ts";
 import { type ComparedSeries, comparedSeries } from "../statistics/compared-series.ts";
 import { modelConfidenceSet } from "../statistics/model-confidence-set.ts";
 import { type AdjustedTest, stepwiseTests, type TestedSeries } from "../statistics/stepwise-tests.ts";
@@ -64,22 +64,43 @@ export function comparisonTests(outputs: readonly (readonly ForecastRows[])[]): 
     return { dates, form, skill: undefined, ability: [], confidence: undefined, pairs: [] };
   }
   const rows = outputs[0]!.reduce((sum, { days }) => sum + days.length, 0);
+  const resamples = stationaryResamples(dates);
+  const orders = series.map(({ order }) => known(order));
+  const orderDates = orders[0]!.length;
+  const ofOrders = orderDates === dates ? resamples : stationaryResamples(orderDates);
   return {
     dates,
     form,
-    skill: adjustedSkill(series),
-    ability: abilities(series),
+    skill: adjustedSkill(series, resamples),
+    ability: [
+      ...abilityOf("no order", orders, ofOrders),
+      ...abilityOf(
+        "zero forecast",
+        series.map(({ zero }) => zero.nested),
+        resamples,
+      ),
+      ...abilityOf(
+        "training mean",
+        series.map((one) => one.mean.nested),
+        resamples,
+      ),
+    ],
     confidence: {
-      order: confidenceOf(series.map(({ order }) => known(order).map((value) => -value))),
-      sizes: confidenceOf(series.map((one) => one.losses)),
+      order: confidenceOf(
+        orders.map((values) => values.map((value) => -value)),
+        ofOrders,
+      ),
+      sizes: confidenceOf(
+        series.map((one) => one.losses),
+        resamples,
+      ),
     },
-    pairs: pairTests(series, rows),
+    pairs: pairTests(series, rows, resamples),
   };
 }
 
 /** Evidence of skill is one family, evidence of the contrary another. */
-function adjustedSkill(series: readonly ComparedSeries[]): AdjustedSkill[] {
-  const resamples = stationaryResamples(series[0]!.losses.length);
+function adjustedSkill(series: readonly ComparedSeries[], resamples: Resamples): AdjustedSkill[] {
   const orders = series.map(({ order }) => ({ values: order, scale: 1 }));
   const nested = (name: "zero" | "mean") =>
     series.map((one): TestedSeries => ({ values: one[name].nested, scale: one[name].scale }));
@@ -108,33 +129,27 @@ function adjustedSkill(series: readonly ComparedSeries[]): AdjustedSkill[] {
 /** Without a t there is no test. */
 const NO_TERMS: TestedSeries = { values: new Float64Array(0), scale: 1 };
 
-function abilities(series: readonly ComparedSeries[]): Ability[] {
-  const benchmarks = [
-    ["no order", series.map(({ order }) => known(order))],
-    ["zero forecast", series.map(({ zero }) => zero.nested)],
-    ["training mean", series.map(({ mean: ofMean }) => ofMean.nested)],
-  ] as const;
-  return benchmarks.flatMap(([benchmark, gains]) => {
-    const dates = gains[0]!.length;
-    if (dates < LEAST_DATES) return [];
-    const found = superiorAbility(gains, stationaryResamples(dates));
-    return found === undefined ? [] : [{ benchmark, best: found.best, p: found.p }];
-  });
+function abilityOf(
+  benchmark: Ability["benchmark"],
+  gains: readonly Float64Array[],
+  resamples: Resamples,
+): Ability[] {
+  if (gains[0]!.length < LEAST_DATES) return [];
+  const found = superiorAbility(gains, resamples);
+  return found === undefined ? [] : [{ benchmark, best: found.best, p: found.p }];
 }
 
-function confidenceOf(losses: readonly Float64Array[]): (number | null)[] {
-  const dates = losses[0]!.length;
-  const counted = losses.flatMap((values, k) =>
-    dates >= LEAST_DATES && values.every(Number.isFinite) ? [k] : [],
-  );
+function confidenceOf(losses: readonly Float64Array[], resamples: Resamples): (number | null)[] {
+  const isTested = losses[0]!.length >= LEAST_DATES;
+  const counted = losses.flatMap((values, k) => (isTested && values.every(Number.isFinite) ? [k] : []));
   const p = modelConfidenceSet(
     counted.map((k) => losses[k]!),
-    stationaryResamples(dates),
+    resamples,
   );
   return losses.map((_, k) => p[counted.indexOf(k)] ?? null);
 }
 
-function pairTests(series: readonly ComparedSeries[], rows: number): PairTest[] {
+function pairTests(series: readonly ComparedSeries[], rows: number, resamples: Resamples): PairTest[] {
   const pairs = series.flatMap((first, i) =>
     series.slice(i + 1).flatMap((second, k) => {
       const names = { first: i, second: i + 1 + k };
@@ -148,7 +163,7 @@ function pairTests(series: readonly ComparedSeries[], rows: number): PairTest[] 
       ] as const;
     }),
   );
-  const tests = stepwiseTests(pairs, stationaryResamples(series[0]!.losses.length), "apart");
+  const tests = stepwiseTests(pairs, resamples, "apart");
   return pairs.map(({ values: _values, scale: _scale, ...pair }, i) => ({ ...pair, ...tests[i]! }));
 }
 

@@ -3,8 +3,8 @@ import { NEWEY_WEST_LAG } from "../../evaluate/newey-west.ts";
 /** Draws of dates: enough that a p of 0.05 is known to 0.007 (its standard error). */
 export const DRAWS = 1_000;
 
-/** Resampled dates, draw after draw: shape (n) each, positions in the order of time. It can be gone through again. */
-export type Resamples = Iterable<Int32Array>;
+/** Resampled dates of each draw: shape (n) each, positions in the order of time. */
+export type Resamples = readonly Int32Array[];
 
 /**
  * The mean length of a block in dates: the cube root of the number of dates, the rate that is best for a variance (Politis and Romano
@@ -17,23 +17,18 @@ export function meanBlockLength(dates: number): number {
 /**
  * The stationary bootstrap (Politis and Romano 1994, "The Stationary Bootstrap"): blocks of successive dates that begin anywhere, with
  * lengths that are geometric; after the last date comes the first one. The seed is fixed, so equal outputs give equal pages.
- * @returns DRAWS draws. Each is the same array with other contents.
  */
 export function stationaryResamples(dates: number, draws = DRAWS): Resamples {
   const renewal = 1 / meanBlockLength(dates);
-  return {
-    *[Symbol.iterator]() {
-      const uniform = uniformNumbers();
-      const drawn = new Int32Array(dates);
-      for (let draw = 0; draw < draws; draw++) {
-        for (let i = 0; i < dates; i++) {
-          const isNew = i === 0 || uniform() < renewal;
-          drawn[i] = isNew ? Math.floor(uniform() * dates) : (drawn[i - 1]! + 1) % dates;
-        }
-        yield drawn;
-      }
-    },
-  };
+  const uniform = uniformNumbers();
+  return Array.from({ length: draws }, () => {
+    const drawn = new Int32Array(dates);
+    for (let i = 0; i < dates; i++) {
+      const isNew = i === 0 || uniform() < renewal;
+      drawn[i] = isNew ? Math.floor(uniform() * dates) : (drawn[i - 1]! + 1) % dates;
+    }
+    return drawn;
+  });
 }
 
 /**

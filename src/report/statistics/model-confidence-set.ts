@@ -14,7 +14,7 @@ import { resampledMean } from "./superior-ability.ts";
 export function modelConfidenceSet(losses: readonly Float64Array[], resamples: Resamples): number[] {
   const centres = losses.map(mean);
   /** Of each draw the resampled mean loss of each model less its own mean loss. */
-  const draws = Array.from(resamples, (drawn) =>
+  const draws = resamples.map((drawn) =>
     losses.map((values, k) => resampledMean(values, drawn) - centres[k]!),
   );
   const error = losses.map((_, a) =>

@@ -49,7 +49,10 @@ test("the error of the hit rate takes dates as units, and rows whose label is no
   const residuals = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - rate, 0));
   const slow = slowError(residuals) / average(dates.map((date) => date.length));
   assert.ok(isNear(hitRateErrorOf(open)!, slow));
-  assert.equal(hitRateErrorOf(datedRows(3, 6, 20).map((row) => ({ ...row, trainingMean: row.realised }))), null);
+  assert.equal(
+    hitRateErrorOf(datedRows(3, 6, 20).map((row) => ({ ...row, trainingMean: row.realised }))),
+    null,
+  );
 });
 
 test("the band of a ratio holds the truth about as often as it says, though the rows of a date move together", () => {

@@ -45,9 +45,7 @@ export function stepwiseTests(
   function stepwiseP(order: readonly number[], of: (k: number) => number): number[] {
     const exceeded = new Float64Array(order.length);
     const centres = order.map((k) => mean(known(series[k]!.values)));
-    let draws = 0;
     for (const drawn of resamples) {
-      draws++;
       let largest = Number.NEGATIVE_INFINITY;
       for (let step = order.length - 1; step >= 0; step--) {
         const { values } = series[order[step]!]!;
@@ -57,7 +55,7 @@ export function stepwiseTests(
     }
     let before = 0;
     return Array.from(exceeded, (count) => {
-      before = Math.max(before, (count + 1) / (draws + 1));
+      before = Math.max(before, (count + 1) / (resamples.length + 1));
       return before;
     });
   }
@@ -70,23 +68,28 @@ function known(values: Float64Array): Float64Array {
 /** Reused by every draw. */
 let buffer = new Float64Array(0);
 
-/** The Newey-West t of the resampled values against the mean of all values; 0 without a variance. */
+/**
+ * The Newey-West t of the resampled values against the mean of all values; 0 without a variance. The sum of the autocovariances in
+ * Bartlett weights is that of the squared sums of lag + 1 successive deviations, divided by lag + 1.
+ */
 function resampledT(values: Float64Array, drawn: Int32Array, centre: number): number {
   if (buffer.length < drawn.length) buffer = new Float64Array(drawn.length);
+  const taken = buffer;
   let [n, sum] = [0, 0];
   for (let i = 0; i < drawn.length; i++) {
     const value = values[drawn[i]!]!;
     if (Number.isNaN(value)) continue;
-    buffer[n++] = value;
+    taken[n++] = value;
     sum += value;
   }
   const average = sum / n;
-  for (let i = 0; i < n; i++) buffer[i]! -= average;
-  let variance = 0;
-  for (let j = 0; j <= Math.min(NEWEY_WEST_LAG, n - 1); j++) {
-    let products = 0;
-    for (let i = j; i < n; i++) products += buffer[i]! * buffer[i - j]!;
-    variance += (j === 0 ? 1 : 2) * (1 - j / (NEWEY_WEST_LAG + 1)) * products;
+  const width = NEWEY_WEST_LAG + 1;
+  let [window, squares] = [0, 0];
+  for (let i = 0; i < n + NEWEY_WEST_LAG; i++) {
+    if (i < n) window += taken[i]! - average;
+    if (i >= width) window -= taken[i - width]! - average;
+    squares += window * window;
   }
+  const variance = squares / width;
   return variance > 0 ? ((average - centre) * n) / Math.sqrt(variance) : 0;
 }

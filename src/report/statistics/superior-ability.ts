@@ -40,9 +40,7 @@ export function superiorAbility(
     upper: one.centre,
   }));
   const exceeded = { lower: 0, consistent: 0, upper: 0 };
-  let draws = 0;
   for (const drawn of resamples) {
-    draws++;
     const most = { lower: -Infinity, consistent: -Infinity, upper: -Infinity };
     for (const [k, { values, omega }] of counted.entries()) {
       const average = resampledMean(values, drawn);
@@ -50,6 +48,7 @@ export function superiorAbility(
     }
     for (const form of FORMS) if (most[form] > largest) exceeded[form]++;
   }
+  const draws = resamples.length;
   return {
     best: best.index,
     p: exceeded.consistent / draws,
