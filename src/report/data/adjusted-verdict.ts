@@ -6,7 +6,7 @@ import { pFigure } from "./figures.ts";
 
 /** The verdict on one of several outputs: what it shows alone, less what their number explains. */
 export interface AdjustedVerdict extends Pick<ForecastVerdict, "state" | "title"> {
-  /** In front of the sentences of the verdict alone. */
+  /** Those of the verdict alone among them. */
   readonly sentences: readonly string[];
 }
 
@@ -26,21 +26,29 @@ export function adjustedVerdict(
   const adjusted = adjustedRows(judged, skill);
   const state = verdictState(adjusted);
   const title = verdictTitle(adjusted, state);
-  return { state, title, sentences: sentencesOf(title, alone.title, skill, outputs) };
+  return { state, title, sentences: sentencesOf({ title, state }, alone, skill, outputs) };
 }
 
 function sentencesOf(
-  title: string,
-  aloneTitle: string,
-  { order, sizes }: AdjustedSkill,
+  { title, state }: Pick<ForecastVerdict, "title" | "state">,
+  alone: ForecastVerdict,
+  { order, sizes, worseOrder, worseSizes }: AdjustedSkill,
   outputs: number,
 ): string[] {
-  const counted = `${title} on the common rows, with ${outputs} outputs counted (Romano and Wolf 2005): the adjusted p is ${pFigure(order.p)} for the order and ${pFigure(sizes.p)} for the sizes, ${LEVEL} needed.`;
-  if (title === aloneTitle) return [counted];
-  return [
-    counted,
-    `Alone, this output would be called "${aloneTitle}": of several outputs, one easily looks so by chance. What follows judges it alone.`,
-  ];
+  const contrary =
+    state === "worse"
+      ? `, ${pFigure(worseOrder.p)} for an order worse than chance, ${pFigure(worseSizes.p)} for a squared error above zero's`
+      : "";
+  const counted = `${title} on the common rows, with ${outputs} outputs counted (Romano and Wolf 2005): adjusted p ${pFigure(order.p)} for skill in the order, ${pFigure(sizes.p)} in the sizes${contrary}; ${LEVEL} needed.`;
+  const [first, ...rest] = verdictSentences(alone);
+  if (title === alone.title) return [counted, ...rest];
+  const luck = `Alone, this output would be called "${alone.title}": of several outputs, one easily looks so by chance. What follows judges it alone.`;
+  return [counted, luck, first!, ...rest];
+}
+
+/** The sentence of a verdict, a line for each of its sentences. */
+export function verdictSentences({ sentence }: Pick<ForecastVerdict, "sentence">): string[] {
+  return sentence.split(/(?<=\.) (?=[A-Z])/);
 }
 
 function adjustedRows(judged: RowsVerdict, skill: AdjustedSkill): RowsVerdict {

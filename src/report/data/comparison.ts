@@ -71,9 +71,9 @@ function coverageGap({ document, coverage }: OutputEvidence): number | null {
 }
 
 const BENCHMARKS = {
-  "no order": "has an order",
-  "zero forecast": "holds more than zero",
-  "training mean": "holds more than the training mean",
+  "no order": "the order",
+  "zero forecast": "the sizes against zero",
+  "training mean": "the sizes against the training mean",
 } as const;
 
 function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonly string[]): string {
@@ -82,21 +82,22 @@ function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonl
   }
   if (ability.length === 0) return "No output has forecasts that differ from the baselines.";
   const told = ability.map(
-    ({ benchmark, best, p }) => `${BENCHMARKS[benchmark]}: p ${pFigure(p)} (${names[best]} comes nearest)`,
+    ({ benchmark, best, p }) => `p ${pFigure(p)} for ${BENCHMARKS[benchmark]} (the best is ${names[best]})`,
   );
-  return `That none of the outputs (superior predictive ability, Hansen 2005) ${told.join("; that none ")}.`;
+  return `How often the best of ${names.length} outputs looks this good if none knows anything (superior predictive ability, Hansen 2005): ${told.join(", ")}.`;
 }
 
 function confidenceFinding({ confidence, form }: ComparisonTests, names: readonly string[]): string {
   if (confidence === undefined) return `A model confidence set needs ${LEAST_DATES} dates.`;
-  const setOf = (p: readonly (number | null)[]) => names.filter((_, k) => isInSet(p[k]!));
   const told = (p: readonly (number | null)[], measure: string) => {
-    const kept = setOf(p);
-    return kept.length === names.length
-      ? `By ${measure} all outputs may be the best one`
-      : `By ${measure} the best one is among ${kept.join(", ")}, with ${wholePercent(100 * (1 - LEVEL))} confidence`;
+    const kept = names.filter((_, k) => isInSet(p[k]!));
+    if (kept.length === names.length) return `By ${measure} any output may be the best`;
+    const sure = `with ${wholePercent(100 * (1 - LEVEL))} confidence`;
+    return kept.length === 1
+      ? `By ${measure} ${kept[0]} is the best, ${sure}`
+      : `By ${measure} the best is one of ${kept.join(", ")}, ${sure}`;
   };
-  return `${told(confidence.order, orderName(form))}. ${told(confidence.sizes, "squared error")}.`;
+  return `${told(confidence.order, orderName(form))}. ${told(confidence.sizes, "squared error")} (model confidence set, Hansen, Lunde and Nason 2011).`;
 }
 
 /** How the order is measured, in words. */
@@ -117,13 +118,21 @@ function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly s
   if (apart.length === 0) {
     return `No test tells ${names.length === 2 ? "the two outputs" : "any two outputs"} apart by more than chance (an adjusted p of ${LEVEL} is needed).`;
   }
-  const told = apart.map(({ measure, first, second, t, p }) => {
+  const clearest = [...apart].sort((a, b) => Math.abs(b.t!) - Math.abs(a.t!)).slice(0, MOST_PAIRS);
+  const told = clearest.map(({ measure, first, second, t, p }) => {
     const [better, worse] = t! > 0 ? [first, second] : [second, first];
     const by = measure === "order" ? orderName(form) : measure;
     return `${names[better]} was better than ${names[worse]} by ${by} (t ${figure(Math.abs(t!), "number")}, adjusted p ${pFigure(p)})`;
   });
-  return `${told.join("; ")}.`;
+  const all =
+    apart.length > MOST_PAIRS
+      ? `${figure(apart.length, "count")} of ${countedRows(pairs.length, "test")} tell two outputs apart, the clearest: `
+      : "";
+  return `${all}${told.join("; ")}.`;
 }
+
+/** More in one sentence are no help: they are in the table. */
+const MOST_PAIRS = 3;
 
 /** Which output a careful person would take: one with evidence of skill that is in both confidence sets, if it is the only one. */
 function choiceOf(outputs: readonly ComparedOutput[], { confidence }: ComparisonTests): Comparison["choice"] {

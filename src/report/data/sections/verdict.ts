@@ -1,10 +1,9 @@
-import type { Verdict as ForecastVerdict } from "../../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../../evaluate/forecast-table.ts";
 import type { RowsByDate } from "../../../evaluate/rows-by-date.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../../statistics/date-sums.ts";
 import { meanBand, ratioOverDates } from "../../statistics/over-dates.ts";
-import type { AdjustedVerdict } from "../adjusted-verdict.ts";
+import { type AdjustedVerdict, verdictSentences } from "../adjusted-verdict.ts";
 import { bandFigure, figure, wholePercent } from "../figures.ts";
 import { heldOutSlope } from "../held-out-slope.ts";
 import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "../report-data.ts";
@@ -19,15 +18,10 @@ export function verdict(evidence: OutputEvidence, adjusted?: AdjustedVerdict): V
     sentences:
       alone === undefined
         ? ["The output has no ticker with a forecast."]
-        : [...(adjusted?.sentences ?? []), ...sentencesOf(alone)],
+        : (adjusted?.sentences ?? verdictSentences(alone)),
     tiles: Object.values(tilesOf(evidence)),
     baselines: baselineRows(evidence),
   };
-}
-
-/** The sentence of the verdict, a line for each of its sentences. */
-function sentencesOf({ sentence }: ForecastVerdict): string[] {
-  return sentence.split(/(?<=\.) (?=[A-Z])/);
 }
 
 function tilesOf(evidence: OutputEvidence) {
