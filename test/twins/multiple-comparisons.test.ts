@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { meanBlockLength, stationaryResamples } from "../../src/report/statistics/block-bootstrap.ts";
 import { modelConfidenceSet } from "../../src/report/statistics/model-confidence-set.ts";
-import { superiorAbility } from "../../src/report/statistics/superior-ability.ts";
+import { bySample, superiorAbility } from "../../src/report/statistics/superior-ability.ts";
 import { seededRandom } from "./random.ts";
 
 const DRAWS = 300;
@@ -30,24 +30,32 @@ const CASES = [
   { seed: 5, models: 5, dates: 90, edge: 0.2 },
 ];
 
-for (const { seed, models, dates, edge } of CASES) {
-  test(`the confidence set and the superior ability are those of arch: ${models} models, ${dates} dates, edge ${edge}`, () => {
-    const own = losses(seed, models, dates, edge);
-    const benchmark = losses(seed, 1, dates, 0)[0]!.map((loss, i) => loss + 0.1 * Math.sin(i));
-    // Some beat the benchmark and some do not.
-    const gains = own.map((values, k) => values.map((loss, i) => benchmark[i]! - loss + 0.12 * (k % 3)));
-    const resamples = stationaryResamples(dates, DRAWS);
-    const block = meanBlockLength(dates);
-    const theirs = byArch({
+test("the confidence set and the superior ability are those of arch, on the same resampled dates", () => {
+  const cases = CASES.map(comparedCase);
+  const theirs = byArch(
+    cases.map(({ own, gains, resamples }) => ({
       losses: own.map((values) => [...values]),
       gains: gains.map((values) => [...values]),
-      block,
-      resamples: Array.from(resamples, (drawn) => [...drawn]),
-    });
-    assert.deepEqual(modelConfidenceSet(own, resamples), theirs.set);
-    const { p, lower, upper } = superiorAbility(gains, resamples)!;
-    assert.deepEqual({ consistent: p, lower, upper }, theirs.ability);
+      block: meanBlockLength(own[0]!.length),
+      resamples: resamples.map((drawn) => [...drawn]),
+    })),
+  );
+  const found = cases.map(({ own, gains, resamples }) => {
+    const { p, lower, upper } = superiorAbility(gains, resamples, bySample(meanBlockLength(own[0]!.length)))!;
+    return { set: modelConfidenceSet(own, resamples), ability: { lower, consistent: p, upper } };
   });
+  assert.deepEqual(found, theirs);
+  const all = found.flatMap(({ set, ability }) => [...set, ability.consistent]);
+  const inside = all.filter((p) => p > 0 && p < 1);
+  assert.ok(new Set(inside).size >= 8, `only ${inside} are neither 0 nor 1`);
+});
+
+/** Some models beat the benchmark and some do not. */
+function comparedCase({ seed, models, dates, edge }: (typeof CASES)[number]) {
+  const own = losses(seed, models, dates, edge);
+  const benchmark = losses(seed, 1, dates, 0)[0]!.map((loss, i) => loss + 0.1 * Math.sin(i));
+  const gains = own.map((values, k) => values.map((loss, i) => benchmark[i]! - loss + 0.12 * (k % 3)));
+  return { own, gains, resamples: stationaryResamples(dates, DRAWS) };
 }
 
 interface Asked {
@@ -62,7 +70,7 @@ interface Answer {
   readonly ability: { readonly lower: number; readonly consistent: number; readonly upper: number };
 }
 
-function byArch(asked: Asked): Answer {
+function byArch(asked: readonly Asked[]): Answer[] {
   const { python } = findEnvironment("dev");
   const { status, stdout, stderr } = spawnSync(python, ["test/twins/multiple_comparisons.py"], {
     input: JSON.stringify(asked),
@@ -70,5 +78,5 @@ function byArch(asked: Asked): Answer {
     maxBuffer: 1e8,
   });
   assert.equal(status, 0, stderr);
-  return JSON.parse(stdout) as Answer;
+  return JSON.parse(stdout) as Answer[];
 }

@@ -45,3 +45,32 @@ function uniformNumbers(): () => number {
     return (difference === 0 ? firstModulus - 1 : difference) / firstModulus;
   };
 }
+
+/** Reused by every draw. */
+let buffer = new Float64Array(0);
+
+/**
+ * The mean of resampled values and its Newey-West error with a lag of NEWEY_WEST_LAG: the sum of the autocovariances in Bartlett weights is
+ * that of the squared sums of lag + 1 successive deviations, divided by lag + 1.
+ * @param values by date; NaN is a gap, which a draw leaves out.
+ */
+export function resampledMean(values: Float64Array, drawn: Int32Array): { average: number; error: number } {
+  if (buffer.length < drawn.length) buffer = new Float64Array(drawn.length);
+  const taken = buffer;
+  let [n, sum] = [0, 0];
+  for (let i = 0; i < drawn.length; i++) {
+    const value = values[drawn[i]!]!;
+    if (Number.isNaN(value)) continue;
+    taken[n++] = value;
+    sum += value;
+  }
+  const average = sum / n;
+  const width = NEWEY_WEST_LAG + 1;
+  let [window, squares] = [0, 0];
+  for (let i = 0; i < n + NEWEY_WEST_LAG; i++) {
+    if (i < n) window += taken[i]! - average;
+    if (i >= width) window -= taken[i - width]! - average;
+    squares += window * window;
+  }
+  return { average, error: Math.sqrt(squares / width) / n };
+}

@@ -1,6 +1,5 @@
 import { mean } from "../../evaluate/statistics.ts";
-import type { Resamples } from "./block-bootstrap.ts";
-import { resampledMean } from "./superior-ability.ts";
+import { type Resamples, resampledMean } from "./block-bootstrap.ts";
 
 /**
  * The model confidence set (Hansen, Lunde and Nason 2011, "The Model Confidence Set"): the models left once those that are worse than
@@ -15,7 +14,7 @@ export function modelConfidenceSet(losses: readonly Float64Array[], resamples: R
   const centres = losses.map(mean);
   /** Of each draw the resampled mean loss of each model less its own mean loss. */
   const draws = resamples.map((drawn) =>
-    losses.map((values, k) => resampledMean(values, drawn) - centres[k]!),
+    losses.map((values, k) => resampledMean(values, drawn).average - centres[k]!),
   );
   const error = losses.map((_, a) =>
     losses.map((_, b) =>

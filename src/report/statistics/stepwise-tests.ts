@@ -1,7 +1,6 @@
-import { NEWEY_WEST_LAG } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
-import type { Resamples } from "./block-bootstrap.ts";
+import { type Resamples, resampledMean } from "./block-bootstrap.ts";
 
 /** The values of one hypothesis by date: chance gives a mean of 0. */
 export interface TestedSeries {
@@ -49,7 +48,8 @@ export function stepwiseTests(
       let largest = Number.NEGATIVE_INFINITY;
       for (let step = order.length - 1; step >= 0; step--) {
         const { values } = series[order[step]!]!;
-        largest = Math.max(largest, sized(resampledT(values, drawn, centres[step]!)));
+        const { average, error } = resampledMean(values, drawn);
+        largest = Math.max(largest, error > 0 ? sized((average - centres[step]!) / error) : 0);
         if (largest >= of(order[step]!)) exceeded[step]!++;
       }
     }
@@ -63,33 +63,4 @@ export function stepwiseTests(
 
 function known(values: Float64Array): Float64Array {
   return values.filter((value) => !Number.isNaN(value));
-}
-
-/** Reused by every draw. */
-let buffer = new Float64Array(0);
-
-/**
- * The Newey-West t of the resampled values against the mean of all values; 0 without a variance. The sum of the autocovariances in
- * Bartlett weights is that of the squared sums of lag + 1 successive deviations, divided by lag + 1.
- */
-function resampledT(values: Float64Array, drawn: Int32Array, centre: number): number {
-  if (buffer.length < drawn.length) buffer = new Float64Array(drawn.length);
-  const taken = buffer;
-  let [n, sum] = [0, 0];
-  for (let i = 0; i < drawn.length; i++) {
-    const value = values[drawn[i]!]!;
-    if (Number.isNaN(value)) continue;
-    taken[n++] = value;
-    sum += value;
-  }
-  const average = sum / n;
-  const width = NEWEY_WEST_LAG + 1;
-  let [window, squares] = [0, 0];
-  for (let i = 0; i < n + NEWEY_WEST_LAG; i++) {
-    if (i < n) window += taken[i]! - average;
-    if (i >= width) window -= taken[i - width]! - average;
-    squares += window * window;
-  }
-  const variance = squares / width;
-  return variance > 0 ? ((average - centre) * n) / Math.sqrt(variance) : 0;
 }

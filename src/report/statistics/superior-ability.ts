@@ -1,5 +1,6 @@
+import { neweyWestError } from "../../evaluate/newey-west.ts";
 import { deviation, mean } from "../../evaluate/statistics.ts";
-import { meanBlockLength, type Resamples } from "./block-bootstrap.ts";
+import { type Resamples, resampledMean } from "./block-bootstrap.ts";
 
 /** The test that some forecast of several beats a benchmark. */
 export interface SuperiorAbility {
@@ -11,10 +12,32 @@ export interface SuperiorAbility {
   readonly upper: number;
 }
 
+/** The error of a mean gain, and what it is in a draw. */
+interface Studentised {
+  readonly error: number;
+  readonly ofDraw: (drawn: Int32Array) => { readonly average: number; readonly error: number };
+}
+
+export type Studentise = (gains: Float64Array) => Studentised;
+
+/** Each draw has the Newey-West error of its own values, which makes few dates as uncertain as they are (Gonçalves and Vogelsang 2011). */
+export const byDraw: Studentise = (gains) => ({
+  error: neweyWestError(gains) ?? 0,
+  ofDraw: (drawn) => resampledMean(gains, drawn),
+});
+
+/** As Hansen has it: all draws share one error, that of the stationary bootstrap. Over few dates chance passes it far too often. */
+export function bySample(blockLength: number): Studentise {
+  return (gains) => {
+    const error = Math.sqrt(longRunVariance(gains, blockLength) / gains.length);
+    return { error, ofDraw: (drawn) => ({ average: resampledMean(gains, drawn).average, error }) };
+  };
+}
+
 /**
- * Superior predictive ability (Hansen 2005, "A Test for Superior Predictive Ability"): the largest of sqrt(n) mean(d) / omega over
- * forecasts, held against its distribution under the stationary bootstrap. Forecasts that are worse than the benchmark by more than
- * sqrt(2 log log n) errors do not weigh in the consistent p; the lower p leaves out all that are worse, the upper one none.
+ * Superior predictive ability (Hansen 2005, "A Test for Superior Predictive Ability"): the largest t of a mean gain over forecasts, held
+ * against its distribution under the stationary bootstrap. Forecasts that are worse than the benchmark by more than sqrt(2 log log n)
+ * errors do not weigh in the consistent p; the lower p leaves out all that are worse, the upper one none.
  * @param gains of each forecast on the benchmark by date: shape (n) each, in time order. One without a variance does not count.
  * @param resamples of the n dates.
  * @returns undefined where none counts.
@@ -22,39 +45,33 @@ export interface SuperiorAbility {
 export function superiorAbility(
   gains: readonly Float64Array[],
   resamples: Resamples,
-  blockLength = meanBlockLength(gains[0]?.length ?? 0),
+  studentise: Studentise = byDraw,
 ): SuperiorAbility | undefined {
-  const n = gains[0]?.length ?? 0;
   const counted = gains.flatMap((values, index) => {
-    const omega = Math.sqrt(longRunVariance(values, blockLength));
-    return omega > 0 ? [{ index, values, omega, centre: mean(values) }] : [];
+    const studentised = studentise(values);
+    const centre = mean(values);
+    return studentised.error > 0 ? [{ index, centre, t: centre / studentised.error, ...studentised }] : [];
   });
   if (counted.length === 0) return undefined;
-  const statistic = ({ centre, omega }: { centre: number; omega: number }) => centre / omega;
-  const best = counted.reduce((a, b) => (statistic(b) > statistic(a) ? b : a));
-  const largest = statistic(best);
-  const threshold = -Math.sqrt((2 * Math.log(Math.log(n))) / n);
-  const centres = counted.map((one) => ({
-    lower: Math.max(0, one.centre),
-    consistent: statistic(one) >= threshold ? one.centre : 0,
-    upper: one.centre,
+  const best = counted.reduce((a, b) => (b.t > a.t ? b : a));
+  const threshold = -Math.sqrt(2 * Math.log(Math.log(gains[0]!.length)));
+  const centres = counted.map(({ centre, t }) => ({
+    lower: Math.max(0, centre),
+    consistent: t >= threshold ? centre : 0,
+    upper: centre,
   }));
   const exceeded = { lower: 0, consistent: 0, upper: 0 };
   for (const drawn of resamples) {
     const most = { lower: -Infinity, consistent: -Infinity, upper: -Infinity };
-    for (const [k, { values, omega }] of counted.entries()) {
-      const average = resampledMean(values, drawn);
-      for (const form of FORMS) most[form] = Math.max(most[form], (average - centres[k]![form]) / omega);
+    for (const [k, { ofDraw }] of counted.entries()) {
+      const { average, error } = ofDraw(drawn);
+      if (!(error > 0)) continue;
+      for (const form of FORMS) most[form] = Math.max(most[form], (average - centres[k]![form]) / error);
     }
-    for (const form of FORMS) if (most[form] > largest) exceeded[form]++;
+    for (const form of FORMS) if (most[form] > best.t) exceeded[form]++;
   }
-  const draws = resamples.length;
-  return {
-    best: best.index,
-    p: exceeded.consistent / draws,
-    lower: exceeded.lower / draws,
-    upper: exceeded.upper / draws,
-  };
+  const share = (form: (typeof FORMS)[number]) => exceeded[form] / resamples.length;
+  return { best: best.index, p: share("consistent"), lower: share("lower"), upper: share("upper") };
 }
 
 const FORMS = ["lower", "consistent", "upper"] as const;
@@ -75,10 +92,4 @@ function longRunVariance(values: Float64Array, blockLength: number): number {
     variance += ((j === 0 ? 1 : 2) * weight * products) / n;
   }
   return variance;
-}
-
-export function resampledMean(values: Float64Array, drawn: Int32Array): number {
-  let sum = 0;
-  for (let i = 0; i < drawn.length; i++) sum += values[drawn[i]!]!;
-  return sum / drawn.length;
 }
