@@ -54,8 +54,8 @@ function familyRow(dates: number, correlation: number): string[] {
       );
     }
     // All are as good as each other in truth, so the first one is a best one.
-    count("order set", tests.confidence!.order[0]! <= LEVEL);
-    count("sizes set", tests.confidence!.sizes[0]! <= LEVEL);
+    count("order set", (tests.confidence?.order[0] ?? 1) <= LEVEL);
+    count("sizes set", (tests.confidence?.sizes[0] ?? 1) <= LEVEL);
     count(
       "pairs",
       tests.pairs.some(({ p }) => p !== null && p <= LEVEL),

@@ -45,10 +45,7 @@ test("outputs are told apart where one is better, and a careful person takes tha
     skillFinding,
     /^How often the best of 2 outputs .* p under 0.001 for the order \(the best is ridge\), p .* against zero/,
   );
-  assert.equal(
-    confidenceFinding,
-    "By IC ridge is the best, with 95\u202f% confidence. By squared error ridge is the best, with 95\u202f% confidence (model confidence set, Hansen, Lunde and Nason 2011).",
-  );
+  assert.equal(confidenceFinding, "A model confidence set needs 250 dates.");
   assert.equal(choice.index, 1);
   assert.match(choice.sentence, /would take ridge, the only one with evidence of skill/);
   assert.deepEqual(
@@ -94,6 +91,19 @@ test("evidence that an output shows alone may not count beside others, and its s
   assert.match(beside[0]!.sentences[0]!, /^Evidence of skill on the common rows, with 8 outputs counted/);
 });
 
+test("from 250 dates on confidence sets say which output may be the best", () => {
+  const [better, worse] = [mlText({ skill: 0.2, scoreRows: 300 }), mlText({ scoreRows: 300 })];
+  const { tests, confidenceFinding, choice } = reported(worse, better).comparison!;
+  assert.deepEqual(tests.confidence, { order: [0, 1], sizes: [0, 1] });
+  assert.equal(
+    confidenceFinding,
+    "By IC ridge (2) is the best, with 95\u202f% confidence. By squared error ridge (2) is the best, with 95\u202f% confidence (model confidence set, Hansen, Lunde and Nason 2011).",
+  );
+  assert.equal(choice.index, 1);
+  const same = reported(better, better).comparison!;
+  assert.deepEqual(same.tests.confidence, { order: [1, 1], sizes: [1, 1] });
+});
+
 test("fewer than 30 common dates tell no outputs apart", () => {
   const few = [mlText({ scoreRows: 4, skill: 0.4 }), dlText({ scoreRows: 4, seed: 2 })];
   const { tests, pairsFinding, skillFinding, confidenceFinding } = reported(...few).comparison!;
@@ -103,7 +113,7 @@ test("fewer than 30 common dates tell no outputs apart", () => {
   );
   assert.match(pairsFinding, /^On 3 dates no test can tell the outputs apart: 30 are the least/);
   assert.match(skillFinding, /^On 3 dates no output can be tested/);
-  assert.match(confidenceFinding, /needs 30 dates/);
+  assert.match(confidenceFinding, /needs 250 dates/);
 });
 
 test("a careful person takes none without skill, and none of two that are the same", () => {
@@ -123,7 +133,6 @@ test("a careful person takes none without skill, and none of two that are the sa
       [null, null],
     ],
   );
-  assert.deepEqual(same.tests.confidence, { order: [1, 1], sizes: [1, 1] });
   const open = reported(mlText({ isOpen: true }), dlText({ isOpen: true })).comparison!;
   assert.match(open.choice.sentence, /takes none yet/);
   assert.deepEqual([open.rows, open.tests.pairs.length], [0, 0]);

@@ -1,6 +1,6 @@
 import { LEAST_DATES } from "../../evaluate/newey-west.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { type ComparisonTests, LEVEL } from "./comparison-tests.ts";
+import { type ComparisonTests, LEVEL, MIN_SET_DATES } from "./comparison-tests.ts";
 import { countedRows, figure, pFigure, wholePercent } from "./figures.ts";
 import { heldOutSlope } from "./held-out-slope.ts";
 import type { Comparison, Verdict } from "./report-data.ts";
@@ -88,7 +88,7 @@ function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonl
 }
 
 function confidenceFinding({ confidence, form }: ComparisonTests, names: readonly string[]): string {
-  if (confidence === undefined) return `A model confidence set needs ${LEAST_DATES} dates.`;
+  if (confidence === undefined) return `A model confidence set needs ${MIN_SET_DATES} dates.`;
   const told = (p: readonly (number | null)[], measure: string) => {
     const kept = names.filter((_, k) => isInSet(p[k]!));
     if (kept.length === names.length) return `By ${measure} any output may be the best`;
@@ -134,8 +134,14 @@ function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly s
 /** More in one sentence are no help: they are in the table. */
 const MOST_PAIRS = 3;
 
-/** Which output a careful person would take: one with evidence of skill that is in both confidence sets, if it is the only one. */
-function choiceOf(outputs: readonly ComparedOutput[], { confidence }: ComparisonTests): Comparison["choice"] {
+/**
+ * Which output a careful person would take: one with evidence of skill that may be the best, if it is the only one. The confidence sets tell;
+ * over few dates, the tests of pairs.
+ */
+function choiceOf(
+  outputs: readonly ComparedOutput[],
+  { confidence, pairs }: ComparisonTests,
+): Comparison["choice"] {
   if (outputs.every(({ verdict }) => verdict.state === "too_few")) {
     return {
       index: undefined,
@@ -151,14 +157,18 @@ function choiceOf(outputs: readonly ComparedOutput[], { confidence }: Comparison
     };
   }
   const isBest = (k: number) =>
-    confidence === undefined || (isInSet(confidence.order[k]!) && isInSet(confidence.sizes[k]!));
+    confidence === undefined
+      ? !pairs.some(
+          (pair) => pair.p !== null && pair.p <= LEVEL && (pair.t! > 0 ? pair.second : pair.first) === k,
+        )
+      : isInSet(confidence.order[k]!) && isInSet(confidence.sizes[k]!);
   const unbeaten = outputs.filter((output, k) => isSkilled(output) && isBest(k));
   if (skilled.length === 1 || unbeaten.length === 1) {
     const taken = skilled.length === 1 ? skilled[0]! : unbeaten[0]!;
     const others =
       skilled.length === 1
         ? "the only one with evidence of skill"
-        : "the only one with evidence of skill in both confidence sets";
+        : "the only one with evidence of skill that no other one beats";
     const sentence = `A careful person would take ${taken.name}, ${others}; picked among ${outputs.length}, it will do a little worse than these figures say.`;
     return { index: outputs.indexOf(taken), sentence };
   }
