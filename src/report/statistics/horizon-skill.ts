@@ -52,21 +52,27 @@ export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): 
 
 /** The rows of a ticker with the return over `horizon` rows as label; without those that lack one. */
 function windowed({ ticker, days, predicted, realised }: DatedForecasts, horizon: number): DatedForecasts {
-  const starts: number[] = [];
-  const sums: number[] = [];
-  for (let i = 0; i + horizon <= days.length; i++) {
+  const most = Math.max(0, days.length - horizon + 1);
+  const kept = {
+    days: new Int32Array(most),
+    predicted: new Float64Array(most),
+    realised: new Float64Array(most),
+  };
+  let n = 0;
+  for (let i = 0; i < most; i++) {
     let sum = realised[i]!;
     for (let j = i + 1; j < i + horizon; j++) {
       sum += days[j]! - days[j - 1]! > LONGEST_GAP_DAYS ? Number.NaN : realised[j]!;
     }
     if (Number.isNaN(sum)) continue;
-    starts.push(i);
-    sums.push(sum);
+    kept.days[n] = days[i]!;
+    kept.predicted[n] = predicted[i]!;
+    kept.realised[n++] = sum;
   }
   return {
     ticker,
-    days: Int32Array.from(starts, (i) => days[i]!),
-    predicted: Float64Array.from(starts, (i) => predicted[i]!),
-    realised: Float64Array.from(sums),
+    days: kept.days.subarray(0, n),
+    predicted: kept.predicted.subarray(0, n),
+    realised: kept.realised.subarray(0, n),
   };
 }
