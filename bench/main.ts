@@ -13,6 +13,8 @@ import { benchNetworks } from "./networks/networks.ts";
 import { benchSeeds } from "./networks/seed-table.ts";
 import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
+import { bandTable } from "./report/band-sizes.ts";
+import { familywiseTable } from "./report/familywise.ts";
 import { benchReport } from "./report/report.ts";
 import { benchDoors } from "./service/doors.ts";
 import { benchService } from "./service/service.ts";
@@ -25,6 +27,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   audit: benchAudit,
   reading: benchReading,
   report: benchReport,
+  bands: async () => [bandTable(), familywiseTable()],
   steps: benchSteps,
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],

@@ -13,7 +13,9 @@ import type { ResultRecord } from "../src/contract/output/result-record.ts";
 import { runDlJob } from "../src/jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../src/jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../src/jobs/shared/job.ts";
+import { scoredRows } from "../src/outputs/scored-rows.ts";
 import { preparePrices } from "../src/prepare/prepare-prices.ts";
+import { hitRateErrorOf } from "../src/report/statistics/date-sums.ts";
 import { writeReport } from "../src/report/write-report.ts";
 
 const EXAMPLE = "examples/sp500-prices";
@@ -75,6 +77,7 @@ function summary(runs: readonly Run[]): string {
   const shown = runs.map(({ seconds, ...run }) => ({
     ...run,
     verdict: run.output.verdict,
+    hitRateError: hitRateErrorOf(scoredRows(run.name, run.output)),
     more: [["time", `${seconds.toFixed(1)} s`]] as const,
   }));
   const paths = runs.map(({ record }) => relative(".", fileURLToPath(record.output_url)));

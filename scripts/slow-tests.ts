@@ -129,6 +129,7 @@ export const STARTING: readonly string[] = [
   "test/planted-warnings.test.ts",
   "test/servers/",
   "test/service/",
+  "test/twins/multiple-comparisons.test.ts",
 ];
 
 /** Test files that start nothing, and compute for many seconds. */

@@ -55,7 +55,7 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
       assert.ok(html.includes(sentence), sentence);
     }
 
-    const shown = outputTable([{ name: "o", output, verdict }]);
+    const shown = outputTable([{ name: "o", output, verdict, hitRateError: null }]);
     assert.match(shown, new RegExp(`^verdict +${verdict.title}$`, "m"));
 
     const warning = output.warnings.find(({ code }) => code === "no_skill" || code === "oversized");

@@ -5,6 +5,7 @@ import { problemOf } from "../contract/problems/problem.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
 import { outputVerdict } from "../outputs/output-verdict.ts";
+import { hitRateErrorOf } from "../report/statistics/date-sums.ts";
 import { outputTable, type ShownOutput } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
@@ -53,7 +54,8 @@ async function shownTable(locations: readonly string[], reading: Reading): Promi
   for (const location of locations) {
     const output = await openDocument(location, reading);
     const name = printable(modelNameOf(output.document));
-    shown.push({ name, output: output.document, verdict: outputVerdict(output) });
+    const hitRateError = hitRateErrorOf(output.rows);
+    shown.push({ name, output: output.document, hitRateError, verdict: outputVerdict(output) });
   }
   return `${outputTable(shown)}\n`;
 }

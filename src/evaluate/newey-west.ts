@@ -3,16 +3,17 @@ import { finiteOrNull, mean } from "./statistics.ts";
 /** Values a day apart correlate over about a week. */
 export const NEWEY_WEST_LAG = 5;
 
-/** Over fewer dates the Newey-West error is too small and the normal quantile too near, so there is no band and no test. */
+/** Fewer dates tell too little of their own error, so there is no band and no test. */
 export const LEAST_DATES = 30;
 
 /**
  * t statistic of a mean whose values correlate over time: the mean over its Newey-West error.
  * @param values in time order, a step apart.
+ * @param lag in values.
  * @returns null for fewer than two values, and where the variance is 0.
  */
-export function neweyWestT(values: Float64Array): number | null {
-  const error = neweyWestError(values);
+export function neweyWestT(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
+  const error = neweyWestError(values, lag);
   return error === null ? null : finiteOrNull(mean(values) / error);
 }
 
@@ -33,27 +34,31 @@ export type FixedBProbability = keyof typeof FIXED_B;
  * The t that chance alone exceeds with probability 1 - `probability`: the quantile of neweyWestT of n values whose mean is 0. The fewer
  * the values, the smaller their Newey-West error; the fixed-b distribution, in which the lag keeps its share b = (lag + 1) / n of the
  * values, allows for that and becomes the normal one as n grows.
- * @param n at least LEAST_DATES; the source's fit ends at b = 1.
+ * @param n at least lag + 1; the source's fit ends at b = 1.
  */
-export function neweyWestQuantile(n: number, probability: FixedBProbability = 0.95): number {
-  const b = (NEWEY_WEST_LAG + 1) / n;
+export function neweyWestQuantile(
+  n: number,
+  probability: FixedBProbability = 0.95,
+  lag = NEWEY_WEST_LAG,
+): number {
+  const b = (lag + 1) / n;
   return FIXED_B[probability].reduce((sum, coefficient, power) => sum + coefficient * b ** power, 0);
 }
 
 /**
  * Standard error of a mean whose values correlate over time (Newey and West 1987): the variance is that of the
- * autocovariances up to NEWEY_WEST_LAG, each weighted by 1 - j / (lag + 1).
+ * autocovariances up to the lag, each weighted by 1 - j / (lag + 1).
  * @param values in time order, a step apart.
  * @returns null for fewer than two values, and where the variance is 0.
  */
-export function neweyWestError(values: Float64Array): number | null {
+export function neweyWestError(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
   const n = values.length;
   if (n < 2) return null;
   const centre = mean(values);
   const deviations = values.map((value) => value - centre);
   let variance = autocovariance(deviations, 0);
-  for (let j = 1; j <= Math.min(NEWEY_WEST_LAG, n - 1); j++) {
-    variance += 2 * (1 - j / (NEWEY_WEST_LAG + 1)) * autocovariance(deviations, j);
+  for (let j = 1; j <= Math.min(lag, n - 1); j++) {
+    variance += 2 * (1 - j / (lag + 1)) * autocovariance(deviations, j);
   }
   return variance > 0 ? Math.sqrt(variance / n) : null;
 }

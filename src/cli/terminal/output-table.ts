@@ -8,6 +8,8 @@ export interface ShownOutput {
   readonly output: Pick<OutputSummary, "mu" | "window" | "metrics">;
   /** Undefined for an output without a ticker. */
   readonly verdict: Verdict | undefined;
+  /** The standard error of the hit rate with dates as units; null of too few dates. */
+  readonly hitRateError: number | null;
   /** Further rows of the column, the same ones for each output. */
   readonly more?: readonly Cell[];
 }
@@ -16,8 +18,8 @@ type Cell = readonly [label: string, value: string];
 
 /** What outputs are worth, one column each, as text for a terminal: figures of the score rows, beside those that any model has to beat. */
 export function outputTable(outputs: readonly ShownOutput[]): string {
-  const columns = outputs.map(({ output, verdict, more = [] }) => [
-    ...cellsOf(output),
+  const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
+    ...cellsOf(output, hitRateError),
     ...verdictCells(verdict),
     ...more,
   ]);
@@ -26,7 +28,7 @@ export function outputTable(outputs: readonly ShownOutput[]): string {
   return table(["", ...outputs.map(({ name }) => name)], rows);
 }
 
-function cellsOf({ mu, window, metrics }: ShownOutput["output"]): Cell[] {
+function cellsOf({ mu, window, metrics }: ShownOutput["output"], hitRateError: number | null): Cell[] {
   const { score, intervals, baselines } = metrics;
   const { cross_section: across, pooled } = score;
   const { zero, mean } = baselines;
@@ -37,7 +39,7 @@ function cellsOf({ mu, window, metrics }: ShownOutput["output"]): Cell[] {
     ["IC, mean of the dates", figure(across.ic_mean)],
     ["RankIC", figure(across.rank_ic_mean)],
     ["hit rate", percent(pooled.hit_rate)],
-    ["  its standard error", percent(pooled.hit_rate_se)],
+    ["  its standard error, by dates", percent(hitRateError)],
     ["  share of up days", percent(pooled.up_share)],
     ["  of the historical mean", percent(mean.score.pooled.hit_rate)],
     ["RMSE", figure(pooled.rmse)],

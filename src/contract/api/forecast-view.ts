@@ -30,7 +30,9 @@ const tickerForecastSchema = z
     mu_spread: outputBlobSchema.shape.mu_spread
       .unwrap()
       .valueType.optional()
-      .describe("Of an ensemble of networks: standard deviation (ddof 1) of its members' mu."),
+      .describe(
+        "Of an ensemble of networks: standard deviation (ddof 1) of its members' mu. It says how much the seed matters, not how far mu may be off.",
+      ),
     interval: z
       .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
       .optional()

@@ -264,7 +264,7 @@ export const outputBlobSchema = z
     mu_spread: byTicker(z.number())
       .optional()
       .describe(
-        "Of an ensemble, by ticker of mu: standard deviation (ddof 1) of its members' mu, log-return.",
+        "Of an ensemble, by ticker of mu: standard deviation (ddof 1) of its members' mu, log-return. It says how much the seed matters, not how far mu may be off.",
       ),
     verdict: verdictSchema
       .optional()

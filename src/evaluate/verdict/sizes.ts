@@ -39,13 +39,43 @@ export interface SizeTests extends Readonly<Record<Baseline, SizeTest>> {
   readonly dates: number;
 }
 
+/** What the t's of one baseline are of, summed by date: shape (dates) each, in time order. */
+export interface SizeTerms {
+  /** The terms of Clark and West. */
+  readonly nested: Float64Array;
+  /** (y - r)² - (y - p)². */
+  readonly gained: Float64Array;
+  /** The typical size of the squares that the terms are made of, by date. */
+  readonly scale: number;
+  /** As in SizeTest. */
+  readonly r2: number | null;
+}
+
+export interface DatedSizeTerms extends Readonly<Record<Baseline, SizeTerms>> {
+  /** Shape (dates): those with a row. */
+  readonly days: Int32Array;
+}
+
 /**
- * Tests forecasts as sizes of returns, over all tickers at once. Labels, forecasts and means are in units of the ticker's root mean square
- * label; terms are summed by date, since the tickers of a date move together.
- * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker whose labels are all 0 does not count,
- *   nor does one without rows. Where a training mean is NaN there is no t against it.
+ * Tests forecasts as sizes of returns, over all tickers at once.
+ * @param rows as `sizeTerms` takes them. Where a training mean is NaN there is no t against it.
  */
 export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
+  const { days, zero, mean } = yield* sizeTerms(rows);
+  return { dates: days.length, zero: sizeTest(zero), mean: sizeTest(mean) };
+}
+
+function sizeTest({ nested, gained, scale, r2 }: SizeTerms): SizeTest {
+  return { clarkWest: dateT(nested, scale), squaredError: dateT(gained, scale), r2 };
+}
+
+/**
+ * The terms that sizes are tested by. Labels, forecasts and means are in units of the ticker's root mean square label; terms are summed by
+ * date, since the tickers of a date move together.
+ * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker whose labels are all 0 does not count,
+ *   nor does one without rows. Where a training mean is NaN so are the terms against it.
+ */
+export function* sizeTerms(rows: readonly ForecastRows[]): Pausable<DatedSizeTerms> {
   const scaled: ForecastRows[] = [];
   for (const row of inTickerOrder(rows)) {
     yield 0;
@@ -61,23 +91,23 @@ export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
     });
   }
   const layout = yield* dateLayout(scaled);
-  const zero = yield* sizeTest(scaled, layout, FORECASTS.zero);
-  const mean = yield* sizeTest(scaled, layout, FORECASTS.mean);
-  return { dates: datesIn(layout), zero, mean };
+  const zero = yield* termsAgainst(scaled, layout, FORECASTS.zero);
+  const mean = yield* termsAgainst(scaled, layout, FORECASTS.mean);
+  return { days: daysIn(layout), zero, mean };
 }
 
-function datesIn({ starts }: DateLayout): number {
-  let dates = 0;
-  for (let d = 0; d + 1 < starts.length; d++) if (starts[d + 1]! > starts[d]!) dates++;
-  return dates;
+function daysIn({ first, starts }: DateLayout): Int32Array {
+  const days: number[] = [];
+  for (let d = 0; d + 1 < starts.length; d++) if (starts[d + 1]! > starts[d]!) days.push(first + d);
+  return Int32Array.from(days);
 }
 
 /** @param rows in units of their ticker. */
-function* sizeTest(
+function* termsAgainst(
   rows: readonly ForecastRows[],
   layout: DateLayout,
   baseline: (rows: ForecastRows) => Float64Array,
-): Pausable<SizeTest> {
+): Pausable<SizeTerms> {
   const nested: Float64Array[] = [];
   const raw: Float64Array[] = [];
   /** Of the squares of labels, forecasts and the baseline's, whose rounding the terms hold. */
@@ -101,11 +131,10 @@ function* sizeTest(
     nested.push(adjusted);
     raw.push(plain);
   }
-  const dates = datesIn(layout);
-  const scale = squares / dates;
   return {
-    clarkWest: dateT(yield* dateSums(layout, nested), scale),
-    squaredError: dateT(yield* dateSums(layout, raw), scale),
+    nested: yield* dateSums(layout, nested),
+    gained: yield* dateSums(layout, raw),
+    scale: squares / daysIn(layout).length,
     r2: finiteOrNull(gained / errors),
   };
 }

@@ -51,7 +51,7 @@ export function* verdictOf(
   return {
     state,
     rows: headline.rows,
-    title: titleOf(headline, state),
+    title: verdictTitle(headline, state),
     sentence: [
       headlineSentence(headline, state),
       ...others.flatMap((other) => disagreement(headline, other)),
@@ -68,7 +68,8 @@ const TITLES: Readonly<Record<VerdictState, string>> = {
   too_few: "Too few dates to judge",
 };
 
-function titleOf({ order }: RowsVerdict, state: VerdictState): string {
+/** What the state of one set of rows is called. */
+export function verdictTitle({ order }: RowsVerdict, state: VerdictState): string {
   return state === "worse" && order.state === "worse" ? "Worse than chance" : TITLES[state];
 }
 
@@ -90,7 +91,7 @@ function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
   const { rows, order, sizes, intervals } = headline;
   const chose = rows === "validation" ? " These rows chose each network's epoch, so they flatter it." : "";
   const found = [order, sizes, ...(intervals === null ? [] : [intervals])].map(({ sentence }) => sentence);
-  return `${titleOf(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
+  return `${verdictTitle(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
 }
 
 /** One sentence where the other rows say something else. */

@@ -14,8 +14,8 @@ export interface ColumnChart {
   readonly series: readonly (readonly (number | null)[])[];
   /** Of the first series. */
   readonly bands?: readonly (Band | null)[];
-  /** Dots on the columns. */
-  readonly dots?: readonly number[];
+  /** Dots on the columns; null is no dot. */
+  readonly dots?: readonly (number | null)[];
   readonly level?: number;
   /** Coverage is seen beside what was asked, not beside 0. */
   readonly isFromLevel?: boolean;
@@ -32,8 +32,8 @@ export function columnChart(chart: ColumnChart): ScaledChart {
 
 function valuesOf({ series, bands = [], dots = [], level, isFromLevel }: ColumnChart): number[] {
   const ends = bands.flatMap((band) => (band === null ? [] : [band.low, band.high]));
-  const values = series.flat().filter((value) => value !== null);
-  return [...(isFromLevel ? [] : [0]), ...(level === undefined ? [] : [level]), ...values, ...ends, ...dots];
+  const values = [...series.flat(), ...dots].filter((value) => value !== null);
+  return [...(isFromLevel ? [] : [0]), ...(level === undefined ? [] : [level]), ...values, ...ends];
 }
 
 function drawn(chart: ColumnChart, values: readonly number[]): string {
@@ -48,7 +48,10 @@ function drawn(chart: ColumnChart, values: readonly number[]): string {
     ),
     level === undefined ? "" : mark("level", segment(0, down(y.share(level)), GRID, down(y.share(level)))),
     mark("whisker", bands.map((band, i) => (band === null ? "" : whisker(middle(i), band, y))).join("")),
-    mark("dot second", dots.map((value, i) => dot(middle(i), down(y.share(value)))).join("")),
+    mark(
+      "dot second",
+      dots.map((value, i) => (value === null ? "" : dot(middle(i), down(y.share(value))))).join(""),
+    ),
   ];
   return plotSvg({ finding, marks, xLabels: categoryLabels(labels), yLabels: tickLabels(y, unit), height });
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readOutput } from "../../client/read-output.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { dlText, mlText } from "../../outputs/outputs.testing.ts";
 import { reported } from "./reported.testing.ts";
@@ -7,53 +8,112 @@ import { reported } from "./reported.testing.ts";
 const SKILLED = mlText({ skill: 0.1, config: { intervals: {} } });
 const BLIND = dlText({ seed: 2, config: { intervals: {} } });
 
-/** The mean over dates of the squared error of 0 less that of the forecasts, and the number of dates. */
-function slowGain({ forecasts }: OutputBlob): [gain: number, dates: number] {
-  const byDate = new Map<string, number[]>();
-  for (const { dates, predicted, realised } of Object.values(forecasts)) {
-    for (const [i, date] of dates.entries()) {
-      const y = realised[i]!;
-      if (y === null) continue;
-      byDate.set(date, [...(byDate.get(date) ?? []), y ** 2 - (y - predicted[i]!) ** 2]);
+/** R² against 0 in units of each ticker's root mean square label, less that of another output. */
+function slowGain(own: OutputBlob, other: OutputBlob): number {
+  const r2 = ({ forecasts }: OutputBlob) => {
+    let [gained, rows] = [0, 0];
+    for (const { predicted, realised } of Object.values(forecasts)) {
+      const known = realised.flatMap((y, i) => (y === null ? [] : [[y, predicted[i]!] as const]));
+      const square = known.reduce((sum, [y]) => sum + y * y, 0) / known.length;
+      for (const [y, p] of known) gained += (y * y - (y - p) ** 2) / square;
+      rows += known.length;
     }
-  }
-  const gains = [...byDate.values()].map((all) => all.reduce((a, b) => a + b, 0) / all.length);
-  return [gains.reduce((a, b) => a + b, 0) / gains.length, gains.length];
+    return gained / rows;
+  };
+  return r2(own) - r2(other);
 }
 
 test("outputs are told apart where one is better, and a careful person takes that one", () => {
   const { comparison, outputs } = reported(BLIND, SKILLED);
-  const { names, rows, dates, tests, choice, testsFinding } = comparison!;
+  const { names, rows, dates, tests, choice, pairsFinding, skillFinding, confidenceFinding } = comparison!;
   assert.deepEqual([names, rows, dates], [["lstm", "ridge"], 952, 119]);
   assert.deepEqual(
-    tests.map(({ measure, first, second }) => [measure, first, second]),
+    tests.pairs.map(({ measure, first, second }) => [measure, first, second]),
     [
-      ["squared error", "lstm", "zero forecast"],
-      ["squared error", "ridge", "zero forecast"],
-      ["squared error", "lstm", "ridge"],
-      ["RankIC", "lstm", "ridge"],
+      ["order", 0, 1],
+      ["squared error", 0, 1],
     ],
   );
-  const [gain, days] = slowGain(JSON.parse(SKILLED));
-  assert.ok(Math.abs(tests[1]!.gain - gain) < 1e-15 && tests[1]!.dates === days);
-  assert.ok(tests[2]!.t! < -2 && tests[3]!.t! < -2);
+  const gain = slowGain(JSON.parse(BLIND), JSON.parse(SKILLED));
+  assert.ok(Math.abs(tests.pairs[1]!.gain - gain) < 1e-12);
+  assert.ok(tests.pairs.every(({ t, p }) => t! < -2 && p! <= 0.05));
   assert.match(
-    testsFinding,
-    /^ridge was better than lstm by squared error .*; ridge was better than lstm by RankIC/,
+    pairsFinding,
+    /^ridge was better than lstm by squared error .*; ridge was better than lstm by IC/,
   );
+  assert.match(
+    skillFinding,
+    /^How often the best of 2 outputs .* p under 0.001 for the order \(the best is ridge\), p .* against zero/,
+  );
+  assert.equal(confidenceFinding, "A model confidence set needs 250 dates.");
   assert.equal(choice.index, 1);
   assert.match(choice.sentence, /would take ridge, the only one with evidence of skill/);
   assert.deepEqual(
     outputs.map(({ verdict }) => verdict.state),
-    ["worse", "skill"],
+    ["none", "skill"],
+    "worse alone, by no more than the worst of two is by chance",
   );
+});
+
+test("the tests against baselines are those of the verdict: its t's of the order, and of Clark and West", () => {
+  const outputs = [BLIND, SKILLED].map((text) => reported(text, text).comparison!.tests.skill![0]!);
+  for (const [k, text] of [BLIND, SKILLED].entries()) {
+    const judged = readOutput(JSON.parse(text)).verdict!.judged.find(({ rows }) => rows === "score")!;
+    const { order, zero, mean } = outputs[k]!;
+    assert.equal(order.t, judged.order.t);
+    assert.equal(zero, judged.sizes.against.zero.clark_west_t);
+    assert.equal(mean, judged.sizes.against.mean.clark_west_t);
+  }
+});
+
+test("evidence that an output shows alone may not count beside others, and its sentence says so", () => {
+  const states = (texts: readonly string[]) => reported(...texts).outputs.map(({ verdict }) => verdict);
+  // The forecasts of this seed know nothing, and have an order with a t of 2.0.
+  const lucky = mlText({ seed: 30 });
+  const blind = Array.from({ length: 7 }, (_, seed) => mlText({ seed: seed + 1 }));
+  const score = readOutput(JSON.parse(lucky)).verdict!.judged.find(({ rows }) => rows === "score")!;
+  assert.equal(score.order.state, "evidence");
+  const verdicts = states([lucky, ...blind]);
+  assert.equal(verdicts[0]!.title, "No evidence of skill");
+  assert.match(
+    verdicts[0]!.sentences[0]!,
+    /^No evidence of skill on the common rows, with 8 outputs counted \(Romano and Wolf 2005\): adjusted p 0\.\d{3} for skill in the order, 0\.\d{3} in the sizes; 0\.05 needed\.$/,
+  );
+  assert.match(
+    verdicts[0]!.sentences[1]!,
+    /^Alone, this output would be called "Evidence of skill, sizes too large": of several/,
+  );
+  assert.match(verdicts[0]!.sentences[2]!, /^Evidence of skill.* on the score rows\.$/);
+  const skilled = mlText({ skill: 0.2 });
+  const beside = states([skilled, ...blind]);
+  assert.doesNotMatch(beside[0]!.sentences.join(" "), /score rows/);
+  assert.equal(beside[0]!.title, "Evidence of skill");
+  assert.match(beside[0]!.sentences[0]!, /^Evidence of skill on the common rows, with 8 outputs counted/);
+});
+
+test("from 250 dates on confidence sets say which output may be the best", () => {
+  const [better, worse] = [mlText({ skill: 0.2, scoreRows: 300 }), mlText({ scoreRows: 300 })];
+  const { tests, confidenceFinding, choice } = reported(worse, better).comparison!;
+  assert.deepEqual(tests.confidence, { order: [0, 1], sizes: [0, 1] });
+  assert.equal(
+    confidenceFinding,
+    "By IC ridge (2) is the best, with 95\u202f% confidence. By squared error ridge (2) is the best, with 95\u202f% confidence (model confidence set, Hansen, Lunde and Nason 2011).",
+  );
+  assert.equal(choice.index, 1);
+  const same = reported(better, better).comparison!;
+  assert.deepEqual(same.tests.confidence, { order: [1, 1], sizes: [1, 1] });
 });
 
 test("fewer than 30 common dates tell no outputs apart", () => {
   const few = [mlText({ scoreRows: 4, skill: 0.4 }), dlText({ scoreRows: 4, seed: 2 })];
-  const { tests, testsFinding } = reported(...few).comparison!;
-  assert.ok(tests.every(({ t, p }) => t === null && p === null));
-  assert.match(testsFinding, /^On 3 dates no test can tell the outputs apart: 30 are the least/);
+  const { tests, pairsFinding, skillFinding, confidenceFinding } = reported(...few).comparison!;
+  assert.deepEqual(
+    [tests.skill, tests.confidence, tests.pairs, tests.ability],
+    [undefined, undefined, [], []],
+  );
+  assert.match(pairsFinding, /^On 3 dates no test can tell the outputs apart: 30 are the least/);
+  assert.match(skillFinding, /^On 3 dates no output can be tested/);
+  assert.match(confidenceFinding, /needs 250 dates/);
 });
 
 test("a careful person takes none without skill, and none of two that are the same", () => {
@@ -65,9 +125,9 @@ test("a careful person takes none without skill, and none of two that are the sa
   const same = reported(SKILLED, SKILLED).comparison!;
   assert.deepEqual(same.names, ["ridge (1)", "ridge (2)"]);
   assert.equal(same.choice.index, undefined);
-  assert.match(same.choice.sentence, /does not part ridge \(1\), ridge \(2\)/);
+  assert.match(same.choice.sentence, /does not separate ridge \(1\), ridge \(2\)/);
   assert.deepEqual(
-    same.tests.slice(2).map(({ t, p }) => [t, p]),
+    same.tests.pairs.map(({ t, p }) => [t, p]),
     [
       [null, null],
       [null, null],
@@ -75,7 +135,7 @@ test("a careful person takes none without skill, and none of two that are the sa
   );
   const open = reported(mlText({ isOpen: true }), dlText({ isOpen: true })).comparison!;
   assert.match(open.choice.sentence, /takes none yet/);
-  assert.deepEqual([open.rows, open.tests.length], [0, 0]);
+  assert.deepEqual([open.rows, open.tests.pairs.length], [0, 0]);
 });
 
 test("outputs of other prices are refused, with the row and both returns", () => {
@@ -132,6 +192,6 @@ test("without a ticker in common nothing is compared", () => {
     mlText({ tickers: ["A", "B", "C"] }),
     mlText({ tickers: ["X", "Y", "Z"] }),
   );
-  assert.deepEqual([comparison!.rows, comparison!.tests], [0, []]);
+  assert.deepEqual([comparison!.rows, comparison!.tests.pairs], [0, []]);
   assert.ok(outputs.every(({ skill }) => skill.absent !== undefined));
 });

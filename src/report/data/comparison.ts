@@ -1,9 +1,9 @@
 import { LEAST_DATES } from "../../evaluate/newey-west.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { dieboldMariano, type EqualAccuracy, squaredErrors } from "../statistics/diebold-mariano.ts";
-import { NORMAL_975 } from "../statistics/over-dates.ts";
-import { countedRows, figure } from "./figures.ts";
-import type { Comparison, DieboldMarianoTest, Verdict } from "./report-data.ts";
+import { type ComparisonTests, LEVEL, MIN_SET_DATES } from "./comparison-tests.ts";
+import { countedRows, figure, pFigure, wholePercent } from "./figures.ts";
+import { heldOutSlope } from "./held-out-slope.ts";
+import type { Comparison, Verdict } from "./report-data.ts";
 
 /** An output on the rows that all have in common, with what is said of it there. */
 export interface ComparedOutput {
@@ -14,17 +14,15 @@ export interface ComparedOutput {
   readonly allRows: number;
 }
 
-const ZERO = "zero forecast";
-
-/** Outputs side by side. @param outputs two or more, all on the same rows. */
-export function comparisonOf(outputs: readonly ComparedOutput[]): Comparison {
+/** Outputs side by side. @param outputs two or more, all on the same rows. @param tests of them, in their order. */
+export function comparisonOf(outputs: readonly ComparedOutput[], tests: ComparisonTests): Comparison {
   const { table, dateCount, labelled } = outputs[0]!.common;
   const rows = table.pooled.n;
   const tickers = labelled.filter(({ days }) => days.length > 0).length;
   const leftOut = outputs.map(({ allRows }) => allRows - rows);
-  const tests = testsOf(outputs);
+  const names = outputs.map(({ name }) => name);
   return {
-    names: outputs.map(({ name }) => name),
+    names,
     rows,
     dates: dateCount,
     tickers,
@@ -32,7 +30,9 @@ export function comparisonOf(outputs: readonly ComparedOutput[]): Comparison {
     rowsFinding: rowsFinding(rows, dateCount, tickers, leftOut),
     metrics: metricsOf(outputs),
     tests,
-    testsFinding: testsFinding(tests, outputs.length),
+    skillFinding: skillFinding(tests, names),
+    confidenceFinding: confidenceFinding(tests, names),
+    pairsFinding: pairsFinding(tests, names),
     choice: choiceOf(outputs, tests),
   };
 }
@@ -58,12 +58,7 @@ function metricsOf(outputs: readonly ComparedOutput[]): Comparison["metrics"] {
     row("R² against zero, median ticker", "percent", "higher", ({ table }) => table.r2_zero_median),
     row("Hit rate", "share", "higher", ({ table }) => table.pooled.hit_rate),
     row("RMSE", "share", "lower", ({ table }) => table.pooled.rmse),
-    row(
-      "Slope of returns on forecasts",
-      "number",
-      "near",
-      ({ document }) => document.metrics.shrinkage?.pooled.b,
-    ),
+    row("Slope of returns on forecasts", "number", "near", (evidence) => heldOutSlope(evidence).value),
     row("Coverage less what was asked", "percent", "near", coverageGap),
     row("Interval score", "share", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
@@ -75,77 +70,77 @@ function coverageGap({ document, coverage }: OutputEvidence): number | null {
   return held === null || intervals === null ? null : held - (1 - intervals.alpha);
 }
 
-/** Each output against 0, and each pair by squared error and by RankIC. */
-function testsOf(outputs: readonly ComparedOutput[]): DieboldMarianoTest[] {
-  const errors = outputs.map(({ common }) => squaredErrors(common.byDate));
-  const first = outputs[0]!.common.byDate;
-  const zeros = squaredErrors({ ...first, predicted: new Float64Array(first.realised.length) });
-  const against = outputs.map(({ name }, i) =>
-    test("squared error", name, ZERO, dieboldMariano(difference(zeros, errors[i]!))),
-  );
-  const pairs = outputs.flatMap((first, i) =>
-    outputs.slice(i + 1).flatMap((second, k) => {
-      const gains = difference(errors[i + 1 + k]!, errors[i]!);
-      const order = orderGains(first.common, second.common);
-      return [
-        test("squared error", first.name, second.name, dieboldMariano(gains)),
-        test("RankIC", first.name, second.name, dieboldMariano(order)),
-      ];
-    }),
-  );
-  return [...against, ...pairs].filter(({ dates }) => dates > 0);
-}
+const BENCHMARKS = {
+  "no order": "the order",
+  "zero forecast": "the sizes against zero",
+  "training mean": "the sizes against the training mean",
+} as const;
 
-function test(
-  measure: DieboldMarianoTest["measure"],
-  first: string,
-  second: string,
-  found: EqualAccuracy,
-): DieboldMarianoTest {
-  return { measure, first, second, ...found };
-}
-
-function difference(a: Float64Array, b: Float64Array): Float64Array {
-  return a.map((value, i) => value - b[i]!);
-}
-
-/** RankIC of the first output less that of the second, on the dates on which both have one. */
-function orderGains(first: OutputEvidence, second: OutputEvidence): Float64Array {
-  const other = new Map(Array.from(second.dates.days, (day, i) => [day, second.dates.rankIc[i]!]));
-  const gains: number[] = [];
-  for (const [i, day] of first.dates.days.entries()) {
-    const theirs = other.get(day);
-    if (theirs !== undefined) gains.push(first.dates.rankIc[i]! - theirs);
+function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonly string[]): string {
+  if (skill === undefined) {
+    return `On ${countedRows(dates, "date")} no output can be tested: ${LEAST_DATES} are the least.`;
   }
-  return Float64Array.from(gains);
+  if (ability.length === 0) return "No output has forecasts that differ from the baselines.";
+  const told = ability.map(
+    ({ benchmark, best, p }) => `p ${pFigure(p)} for ${BENCHMARKS[benchmark]} (the best is ${names[best]})`,
+  );
+  return `How often the best of ${names.length} outputs looks this good if none knows anything (superior predictive ability, Hansen 2005): ${told.join(", ")}.`;
 }
 
-function testsFinding(tests: readonly DieboldMarianoTest[], outputs: number): string {
-  const pairs = tests.filter(({ second }) => second !== ZERO);
-  if (pairs.length === 0) return "There are no common rows with realised returns to test on.";
-  const dates = Math.max(...pairs.map((pair) => pair.dates));
-  if (dates < LEAST_DATES) {
+function confidenceFinding({ confidence, form }: ComparisonTests, names: readonly string[]): string {
+  if (confidence === undefined) return `A model confidence set needs ${MIN_SET_DATES} dates.`;
+  const told = (p: readonly (number | null)[], measure: string) => {
+    const kept = names.filter((_, k) => isInSet(p[k]!));
+    if (kept.length === names.length) return `By ${measure} any output may be the best`;
+    const sure = `with ${wholePercent(100 * (1 - LEVEL))} confidence`;
+    return kept.length === 1
+      ? `By ${measure} ${kept[0]} is the best, ${sure}`
+      : `By ${measure} the best is one of ${kept.join(", ")}, ${sure}`;
+  };
+  return `${told(confidence.order, orderName(form))}. ${told(confidence.sizes, "squared error")} (model confidence set, Hansen, Lunde and Nason 2011).`;
+}
+
+/** How the order is measured, in words. */
+export function orderName(form: ComparisonTests["form"]): string {
+  return form === "cross_section" ? "IC" : "correlation over time";
+}
+
+function isInSet(p: number | null): boolean {
+  return p === null || p > LEVEL;
+}
+
+function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly string[]): string {
+  if (dates === 0) return "There are no common rows with realised returns to test on.";
+  if (pairs.length === 0) {
     return `On ${countedRows(dates, "date")} no test can tell the outputs apart: ${LEAST_DATES} are the least.`;
   }
-  const apart = pairs.filter(isApart);
+  const apart = pairs.filter(({ p }) => p !== null && p <= LEVEL);
   if (apart.length === 0) {
-    return `No test tells ${outputs === 2 ? "the two outputs" : "any two outputs"} apart by more than chance (Diebold-Mariano, |t| above 1.960 is asked).`;
+    return `No test tells ${names.length === 2 ? "the two outputs" : "any two outputs"} apart by more than chance (an adjusted p of ${LEVEL} is needed).`;
   }
-  const told = apart.map(({ measure, first, second, t }) => {
+  const clearest = [...apart].sort((a, b) => Math.abs(b.t!) - Math.abs(a.t!)).slice(0, MOST_PAIRS);
+  const told = clearest.map(({ measure, first, second, t, p }) => {
     const [better, worse] = t! > 0 ? [first, second] : [second, first];
-    return `${better} was better than ${worse} by ${measure} (t ${figure(Math.abs(t!), "number")})`;
+    const by = measure === "order" ? orderName(form) : measure;
+    return `${names[better]} was better than ${names[worse]} by ${by} (t ${figure(Math.abs(t!), "number")}, adjusted p ${pFigure(p)})`;
   });
-  return `${told.join("; ")}.`;
+  const all =
+    apart.length > MOST_PAIRS
+      ? `${figure(apart.length, "count")} of ${countedRows(pairs.length, "test")} tell two outputs apart, the clearest: `
+      : "";
+  return `${all}${told.join("; ")}.`;
 }
 
-function isApart({ t }: DieboldMarianoTest): boolean {
-  return t !== null && Math.abs(t) > NORMAL_975;
-}
+/** More in one sentence are no help: they are in the table. */
+const MOST_PAIRS = 3;
 
-/** Which output a careful person would take: one with evidence of skill that no other one beats, if it is the only one. */
+/**
+ * Which output a careful person would take: one with evidence of skill that may be the best, if it is the only one. The confidence sets tell;
+ * over few dates, the tests of pairs.
+ */
 function choiceOf(
   outputs: readonly ComparedOutput[],
-  tests: readonly DieboldMarianoTest[],
+  { confidence, pairs }: ComparisonTests,
 ): Comparison["choice"] {
   if (outputs.every(({ verdict }) => verdict.state === "too_few")) {
     return {
@@ -153,28 +148,33 @@ function choiceOf(
       sentence: "A careful person takes none yet: too few realised returns are known.",
     };
   }
-  const skilled = outputs.filter(({ verdict: { state } }) => state === "skill" || state === "oversized");
+  const isSkilled = ({ verdict: { state } }: ComparedOutput) => state === "skill" || state === "oversized";
+  const skilled = outputs.filter(isSkilled);
   if (skilled.length === 0) {
     return {
       index: undefined,
       sentence: "A careful person takes none: on the common rows no output shows evidence of skill.",
     };
   }
-  const unbeaten = skilled.filter(({ name }) => !tests.some((one) => isApart(one) && loserOf(one) === name));
-  if (unbeaten.length === 1) {
-    const { name } = unbeaten[0]!;
+  const isBest = (k: number) =>
+    confidence === undefined
+      ? !pairs.some(
+          (pair) => pair.p !== null && pair.p <= LEVEL && (pair.t! > 0 ? pair.second : pair.first) === k,
+        )
+      : isInSet(confidence.order[k]!) && isInSet(confidence.sizes[k]!);
+  const unbeaten = outputs.filter((output, k) => isSkilled(output) && isBest(k));
+  if (skilled.length === 1 || unbeaten.length === 1) {
+    const taken = skilled.length === 1 ? skilled[0]! : unbeaten[0]!;
     const others =
-      skilled.length === 1 ? "the only one with evidence of skill" : "the only one that no other beat";
-    const sentence = `A careful person would take ${name}, ${others}; picked among ${outputs.length}, it will do a little worse than these figures say.`;
-    return { index: outputs.indexOf(unbeaten[0]!), sentence };
+      skilled.length === 1
+        ? "the only one with evidence of skill"
+        : "the only one with evidence of skill that no other one beats";
+    const sentence = `A careful person would take ${taken.name}, ${others}; picked among ${outputs.length}, it will do a little worse than these figures say.`;
+    return { index: outputs.indexOf(taken), sentence };
   }
   const names = (unbeaten.length === 0 ? skilled : unbeaten).map(({ name }) => name).join(", ");
   return {
     index: undefined,
-    sentence: `Evidence of skill does not part ${names}: a careful person takes the simplest of them, or their mean.`,
+    sentence: `The evidence does not separate ${names}: a careful person takes the simplest of them, or their mean.`,
   };
-}
-
-function loserOf({ first, second, t }: DieboldMarianoTest): string {
-  return t! > 0 ? second : first;
 }

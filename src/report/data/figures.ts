@@ -61,3 +61,9 @@ export function bandFigure(
 ): string {
   return `${figure(low, unit)} to ${figure(high, unit)}`;
 }
+
+/** A p to three decimals. */
+export function pFigure(p: number | null): string {
+  if (p === null) return NO_FIGURE;
+  return p < 0.001 ? "under 0.001" : p.toFixed(3);
+}

@@ -1,6 +1,7 @@
 import type { Day } from "../../contract/market/dates.ts";
 import type { Verdict as ForecastVerdict } from "../../contract/output/verdict.ts";
 import type { Band } from "../statistics/over-dates.ts";
+import type { ComparisonTests } from "./comparison-tests.ts";
 import type { Unit } from "./figures.ts";
 import type {
   Folds,
@@ -72,7 +73,7 @@ export interface OutputFacts {
 
 /** 1. What a reader takes away. */
 export interface Verdict {
-  /** Of the verdict in the output, as are the title and the sentences. */
+  /** Of the verdict in the output, as are the title and the sentences; beside other outputs with their number counted. */
   readonly state: ForecastVerdict["state"];
   readonly title: string;
   readonly sentences: readonly string[];
@@ -85,7 +86,7 @@ export interface Tile {
   readonly name: string;
   readonly value: number | null;
   readonly unit: Unit;
-  /** 95 %, by date with Newey-West errors; of the shrinkage slope by White's error. */
+  /** 95 %, with dates as units: Newey-West errors times the fixed-b quantile. */
   readonly band: Band | null;
   /** What no skill gives, or what was asked for. */
   readonly reference: { readonly name: string; readonly value: number | null };
@@ -162,25 +163,13 @@ export interface Comparison {
     readonly better: "higher" | "lower" | "near";
     readonly values: readonly (number | null)[];
   }[];
-  readonly tests: readonly DieboldMarianoTest[];
-  readonly testsFinding: string;
+  readonly tests: ComparisonTests;
+  readonly skillFinding: string;
+  readonly confidenceFinding: string;
+  readonly pairsFinding: string;
   readonly choice: {
     /** Index into `names`; undefined where a careful person takes none. */
     readonly index: number | undefined;
     readonly sentence: string;
   };
-}
-
-/** Of a loss by date: positive where `first` is the better one. */
-export interface DieboldMarianoTest {
-  readonly measure: "squared error" | "RankIC";
-  readonly first: string;
-  /** Another output, or `zero forecast`. */
-  readonly second: string;
-  readonly dates: number;
-  /** Mean over dates of the squared error of `second` less that of `first`, or of the RankIC of `first` less that of `second`. */
-  readonly gain: number;
-  readonly t: number | null;
-  /** Two-sided, by the normal distribution. */
-  readonly p: number | null;
 }

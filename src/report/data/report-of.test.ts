@@ -98,7 +98,7 @@ test("figures that the output has too are the same to the last bit", () => {
         pooled.r2_zero,
         pooled.hit_rate,
         metrics.intervals!.pooled.coverage,
-        metrics.shrinkage!.pooled.b,
+        metrics.shrinkage!.by_date!.b,
       ],
     );
     assert.equal(verdict.tiles[3]!.reference.value, pooled.up_share);

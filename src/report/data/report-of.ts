@@ -1,7 +1,9 @@
 import { onCommonRows } from "../evidence/common-rows.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { type AdjustedVerdict, adjustedVerdict } from "./adjusted-verdict.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
 import { comparisonOf } from "./comparison.ts";
+import { comparisonTests } from "./comparison-tests.ts";
 import type { OutputReport, ReportData } from "./report-data.ts";
 import { foldsOf } from "./sections/folds.ts";
 import { intervalsSection } from "./sections/intervals.ts";
@@ -27,30 +29,38 @@ export interface ReportedOutput extends CheckVerdicts {
 export function reportOf(outputs: readonly ReportedOutput[]): ReportData {
   const whole = outputs.map(({ evidence }) => evidence);
   const names = distinctNames(whole.map(({ modelName }) => modelName));
-  const common = whole.length === 1 ? whole : onCommonRows(whole);
-  const reports = outputs.map((output, i) => outputReport(names[i]!, whole[i]!, common[i]!, output));
   const title = `Forecasts of ${names.join(", ")}`;
-  if (whole.length === 1) return { title, outputs: reports };
+  if (outputs.length === 1) {
+    return { title, outputs: [outputReport(names[0]!, whole[0]!, whole[0]!, outputs[0]!)] };
+  }
+  const common = onCommonRows(whole);
+  const tests = comparisonTests(common.map(({ labelled }) => labelled));
+  const reports = outputs.map((output, i) => {
+    const alone = common[i]!.verdict;
+    const adjusted = alone && adjustedVerdict(alone, tests.skill?.[i], outputs.length);
+    return outputReport(names[i]!, whole[i]!, common[i]!, output, adjusted);
+  });
   const compared = reports.map((report, i) => ({
     name: report.name,
     verdict: report.verdict,
     common: common[i]!,
     allRows: whole[i]!.table.pooled.n,
   }));
-  return { title, outputs: reports, comparison: comparisonOf(compared) };
+  return { title, outputs: reports, comparison: comparisonOf(compared, tests) };
 }
 
-/** @param common the same output on the rows that the report is about. */
+/** @param common the same output on the rows that the report is about. @param adjusted its verdict beside others. */
 function outputReport(
   name: string,
   whole: OutputEvidence,
   common: OutputEvidence,
   verdicts: CheckVerdicts,
+  adjusted?: AdjustedVerdict,
 ): OutputReport {
   return {
     name,
     facts: factsOf(common),
-    verdict: verdict(common),
+    verdict: verdict(common, adjusted),
     mu: muOf(whole),
     skill: skillOverTime(common),
     order: orderWorth(common),

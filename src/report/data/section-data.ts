@@ -1,7 +1,9 @@
 import type { Day } from "../../contract/market/dates.ts";
 import type { CalibrationBin } from "../statistics/calibration.ts";
 import type { Histogram } from "../statistics/histogram.ts";
+import type { HorizonSkill } from "../statistics/horizon-skill.ts";
 import type { Band } from "../statistics/over-dates.ts";
+import type { SpreadAfterCosts } from "../statistics/spread-after-costs.ts";
 import type { Unit } from "./figures.ts";
 
 /** What sections 2 to 8 of a report say, in numbers and words; `report-data.ts` says how to read them. */
@@ -67,7 +69,7 @@ export interface PeriodSkill {
   readonly rankIc: number;
 }
 
-/** 4. What the order of the forecasts was worth, before costs. */
+/** 4. What the order of the forecasts was worth, in simple returns. */
 export interface OrderWorth {
   /** From the lowest forecasts to the highest. */
   readonly quantiles: readonly QuantileReturn[];
@@ -75,7 +77,7 @@ export interface OrderWorth {
   /** Dates on which both the top and the bottom quantile have a ticker. */
   readonly spread: {
     readonly days: Int32Array;
-    /** Mean return of the top quantile less that of the bottom one. */
+    /** Mean simple return of the top quantile less that of the bottom one. */
     readonly values: Float64Array;
     readonly summed: Float64Array;
     readonly mean: number;
@@ -92,20 +94,27 @@ export interface OrderWorth {
         readonly rolling: Float64Array;
         readonly rollingDates: number;
         readonly mean: number;
-        /** Mean share of the top quantile that was not in it on the date before. */
+        /** Mean shares of both ends that were not in them on the date before; NaN where no date tells. */
         readonly topReplaced: number;
+        readonly bottomReplaced: number;
         readonly finding: string;
       }
     | undefined;
+  /** The IC over 1 to 20 days; without horizons of which no date counts. */
+  readonly horizons: readonly HorizonSkill[];
+  readonly horizonsFinding: string;
+  /** Absent where no date has both a spread and a turnover. */
+  readonly costs: (SpreadAfterCosts & { readonly finding: string }) | undefined;
 }
 
 export interface QuantileReturn {
   /** Counted from 1, the lowest forecasts. */
   readonly quantile: number;
   readonly dates: number;
-  /** Mean over dates of the mean realised return, and the mean forecast likewise. */
+  /** Mean over dates of the mean realised simple return. */
   readonly realised: number;
-  readonly predicted: number;
+  /** Of the mean forecast likewise; null beyond the range of a float64. */
+  readonly predicted: number | null;
   readonly band: Band | null;
 }
 

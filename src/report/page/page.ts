@@ -34,7 +34,7 @@ const CHART_SECTIONS: readonly ChartSection[] = [
   {
     id: "order",
     title: "What the order was worth",
-    lead: "Before costs, not a strategy.",
+    lead: "In simple returns, which is what money grows by. Not a strategy: it trades at the close that it forecasts from.",
     panels: ({ order }) => panelsOf("Order", order, orderPanels),
   },
   { id: "sizes", title: "Sizes", panels: ({ sizes }) => panelsOf("Sizes", sizes, sizesPanels) },

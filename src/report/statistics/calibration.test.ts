@@ -10,9 +10,9 @@ import {
   laid,
   type PlainRow,
   plainRows,
+  slowBandQuantile,
   slowError,
 } from "./dated-rows.testing.ts";
-import { NORMAL_975 } from "./over-dates.ts";
 
 /** Bins of the sorted rows: each begins at its tenth, or where the forecast there begins to repeat. */
 function slowBins(rows: readonly PlainRow[], count: number): PlainRow[][] {
@@ -49,9 +49,10 @@ test("bins, their means and their bands are those of the sorted rows", () => {
       const { predicted, realised, band } = bins[i]!;
       assert.ok(isNear(predicted, average(bin.map(({ p }) => p))));
       assert.ok(isNear(realised, average(bin.map(({ y }) => y))));
-      const isFew = new Set(bin.map(({ day }) => day)).size < LEAST_DATES;
-      assert.equal(band === null, isFew);
-      if (band !== null) assert.ok(isNear(band.high - band.low, 2 * NORMAL_975 * slowBinError(bin), 1e-6));
+      const dates = new Set(bin.map(({ day }) => day)).size;
+      assert.equal(band === null, dates < LEAST_DATES);
+      const half = slowBandQuantile(dates) * slowBinError(bin);
+      if (band !== null) assert.ok(isNear(band.high - band.low, 2 * half, 1e-6));
     }
   }
 });

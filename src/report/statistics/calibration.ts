@@ -1,6 +1,6 @@
 import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { type Band, bandOf, ratioOverDates } from "./over-dates.ts";
+import { type Band, ratioOverDates } from "./over-dates.ts";
 
 /** Rows whose forecasts lie together: their mean forecast and mean return, with the 95 % band of the latter. */
 export interface CalibrationBin {
@@ -37,12 +37,12 @@ export function calibration(rows: RowsByDate, count: number): CalibrationBin[] {
     }
   }
   return bins.map(({ numerators, denominators }, bin) => {
-    const { ratio, error } = ratioOverDates({
+    const { ratio, band } = ratioOverDates({
       numerators: Float64Array.from(numerators),
       denominators: Float64Array.from(denominators),
     });
     const inside = sorted.subarray(starts[bin]!, starts[bin + 1] ?? sorted.length);
-    return { n: inside.length, predicted: mean(inside), realised: ratio, band: bandOf(ratio, error) };
+    return { n: inside.length, predicted: mean(inside), realised: ratio, band };
   });
 }
 

@@ -1,5 +1,7 @@
-import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
-import type { DateSums } from "./over-dates.ts";
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
+import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { type DateSums, ratioOverDates } from "./over-dates.ts";
 
 type Term = (realised: number, predicted: number) => number;
 
@@ -38,4 +40,14 @@ export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms)
     denominators.push(below);
   }
   return { numerators: Float64Array.from(numerators), denominators: Float64Array.from(denominators) };
+}
+
+/**
+ * The standard error of the hit rate with dates as units: the tickers of a date move together, so that the binomial error over rows is too
+ * small.
+ * @param rows labelled or not.
+ * @returns null of fewer than LEAST_DATES dates with a signed row.
+ */
+export function hitRateErrorOf(rows: readonly ForecastRows[]): number | null {
+  return ratioOverDates(dateSums(atOnce(sortedByDate(rows.map(labelled))), HIT_RATE)).error;
 }

@@ -53,6 +53,12 @@ export function slowError(values: readonly number[], lag = 5): number {
   return Math.sqrt(variance);
 }
 
+/** The fixed-b quantile of 0.975, each term of the source's cubic written out. */
+export function slowBandQuantile(dates: number, lag = 5): number {
+  const b = (lag + 1) / dates;
+  return 1.96 + 2.9694 * b + 0.416 * b * b - 0.5324 * b * b * b;
+}
+
 export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
   return Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b));
 }

@@ -5,13 +5,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { coverageTable } from "../../evaluate/intervals/coverage.ts";
 import { median } from "../../evaluate/statistics.ts";
 import { datedRows, isNear } from "./dated-rows.testing.ts";
-import {
-  coverageBand,
-  dateCoverage,
-  intervalOutcomes,
-  medianWidths,
-  outcomesByDate,
-} from "./interval-outcomes.ts";
+import { dateCoverage, intervalOutcomes, medianWidths, outcomesByDate } from "./interval-outcomes.ts";
 import { ratioOverDates } from "./over-dates.ts";
 
 type Side = "both" | "lower" | "upper";
@@ -46,9 +40,9 @@ for (const side of ["both", "lower", "upper"] as const) {
       }));
       const { pooled, by_ticker } = atOnce(coverageTable(noVolatility, 0.1));
       const held = dateCoverage(outcomesByDate(outcomes));
-      const { ratio } = ratioOverDates(held);
+      const { ratio, band } = ratioOverDates(held);
       assert.ok(isNear(ratio, pooled.coverage!));
-      assert.ok(coverageBand(held)!.low < ratio);
+      assert.ok(band!.low < ratio);
       for (const { ticker, side: sides, width } of outcomes) {
         const { n, coverage, mean_width } = by_ticker.get(ticker)!;
         assert.equal(sides.length, n);

@@ -3,7 +3,7 @@ import { hasNoEnds } from "../../evaluate/intervals/conformal.ts";
 import { eachDate, type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { median } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
-import { type Band, bandOf, type DateSums, ratioOverDates } from "./over-dates.ts";
+import type { DateSums } from "./over-dates.ts";
 
 /** Labelled rows that have an end, in the order of their dates: shape (n) each. */
 export interface IntervalOutcomes {
@@ -73,12 +73,6 @@ export function countOf(sides: Float64Array, side: -1 | 0 | 1): number {
   let count = 0;
   for (let i = 0; i < sides.length; i++) if (sides[i] === side) count++;
   return count;
-}
-
-/** The 95 % band of the coverage over all rows. */
-export function coverageBand(coverage: DateCoverage): Band | null {
-  const { ratio, error } = ratioOverDates(coverage);
-  return bandOf(ratio, error);
 }
 
 /** The median width of each date, ascending. @param outcomes of `outcomesByDate`. */

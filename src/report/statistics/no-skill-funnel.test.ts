@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { neweyWestT } from "../../evaluate/newey-west.ts";
-import { dateSkill, isNear, slowError } from "./dated-rows.testing.ts";
+import { dateSkill, isNear, slowBandQuantile, slowError } from "./dated-rows.testing.ts";
 import { noSkillFunnel, noSkillMean } from "./no-skill-funnel.ts";
-import { NORMAL_975 } from "./over-dates.ts";
 import { cumulative } from "./running-sums.ts";
 
 test("the funnel after k dates is that of k values with the variance that all weighted pairs give", () => {
@@ -14,9 +13,9 @@ test("the funnel after k dates is that of k values with the variance that all we
   const deviation = slowError([...values]) * Math.sqrt(values.length);
   const funnel = noSkillFunnel(values);
   for (const [i, half] of funnel.entries()) {
-    assert.ok(isNear(half, 1.959963984540054 * deviation * Math.sqrt(i + 1)));
+    assert.ok(isNear(half, slowBandQuantile(120) * deviation * Math.sqrt(i + 1)));
   }
-  assert.ok(isNear(noSkillMean(values, 63), (1.959963984540054 * deviation) / Math.sqrt(63)));
+  assert.ok(isNear(noSkillMean(values, 63), (slowBandQuantile(120) * deviation) / Math.sqrt(63)));
 });
 
 test("the sum of all dates leaves the funnel exactly where the t is beyond the quantile", () => {
@@ -26,7 +25,7 @@ test("the sum of all dates leaves the funnel exactly where the t is beyond the q
     const drift = 0.08 * random.uniform();
     const values = Float64Array.from({ length: 50 }, () => 0.3 * random.normal() + drift);
     const isOut = Math.abs(cumulative(values).at(-1)!) > noSkillFunnel(values).at(-1)!;
-    assert.equal(isOut, Math.abs(neweyWestT(values)!) > NORMAL_975);
+    assert.equal(isOut, Math.abs(neweyWestT(values)!) > slowBandQuantile(50));
     if (isOut) outside++;
   }
   assert.ok(outside > 30 && outside < 270, `${outside} of 300 are outside`);
@@ -56,7 +55,7 @@ test("without skill the sum ends outside one time in twenty, also where tickers 
     const sum = Math.abs(cumulative(ic).at(-1)!);
     if (sum > noSkillFunnel(ic).at(-1)!) outside++;
     const shuffled = tickers.reduce((variance, n) => variance + 1 / (n - 1), 0);
-    if (sum > NORMAL_975 * Math.sqrt(shuffled)) ofShuffled++;
+    if (sum > 1.96 * Math.sqrt(shuffled)) ofShuffled++;
   }
   assert.ok(outside / draws > 0.02 && outside / draws < 0.1, `outside ${outside / draws}`);
   assert.ok(ofShuffled / draws > outside / draws, `outside that of shuffled forecasts ${ofShuffled / draws}`);

@@ -2,8 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { LEAST_DATES } from "../../evaluate/newey-west.ts";
-import { dateSums, HIT_RATE, R2_ZERO } from "./date-sums.ts";
-import { average, byDate, datedRows, isNear, laid, plainRows, slowError } from "./dated-rows.testing.ts";
+import { dateSums, HIT_RATE, hitRateErrorOf, R2_ZERO } from "./date-sums.ts";
+import {
+  average,
+  byDate,
+  datedRows,
+  isNear,
+  laid,
+  plainRows,
+  slowBandQuantile,
+  slowError,
+} from "./dated-rows.testing.ts";
 import { bandOf, meanBand, ratioOverDates } from "./over-dates.ts";
 
 test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
@@ -27,6 +36,25 @@ test("R² and hit rate over dates are those over rows, and their error that of t
   }
 });
 
+test("the error of the hit rate takes dates as units, and rows whose label is not known for none", () => {
+  const rows = datedRows(3, 6, 90).map((row) => ({ ...row, trainingMean: row.realised }));
+  const open = rows.map((row) => ({
+    ...row,
+    realised: row.realised.map((label, i) => (i % 5 === 0 ? Number.NaN : label)),
+  }));
+  const signed = plainRows(open).filter(({ y, p }) => !Number.isNaN(y) && y !== 0 && p !== 0);
+  const isHit = ({ y, p }: { y: number; p: number }) => (Math.sign(y) === Math.sign(p) ? 1 : 0);
+  const rate = average(signed.map(isHit));
+  const dates = byDate(signed).map(([, date]) => date);
+  const residuals = dates.map((date) => date.reduce((sum, row) => sum + isHit(row) - rate, 0));
+  const slow = slowError(residuals) / average(dates.map((date) => date.length));
+  assert.ok(isNear(hitRateErrorOf(open)!, slow));
+  assert.equal(
+    hitRateErrorOf(datedRows(3, 6, 20).map((row) => ({ ...row, trainingMean: row.realised }))),
+    null,
+  );
+});
+
 test("the band of a ratio holds the truth about as often as it says, though the rows of a date move together", () => {
   const random = seededRandom(5);
   let [held, naive] = [0, 0];
@@ -43,14 +71,39 @@ test("the band of a ratio holds the truth about as often as it says, though the 
     }
     // A sum of two normals has the deviation sqrt 2: the share below 1.5 is that of a normal below 1.0607.
     const truth = 0.85558;
-    const { ratio, error } = ratioOverDates({ numerators, denominators });
-    const band = bandOf(ratio, error)!;
-    if (band.low <= truth && truth <= band.high) held++;
+    const { ratio, band } = ratioOverDates({ numerators, denominators });
+    if (band!.low <= truth && truth <= band!.high) held++;
     const rows = denominators.reduce((sum, n) => sum + n, 0);
     if (Math.abs(ratio - truth) <= 1.96 * Math.sqrt((ratio * (1 - ratio)) / rows)) naive++;
   }
   assert.ok(held / draws > 0.9 && held / draws < 0.98, `held ${held / draws}`);
   assert.ok(naive / draws < 0.85, `rows taken for independent held ${naive / draws}`);
+});
+
+test("a band is the error that all pairs give times the fixed-b quantile, either way", () => {
+  const random = seededRandom(4);
+  for (const dates of [30, 75, 400]) {
+    const values = Float64Array.from({ length: dates }, () => 0.1 + random.normal());
+    const { low, high } = meanBand(values)!;
+    const half = slowBandQuantile(dates) * slowError([...values]);
+    assert.ok(isNear(low, average([...values]) - half, 1e-9));
+    assert.ok(isNear(high, average([...values]) + half, 1e-9));
+  }
+});
+
+test("a band of few dates excludes the truth one time in twenty, where normal quantiles do so twice as often", () => {
+  const random = seededRandom(31);
+  const draws = 4_000;
+  let [excluded, byNormal] = [0, 0];
+  for (let draw = 0; draw < draws; draw++) {
+    const values = Float64Array.from({ length: 30 }, () => random.normal());
+    const { low, high } = meanBand(values)!;
+    if (low > 0 || high < 0) excluded++;
+    const half = ((high - low) / 2 / slowBandQuantile(30)) * 1.96;
+    if (Math.abs((low + high) / 2) > half) byNormal++;
+  }
+  assert.ok(Math.abs(excluded / draws - 0.05) < 0.02, `${excluded / draws}`);
+  assert.ok(byNormal / draws > 0.09, `${byNormal / draws}`);
 });
 
 test("29 dates have no error, and 30 have one", () => {
@@ -65,7 +118,9 @@ test("29 dates have no error, and 30 have one", () => {
 test("without an error there is no band", () => {
   assert.equal(meanBand(Float64Array.of(1)), null);
   assert.equal(meanBand(Float64Array.of(2, 2, 2)), null);
-  assert.equal(bandOf(null, 1), null);
+  assert.equal(bandOf(null, 1, 100), null);
+  assert.equal(bandOf(1, null, 100), null);
+  assert.equal(bandOf(1, 1, LEAST_DATES - 1), null);
   const none = ratioOverDates(dateSums(laid([]), R2_ZERO));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
 });

@@ -1,8 +1,5 @@
-import { LEAST_DATES, neweyWestError } from "../../evaluate/newey-west.ts";
+import { LEAST_DATES, NEWEY_WEST_LAG, neweyWestError, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
-
-/** The normal quantile of 0.975: a band of so many standard errors either way holds 95 %. */
-export const NORMAL_975 = 1.959963984540054;
 
 /** A 95 % band. */
 export interface Band {
@@ -10,10 +7,25 @@ export interface Band {
   readonly high: number;
 }
 
-/** The 95 % band of an estimate with a normal error; null without an error. */
-export function bandOf(value: number | null, error: number | null): Band | null {
-  if (value === null || error === null) return null;
-  return { low: value - NORMAL_975 * error, high: value + NORMAL_975 * error };
+/**
+ * How many Newey-West errors either way a 95 % band reaches: the fixed-b quantile of 0.975 (Kiefer and Vogelsang 2005), which is above
+ * the normal 1.96 because over few dates the error is too small.
+ * @param dates that the error is over, at least LEAST_DATES.
+ */
+export function bandQuantile(dates: number, lag = NEWEY_WEST_LAG): number {
+  return neweyWestQuantile(dates, 0.975, lag);
+}
+
+/** The 95 % band of an estimate. @param error over `dates`, by Newey and West with `lag`; without one there is no band. */
+export function bandOf(
+  value: number | null,
+  error: number | null,
+  dates: number,
+  lag = NEWEY_WEST_LAG,
+): Band | null {
+  if (value === null || error === null || dates < LEAST_DATES) return null;
+  const half = bandQuantile(dates, lag) * error;
+  return { low: value - half, high: value + half };
 }
 
 /**
@@ -27,7 +39,7 @@ export function errorOverDates(values: Float64Array): number | null {
 
 /** The 95 % band of a mean over dates. @param values in time order. */
 export function meanBand(values: Float64Array): Band | null {
-  return bandOf(mean(values), errorOverDates(values));
+  return bandOf(mean(values), errorOverDates(values), values.length);
 }
 
 /** Sums of the rows of each date: a ratio of their totals is a mean, a share or an R² over rows. */
@@ -37,10 +49,11 @@ export interface DateSums {
   readonly denominators: Float64Array;
 }
 
-/** A ratio of totals over dates, and its standard error. */
+/** A ratio of totals over dates, its standard error and its 95 % band. */
 export interface DateRatio {
   readonly ratio: number;
   readonly error: number | null;
+  readonly band: Band | null;
 }
 
 /**
@@ -51,6 +64,7 @@ export interface DateRatio {
 export function ratioOverDates({ numerators, denominators }: DateSums): DateRatio {
   const weight = mean(denominators);
   const ratio = mean(numerators) / weight;
-  const error = errorOverDates(numerators.map((a, i) => a - ratio * denominators[i]!));
-  return { ratio, error: error === null ? null : error / weight };
+  const linearised = errorOverDates(numerators.map((a, i) => a - ratio * denominators[i]!));
+  const error = linearised === null ? null : linearised / weight;
+  return { ratio, error, band: bandOf(ratio, error, numerators.length) };
 }

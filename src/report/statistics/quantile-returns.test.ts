@@ -17,7 +17,7 @@ function slowReturns(rows: readonly PlainRow[], count: number) {
   );
   const meanOf = (date: readonly PlainRow[], q: number) => {
     const held = date.filter((row) => slowQuantile(row, date, count) === q);
-    return held.length === 0 ? undefined : average(held.map(({ y }) => y));
+    return held.length === 0 ? undefined : average(held.map(({ y }) => Math.exp(y) - 1));
   };
   const quantiles = Array.from({ length: count }, (_, q) =>
     dates.flatMap(([, date]) => meanOf(date, q) ?? []),
@@ -72,4 +72,17 @@ test("forecasts of two tickers, or all equal, have no order to be worth somethin
 
 test("there are tenths of fifty tickers, fifths of ten, thirds of fewer", () => {
   assert.deepEqual([3, 9, 10, 49, 50].map(quantileCount), [3, 3, 5, 5, 10]);
+});
+
+test("the return of a quantile is that of money put into its tickers in equal parts", () => {
+  // Half of the top doubles and half of it halves: log-returns average to 0, the money grows by a quarter.
+  const labels = [0, 0, 0, 0, Math.log(2), Math.log(0.5)];
+  const rows = labels.map((label, t) => ({
+    ticker: `T${t}`,
+    days: Int32Array.of(1),
+    predicted: Float64Array.of(t < 4 ? t / 10 : 1),
+    realised: Float64Array.of(label),
+  }));
+  const { quantiles, spread } = quantileReturns(laid(rows), 3);
+  assert.ok(isNear(quantiles[2]!.realised[0]!, 0.25) && isNear(spread.values[0]!, 0.25));
 });

@@ -3,7 +3,7 @@ import { averageRanks } from "../../evaluate/rank.ts";
 import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { isConstant } from "../../evaluate/statistics.ts";
 
-/** Mean forecast and return of one quantile on the dates on which it has a ticker: shape (n) each, by date. */
+/** Mean forecast and return of one quantile on the dates on which it has a ticker, as simple returns: shape (n) each, by date. */
 export interface QuantileDates {
   readonly predicted: Float64Array;
   readonly realised: Float64Array;
@@ -13,7 +13,7 @@ export interface QuantileDates {
 export interface QuantileReturns {
   /** From the lowest forecasts to the highest. */
   readonly quantiles: readonly QuantileDates[];
-  /** Dates on which both the lowest and the highest quantile have a ticker, with the mean return of the one less that of the other. */
+  /** Dates on which both the lowest and the highest quantile have a ticker, with the mean simple return of the one less that of the other. */
   readonly spread: { readonly days: Int32Array; readonly values: Float64Array };
 }
 
@@ -41,8 +41,8 @@ export function quantilesOfRanks(ranks: Float64Array, count: number): Int32Array
 
 /**
  * Realised return by forecast quantile, each ticker of a quantile with the same weight (portfolio sorts, as in Fama and
- * French 1993). Dates with fewer than LEAST_TICKERS tickers, or with equal forecasts, do not count.
- * @param rows labelled.
+ * French 1993). Returns of tickers add up to that of a portfolio as simple returns, exp(label) - 1, and not as log-returns. Dates with fewer than LEAST_TICKERS tickers, or with equal forecasts, do not count.
+ * @param rows labelled, log-returns.
  */
 export function quantileReturns(rows: RowsByDate, count: number): QuantileReturns {
   const quantiles = Array.from({ length: count }, () => ({
@@ -80,8 +80,8 @@ function quantileMeans(predicted: Float64Array, realised: Float64Array, count: n
   for (let i = 0; i < quantiles.length; i++) {
     const sum = sums[quantiles[i]!]!;
     sum.n++;
-    sum.predicted += predicted[i]!;
-    sum.realised += realised[i]!;
+    sum.predicted += Math.expm1(predicted[i]!);
+    sum.realised += Math.expm1(realised[i]!);
   }
   return sums.map((sum) =>
     sum.n === 0 ? undefined : { predicted: sum.predicted / sum.n, realised: sum.realised / sum.n },

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { correlation } from "../../evaluate/statistics.ts";
-import { average, byDate, datedRows, isNear, type PlainRow, plainRows } from "./dated-rows.testing.ts";
+import { byDate, datedRows, isNear, type PlainRow, plainRows } from "./dated-rows.testing.ts";
 import { quantilesOf } from "./quantile-returns.ts";
 import { turnover } from "./turnover.ts";
 
 const COUNT = 3;
 
-function topOf(date: readonly PlainRow[]): string[] {
+function endOf(date: readonly PlainRow[], end: number): string[] {
   const quantiles = quantilesOf(
     Float64Array.from(date, ({ p }) => p),
     COUNT,
   );
-  return date.filter((_, i) => quantiles[i] === COUNT - 1).map(({ ticker }) => ticker);
+  return date.filter((_, i) => quantiles[i] === end).map(({ ticker }) => ticker);
 }
 
 function slowTurnover(rows: readonly PlainRow[]) {
@@ -27,27 +27,35 @@ function slowTurnover(rows: readonly PlainRow[]) {
       both.length < 3
         ? null
         : correlation(ranks(both.map((row) => earlier(row)!.p)), ranks(both.map(({ p }) => p)));
-    const held = topOf(now).filter((ticker) => before.some((row) => row.ticker === ticker));
-    const fresh = held.filter((ticker) => !topOf(before).includes(ticker));
-    return { day, rho, replaced: held.length === 0 ? undefined : fresh.length / held.length };
+    const replacedOf = (end: number) => {
+      const held = endOf(now, end).filter((ticker) => before.some((row) => row.ticker === ticker));
+      const fresh = held.filter((ticker) => !endOf(before, end).includes(ticker));
+      return held.length === 0 ? undefined : fresh.length / held.length;
+    };
+    return { day, rho, top: replacedOf(COUNT - 1), bottom: replacedOf(0) };
   });
   return {
     pairs: found.flatMap(({ day, rho }) => (rho === null ? [] : [[day, rho] as const])),
-    replaced: average(found.flatMap(({ replaced }) => replaced ?? [])),
+    replaced: found.flatMap(({ day, top, bottom }) =>
+      top === undefined || bottom === undefined ? [] : [{ day, top, bottom }],
+    ),
   };
 }
 
-test("the rank autocorrelation and the replaced share are those of looking every ticker up", () => {
+test("the rank autocorrelation and the replaced shares of both ends are those of looking every ticker up", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const rows = datedRows(seed, 4 + (seed % 7));
-    const { days, autocorrelation, topReplaced } = turnover(rows, COUNT);
+    const { days, autocorrelation, replaced } = turnover(rows, COUNT);
     const slow = slowTurnover(plainRows(rows));
     assert.deepEqual(
       [...days],
       slow.pairs.map(([day]) => day),
     );
     assert.ok(slow.pairs.every(([, rho], i) => isNear(autocorrelation[i]!, rho)));
-    assert.ok(isNear(topReplaced, slow.replaced));
+    assert.deepEqual(
+      Array.from(replaced.days, (day, i) => ({ day, top: replaced.top[i]!, bottom: replaced.bottom[i]! })),
+      slow.replaced,
+    );
   }
 });
 
@@ -64,17 +72,18 @@ test("an order that stays correlates by 1 and replaces none, one that turns roun
     COUNT,
   );
   assert.ok(stays.autocorrelation.every((rho) => isNear(rho, 1)));
-  assert.deepEqual([stays.autocorrelation.length, stays.topReplaced], [8, 0]);
+  assert.equal(stays.autocorrelation.length, 8);
+  assert.deepEqual([...stays.replaced.top, ...stays.replaced.bottom], new Array(16).fill(0));
   const turns = turnover(
     rows((t, d) => (d % 2 === 0 ? t : -t)),
     COUNT,
   );
   assert.ok(turns.autocorrelation.every((rho) => isNear(rho, -1)));
-  assert.equal(turns.topReplaced, 1);
+  assert.deepEqual([...turns.replaced.top, ...turns.replaced.bottom], new Array(16).fill(1));
 });
 
 test("one date, and two tickers, have no turnover of their order", () => {
   assert.equal(turnover(datedRows(1, 2), COUNT).days.length, 0);
-  const { days, topReplaced } = turnover(datedRows(1, 5, 1), COUNT);
-  assert.ok(days.length === 0 && Number.isNaN(topReplaced));
+  const { days, replaced } = turnover(datedRows(1, 5, 1), COUNT);
+  assert.deepEqual([days.length, replaced.days.length], [0, 0]);
 });

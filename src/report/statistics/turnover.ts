@@ -1,4 +1,5 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
@@ -11,20 +12,27 @@ import {
 } from "../../evaluate/statistics.ts";
 import { quantilesOfRanks } from "./quantile-returns.ts";
 
-/** How much of an order stays from one date to the next: shape (n) each, of dates that have such a figure. */
+/** How much of an order stays from one date to the next. */
 export interface Turnover {
+  /** Shape (n): dates that have an autocorrelation. */
   readonly days: Int32Array;
-  /** Spearman correlation of the forecasts with those of the date before, over the tickers of both. */
+  /** Shape (n): Spearman correlation of the forecasts with those of the date before, over the tickers of both. */
   readonly autocorrelation: Float64Array;
-  /** Mean share of the top quantile that was on the date before, but not in its top quantile; NaN without such a date. */
-  readonly topReplaced: number;
+  readonly replaced: Replaced;
+}
+
+/** Shares of both ends that were on the date before, but not in that end, of dates on which both have such a share: shape (m) each. */
+export interface Replaced {
+  readonly days: Int32Array;
+  readonly top: Float64Array;
+  readonly bottom: Float64Array;
 }
 
 /** @param rows tickers in any order, labelled or not; `count` quantiles. */
 export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], count: number): Turnover {
   const days: number[] = [];
   const values: number[] = [];
-  const replaced: number[] = [];
+  const replaced: { day: Day; top: number; bottom: number }[] = [];
   let before: DateOrder | undefined;
   for (const { day, predicted, realised: tickers } of eachDate(atOnce(sortedByDate(numbered(rows))))) {
     const ranks = averageRanks(predicted);
@@ -36,15 +44,19 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
         days.push(day);
         values.push(found);
       }
-      const share = replacedShare(before, now, count - 1);
-      if (share !== undefined) replaced.push(share);
+      const [top, bottom] = [replacedShare(before, now, count - 1), replacedShare(before, now, 0)];
+      if (top !== undefined && bottom !== undefined) replaced.push({ day, top, bottom });
     }
     before = now;
   }
   return {
     days: Int32Array.from(days),
     autocorrelation: Float64Array.from(values),
-    topReplaced: replaced.reduce((sum, share) => sum + share, 0) / replaced.length,
+    replaced: {
+      days: Int32Array.from(replaced, ({ day }) => day),
+      top: Float64Array.from(replaced, ({ top }) => top),
+      bottom: Float64Array.from(replaced, ({ bottom }) => bottom),
+    },
   };
 }
 
@@ -82,13 +94,13 @@ function haveSameTickers(before: DateOrder, now: DateOrder): boolean {
   return true;
 }
 
-function replacedShare(before: DateOrder, now: DateOrder, top: number): number | undefined {
+function replacedShare(before: DateOrder, now: DateOrder, end: number): number | undefined {
   let [held, fresh] = [0, 0];
   for (let i = 0, j = 0; i < before.tickers.length && j < now.tickers.length; ) {
     const distance = before.tickers[i]! - now.tickers[j]!;
-    if (distance === 0 && now.quantiles[j] === top) {
+    if (distance === 0 && now.quantiles[j] === end) {
       held++;
-      if (before.quantiles[i] !== top) fresh++;
+      if (before.quantiles[i] !== end) fresh++;
     }
     if (distance <= 0) i++;
     if (distance >= 0) j++;

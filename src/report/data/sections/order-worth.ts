@@ -1,17 +1,28 @@
 import { neweyWestT } from "../../../evaluate/newey-west.ts";
-import { mean, median } from "../../../evaluate/statistics.ts";
+import { finiteOrNull, mean, median } from "../../../evaluate/statistics.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
+import { type HorizonSkill, horizonSkill } from "../../statistics/horizon-skill.ts";
 import { meanBand } from "../../statistics/over-dates.ts";
-import { quantileCount, quantileReturns } from "../../statistics/quantile-returns.ts";
+import { type QuantileReturns, quantileCount, quantileReturns } from "../../statistics/quantile-returns.ts";
 import { cumulative, rollingMean } from "../../statistics/running-sums.ts";
-import { turnover } from "../../statistics/turnover.ts";
+import { spreadAfterCosts } from "../../statistics/spread-after-costs.ts";
+import { type Turnover, turnover } from "../../statistics/turnover.ts";
 import { bandFigure, countedRows, figure, wholePercent } from "../figures.ts";
 import type { Part } from "../report-data.ts";
 import type { OrderWorth, QuantileReturn } from "../section-data.ts";
 import { ROLLING_DATES } from "./skill-over-time.ts";
 import { whyNoOrder } from "./why-absent.ts";
 
-/** What the order of the forecasts was worth, before costs. */
+/** Days over which the order of the forecasts is held against returns. */
+const HORIZONS = [1, 2, 5, 10, 20];
+
+/** A hundredth of a percent. */
+const BASIS_POINT = 1e-4;
+
+/** Costs a side: of a large stock, of a smaller one, of one that is hard to trade. */
+const COSTS = [0, 1, 5, 10].map((points) => points * BASIS_POINT);
+
+/** What the order of the forecasts was worth. */
 export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
   const { dates, byDate, rows } = evidence;
   if (dates.days.length === 0) return { absent: whyNoOrder(evidence) };
@@ -20,6 +31,8 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
   if (spread.days.length === 0) {
     return { absent: "On no date do forecasts differ enough to part the tickers into quantiles." };
   }
+  const stays = turnover(rows, count);
+  const horizons = HORIZONS.flatMap((horizon) => horizonSkill(rows, horizon) ?? []);
   const returns = quantiles.flatMap(({ predicted, realised }, q): QuantileReturn[] =>
     realised.length === 0
       ? []
@@ -28,7 +41,7 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
             quantile: q + 1,
             dates: realised.length,
             realised: mean(realised),
-            predicted: mean(predicted),
+            predicted: finiteOrNull(mean(predicted)),
             band: meanBand(realised),
           },
         ],
@@ -38,7 +51,10 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
       quantiles: returns,
       quantilesFinding: quantilesFinding(returns),
       spread: spreadOf(spread, count),
-      turnover: turnoverOf(rows, count),
+      turnover: turnoverOf(stays),
+      horizons,
+      horizonsFinding: horizonsFinding(horizons),
+      costs: costsOf(spread, stays),
     },
   };
 }
@@ -71,13 +87,13 @@ function spreadOf(
   };
 }
 
-function turnoverOf(rows: OutputEvidence["rows"], count: number): OrderWorth["turnover"] {
-  const { days, autocorrelation, topReplaced } = turnover(rows, count);
+function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["turnover"] {
   if (days.length === 0) return undefined;
   const centre = mean(autocorrelation);
-  const replaced = Number.isNaN(topReplaced)
+  const [topReplaced, bottomReplaced] = [mean(replaced.top), mean(replaced.bottom)];
+  const told = Number.isNaN(topReplaced)
     ? ""
-    : `; ${figure(topReplaced, "share")} of the top quantile was replaced each day`;
+    : `; each day ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom one was replaced`;
   return {
     days,
     autocorrelation,
@@ -85,6 +101,42 @@ function turnoverOf(rows: OutputEvidence["rows"], count: number): OrderWorth["tu
     rollingDates: ROLLING_DATES,
     mean: centre,
     topReplaced,
-    finding: `From one date to the next the order of the forecasts correlated by ${figure(centre, "number")} (1 is an order that stays)${replaced}.`,
+    bottomReplaced,
+    finding: `From one date to the next the order of the forecasts correlated by ${figure(centre, "number")} (1 is an order that stays)${told}.`,
   };
+}
+
+function horizonsFinding(horizons: readonly HorizonSkill[]): string {
+  if (horizons.length === 0) return "No return over several days is known yet.";
+  const told = horizons.map(
+    ({ horizon, ic }) => `${figure(ic, "number")} over ${countedRows(horizon, "day")}`,
+  );
+  const banded = horizons.filter(({ band }) => band !== null);
+  const above = banded.filter(({ band }) => band!.low > 0).map(({ horizon }) => horizon);
+  const judged =
+    banded.length === 0
+      ? "too few dates for a band"
+      : above.length === 0
+        ? `no ${wholePercent(95)} band lies above 0`
+        : `the ${wholePercent(95)} band lies above 0 over ${above.join(", ")} ${above.length === 1 && above[0] === 1 ? "day" : "days"}`;
+  return `The mean IC was ${told.join(", ")}; ${judged}.`;
+}
+
+/** A cost of whole basis points. */
+export function basisPoints(cost: number): string {
+  return `${Math.round(cost / BASIS_POINT)} bp`;
+}
+
+function costsOf(spread: QuantileReturns["spread"], { replaced }: Turnover): OrderWorth["costs"] {
+  const found = spreadAfterCosts(spread, replaced, COSTS);
+  if (found === undefined) return undefined;
+  const { traded, breakEven, nets } = found;
+  const told = nets.slice(1).map(({ cost, mean: net }) => `${figure(net, "return")} at ${basisPoints(cost)}`);
+  const much = `Purchases and sales of a day come to ${figure(traded, "share")} of what one end holds`;
+  const left = `after costs a side the spread is ${told.join(", ")}`;
+  const end =
+    breakEven > 0 && Number.isFinite(breakEven)
+      ? `, and ${figure(breakEven / BASIS_POINT, "number")} bp use it up`
+      : "";
+  return { ...found, finding: `${much}; ${left}${end}.` };
 }

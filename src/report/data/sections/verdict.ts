@@ -1,34 +1,34 @@
-import type { Verdict as ForecastVerdict } from "../../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../../evaluate/forecast-table.ts";
 import type { RowsByDate } from "../../../evaluate/rows-by-date.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../../statistics/date-sums.ts";
-import { coverageBand } from "../../statistics/interval-outcomes.ts";
-import { bandOf, meanBand, ratioOverDates } from "../../statistics/over-dates.ts";
+import { meanBand, ratioOverDates } from "../../statistics/over-dates.ts";
+import { type AdjustedVerdict, verdictSentences } from "../adjusted-verdict.ts";
 import { bandFigure, figure, wholePercent } from "../figures.ts";
+import { heldOutSlope } from "../held-out-slope.ts";
 import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "../report-data.ts";
 
-/** What a reader takes away: the order of the forecasts, their sizes, their intervals. */
-export function verdict(evidence: OutputEvidence): Verdict {
-  const found = evidence.verdict;
+/** What a reader takes away: the order of the forecasts, their sizes, their intervals. @param adjusted beside other outputs. */
+export function verdict(evidence: OutputEvidence, adjusted?: AdjustedVerdict): Verdict {
+  const alone = evidence.verdict;
+  const found = adjusted ?? alone;
   return {
     state: found?.state ?? "too_few",
     title: found?.title ?? "Nothing to judge",
-    sentences: found === undefined ? ["The output has no ticker with a forecast."] : sentencesOf(found),
+    sentences:
+      alone === undefined
+        ? ["The output has no ticker with a forecast."]
+        : (adjusted?.sentences ?? verdictSentences(alone)),
     tiles: Object.values(tilesOf(evidence)),
     baselines: baselineRows(evidence),
   };
 }
 
-/** The sentence of the verdict, a line for each of its sentences. */
-function sentencesOf({ sentence }: ForecastVerdict): string[] {
-  return sentence.split(/(?<=\.) (?=[A-Z])/);
-}
-
-function tilesOf({ document, table, dates, byDate, dateCoverage, coverage }: OutputEvidence) {
+function tilesOf(evidence: OutputEvidence) {
+  const { document, table, dates, byDate, dateCoverage, coverage } = evidence;
   const { cross_section: across, pooled } = table;
-  const { shrinkage, intervals } = document.metrics;
-  const slope = shrinkage?.pooled.b ?? null;
+  const { intervals } = document.metrics;
+  const slope = heldOutSlope(evidence);
   const nothing = { name: "no skill", value: 0 };
   return {
     ic: tile("IC", across.ic_mean, "number", meanBand(dates.ic), nothing),
@@ -45,22 +45,18 @@ function tilesOf({ document, table, dates, byDate, dateCoverage, coverage }: Out
       "Coverage of intervals",
       coverage?.pooled.coverage ?? null,
       "share",
-      intervals ? coverageBand(dateCoverage) : null,
+      intervals ? ratioOverDates(dateCoverage).band : null,
       { name: "asked", value: intervals ? 1 - intervals.alpha : null },
     ),
-    shrinkage: tile(
-      "Slope of returns on forecasts",
-      slope,
-      "number",
-      bandOf(slope, shrinkage?.pooled.se ?? null),
-      { name: "right size", value: 1 },
-    ),
+    shrinkage: tile("Slope of returns on forecasts", slope.value, "number", slope.band, {
+      name: "right size",
+      value: 1,
+    }),
   };
 }
 
 function ratioBand(rows: RowsByDate, terms: RowTerms): Band | null {
-  const { ratio, error } = ratioOverDates(dateSums(rows, terms));
-  return bandOf(ratio, error);
+  return ratioOverDates(dateSums(rows, terms)).band;
 }
 
 function tile(

@@ -1,13 +1,14 @@
 import { shownText } from "../../charts/shown-text.ts";
-import { countedRows, figure, NO_FIGURE, type Unit } from "../../data/figures.ts";
-import type { Comparison, DieboldMarianoTest } from "../../data/report-data.ts";
-import { plainTable } from "../numbers-table.ts";
+import { orderName } from "../../data/comparison.ts";
+import { countedRows, figure, NO_FIGURE, pFigure, type Unit } from "../../data/figures.ts";
+import type { Comparison } from "../../data/report-data.ts";
+import { numbersTable, plainTable } from "../numbers-table.ts";
 
 const BETTER = { higher: "more", lower: "less", near: "nearer" } as const;
 
 /** Several outputs on the rows that all have: which one a careful person would take, metrics, tests. */
 export function comparisonHtml(comparison: Comparison): string {
-  const { names, metrics, tests, choice, rowsFinding, testsFinding, leftOut } = comparison;
+  const { names, metrics, tests, choice, rowsFinding, leftOut } = comparison;
   const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} left out`);
   const table = plainTable({
     caption: "metrics on the common rows",
@@ -22,9 +23,15 @@ export function comparisonHtml(comparison: Comparison): string {
   return `<p class="lead">${shownText(choice.sentence)}</p>
 <p>${shownText(rowsFinding)} <span class="faint">${shownText(left.join("; "))}.</span></p>
 ${table}
-<h3>Diebold-Mariano tests</h3>
-<p>${shownText(testsFinding)}</p>
-${tests.length === 0 ? "" : plainTable({ caption: "Diebold-Mariano tests", columns: ["First", "Second", "Measure", "Dates", "Gain of the first", "t (Newey-West)", "p"], rows: tests.map(testRow) })}`;
+<h3>Against the baselines</h3>
+<p>${shownText(comparison.skillFinding)}</p>
+${tests.skill === undefined ? "" : skillTable(comparison, tests.skill)}
+<h3>Which may be the best</h3>
+<p>${shownText(comparison.confidenceFinding)}</p>
+${tests.confidence === undefined ? "" : confidenceTable(comparison, tests.confidence)}
+<h3>Each pair</h3>
+<p>${shownText(comparison.pairsFinding)}</p>
+${tests.pairs.length === 0 ? "" : pairsTable(comparison)}`;
 }
 
 function difference([first, second]: readonly (number | null)[], unit: Unit): string {
@@ -32,14 +39,57 @@ function difference([first, second]: readonly (number | null)[], unit: Unit): st
   return figure(first - second, unit === "share" ? "percent" : unit);
 }
 
-function testRow({ first, second, measure, dates, gain, t, p }: DieboldMarianoTest): string[] {
-  return [
-    first,
-    second,
-    measure,
-    figure(dates, "count"),
-    figure(gain, "number"),
-    figure(t, "number"),
-    figure(p, "number"),
-  ];
+function skillTable(
+  { names, tests: { form } }: Comparison,
+  skill: NonNullable<Comparison["tests"]["skill"]>,
+): string {
+  return plainTable({
+    caption: "tests against the baselines",
+    columns: [
+      "Output",
+      `${capital(orderName(form))}, t`,
+      "adjusted p",
+      "Sizes against zero, t",
+      "against the training mean, t",
+      "adjusted p",
+    ],
+    rows: skill.map(({ order, zero, mean, sizes }, k) => [
+      names[k]!,
+      figure(order.t, "number"),
+      pFigure(order.p),
+      figure(zero, "number"),
+      figure(mean, "number"),
+      pFigure(sizes.p),
+    ]),
+  });
+}
+
+function confidenceTable(
+  { names, tests: { form } }: Comparison,
+  { order, sizes }: NonNullable<Comparison["tests"]["confidence"]>,
+): string {
+  return plainTable({
+    caption: "model confidence sets",
+    columns: ["Output", `p by ${orderName(form)}`, "p by squared error"],
+    rows: names.map((name, k) => [name, pFigure(order[k]!), pFigure(sizes[k]!)]),
+  });
+}
+
+function pairsTable({ names, tests: { form, pairs } }: Comparison): string {
+  return numbersTable({
+    caption: "tests of each pair",
+    columns: ["First", "Second", "Measure", "Gain of the first", "t (Newey-West)", "adjusted p"],
+    rows: pairs.map(({ first, second, measure, gain, t, p }) => [
+      names[first]!,
+      names[second]!,
+      measure === "order" ? orderName(form) : "squared error",
+      figure(gain, measure === "order" ? "number" : "percent"),
+      figure(t, "number"),
+      pFigure(p),
+    ]),
+  });
+}
+
+function capital(text: string): string {
+  return text.replace(/^./, (letter) => letter.toUpperCase());
 }

@@ -20,11 +20,14 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
   const shown = ends(bars);
   const cut =
     shown.length < bars.length ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
+  const seeds = bars.some(({ spread }) => spread !== undefined)
+    ? " How far the members of an ensemble lie apart, in the numbers below, says how much the seed matters, and not how far a forecast may be off."
+    : "";
   const hasOlder = shown.some(({ olderDate }) => olderDate !== undefined);
   const panels: Panel[] = [
     {
       title: "Forecasts",
-      finding: `${finding}${cut}`,
+      finding: `${finding}${cut}${seeds}`,
       chart: rowChart({ finding, unit: "return", rows: shown.map(alone) }),
       ...(hasOlder
         ? {

@@ -1,16 +1,19 @@
 import { columnChart } from "../../charts/column-chart.ts";
 import { bandFigure, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
 import type { OrderWorth } from "../../data/section-data.ts";
+import { basisPoints } from "../../data/sections/order-worth.ts";
 import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 
 /** What the order of the forecasts was worth. */
 export function orderPanels(order: OrderWorth): Panel[] {
-  const { turnover } = order;
+  const { turnover, costs } = order;
   return [
     quantilesPanel(order),
     spreadPanel(order.spread),
+    ...(costs === undefined ? [] : [costsPanel(costs)]),
+    horizonsPanel(order),
     ...(turnover === undefined ? [] : [turnoverPanel(turnover)]),
   ];
 }
@@ -30,9 +33,9 @@ function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
       dots: quantiles.map(({ predicted }) => predicted),
     }),
     key: keyLine([
-      ["bar", "mean realised return"],
+      ["bar", "mean realised return, simple"],
       ["whisker", `its ${wholePercent(95)} band`],
-      ["dot second", "mean forecast"],
+      ["dot second", "mean forecast, as a simple return"],
     ]),
     numbers: numbersTable({
       caption: "return by forecast quantile",
@@ -63,6 +66,64 @@ function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): P
       ["Sum", summed],
     ],
   });
+}
+
+function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>): Panel {
+  const labels = nets.map(({ cost }) => basisPoints(cost));
+  return {
+    title: "Top less bottom, after costs",
+    finding,
+    chart: columnChart({
+      finding,
+      labels,
+      unit: "return",
+      series: [nets.map(({ mean }) => mean)],
+      bands: nets.map(({ band }) => band),
+    }),
+    key: keyLine([
+      ["bar", "mean spread of a day, by the cost of a purchase or a sale"],
+      ["whisker", `its ${wholePercent(95)} band`],
+    ]),
+    numbers: numbersTable({
+      caption: "spread after costs",
+      columns: ["Cost a side", "Dates", "Spread", `${wholePercent(95)} band`],
+      rows: nets.map(({ mean, band }, i) => [
+        labels[i]!,
+        figure(dates, "count"),
+        figure(mean, "return"),
+        band === null ? NO_FIGURE : bandFigure(band, "return"),
+      ]),
+    }),
+  };
+}
+
+function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Panel {
+  if (horizons.length === 0) return { title: "IC by horizon", finding, chart: "" };
+  return {
+    title: "IC by horizon",
+    finding,
+    chart: columnChart({
+      finding,
+      labels: horizons.map(({ horizon }) => `${horizon} d`),
+      unit: "number",
+      series: [horizons.map(({ ic }) => ic)],
+      bands: horizons.map(({ band }) => band),
+    }),
+    key: keyLine([
+      ["bar", "mean IC of the forecasts with the returns of the days after them, added up"],
+      ["whisker", `its ${wholePercent(95)} band`],
+    ]),
+    numbers: numbersTable({
+      caption: "IC by horizon",
+      columns: ["Days", "Dates", "IC", `${wholePercent(95)} band`],
+      rows: horizons.map(({ horizon, dates, ic, band }) => [
+        String(horizon),
+        figure(dates, "count"),
+        figure(ic, "number"),
+        band === null ? NO_FIGURE : bandFigure(band, "number"),
+      ]),
+    }),
+  };
 }
 
 function turnoverPanel(turnover: NonNullable<OrderWorth["turnover"]>): Panel {

@@ -34,7 +34,7 @@ function factsLine({ facts }: OutputReport): string {
     firstDay === undefined || lastDay === undefined
       ? "no row has a realised return"
       : `judged on ${countedRows(rows, "row")} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
-  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns, in percent. On the lines below the dot is the value, the bar its ${wholePercent(95)} band, and dashes what to compare it with.`;
+  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns, in percent; those of quantiles are simple ones. On the lines below the dot is the value, the bar its ${wholePercent(95)} band, and dashes what to compare it with.`;
 }
 
 function tileHtml({ name, value, unit, band, reference }: Tile): string {

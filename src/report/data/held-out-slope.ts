@@ -1,0 +1,42 @@
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { dateLayout } from "../../evaluate/rows-by-date.ts";
+import { dateShrinkage } from "../../evaluate/shrinkage.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { type Band, bandOf } from "../statistics/over-dates.ts";
+
+/** The slope of returns on forecasts over the rows that the models did not learn from. */
+export interface HeldOutSlope {
+  readonly value: number | null;
+  /** 95 %, with dates as units; null where the output does not tell it. */
+  readonly band: Band | null;
+}
+
+/**
+ * The slope of labels on forecasts with dates as units, as `metrics.shrinkage.by_date` has it. An output of an older version lacks it: then
+ * it is computed from the out-of-fold rows. The held-out rows of networks are in no output, so of older ones there is the slope over rows
+ * alone, without a band: White's error over rows takes the tickers of a date for independent, and is about half of what it should be.
+ */
+export function heldOutSlope({
+  document,
+  outOfFold,
+}: Pick<OutputEvidence, "document" | "outOfFold">): HeldOutSlope {
+  const { shrinkage } = document.metrics;
+  if (shrinkage === undefined) return { value: null, band: null };
+  const byDate =
+    shrinkage.by_date ?? (outOfFold === undefined ? undefined : atOnce(dateShrinkage(outOfFold)));
+  if (byDate === undefined) return { value: shrinkage.pooled.b, band: null };
+  const dates = heldOutDates(document, outOfFold);
+  return { value: byDate.b, band: dates === undefined ? null : bandOf(byDate.b, byDate.se, dates) };
+}
+
+/** How many dates the held-out rows have. */
+function heldOutDates(
+  { verdict }: OutputEvidence["document"],
+  outOfFold: OutputEvidence["outOfFold"],
+): number | undefined {
+  const judged = verdict?.judged.find(({ rows }) => rows !== "score");
+  if (judged !== undefined) return judged.sizes.dates;
+  if (outOfFold === undefined) return undefined;
+  const { starts } = atOnce(dateLayout(outOfFold));
+  return starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length;
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../test/twins/random.ts";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { correlation } from "../../evaluate/statistics.ts";
+import {
+  average,
+  byDate,
+  datedRows,
+  dateSkill,
+  isNear,
+  plainRows,
+  slowBandQuantile,
+  slowError,
+} from "./dated-rows.testing.ts";
+import { horizonLag, horizonSkill } from "./horizon-skill.ts";
+
+/** The mean IC by looking up the rows of each ticker from each date on. */
+function slowHorizon(rows: readonly DatedForecasts[], horizon: number): number[] {
+  const plain = plainRows(rows);
+  return byDate(plain).flatMap(([day, date]) => {
+    const pairs = date.flatMap(({ ticker, p }) => {
+      const later = plain.filter((row) => row.ticker === ticker && row.day >= day).slice(0, horizon);
+      const steps = later.slice(1).map((row, i) => row.day - later[i]!.day);
+      const isWhole = later.length === horizon && later.every(({ y }) => !Number.isNaN(y));
+      return isWhole && steps.every((step) => step <= 10)
+        ? [[p, average(later.map(({ y }) => y)) * horizon] as const]
+        : [];
+    });
+    if (pairs.length < 3) return [];
+    return (
+      correlation(
+        Float64Array.from(pairs, ([p]) => p),
+        Float64Array.from(pairs, ([, y]) => y),
+      ) ?? []
+    );
+  });
+}
+
+/** Some dates apart by more than ten days, and labels that are not known. */
+function gappyRows(seed: number): DatedForecasts[] {
+  return datedRows(seed, 6, 260).map((row) => ({
+    ...row,
+    days: row.days.map((day) => (day > 17_100 ? day + 12 : day)),
+    realised: row.realised.map((label, i) => (i % 31 === seed % 31 ? Number.NaN : label)),
+  }));
+}
+
+test("the IC over several days is that of summing each ticker's labels from the date on", () => {
+  for (let seed = 1; seed <= 4; seed++) {
+    const rows = gappyRows(seed);
+    for (const horizon of [1, 2, 5, 10]) {
+      const slow = slowHorizon(rows, horizon);
+      const found = horizonSkill(rows, horizon)!;
+      assert.deepEqual([found.horizon, found.dates], [horizon, slow.length]);
+      assert.ok(isNear(found.ic, average(slow)));
+      const lag = Math.max(5, 3 * horizon);
+      assert.equal(found.band === null, slow.length < 4 * (lag + 1));
+      const half = slowBandQuantile(slow.length, lag) * slowError(slow, lag);
+      if (found.band !== null) assert.ok(isNear(found.band.high - found.band.low, 2 * half));
+    }
+  }
+});
+
+test("over one day it is the IC, with the lag of every other band", () => {
+  const rows = datedRows(5, 8, 200);
+  const { ic } = dateSkill(rows);
+  const found = horizonSkill(rows, 1)!;
+  assert.equal(found.dates, ic.length);
+  assert.ok(isNear(found.ic, average([...ic])));
+  assert.equal(horizonLag(1), 5);
+});
+
+test("forecasts of the fifth day after are seen over five days and not over one", () => {
+  const random = seededRandom(9);
+  const dates = 300;
+  const rows = Array.from({ length: 12 }, (_, t): DatedForecasts => {
+    const realised = Float64Array.from({ length: dates }, () => 0.01 * random.normal());
+    return {
+      ticker: `T${t}`,
+      days: Int32Array.from({ length: dates }, (_, d) => d),
+      predicted: realised.map((_, d) => (realised[d + 4] ?? 0) + 0.01 * random.normal()),
+      realised,
+    };
+  });
+  const [one, five] = [horizonSkill(rows, 1)!, horizonSkill(rows, 5)!];
+  assert.ok(one.band!.low < 0 && one.band!.high > 0 && Math.abs(one.ic) < 0.05);
+  assert.ok(five.band!.low > 0.2);
+});
+
+test("a band over overlapping days excludes 0 in about one null market of twenty, with a lag of h - 1 far more often", () => {
+  const [markets, horizon, dates] = [300, 10, 260];
+  let [excluded, short] = [0, 0];
+  for (let seed = 1; seed <= markets; seed++) {
+    const random = seededRandom(seed);
+    // Forecasts that stay for weeks: the ICs of neighbouring dates are nearly the same.
+    const rows = Array.from({ length: 6 }, (_, t): DatedForecasts => {
+      let last = random.normal();
+      return {
+        ticker: `T${t}`,
+        days: Int32Array.from({ length: dates }, (_, d) => d),
+        predicted: Float64Array.from({ length: dates }, () => {
+          last = 0.95 * last + random.normal();
+          return last;
+        }),
+        realised: Float64Array.from({ length: dates }, () => random.normal()),
+      };
+    });
+    const { ic, band } = horizonSkill(rows, horizon)!;
+    if (band!.low > 0 || band!.high < 0) excluded++;
+    const slow = slowHorizonValues(rows, horizon);
+    if (Math.abs(ic) > 1.96 * slowError(slow, horizon - 1)) short++;
+  }
+  assert.ok(excluded / markets > 0.01 && excluded / markets < 0.12, `${excluded / markets}`);
+  assert.ok(short / markets > excluded / markets + 0.04, `${short / markets}`);
+});
+
+/** As slowHorizon, of tickers that have every date. */
+function slowHorizonValues(rows: readonly DatedForecasts[], horizon: number): number[] {
+  const dates = rows[0]!.days.length - horizon + 1;
+  return Array.from({ length: dates }, (_, d) => {
+    const sums = rows.map(({ realised }) => realised.subarray(d, d + horizon).reduce((a, b) => a + b, 0));
+    return correlation(
+      Float64Array.from(rows, ({ predicted }) => predicted[d]!),
+      Float64Array.from(sums),
+    )!;
+  });
+}
+
+test("no window, and two tickers, have no IC", () => {
+  assert.equal(horizonSkill(datedRows(1, 5, 8), 20), undefined);
+  assert.equal(horizonSkill(datedRows(1, 2, 60), 2), undefined);
+});

@@ -1,0 +1,78 @@
+import { atOnce } from "../../contract/machine/pausable.ts";
+import { LONGEST_GAP_DAYS } from "../../contract/market/price-gaps.ts";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
+import { LEAST_DATES, NEWEY_WEST_LAG, neweyWestError } from "../../evaluate/newey-west.ts";
+import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { correlation, mean } from "../../evaluate/statistics.ts";
+import { type Band, bandOf } from "./over-dates.ts";
+
+/** How well forecasts order the returns of the days after them. */
+export interface HorizonSkill {
+  /** Days that the return is over. */
+  readonly horizon: number;
+  readonly dates: number;
+  /** Mean over dates. */
+  readonly ic: number;
+  readonly band: Band | null;
+}
+
+/**
+ * The lag of the Newey-West error, in dates. Returns over h days overlap for h - 1 dates, over which their correlation falls to 0; the
+ * Bartlett weights of a lag of h - 1 would halve it, so the lag is three times as long.
+ */
+export function horizonLag(horizon: number): number {
+  return Math.max(NEWEY_WEST_LAG, 3 * horizon);
+}
+
+/**
+ * The IC by horizon: on each date the correlation, across tickers, of the forecasts of that date with the sums of the labels of that row
+ * and the h - 1 rows of the ticker after it. Of one day it is the IC.
+ * @param rows tickers in any order, labelled or not. A window counts where all its labels are known, and none of its
+ *   rows is over LONGEST_GAP_DAYS after the one before.
+ * @returns undefined where no date counts: LEAST_TICKERS tickers, forecasts and returns that differ.
+ */
+export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): HorizonSkill | undefined {
+  const windows = rows.map((row) => windowed(row, horizon));
+  const ics: number[] = [];
+  for (const { predicted, realised } of eachDate(atOnce(sortedByDate(windows)))) {
+    if (predicted.length < LEAST_TICKERS) continue;
+    const ic = correlation(predicted, realised);
+    if (ic !== null) ics.push(ic);
+  }
+  if (ics.length === 0) return undefined;
+  const values = Float64Array.from(ics);
+  const lag = horizonLag(horizon);
+  // Simulated: over fewer dates for their lag, a band excludes the truth too often.
+  const isLong = values.length >= Math.max(LEAST_DATES, 4 * (lag + 1));
+  const ic = mean(values);
+  const band = isLong ? bandOf(ic, neweyWestError(values, lag), values.length, lag) : null;
+  return { horizon, dates: values.length, ic, band };
+}
+
+/** The rows of a ticker with the return over `horizon` rows as label; without those that lack one. */
+function windowed({ ticker, days, predicted, realised }: DatedForecasts, horizon: number): DatedForecasts {
+  const most = Math.max(0, days.length - horizon + 1);
+  const kept = {
+    days: new Int32Array(most),
+    predicted: new Float64Array(most),
+    realised: new Float64Array(most),
+  };
+  let n = 0;
+  for (let i = 0; i < most; i++) {
+    let sum = realised[i]!;
+    for (let j = i + 1; j < i + horizon; j++) {
+      sum += days[j]! - days[j - 1]! > LONGEST_GAP_DAYS ? Number.NaN : realised[j]!;
+    }
+    if (Number.isNaN(sum)) continue;
+    kept.days[n] = days[i]!;
+    kept.predicted[n] = predicted[i]!;
+    kept.realised[n++] = sum;
+  }
+  return {
+    ticker,
+    days: kept.days.subarray(0, n),
+    predicted: kept.predicted.subarray(0, n),
+    realised: kept.realised.subarray(0, n),
+  };
+}
