@@ -317,6 +317,16 @@ test("a perfect forecast and the benchmarks themselves get exact skills", () => 
   assert.equal(mean.by_ticker.get("9")!.correlation, null);
 });
 
+test("a forecast that is a benchmark but for the rounding of its library has an R² of 0", () => {
+  const rows = someForecasts(3, 40, 13).map((row) => ({
+    ...row,
+    predicted: row.trainingMean.map((value) => value * (1 + Number.EPSILON)),
+  }));
+  const { by_ticker, pooled } = tableOf(rows);
+  assert.equal(pooled.r2_mean, 0);
+  assert.deepEqual(new Set([...by_ticker.values()].map(({ r2_mean }) => r2_mean)), new Set([0]));
+});
+
 test("the historical mean of a fold is that of its own training labels", () => {
   const labels = Float64Array.of(1, 2, 6, 100, 200, 300);
   const folds = [

@@ -169,6 +169,7 @@ function tickerFacts({ ticker, days }: TickerRows, fit: number) {
       fitRows: fit,
       features: 2,
       spans: Int32Array.of(0, fit, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+      latestSpan: 1,
       warmUp: { rows: 0, feature: undefined },
     },
     warnings: [],
