@@ -9,7 +9,7 @@ from mucast_engine.arrays import Matrix
 # An output names no more features of a ticker.
 MOST = 50
 
-# Values that differ by no more, against the largest of them, are constant; terms no larger, against labels, are nothing.
+# Values that differ by no more, against the largest, are constant; terms no larger, against labels, are nothing.
 ROUNDING = 2e-15
 
 
@@ -18,8 +18,8 @@ def largest_importances(model: Any, x: Matrix, y: Matrix) -> list[tuple[int, flo
 
     Importances are the model's `feature_importances_`, else its `coef_`: that of linear models, on the features as the
     regressor saw them, so after the scaler. None where the library has none for this model, or one is not finite.
-    `x` (n, k) and `y` (n) are the training rows as the regressor saw them. A constant column from which a linear model has taken its mean
-    leaves a coefficient of rounding, and has the importance 0.
+    `x` (n, k) and `y` (n) are the training rows as the regressor saw them. A linear model that centres a constant
+    column leaves a coefficient of rounding on it; its importance is 0.
     """
     try:
         values = np.asarray(_importances(model), dtype=np.float64)

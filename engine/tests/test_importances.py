@@ -78,7 +78,9 @@ def test_a_library_that_has_none_for_its_arguments_costs_no_fit(x: Matrix, y: Ma
 
 
 @pytest.mark.parametrize("constant", [0.1, 1 / 3, 123456.789])
-def test_a_constant_column_has_no_importance_where_its_coefficient_is_rounding(x: Matrix, y: Matrix, constant: float) -> None:
+def test_a_constant_column_has_no_importance_where_its_coefficient_is_rounding(
+    x: Matrix, y: Matrix, constant: float
+) -> None:
     with_constant = np.column_stack([x, np.full(len(x), constant)])
     model = Ridge().fit(with_constant, y)
     assert model.coef_[-1] != 0
