@@ -6,7 +6,7 @@ import { type Bounds, splitIntervals } from "../../src/evaluate/intervals/confor
 import { shrinkageFactors } from "../../src/evaluate/shrinkage.ts";
 import { mean } from "../../src/evaluate/statistics.ts";
 import type { Table } from "../table.ts";
-import { marketFeatures, type NoiseName, rowsBetween, ridgeMarket } from "./skill-markets.ts";
+import { marketFeatures, type NoiseName, ridgeMarket, rowsBetween } from "./skill-markets.ts";
 
 const TICKERS = 40;
 const HELD_OUT = [75, 225, 500, 1_000];
