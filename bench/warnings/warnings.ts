@@ -40,12 +40,7 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [
-      byMarket(jobs),
-      ...BY_MODEL.map((code) => byModel(code, jobs)),
-      chanceTable(),
-      magnifiedTable(),
-    ];
+    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), chanceTable(), magnifiedTable()];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });

@@ -33,7 +33,10 @@ test("sizes that are too large name the factor and the setting that mend them", 
 });
 
 test("where the factor would take every forecast away, or change none, the cure is to rank", () => {
-  assert.match(warned("oversized", { factor: 0 })[0]!.message, /Rank by mu: .* would set every forecast to 0\.$/);
+  assert.match(
+    warned("oversized", { factor: 0 })[0]!.message,
+    /Rank by mu: .* would set every forecast to 0\.$/,
+  );
   assert.match(warned("oversized", { factor: 1 })[0]!.message, /Rank by mu: .* would change nothing\.$/);
 });
 

@@ -17,7 +17,9 @@ export function verdictWarnings(
   if (state !== "oversized") return [{ code: "no_skill", message: sentence }];
   if (choice !== "none" && rows !== "score") return [];
   const cure =
-    choice === "none" ? pooledCure(shrinkage.by_date.s) : `They are too large although shrinkage is ${choice}.`;
+    choice === "none"
+      ? pooledCure(shrinkage.by_date.s)
+      : `They are too large although shrinkage is ${choice}.`;
   return [{ code: "oversized", message: `${sentence} ${cure}` }];
 }
 
