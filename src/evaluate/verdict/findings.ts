@@ -65,7 +65,7 @@ function orderSentence(
 ): string {
   const name = form === "cross_section" ? "mean IC" : "correlation over time";
   if (state === "too_few") {
-    return tooFew("the order", datesGiven < LEAST_DATES ? datesGiven : dates);
+    return tooFew("Order", datesGiven < LEAST_DATES ? datesGiven : dates);
   }
   if (figure === null || t === null || quantile === null) {
     return "Order: none, since the forecasts of a date do not differ.";
