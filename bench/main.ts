@@ -21,7 +21,7 @@ import { benchService } from "./service/service.ts";
 import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
 import type { Table } from "./table.ts";
-import { benchWarnings } from "./warnings/warnings.ts";
+import { benchSkill, benchWarnings } from "./warnings/warnings.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   audit: benchAudit,
@@ -37,7 +37,8 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   planted: benchPlanted,
   seeds: benchSeeds,
   intervals: benchIntervals,
-  warnings: benchWarnings,
+  warnings: async () => [...(await benchWarnings()), ...benchSkill()],
+  skill: async () => benchSkill(),
   service: benchService,
   doors: async () => [await benchDoors()],
   downloads: async () => [await benchUnreadDownloads()],

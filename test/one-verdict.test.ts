@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outputTable } from "../src/cli/terminal/output-table.ts";
 import { readOutput } from "../src/client/read-output.ts";
-import type { Verdict } from "../src/contract/output/verdict.ts";
+import { verdictWords } from "../src/console/views/operation/verdict-words.ts";
+import type { FindingState, Verdict } from "../src/contract/output/verdict.ts";
 import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
 import { outputDocument } from "../src/outputs/open-document.ts";
 import { outputVerdict } from "../src/outputs/output-verdict.ts";
@@ -27,6 +28,20 @@ const OUTPUTS: Readonly<Record<string, string>> = {
   "networks without intervals": dlText({ fitRows: 300, skill: 0.2 }),
   "networks, calibration": dlText({ fitRows: 300, config: INTERVALS }),
   "networks, score": dlText({ ...LONG, skill: 0.2, config: INTERVALS }),
+};
+
+/** How `mucast show` writes states. */
+const SKILL_WORDS: Readonly<Record<FindingState, string>> = {
+  evidence: "evidence",
+  none: "no evidence",
+  worse: "worse",
+  too_few: "too few dates",
+};
+const INTERVAL_WORDS: Readonly<Record<FindingState, string>> = {
+  evidence: "hold",
+  none: "too wide",
+  worse: "too narrow",
+  too_few: "too few dates",
 };
 
 const unescaped = (html: string) =>
@@ -57,6 +72,16 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
 
     const shown = outputTable([{ name: "o", output, verdict, hitRateError: null }]);
     assert.match(shown, new RegExp(`^verdict +${verdict.title}$`, "m"));
+    const { order, sizes, intervals } = verdict.judged[0]!;
+    for (const [line, words] of [
+      ["order", SKILL_WORDS[order.state]],
+      ["sizes", SKILL_WORDS[sizes.state]],
+      ["intervals", intervals === null ? "-" : INTERVAL_WORDS[intervals.state]],
+    ]) {
+      assert.match(shown, new RegExp(`^  ${line} +${words}(,.*)?$`, "m"));
+    }
+
+    assert.equal(verdictWords(verdict).join(" "), verdict.sentence);
 
     const warning = output.warnings.find(({ code }) => code === "no_skill" || code === "oversized");
     const expected =
@@ -71,8 +96,16 @@ test("the outputs above have every state, and headlines on held-out and on score
   assert.deepEqual(new Set(verdicts.map(({ state }) => state)), new Set(VERDICT_STATES));
   assert.deepEqual(
     new Set(verdicts.map(({ rows }) => rows)),
-    new Set(["score", "out_of_fold", "calibration"]),
+    new Set(["score", "out_of_fold", "calibration", "validation"]),
   );
+});
+
+test("networks without intervals are judged by their validation rows, and told that these chose the epochs", () => {
+  const verdictOf = (name: string): Verdict => JSON.parse(OUTPUTS[name]!).verdict;
+  const chosen = /These rows chose each network's epoch, so they flatter it\./;
+  assert.match(verdictOf("networks without intervals").sentence, chosen);
+  assert.doesNotMatch(verdictOf("networks, calibration").sentence, chosen);
+  assert.doesNotMatch(verdictOf("networks, score").sentence, chosen);
 });
 
 async function* chunked(text: string): AsyncGenerator<Uint8Array> {

@@ -8,7 +8,7 @@ import { mean } from "../../src/evaluate/statistics.ts";
 import { orderByDate } from "../../src/evaluate/verdict/order.ts";
 import { sizeTests } from "../../src/evaluate/verdict/sizes.ts";
 import type { Table } from "../table.ts";
-import { firstDates, marketFeatures, ridgeMarket } from "./skill-markets.ts";
+import { firstDates, marketFeatures, ridgeMarket, rowsBetween } from "./skill-markets.ts";
 
 const TICKERS = 40;
 /** As many as 15 folds of 15 rows. */
@@ -60,7 +60,7 @@ function outcomeOf(market: readonly ForecastRows[], choice: ShrinkageChoice): Ou
     const factor = factors.get(row.ticker)!;
     return { ...row, predicted: row.predicted.map((value) => factor * value) };
   });
-  const later = shrunk.map((row) => lastDates(row, HELD_OUT));
+  const later = rowsBetween(shrunk, HELD_OUT, HELD_OUT + SCORED);
   const order = atOnce(orderByDate(later)).values;
   const covered = later.map((row, i) => coverageOf(firstDates([shrunk[i]!], HELD_OUT)[0]!, row));
   return {
@@ -68,16 +68,6 @@ function outcomeOf(market: readonly ForecastRows[], choice: ShrinkageChoice): Ou
     r2: atOnce(sizeTests(later)).zero.r2 ?? 0,
     zeros: [...factors.values()].filter((factor) => factor === 0).length / TICKERS,
     coverage: mean(Float64Array.from(covered)),
-  };
-}
-
-function lastDates(row: ForecastRows, from: number): ForecastRows {
-  return {
-    ticker: row.ticker,
-    days: row.days.subarray(from),
-    realised: row.realised.subarray(from),
-    predicted: row.predicted.subarray(from),
-    trainingMean: row.trainingMean.subarray(from),
   };
 }
 

@@ -204,13 +204,18 @@ function ridgeWeights(
   });
 }
 
-/** The first dates of a market. */
-export function firstDates(rows: readonly ForecastRows[], dates: number): ForecastRows[] {
+/** The dates of a market from number `from` up to `to`. */
+export function rowsBetween(rows: readonly ForecastRows[], from: number, to: number): ForecastRows[] {
   return rows.map(({ ticker, days, realised, predicted, trainingMean }) => ({
     ticker,
-    days: days.subarray(0, dates),
-    realised: realised.subarray(0, dates),
-    predicted: predicted.subarray(0, dates),
-    trainingMean: trainingMean.subarray(0, dates),
+    days: days.subarray(from, to),
+    realised: realised.subarray(from, to),
+    predicted: predicted.subarray(from, to),
+    trainingMean: trainingMean.subarray(from, to),
   }));
+}
+
+/** The first dates of a market. */
+export function firstDates(rows: readonly ForecastRows[], dates: number): ForecastRows[] {
+  return rowsBetween(rows, 0, dates);
 }

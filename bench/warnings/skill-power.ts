@@ -8,7 +8,7 @@ const TICKERS = [5, 20, 60, 200];
 const DATES = [75, 250, 504, 1_000];
 const INFORMED = [0.02, 0.05, 0.1];
 /** Markets of each kind of noise. */
-const NULL_MARKETS = 1_000;
+const NULL_MARKETS = 400;
 const INFORMED_MARKETS = 100;
 const NAMES = Object.keys(NOISES) as NoiseName[];
 

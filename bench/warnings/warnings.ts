@@ -5,6 +5,7 @@ import { closeSharedEngines } from "../../test/end-to-end/shared-engines.ts";
 import type { Table } from "../table.ts";
 import { chanceTable } from "./chance.ts";
 import { magnifiedTable } from "./magnified-forecasts.ts";
+import { shrinkageCoverageTable } from "./shrinkage-coverage.ts";
 import { shrinkageBenchTable } from "./shrinkage-table.ts";
 import { skillPowerTable } from "./skill-power.ts";
 import { CODES, type Code, MODELS, type WarnedJob, warnedJob } from "./warned-jobs.ts";
@@ -16,6 +17,11 @@ const NAMES = Object.keys(MARKETS) as MarketName[];
 const BY_MODEL: readonly Code[] = ["chosen_early", "no_skill", "oversized", "wild_forecast"];
 
 type WarnedJobs = Readonly<Record<MarketName, readonly WarnedJob[]>>;
+
+/** Size and power of `no_skill`, and what shrinkage does. Takes about half an hour on one idle core; nothing in it depends on the machine. */
+export function benchSkill(): readonly Table[] {
+  return [shrinkageBenchTable(), shrinkageCoverageTable(), skillPowerTable()];
+}
 
 /** How often each warning comes, on four markets. Takes about eight minutes on two idle cores. */
 export async function benchWarnings(): Promise<readonly Table[]> {
@@ -34,14 +40,7 @@ export async function benchWarnings(): Promise<readonly Table[]> {
         }
       }
     }
-    return [
-      byMarket(jobs),
-      ...BY_MODEL.map((code) => byModel(code, jobs)),
-      chanceTable(),
-      magnifiedTable(),
-      skillPowerTable(),
-      shrinkageBenchTable(),
-    ];
+    return [byMarket(jobs), ...BY_MODEL.map((code) => byModel(code, jobs)), chanceTable(), magnifiedTable()];
   } finally {
     await closeSharedEngines();
     rmSync(folder, { recursive: true });

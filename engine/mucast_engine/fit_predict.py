@@ -99,7 +99,7 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         return predicted, {}
     diagnosis = {
         "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
-        "importances": largest_importances(model, train_x.shape[1]),
+        "importances": largest_importances(model, train_x, train_y),
     }
     return predicted, {name: found for name, found in diagnosis.items() if found is not None}
 

@@ -4,26 +4,41 @@ from typing import Any
 
 import numpy as np
 
+from mucast_engine.arrays import Matrix
+
 # An output names no more features of a ticker.
 MOST = 50
 
+# Values that differ by no more, against the largest, are constant; terms no larger, against labels, are nothing.
+ROUNDING = 2e-15
 
-def largest_importances(model: Any, width: int) -> list[tuple[int, float]] | None:
+
+def largest_importances(model: Any, x: Matrix, y: Matrix) -> list[tuple[int, float]] | None:
     """At most MOST pairs (column, importance), the largest absolute value first, of equals the first column.
 
     Importances are the model's `feature_importances_`, else its `coef_`: that of linear models, on the features as the
     regressor saw them, so after the scaler. None where the library has none for this model, or one is not finite.
-    `width` is the number of columns.
+    `x` (n, k) and `y` (n) are the training rows as the regressor saw them. A linear model that centres a constant
+    column leaves a coefficient of rounding on it; its importance is 0.
     """
     try:
         values = np.asarray(_importances(model), dtype=np.float64)
     except Exception:
         # A library may have none for some of its arguments; what it then raises differs from library to library.
         return None
-    if values.shape != (width,) or not np.isfinite(values).all():
+    if values.shape != (x.shape[1],) or not np.isfinite(values).all():
         return None
+    values = np.where(_is_rounding(values, x, y), 0.0, values)
     largest = np.argsort(-np.abs(values), kind="stable")[:MOST]
     return [(int(column), float(values[column])) for column in largest]
+
+
+def _is_rounding(values: Matrix, x: Matrix, y: Matrix) -> Any:
+    """Shape (k): whether a column is constant and its term, coefficient times value, is nothing beside the labels."""
+    sizes = np.abs(x).max(axis=0)
+    is_constant = np.ptp(x, axis=0) <= ROUNDING * sizes
+    with np.errstate(over="ignore"):
+        return is_constant & (np.abs(values) * sizes <= ROUNDING * np.abs(y).max())
 
 
 def _importances(model: Any) -> Any:

@@ -121,7 +121,14 @@ const sizeTest = object<Judged["sizes"]["against"]["zero"]>({
 });
 const judged = object<Judged>({
   rows: name(),
-  order: object<Judged["order"]>({ ...FINDING, state: name(), form: name(), mean_figure: maybe }),
+  order: object<Judged["order"]>({
+    ...FINDING,
+    state: name(),
+    form: name(),
+    mean_figure: maybe,
+    added_figure: optional(maybe),
+    added_t: optional(maybe),
+  }),
   sizes: object<Judged["sizes"]>({
     ...FINDING,
     state: name(),

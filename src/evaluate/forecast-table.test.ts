@@ -5,6 +5,7 @@ import { seededRandom } from "../../test/twins/random.ts";
 import { outOfFoldMeans, trainingMeans } from "./baselines.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
 import type { ForecastTable } from "./forecast-table.ts";
+import { metrics } from "./metrics.ts";
 import { setTablesOf, tableOf } from "./tables.testing.ts";
 
 type Entry = { ticker: string; date: number; y: number; p: number; benchmark: number };
@@ -315,6 +316,17 @@ test("a perfect forecast and the benchmarks themselves get exact skills", () => 
   assert.equal(zero.cross_section.dates, 0);
   assert.equal(mean.pooled.r2_mean, 0);
   assert.equal(mean.by_ticker.get("9")!.correlation, null);
+});
+
+test("a forecast that is a benchmark but for the rounding of its library has an R² of 0", () => {
+  const random = seededRandom(13);
+  const labels = Float64Array.from({ length: 250 }, () => 0.01 * random.normal());
+  const seen = Array.from({ length: 20 }, (_, i) => {
+    const trainingMean = new Float64Array(250).fill(0.001 * (i + 1));
+    const predicted = trainingMean.map((value) => value * (1 + Number.EPSILON));
+    return metrics({ realised: labels, predicted, trainingMean });
+  });
+  assert.deepEqual(new Set(seen.map(({ r2_mean }) => r2_mean)), new Set([0]));
 });
 
 test("the historical mean of a fold is that of its own training labels", () => {

@@ -88,9 +88,13 @@ function meanMagnitude(values: Float64Array): number {
   return sum / values.length;
 }
 
+/** An R² below this is the rounding of its two sums: forecasts that are the benchmark have 0. */
+const ROUNDING = 1e-12;
+
 /** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, which would divide by 0. */
 function skill(rmse: number, benchmarkRmse: number): number | null {
-  return finiteOrNull(1 - (rmse / benchmarkRmse) ** 2);
+  const r2 = 1 - (rmse / benchmarkRmse) ** 2;
+  return Math.abs(r2) < ROUNDING ? 0 : finiteOrNull(r2);
 }
 
 /** Over the rows where neither side is 0; null without such a row. */

@@ -155,6 +155,35 @@ test("weekly prices are told not to be daily", async () => {
   assert.match(told!.message, /: ALFA \(7\), BETA \(7\), GAMA \(7\)\.$/);
 });
 
+/** Moves each date to so many days after the one before it. @param stepOf by row. */
+const spacedBy =
+  (stepOf: (row: number) => number) =>
+  ({ prices, features }: Blobs) => {
+    let day = Date.parse(prices.dates[0]!);
+    const dates = prices.dates.map((_, row) => {
+      if (row > 0) day += stepOf(row) * 86_400_000;
+      return new Date(day).toISOString().slice(0, 10);
+    });
+    Object.assign(prices, { dates, start: dates[0]!, end: dates.at(-1)!, Learning_end: dates[50] });
+    Object.assign(features, { dates });
+  };
+
+test("prices that turn weekly after the cut, or daily, are told with the spacing of both", async () => {
+  const told = async (stepOf: (row: number) => number) =>
+    (await validate(spacedBy(stepOf))).warnings.find(({ code }) => code === "not_daily")?.message ?? "";
+  assert.match(await told((row) => (row > 50 ? 7 : 1)), /: ALFA \(1 to learn from, 7 before mu\), BETA/);
+  assert.match(await told((row) => (row > 50 ? 1 : 7)), /: ALFA \(7 to learn from, 1 before mu\), BETA/);
+  assert.equal(await told(() => 1), "");
+});
+
+test("a spacing beyond which labels are lost says how many are lost of how many dates", async () => {
+  const everyThird = await validate(spacedBy((row) => (row % 3 === 0 ? 12 : 7)));
+  const gaps = everyThird.warnings.filter(({ code }) => code === "long_gap");
+  assert.equal(gaps.length, 3);
+  assert.equal(gaps[0]!.count, 19);
+  assert.match(gaps[0]!.message, /^ALFA: 19 of 60 price dates \(32%\) have their next price more than 10 /);
+});
+
 /** Gives every ticker the features that `more` makes of its first one. */
 const addFeatures =
   (more: (values: readonly (number | null)[]) => Readonly<Record<string, (number | null)[]>>) =>

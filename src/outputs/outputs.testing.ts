@@ -74,7 +74,10 @@ export function dlText(market: Market = {}, epochs = 12): string {
   const isOn = settings.enabled;
   const isAlone = settings.ensemble === 1;
   const trained = isOn
-    ? rows.map((row, i) => ({ ...trainedTicker(row, fit), ...(isAlone ? {} : { spread: 0.001 * (i + 1) }) }))
+    ? rows.map((row, i) => ({
+        ...trainedTicker(row, fit, settings.intervals !== undefined),
+        ...(isAlone ? {} : { spread: 0.001 * (i + 1) }),
+      }))
     : [];
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
   const evaluation = atOnce(evaluateDl(trained, settings, asOf));
@@ -169,6 +172,7 @@ function tickerFacts({ ticker, days }: TickerRows, fit: number) {
       fitRows: fit,
       features: 2,
       spans: Int32Array.of(0, fit, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+      latestSpan: 1,
       warmUp: { rows: 0, feature: undefined },
     },
     warnings: [],
@@ -191,8 +195,9 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
   };
 }
 
-function trainedTicker(row: TickerRows, fit: number): TrainedTicker {
-  const [validate, calibrate] = [Math.floor(0.7 * fit), Math.floor(0.85 * fit)];
+/** @param hasIntervals without them there is no calibration part. */
+function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): TrainedTicker {
+  const [validate, calibrate] = [Math.floor(0.7 * fit), hasIntervals ? Math.floor(0.85 * fit) : fit];
   const part = (from: number, to: number) => ({
     ticker: row.ticker,
     days: row.days.subarray(from, to),
@@ -210,7 +215,7 @@ function trainedTicker(row: TickerRows, fit: number): TrainedTicker {
     splits: {
       train: span(0, validate),
       validate: span(validate, calibrate),
-      calibrate: span(calibrate, fit),
+      calibrate: hasIntervals ? span(calibrate, fit) : undefined,
     },
   };
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { labelSpans, medianSpan, pooledSpans } from "./label-spans.ts";
+import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { labelSpans, latestSpan, medianSpan, pooledSpans } from "./label-spans.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
 
 /** Rows whose labels come out after so many days each; the last one of all has none. */
 function rowsOf(spans: readonly number[]) {
@@ -27,4 +29,34 @@ test("only rows to learn from count, and without any the median is null", () => 
   assert.equal(medianSpan(labelSpans({ ...rows, fit: Int32Array.of(0, 1, 2) })), 1);
   assert.equal(medianSpan(labelSpans({ ...rows, fit: Int32Array.of() })), null);
   assert.equal(medianSpan(pooledSpans([])), null);
+});
+
+const latestOf = (spans: readonly number[]) => latestSpan(rowsOf(spans));
+const times = (span: number, count: number): number[] => new Array(count).fill(span);
+
+test("the latest span is the median of the last eleven labels before the last row, whatever came earlier", () => {
+  const property = fc.property(SPANS, SPANS, (early, late) => {
+    const last = [...early, ...late].slice(-11).sort((a, b) => a - b);
+    assert.equal(latestOf([...early, ...late]), last[(last.length - 1) >> 1]);
+  });
+  fc.assert(property);
+});
+
+test("prices that turn weekly are noticed after six weeks, and daily ones after six days", () => {
+  assert.equal(latestOf([...times(1, 100), ...times(7, 5)]), 1);
+  assert.equal(latestOf([...times(1, 100), ...times(7, 6)]), 7);
+  assert.equal(latestOf([...times(7, 100), ...times(1, 6)]), 1);
+});
+
+test("closed markets around New Year leave daily prices daily", () => {
+  // Frankfurt from 2024-12-12: closed on 24, 25, 26 and 31 December and on 1 January.
+  assert.equal(latestOf([...times(1, 50), 1, 3, 1, 1, 1, 1, 3, 4, 3, 3, 1]), 1);
+});
+
+test("a row before a gap without a label counts as a longer span than any label has", () => {
+  const rows = rowsOf([...times(1, 40), ...times(30, 6)]);
+  const labelDays = rows.labelDays.map((day, i) =>
+    day - rows.days[i]! > LONGEST_GAP_DAYS ? NO_LABEL_DAY : day,
+  );
+  assert.equal(latestSpan({ ...rows, labelDays }), LONGEST_GAP_DAYS + 1);
 });

@@ -1,4 +1,5 @@
 import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
 
 /** Shape (LONGEST_GAP_DAYS + 1): how many labels are known 0, 1, 2, … calendar days after the date of their row. */
@@ -13,6 +14,24 @@ export function labelSpans({
   const spans = new Int32Array(LONGEST_GAP_DAYS + 1);
   for (const row of fit) spans[labelDays[row]! - days[row]!]!++;
   return spans;
+}
+
+/** An odd number, of which holidays leave a majority at one day: a week of closed markets around New Year makes five of eleven longer. */
+const LATEST_SPANS = 11;
+
+/**
+ * The median span of the last LATEST_SPANS rows before the last one, whose own label is still open: how far apart prices lie where `mu` is
+ * made, whatever they were in the rows to learn from. A row before a gap without a label counts as LONGEST_GAP_DAYS + 1.
+ * @param panel at least two rows.
+ */
+export function latestSpan({ days, labelDays }: Pick<TickerPanel, "days" | "labelDays">): number {
+  const last = days.length - 1;
+  const spans: number[] = [];
+  for (let row = Math.max(0, last - LATEST_SPANS); row < last; row++) {
+    const hasLabel = labelDays[row]! !== NO_LABEL_DAY;
+    spans.push(hasLabel ? labelDays[row]! - days[row]! : LONGEST_GAP_DAYS + 1);
+  }
+  return spans.sort((a, b) => a - b)[(spans.length - 1) >> 1]!;
 }
 
 /** The labels of all tickers together. */

@@ -57,6 +57,7 @@ function volatilityAt(y: readonly number[], i: number): number {
   const known = y.slice(0, i).filter((value) => !Number.isNaN(value));
   const last = known.slice(-20);
   if (last.length < 20) return Number.NaN;
+  if (new Set(last).size === 1) return 0;
   const mean = last.reduce((sum, value) => sum + value, 0) / 20;
   return Math.sqrt(last.reduce((sum, value) => sum + (value - mean) * (value - mean), 0) / 20);
 }
@@ -71,6 +72,13 @@ test("the volatility at a date is that of the last 20 returns known at its close
     assert.deepEqual([...recentVolatility(Float64Array.from(y))], expected);
   });
   fc.assert(property);
+});
+
+test("returns that are all the same have the volatility 0, and not their rounding", () => {
+  for (const value of [0.01, 1 / 300, -0.007]) {
+    const volatility = recentVolatility(new Float64Array(40).fill(value));
+    assert.deepEqual([...volatility.subarray(20)], new Array(20).fill(0));
+  }
 });
 
 test("long gaps between prices cost no more than short ones: a search back from each date would take minutes here", () => {

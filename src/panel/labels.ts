@@ -57,10 +57,11 @@ export function recentVolatility(y: Float64Array): Float64Array {
   });
 }
 
-/** Of the VOLATILITY_RETURNS returns before the number `end`. */
+/** Of the VOLATILITY_RETURNS returns before the number `end`; exactly 0 where all are equal. */
 function deviationOfLast(returns: Float64Array, end: number): number {
   const start = end - VOLATILITY_RETURNS;
   if (start < 0) return Number.NaN;
+  if (returns.subarray(start, end).every((value) => value === returns[start])) return 0;
   let sum = 0;
   for (let i = start; i < end; i++) sum += returns[i]!;
   const mean = sum / VOLATILITY_RETURNS;

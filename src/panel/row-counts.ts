@@ -63,7 +63,7 @@ export function rowWarnings(facts: {
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counted(counts.longGaps, "price date")} ${counts.longGaps === 1 ? "has its" : "have their"} next price more than ${LONGEST_GAP_DAYS} calendar days later and no label.`,
+    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has its" : "have their"} next price more than ${LONGEST_GAP_DAYS} calendar days later and no label.`,
   );
   warn(
     "empty_feature",
@@ -78,6 +78,11 @@ export function rowWarnings(facts: {
       `${columns[worst]} is missing most often, on ${counted(missingByColumn[worst]!, "row")}.`,
   );
   return warnings;
+}
+
+/** At least one digit, however small the share. */
+function sharePercent(share: number): string {
+  return `${Number((100 * share).toPrecision(2))}%`;
 }
 
 /** Names for a sentence: the first ones, and how many more there are. */

@@ -86,16 +86,54 @@ test("members of one document only, lengths, nulls and texts are other differenc
   assert.deepEqual(summary.first, { path: "mu.B", recorded: 2 });
 });
 
-test("another spelling of a number, another order and a key that stands twice are no identity", async () => {
+test("another order and a key that stands twice are no identity", async () => {
   for (const [recorded, replayed] of [
-    ['{"mu":{"A":1.0}}', '{"mu":{"A":1}}'],
     ['{"mu":{"A":1,"B":2}}', '{"mu":{"B":2,"A":1}}'],
+    ['{"mu":{"A":1.0,"B":2}}', '{"mu":{"B":2,"A":1}}'],
     ['{"mu":{"A":5,"A":1}}', '{"mu":{"A":1}}'],
-    ['{"mu":{"A":"\\u0041"}}', '{"mu":{"A":"A"}}'],
+    ['{"mu":{"A":1.0,"A":1}}', '{"mu":{"A":1}}'],
   ] as const) {
-    const { differences } = await compareTexts(recorded, replayed);
-    assert.equal(differences.summary()?.first.path, "mu", recorded);
+    const summary = (await compareTexts(recorded, replayed)).differences.summary()!;
+    assert.deepEqual([summary.first.path, summary.others, summary.spellings], ["mu", 1, undefined], recorded);
   }
+});
+
+test("another spelling of the same values is counted by itself and shown where it begins", async () => {
+  const long = "x".repeat(300);
+  for (const [recorded, replayed, first] of [
+    ['{"mu":{"A":2,"B":1.0,"C":3.0}}', '{"mu":{"A":2,"B":1,"C":3}}', ["1.0", "1", 2]],
+    ['{"mu":{"A":1e-07}}', '{"mu":{"A":1e-7}}', ["1e-07", "1e-7", 1]],
+    ['{"mu":{"A":0.1000000000000000055}}', '{"mu":{"A":0.1}}', ["0.1000000000000000055", "0.1", 1]],
+    ['{"mu":{"\\u00c4":"\\u0041\\/"}}', '{"mu":{"Ä":"A/"}}', ['"\\u00c4"', '"Ä"', 2]],
+    [`{"mu":["${long}\\u0041"]}`, `{"mu":["${long}A"]}`, [undefined, undefined, 1]],
+  ] as const) {
+    const summary = (await compareTexts(recorded, replayed)).differences.summary()!;
+    assert.deepEqual([summary.numbers, summary.others, summary.spellings], [0, 0, first[2]], recorded);
+    assert.equal(summary.first.path, "mu");
+    if (first[0] === undefined) continue;
+    assert.deepEqual([summary.first.recorded, summary.first.replayed], first.slice(0, 2));
+  }
+});
+
+test("a spelling is found in large values too, and a number that differs is the first difference all the same", async () => {
+  const rows = Array.from({ length: 3_000 }, (_, i) => i / 7);
+  const plain = JSON.stringify({ forecasts: { A: rows, B: rows }, mu: { A: 1 } });
+  const spelled = plain.replaceAll(/\b(\d+)(?=[,\]])/g, (number, _, at) =>
+    plain[at - 1] === "." ? number : `${number}.0`,
+  );
+  const { differences } = await compareTexts(spelled, plain, nothingLacks, 1_000);
+  const summary = differences.summary()!;
+  const wholes = 2 * rows.filter(Number.isInteger).length;
+  assert.deepEqual([summary.numbers, summary.others, summary.spellings], [0, 0, wholes]);
+  const changed = await compareTexts(spelled.replace('{"A":1}', '{"A":2}'), plain, nothingLacks, 1_000);
+  const both = changed.differences.summary()!;
+  assert.deepEqual([both.first.path, both.numbers, both.spellings], ["mu.A", 1, wholes]);
+});
+
+test("a text of many escapes costs no stack", async () => {
+  const text = "\\n".repeat(300_000);
+  const { differences } = await compareTexts(`{"a":"${text}\\u0041"}`, `{"a":"${text}A"}`);
+  assert.equal(differences.summary()!.spellings, 1);
 });
 
 test("large values are compared member by member, and element by element", async () => {

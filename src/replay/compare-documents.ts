@@ -3,6 +3,7 @@ import type { Child, Span } from "./child-scanner.ts";
 import { addedMember, compareValues, type MayLack } from "./compare-values.ts";
 import type { Differences, Path } from "./differences.ts";
 import type { JsonFile } from "./json-file.ts";
+import { spellingOf } from "./spelling.ts";
 
 /** What names a run and its machine, and so is outside of what a replay compares. */
 export const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
@@ -149,8 +150,13 @@ class DocumentComparison {
     await this.#otherText(path, recorded, replayed);
   }
 
-  /** Another spelling of the same numbers, another order of members, or values of two kinds. */
+  /** Another spelling of the same values, another order of members, a key that stands twice, or values of two kinds. */
   async #otherText(path: Path, recorded: Span, replayed: Span): Promise<void> {
+    if (lengthOf(recorded) <= this.#parsedBytes && lengthOf(replayed) <= this.#parsedBytes) {
+      const texts = [await this.#recorded.text(recorded), await this.#replayed.text(replayed)] as const;
+      const spelling = spellingOf(...texts);
+      if (spelling !== undefined) return this.#differences.spelling(path, spelling);
+    }
     const [before, after] = [
       await this.#text(this.#recorded, recorded),
       await this.#text(this.#replayed, replayed),

@@ -1,5 +1,6 @@
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import { REPLAY_LISTS, type ReplayBlob, type ShownDifference } from "../contract/output/replay-blob.ts";
+import type { Spelling } from "./spelling.ts";
 
 /** Keys and indices on the way to a value. */
 export type Path = readonly (string | number)[];
@@ -17,8 +18,10 @@ interface MemberCount {
 export class Differences {
   #numbers = 0;
   #others = 0;
+  #spellings = 0;
   #lacking = 0;
   #first: ShownDifference | undefined;
+  #firstSpelling: ShownDifference | undefined;
   #largest: ShownDifference | undefined;
   #largestRelative: ShownDifference | undefined;
   readonly #members = new Map<string, MemberCount>();
@@ -26,7 +29,7 @@ export class Differences {
 
   /** How many there are, what one document lacks included. */
   get total(): number {
-    return this.#numbers + this.#others + this.#lacking;
+    return this.#numbers + this.#others + this.#spellings + this.#lacking;
   }
 
   /** Members that the recorded document lacks, and that count as no difference. */
@@ -57,6 +60,13 @@ export class Differences {
     this.#first ??= { path: pathText(path), ...shown("recorded", recorded), ...shown("replayed", replayed) };
   }
 
+  /** Values that are the same and are written in another way. */
+  spelling(path: Path, { count, recorded, replayed }: Spelling): void {
+    this.#spellings += count;
+    const texts = { ...shown("recorded", recorded), ...shown("replayed", replayed) };
+    this.#firstSpelling ??= { path: pathText(path), ...texts };
+  }
+
   /** @param pattern a path with `*` for names and indices. */
   lack(pattern: string): void {
     this.#lacking += 1;
@@ -65,12 +75,14 @@ export class Differences {
 
   /** Undefined where nothing differs. */
   summary(): ReplayBlob["differences"] {
-    if (this.#first === undefined) return undefined;
+    const first = this.#first ?? this.#firstSpelling;
+    if (first === undefined) return undefined;
     const members = [...this.#members].slice(0, REPLAY_LISTS.facts);
     return {
       numbers: this.#numbers,
       others: this.#others,
-      first: this.#first,
+      ...(this.#spellings === 0 ? {} : { spellings: this.#spellings }),
+      first,
       largest: this.#largest ?? null,
       largest_relative: this.#largestRelative ?? null,
       members: members.map(([name, counts]) => ({ name, ...counts })),

@@ -26,6 +26,9 @@ export function likelyReason(facts: ReplayFacts): Reason {
   if (inputs.length > 0) {
     return reasonOf("inputs", `${first(inputs, " and ")} changed while the replay ran; ${size}`);
   }
+  if (isSpelling(facts.differences)) {
+    return reasonOf("spelling", `the output was written again by another program; ${size}`);
+  }
   if (versions.length > 0) {
     return reasonOf("versions", `other versions: ${changes(versions)}; ${size}`);
   }
@@ -61,10 +64,19 @@ function first(texts: readonly string[], mark = ", "): string {
   return `${texts.slice(0, NAMED).join(mark)}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
+/** Whether every value is the same, and only the text of some is not. */
+function isSpelling(differences: ReplayBlob["differences"]): boolean {
+  return differences !== undefined && differences.numbers + differences.others === 0;
+}
+
 /** How much differs, in words. */
 function sizeOf(differences: ReplayBlob["differences"]): string {
   if (differences === undefined) return "all that was compared is the same";
-  const { numbers, others, largest } = differences;
+  const { numbers, others, spellings = 0, first: example, largest } = differences;
+  if (isSpelling(differences)) {
+    const { path, recorded, replayed } = example;
+    return `every value is the same, and ${counted(spellings, "is written", "are written")} in another way, such as ${recorded} for ${replayed} (${path})`;
+  }
   if (numbers === 0)
     return `every number is the same, and ${counted(others, "other value differs", "other values differ")}`;
   return `${counted(numbers, "number differs", "numbers differ")}, by ${largest!.absolute} at most (${largest!.path})`;

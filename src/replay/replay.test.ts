@@ -143,6 +143,27 @@ describe("a replay", { timeout: 900_000 }, () => {
     );
   });
 
+  test("names the spelling where another program wrote every value again, and not where a value changed too", async () => {
+    const rewritten = (text: string) =>
+      execFileSync("python3", ["-c", "import json, sys; json.dump(json.load(sys.stdin), sys.stdout)"], {
+        input: text.replace(/(?<=[[,])0(?=[,\]])/, "0.0"),
+        encoding: "utf8",
+      });
+    const { verdict, reason, differences } = await replay({ outputUrl: await changed(place, rewritten) });
+    assert.deepEqual([verdict, reason?.code], ["differs", "spelling"]);
+    assert.match(
+      reason!.message,
+      /every value is the same, and \d+ (is|are) written in another way, such as /,
+    );
+    assert.deepEqual([differences!.numbers, differences!.others], [0, 0]);
+    assert.ok(differences!.spellings! > 0);
+
+    const alsoChanged = (text: string) => rewritten(edited(({ mu }) => (mu.ALFA! += 1e-9))(text));
+    const both = await replay({ outputUrl: await changed(place, alsoChanged) });
+    assert.equal(both.reason?.code, "defect");
+    assert.equal(both.differences!.numbers, 1);
+  });
+
   test("names the version that differs, and how much does", async () => {
     const outputUrl = await changed(
       place,

@@ -58,15 +58,26 @@ def standardised(values):
     return [(value - centre) / deviation for value in values]
 
 
-def order_by_date(rows, place):
-    """The form of the order and its value on each date that counts; `place` is that of the forecast in a row."""
-    wide = [date for date in by_day(rows) if len(date) >= ORDER_TICKERS]
+def beyond_mean(rows):
+    """What the forecasts of some rows add to their training means: the rest of a regression on these and a constant."""
+    ps, ms = [row[2] for row in rows], [row[3] for row in rows]
+    cp, cm = math.fsum(ps) / len(ps), math.fsum(ms) / len(ms)
+    squares = math.fsum((m - cm) ** 2 for m in ms)
+    slope = math.fsum((p - cp) * (m - cm) for p, m in zip(ps, ms)) / squares if squares > 0 else 0
+    rest = [p - cp - slope * (m - cm) for p, m in zip(ps, ms)]
+    is_rounding = math.fsum(r * r for r in rest) <= 1e-12 * math.fsum(p * p for p in ps)
+    return [0.0] * len(rest) if is_rounding else rest
+
+
+def order_by_date(rows, part):
+    """The form of the order and its value on each date that counts; `part` makes of rows what is ordered."""
+    wide = [[row for _, row in date] for date in by_day(rows) if len(date) >= ORDER_TICKERS]
     if len(wide) >= LEAST_DATES:
-        ics = [correlation([row[place] for _, row in date], [row[1] for _, row in date]) for date in wide]
+        ics = [correlation(part(date), [row[1] for row in date]) for date in wide]
         return "cross_section", [ic for ic in ics if ic is not None]
     products = {}
     for ticker, own in rows.items():
-        forecasts, labels = standardised([row[place] for row in own]), standardised([row[1] for row in own])
+        forecasts, labels = standardised(part(own)), standardised([row[1] for row in own])
         if forecasts is not None and labels is not None:
             products[ticker] = [(row[0], p * y) for row, p, y in zip(own, forecasts, labels)]
     return "time_series", [statistics.fmean(row[1] for _, row in date) for date in by_day(products)]
@@ -78,12 +89,14 @@ def finite(value):
 
 def order_of(rows):
     dates_given = len(by_day({t: own for t, own in rows.items() if any(row[1] != 0 for row in own)}))
-    form, values = order_by_date(rows, 2)
-    _, of_mean = order_by_date(rows, 3)
+    form, values = order_by_date(rows, lambda part: [row[2] for row in part])
+    _, of_mean = order_by_date(rows, lambda part: [row[3] for row in part])
+    _, added = order_by_date(rows, beyond_mean)
     t, quantile = t_over_dates(values, 1), quantile_of(len(values), 0.95)
     figure = statistics.fmean(values) if values else None
     mean_figure = statistics.fmean(of_mean) if of_mean else None
-    is_below = mean_figure is not None and figure is not None and figure < mean_figure
+    added_t, added_quantile = t_over_dates(added, 1), quantile_of(len(added), 0.95)
+    adds = added_t is not None and added_quantile is not None and added_t >= added_quantile
     if dates_given < LEAST_DATES:
         state = "too_few"
     elif quantile is None or t is None:
@@ -91,9 +104,10 @@ def order_of(rows):
     elif t <= -quantile:
         state = "worse"
     else:
-        state = "evidence" if t >= quantile and not is_below else "none"
+        state = "evidence" if t >= quantile and adds else "none"
     found = {"state": state, "form": form, "figure": figure, "mean_figure": mean_figure, "dates": len(values)}
-    return {**found, "t": finite(t), "quantile": quantile}
+    more = {"added_figure": statistics.fmean(added) if added else None, "added_t": finite(added_t)}
+    return {**found, **more, "t": finite(t), "quantile": quantile}
 
 
 def sizes_of(rows):

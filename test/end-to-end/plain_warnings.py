@@ -22,6 +22,15 @@ def median_spacing(panels):
     return statistics.median(every) if every else None
 
 
+def latest_spans(rows):
+    """Calendar days from each of the 11 rows before the last one to its label's date; 11 where it has no label."""
+    return [rows["label_day"].get(d, d + 11) - d for d in sorted(rows["x"])[-12:-1]]
+
+
+def is_not_daily(rows):
+    return statistics.median(spans(rows)) >= 2 or statistics.median(latest_spans(rows)) >= 2
+
+
 def is_learned_from_few(rows, folds):
     """Over folds as (training rows, test rows)."""
     least = LEAST_ROWS_A_FEATURE * len(rows["columns"])
@@ -48,7 +57,7 @@ def told_of_all(panels, mu_dates, as_of, folds, penalised):
     told = [{**warning, "names": [f" {waiting_rows} row"]} for warning in listing("warm_up_rows", waiting)]
     old = [f"{t} ({date.fromordinal(d).isoformat()})" for t, d in mu_dates.items() if d < as_of]
     told += listing("older_forecast", old)
-    told += listing("not_daily", [t for t, rows in panels.items() if statistics.median(spans(rows)) >= 2])
+    told += listing("not_daily", [t for t, rows in panels.items() if is_not_daily(rows)])
     told += listing("few_rows", [t for t, rows in panels.items() if is_learned_from_few(rows, folds.get(t, []))])
     if penalised:
         told += listing("unscaled_features", [t for t, rows in panels.items() if is_unscaled(rows)])

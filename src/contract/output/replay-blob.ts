@@ -13,6 +13,11 @@ export const REPLAY_REASONS = {
     advice:
       "Give the blobs that the output was made of; where only the changed ones are left, the output cannot be proved.",
   },
+  spelling: {
+    verdict: "differs",
+    advice:
+      "Every value is proved. The bytes are not those that the job wrote: a program read the output and wrote it again. Take the job's own file where its bytes matter.",
+  },
   versions: {
     verdict: "differs",
     advice:
@@ -139,6 +144,11 @@ const differencesSchema = z
   .strictObject({
     numbers: count.describe("Numbers that both have, and that are not the same."),
     others: count.describe("Texts, nulls, lengths, and members of one document only."),
+    spellings: count
+      .optional()
+      .describe(
+        "Values that are the same and are written in another way, such as 1.0 for 1; absent where there are none.",
+      ),
     first: differenceSchema,
     largest: differenceSchema.nullable().describe("By the absolute difference of numbers."),
     largest_relative: differenceSchema.nullable(),

@@ -40,6 +40,12 @@ const orderFindingSchema = z
     ),
     form: mayGrow(z.enum(["cross_section", "time_series"])),
     mean_figure: maybe.describe("The same figure of the training mean, the best baseline with an order."),
+    added_figure: maybe
+      .optional()
+      .describe(
+        "The same figure of what the forecasts add to the training mean: the rest of a regression on it. Null where they add nothing.",
+      ),
+    added_t: maybe.optional().describe("Its t; evidence needs this one, too."),
   })
   .meta({ id: "OrderFinding" });
 

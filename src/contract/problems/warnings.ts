@@ -8,8 +8,9 @@ export const WARNING_TABLE = {
     cure: "Correct the price at its source.",
   },
   long_gap: {
-    cause: "Two price dates lie more than 10 calendar days apart; the first of them has no label.",
-    cure: "Fill in the missing prices, or leave it: only those rows are lost.",
+    cause:
+      "Two price dates lie more than 10 calendar days apart; the first of them has no label. The message says how many of a ticker's dates are lost.",
+    cure: "Fill in the missing prices. If few dates are lost, leave it: only those rows are missing.",
   },
   empty_feature: {
     cause: "A feature has no finite value on the dates to learn from and was left out for that ticker.",
@@ -43,8 +44,8 @@ export const WARNING_TABLE = {
   },
   not_daily: {
     cause:
-      "The median label of the tickers listed spans 2 calendar days or more, as of weekly prices: mu is a return over such a span.",
-    cure: "Give daily prices, or read mu as a return to the next price and not to the next day.",
+      "The median label of the tickers listed spans 2 calendar days or more, as of weekly prices, in the fit rows or in the last 11 rows before mu: mu is a return over such a span, or comes from a model that learned such returns.",
+    cure: "Give daily prices, or read mu as a return to the next price and not to the next day. If the message gives two spacings for a ticker, start the window where its spacing changed.",
   },
   few_rows: {
     cause:

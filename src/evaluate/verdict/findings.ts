@@ -7,12 +7,11 @@ import type {
   OrderFinding,
   SizesFinding,
 } from "../../contract/output/verdict.ts";
-import { meanForecast } from "../baselines.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
 import { type FixedBProbability, LEAST_DATES, neweyWestError, neweyWestQuantile } from "../newey-west.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "./date-t.ts";
-import { orderByDate } from "./order.ts";
+import { type OrderByDate, orderByDate } from "./order.ts";
 import { type Baseline, type SizeTests, sizeTests } from "./sizes.ts";
 
 /** One-sided: chance alone shows an order once in twenty times, and sizes once in forty, so either in 7.5 % at most. */
@@ -23,39 +22,46 @@ const COVERAGE_PROBABILITY = 0.975;
 /** Misses may differ by this share from those asked for, however certain the difference is. */
 const COVERAGE_SLACK = 0.1;
 
-/** Whether forecasts order the returns of a date better than chance, and not worse than the training mean does. */
+/** Whether forecasts order the returns of a date better than chance, and so does what they add to the training mean. */
 export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number): Pausable<OrderFinding> {
   const own = yield* orderByDate(rows);
   const hasMeans = !rows.some(({ trainingMean }) => trainingMean.some(Number.isNaN));
-  const ofMean = hasMeans ? yield* orderByDate(rows, meanForecast) : undefined;
-  const figure = finiteOrNull(mean(own.values));
-  const mean_figure = ofMean === undefined ? null : finiteOrNull(mean(ofMean.values));
+  const ofMean = hasMeans ? yield* orderByDate(rows, "training_mean") : undefined;
+  const added = hasMeans ? yield* orderByDate(rows, "beyond_mean") : undefined;
   const dates = own.days.length;
   const t = dateT(own.values, 1);
   const quantile = quantileOf(dates, ORDER_PROBABILITY);
-  const isBelowMean = mean_figure !== null && figure !== null && figure < mean_figure;
+  const addedT = added === undefined ? null : dateT(added.values, 1);
   const found = {
-    figure,
-    mean_figure,
+    figure: finiteOrNull(mean(own.values)),
+    mean_figure: ofMean === undefined ? null : finiteOrNull(mean(ofMean.values)),
+    added_figure: added === undefined ? null : finiteOrNull(mean(added.values)),
+    added_t: finite(addedT),
     form: own.form,
     dates,
-    t: t === null ? null : finiteOrNull(t),
+    t: finite(t),
     quantile,
   };
+  const addsOrder = added === undefined || isBeyondChance(added, addedT);
   const state = ((): FindingState => {
     if (datesGiven < LEAST_DATES) return "too_few";
     // Forecasts that are all the same have no order, however many dates there are.
     if (quantile === null || t === null) return dates === 0 || t === null ? "none" : "too_few";
     if (t <= -quantile) return "worse";
-    return t >= quantile && !isBelowMean ? "evidence" : "none";
+    return t >= quantile && addsOrder ? "evidence" : "none";
   })();
-  return { state, ...found, sentence: orderSentence(state, found, { t, isBelowMean, datesGiven }) };
+  return { state, ...found, sentence: orderSentence(state, found, { t, addedT, datesGiven }) };
+}
+
+function isBeyondChance({ days }: OrderByDate, t: number | null): boolean {
+  const quantile = quantileOf(days.length, ORDER_PROBABILITY);
+  return quantile !== null && t !== null && t >= quantile;
 }
 
 function orderSentence(
   state: FindingState,
-  { figure, mean_figure, form, dates, quantile }: Omit<OrderFinding, "state" | "sentence">,
-  { t, isBelowMean, datesGiven }: { t: number | null; isBelowMean: boolean; datesGiven: number },
+  { figure, added_figure, form, dates, quantile }: Omit<OrderFinding, "state" | "sentence">,
+  { t, addedT, datesGiven }: { t: number | null; addedT: number | null; datesGiven: number },
 ): string {
   const name = form === "cross_section" ? "mean IC" : "correlation over time";
   if (state === "too_few") {
@@ -67,10 +73,9 @@ function orderSentence(
   const numbers = `${name} ${figure.toFixed(3)}, t = ${tText(t)} over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
   if (state === "evidence") return `Order: evidence of skill (${numbers}).`;
   if (state === "worse") return `Order: worse than chance (${numbers}).`;
-  if (t >= quantile && isBelowMean) {
-    return `Order: no better than the training mean's (${numbers}; ${name} of the training mean ${mean_figure!.toFixed(3)}).`;
-  }
-  return `Order: no evidence of skill (${numbers}).`;
+  if (t < quantile) return `Order: no evidence of skill (${numbers}).`;
+  const rest = added_figure == null ? "nothing" : `${name} ${added_figure.toFixed(3)}, t = ${tText(addedT)}`;
+  return `Order: no more than the training mean's (${numbers}; what the forecasts add to the mean: ${rest}).`;
 }
 
 /** Whether forecasts hold anything about the sizes of returns that zero and the training mean do not. */

@@ -3,7 +3,7 @@ import type { Day } from "../../contract/market/dates.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
 import { LEAST_DATES } from "../newey-west.ts";
 import { type DateLayout, dateLayout, laidByDate } from "../rows-by-date.ts";
-import { correlation, mean, sampleDeviation } from "../statistics.ts";
+import { correlation, largestMagnitude, mean, rootMeanSquare, sampleDeviation } from "../statistics.ts";
 
 /** Fewer tickers on a date hardly have an order. */
 export const MIN_ORDER_TICKERS = 5;
@@ -26,17 +26,52 @@ export interface OrderByDate {
  * not count. Otherwise the product of forecast and label, each less its ticker's mean and over its deviation: its mean over all rows is
  * the pooled correlation over time.
  * @param rows labelled, tickers in any order.
- * @param forecast of one ticker's rows; the model's own by default.
+ * @param part of the forecasts; the model's own by default.
  */
 export function* orderByDate(
   rows: readonly ForecastRows[],
-  forecast: (rows: ForecastRows) => Float64Array = ({ predicted }) => predicted,
+  part: ForecastPart = "forecast",
 ): Pausable<OrderByDate> {
   const ordered = inTickerOrder(rows);
   const layout = yield* dateLayout(ordered);
   const isAcross = datesOf(layout, MIN_ORDER_TICKERS).length >= LEAST_DATES;
-  const predicted = ordered.map(forecast);
-  return isAcross ? yield* acrossTickers(ordered, predicted, layout) : yield* overTime(ordered, predicted);
+  return isAcross
+    ? yield* acrossTickers(ordered, layout, PARTS[part])
+    : yield* overTime(ordered, PARTS[part]);
+}
+
+/**
+ * What is ordered: the forecasts, the training means, or what the forecasts add to the means, which is the rest of a regression of the
+ * former on the latter and a constant (the correlation is then the semipartial one), across the tickers of a date or over the dates of a
+ * ticker. A model that has learned the means alone adds nothing, whatever it multiplies them by.
+ */
+export type ForecastPart = "forecast" | "training_mean" | "beyond_mean";
+
+/** @param means of the same tickers, or dates. @returns shape of `forecasts`. */
+type PartOf = (forecasts: Float64Array, means: Float64Array) => Float64Array;
+
+const PARTS: Readonly<Record<ForecastPart, PartOf>> = {
+  forecast: (forecasts) => forecasts,
+  training_mean: (_, means) => means,
+  beyond_mean: restOf,
+};
+
+/** A rest so small, in root mean squares of the values, is their rounding. */
+const ROUNDING = 1e-6;
+
+/** The rest of a regression of `values` on `others` and a constant; exactly 0 where nothing is left but rounding. */
+function restOf(values: Float64Array, others: Float64Array): Float64Array {
+  const [centre, otherCentre] = [mean(values), mean(others)];
+  const size = largestMagnitude(others);
+  let [products, squares] = [0, 0];
+  for (let i = 0; i < values.length; i++) {
+    const other = (others[i]! - otherCentre) / size;
+    products += (values[i]! - centre) * other;
+    squares += other * other;
+  }
+  const slope = squares > 0 ? products / squares / size : 0;
+  const rest = values.map((value, i) => value - centre - slope * (others[i]! - otherCentre));
+  return rootMeanSquare(rest) <= ROUNDING * rootMeanSquare(values) ? rest.fill(0) : rest;
 }
 
 /** Numbers of the dates with at least `tickers` rows. */
@@ -48,10 +83,17 @@ function datesOf({ starts }: DateLayout, tickers: number): number[] {
 
 function* acrossTickers(
   rows: readonly ForecastRows[],
-  predicted: readonly Float64Array[],
   layout: DateLayout,
+  partOf: PartOf,
 ): Pausable<OrderByDate> {
-  const forecasts = yield* laidByDate(layout, predicted);
+  const forecasts = yield* laidByDate(
+    layout,
+    rows.map(({ predicted }) => predicted),
+  );
+  const means = yield* laidByDate(
+    layout,
+    rows.map(({ trainingMean }) => trainingMean),
+  );
   const labels = yield* laidByDate(
     layout,
     rows.map(({ realised }) => realised),
@@ -60,7 +102,8 @@ function* acrossTickers(
   for (const d of datesOf(layout, MIN_ORDER_TICKERS)) {
     yield 0;
     const [from, to] = [layout.starts[d]!, layout.starts[d + 1]!];
-    const ic = correlation(forecasts.subarray(from, to), labels.subarray(from, to));
+    const part = partOf(forecasts.subarray(from, to), means.subarray(from, to));
+    const ic = correlation(part, labels.subarray(from, to));
     if (ic === null) continue;
     days.push(layout.first + d);
     values.push(ic);
@@ -68,12 +111,12 @@ function* acrossTickers(
   return { form: "cross_section", days: Int32Array.from(days), values: Float64Array.from(values) };
 }
 
-function* overTime(rows: readonly ForecastRows[], predicted: readonly Float64Array[]): Pausable<OrderByDate> {
+function* overTime(rows: readonly ForecastRows[], partOf: PartOf): Pausable<OrderByDate> {
   const kept: ForecastRows[] = [];
   const products: Float64Array[] = [];
-  for (const [i, row] of rows.entries()) {
+  for (const row of rows) {
     yield 0;
-    const forecasts = standardised(predicted[i]!);
+    const forecasts = standardised(partOf(row.predicted, row.trainingMean));
     const labels = standardised(row.realised);
     if (forecasts === undefined || labels === undefined) continue;
     kept.push(row);

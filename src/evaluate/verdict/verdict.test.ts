@@ -169,21 +169,84 @@ test("forecasts with skill and the wrong size are oversized, and those without a
   assert.equal(state({ ...many, dates: LEAST_DATES - 1, share: 0.5 }), "too_few");
 });
 
-test("an order that the training mean has too is no evidence", () => {
-  // The tickers' means differ so much that they order the returns of most dates.
-  const rows = market(2, { tickers: 12, dates: 200, noise: 0.05 }).map((row, t) => {
-    const lasting = 0.4 * (t - 6);
+/** Tickers whose means differ for good, so that these order the returns of most dates; forecasts are the means, and `change`. */
+function lastingMarket(change: (value: number, i: number, t: number) => number): ForecastRows[] {
+  return market(2, { tickers: 12, dates: 200, noise: 0.05 }).map((row, t) => {
+    const lasting = 0.02 * (t - 6);
     return {
       ...row,
-      realised: row.realised.map((y) => y + lasting * 0.05),
-      predicted: row.predicted.map((p, i) => p + lasting * 0.05 + (i % 2 === 0 ? 0.02 : -0.02)),
-      trainingMean: row.trainingMean.map(() => lasting * 0.05),
+      realised: row.realised.map((y) => y + lasting),
+      predicted: row.predicted.map((_, i) => change(lasting, i, t)),
+      trainingMean: row.trainingMean.map(() => lasting),
     };
   });
-  const found = atOnce(orderFinding(rows, 200));
-  assert.ok(found.t! > found.quantile! && found.figure! < found.mean_figure!);
+}
+
+test("an order that the training mean has too is no evidence", () => {
+  const random = seededRandom(5);
+  const found = atOnce(
+    orderFinding(
+      lastingMarket((value) => 0.5 * value + 0.01 * random.normal()),
+      200,
+    ),
+  );
+  assert.ok(found.t! > found.quantile! && found.added_t! < found.quantile!);
   assert.equal(found.state, "none");
-  assert.match(found.sentence, /^Order: no better than the training mean's/);
+  assert.match(found.sentence, /^Order: no more than the training mean's/);
+});
+
+test("a model that has learned the training means alone adds nothing to them, by whatever it multiplies them", () => {
+  for (const factor of [1, 0.3, 1 + 1e-9]) {
+    const found = atOnce(
+      orderFinding(
+        lastingMarket((value, i) => factor * value * (1 + 1e-9 * (i % 3))),
+        200,
+      ),
+    );
+    assert.ok(found.t! > found.quantile!);
+    assert.deepEqual([found.state, found.added_figure, found.added_t], ["none", null, null]);
+    assert.match(found.sentence, /what the forecasts add to the mean: nothing\)\.$/);
+  }
+});
+
+test("what forecasts add to the training mean is the rest of a regression on it", () => {
+  const rows = market(9, { tickers: 8, dates: 60, share: 0.1, drift: 0.2 }).map((row, t) => ({
+    ...row,
+    trainingMean: row.trainingMean.map((value, i) => value + 0.001 * ((i * (t + 3)) % 5)),
+  }));
+  const found = atOnce(orderFinding(rows, 60));
+  const ics = byDate(slowRows(rows))
+    .filter((date) => date.length >= MIN_ORDER_TICKERS)
+    .map((date) => {
+      const [p, m] = [average(date.map((row) => row.p)), average(date.map((row) => row.m))];
+      const slope =
+        sum(date.map((row) => (row.p - p) * (row.m - m))) / sum(date.map((row) => (row.m - m) ** 2));
+      return slowCorrelation(date.map((row) => ({ ...row, p: row.p - p - slope * (row.m - m) })));
+    });
+  assert.ok(Math.abs(found.added_figure! - average(ics)) < 1e-9);
+  assert.ok(Math.abs(found.added_t! - slowT(ics)) < 1e-6);
+});
+
+test("without a signal a model close to the training means passes no more often where tickers drift apart", () => {
+  let passed = 0;
+  const markets = 200;
+  for (let seed = 0; seed < markets; seed++) {
+    const random = seededRandom(7_000 + seed);
+    const forecasts = market(seed, { tickers: 20, dates: 100 }).map((row) => {
+      const lasting = 0.1 * random.normal();
+      const learned = lasting + random.normal() / Math.sqrt(500);
+      return {
+        ...row,
+        realised: row.realised.map(() => lasting + random.normal()),
+        predicted: row.predicted.map(() => learned + 0.01 * random.normal()),
+        trainingMean: row.trainingMean.map(() => learned),
+      };
+    });
+    const { state } = atOnce(verdictOf([{ rows: "out_of_fold", forecasts }], undefined));
+    if (state === "skill" || state === "oversized") passed++;
+  }
+  // One in twenty and a fortieth at most, and three standard errors.
+  assert.ok(passed / markets < 0.075 + 3 * Math.sqrt((0.05 * 0.95) / markets), String(passed / markets));
 });
 
 test("forecasts that are all the same have no order, and say so", () => {

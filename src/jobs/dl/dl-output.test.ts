@@ -73,6 +73,7 @@ const TICKER: TrainedTicker = {
     fitRows: 2,
     features: 3,
     spans: Int32Array.of(0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    latestSpan: 1,
     warmUp: { rows: 0, feature: undefined },
   },
   splits: { train: { start: 1, end: 50 }, validate: { start: 51, end: 96 }, calibrate: undefined },

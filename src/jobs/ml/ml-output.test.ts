@@ -97,6 +97,7 @@ const FITTED: FittedTicker = {
     fitRows: 6,
     features: 2,
     spans: Int32Array.of(0, 4, 1, 1, 0, 0, 0, 0, 0, 0, 0),
+    latestSpan: 1,
     warmUp: { rows: 0, feature: undefined },
   },
   importances: [

@@ -7,18 +7,31 @@ import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
  * The warning that the verdict of a job calls for: that its forecasts show no skill, or that they show some and are too large. On rows
  * before the score rows the verdict judges the models' own forecasts, so shrinkage makes up for their size.
  */
-export function verdictWarnings({ verdict, shrinkage }: ScoreTables, choice: ShrinkageChoice): Warning[] {
+export function verdictWarnings(
+  { verdict, shrinkage }: Pick<ScoreTables, "verdict" | "shrinkage">,
+  choice: ShrinkageChoice,
+): Warning[] {
   if (verdict === undefined) return [];
   const { state, rows, sentence } = verdict;
   if (state === "skill") return [];
   if (state !== "oversized") return [{ code: "no_skill", message: sentence }];
   if (choice !== "none" && rows !== "score") return [];
-  const factor = `${Number(shrinkage.by_date.s.toPrecision(2))}`;
   const cure =
     choice === "none"
-      ? `Set shrinkage to pooled: it multiplies every forecast by ${factor} and keeps their order.`
+      ? pooledCure(shrinkage.by_date.s)
       : `They are too large although shrinkage is ${choice}.`;
   return [{ code: "oversized", message: `${sentence} ${cure}` }];
+}
+
+/** @param factor that `pooled` would multiply every forecast by; at its ends it mends nothing. */
+function pooledCure(factor: number): string {
+  if (factor === 0) {
+    return "Rank by mu: the held-out rows support no size, so shrinkage pooled would set every forecast to 0.";
+  }
+  if (factor === 1) {
+    return "Rank by mu: the sizes were right on the held-out rows, so shrinkage pooled would change nothing.";
+  }
+  return `Set shrinkage to pooled: it multiplies every forecast by ${Number(factor.toPrecision(2))} and keeps their order.`;
 }
 
 /** Lists the tickers whose forecasts are too large. */

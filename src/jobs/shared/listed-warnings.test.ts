@@ -13,11 +13,11 @@ import type { RowFacts } from "./row-facts.ts";
 
 const NONE = { rows: 0, feature: undefined };
 
-/** A ticker of so many fit rows, each label `span` days after its row. */
-function facts(fitRows: number, features: number, span = 1): RowFacts {
+/** A ticker of so many fit rows, each label `span` days after its row, and the last ones before mu `latestSpan`. */
+function facts(fitRows: number, features: number, span = 1, latestSpan = span): RowFacts {
   const spans = new Int32Array(11);
   spans[span] = fitRows;
-  return { fitRows, features, spans, warmUp: NONE };
+  return { fitRows, features, spans, latestSpan, warmUp: NONE };
 }
 
 const codes = (listed: readonly Listed[]) => listed.map(({ code }) => code);
@@ -49,6 +49,22 @@ test("labels of two days and more are not daily, those of one are", () => {
   const halves = facts(100, 3, 1);
   halves.spans[3] = 100;
   assert.deepEqual(codes(listedOfRows("A", halves)), ["not_daily"], "1 and 3 days: the median is 2");
+});
+
+test("labels that are daily where a model learns and not before mu, or the other way round, are not daily", () => {
+  const listed = [
+    ["A", facts(100, 3, 1, 7)],
+    ["B", facts(100, 3, 7, 1)],
+    ["C", facts(100, 3, 1, 11)],
+    ["D", facts(100, 3, 7, 8)],
+    ["E", facts(100, 3, 1, 1)],
+  ] as const;
+  const [warning] = listedWarnings(listed.flatMap(([ticker, rows]) => listedOfRows(ticker, rows)));
+  assert.equal(warning!.count, 4);
+  assert.match(
+    warning!.message,
+    /: A \(1 to learn from, 7 before mu\), B \(7 to learn from, 1 before mu\), C \(1 to learn from, more than 10 before mu\), D \(7\)\.$/,
+  );
 });
 
 test("few rows for the features are listed with both numbers, also where only folds have them", () => {

@@ -1,5 +1,6 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
+import { LONGEST_GAP_DAYS } from "../../contract/market/price-gaps.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import { hasFewRows } from "../../panel/few-rows.ts";
@@ -21,7 +22,7 @@ export interface Listed {
 const SENTENCES = {
   older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
   not_daily: (tickers) =>
-    `Labels of ${tickers} span more than a day, so that mu is no next-day return; the median in calendar days`,
+    `Labels of ${tickers} span more than a day, so that mu is no next-day return, or comes from a model of longer ones; the median in calendar days`,
   few_rows: (tickers) =>
     `Fewer than 5 rows a feature to learn from, in all or in the folds of a third of the out-of-fold rows, for ${tickers}`,
   unscaled_features: (tickers) =>
@@ -77,19 +78,29 @@ export function chosenEarly(
 /** A median label of so many calendar days is no next-day return. */
 const NOT_DAILY_DAYS = 2;
 
+/** A spacing that changed by this factor is another one; less is holidays. */
+const OTHER_SPACING = 2;
+
+/** @returns what stands beside a ticker whose labels are not daily, where it learns or where it forecasts; undefined of daily ones. */
+function spacing(learned: number | null, latest: number): string | undefined {
+  if (learned === null || Math.max(learned, latest) < NOT_DAILY_DAYS) return undefined;
+  const hasChanged = Math.max(learned, latest) >= OTHER_SPACING * Math.min(learned, latest);
+  const latestText = latest > LONGEST_GAP_DAYS ? `more than ${LONGEST_GAP_DAYS}` : String(latest);
+  return hasChanged ? `${learned} to learn from, ${latestText} before mu` : String(learned);
+}
+
 /** Lists a ticker for what its rows show before anything is fitted. @param folds none for networks. */
 export function listedOfRows(
   ticker: string,
-  { spans, fitRows, features }: RowFacts,
+  { spans, latestSpan, fitRows, features }: RowFacts,
   folds: readonly Fold[] = [],
 ): Listed[] {
   const listed: Listed[] = [];
-  const span = medianSpan(spans);
-  if (span !== null && span >= NOT_DAILY_DAYS)
-    listed.push({ code: "not_daily", ticker, detail: String(span) });
+  const detail = spacing(medianSpan(spans), latestSpan);
+  if (detail !== undefined) listed.push({ code: "not_daily", ticker, detail });
   if (hasFewRows(fitRows, features, folds)) {
-    const detail = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
-    listed.push({ code: "few_rows", ticker, detail });
+    const rows = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
+    listed.push({ code: "few_rows", ticker, detail: rows });
   }
   return listed;
 }

@@ -40,6 +40,7 @@ function fitted(index: number): FittedTicker {
       fitRows: 60,
       features: 1,
       spans: Int32Array.of(0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+      latestSpan: 1,
       warmUp: { rows: 0, feature: undefined },
     },
     warnings: [],

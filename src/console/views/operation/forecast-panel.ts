@@ -6,6 +6,7 @@ import { shown } from "../../shown-text.ts";
 import type { ViewContext } from "../../view.ts";
 import { counted } from "../../words.ts";
 import type { Panel } from "./panel.ts";
+import { verdictWords } from "./verdict-words.ts";
 
 /** Tickers of the table, those of the largest |mu|; the report has all. */
 const MOST_TICKERS = 20;
@@ -38,14 +39,13 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
 /** What a reader of the table has to know before its numbers. */
 function verdictOf({ verdict }: ForecastView): HTMLElement | false {
   if (verdict === undefined) return false;
-  const { state, title, sentence } = verdict;
-  const rest = sentence.startsWith(title) ? sentence.slice(title.length).trimStart() : sentence;
+  const [title, rest] = verdictWords(verdict);
   return element(
     "p",
     {},
-    element("strong", { class: TONES[state] ?? "" }, shown(title, 60)),
+    element("strong", { class: TONES[verdict.state] ?? "" }, shown(title)),
     " ",
-    shown(rest, 1_500),
+    shown(rest),
   );
 }
 

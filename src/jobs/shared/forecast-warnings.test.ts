@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
+import type { Shrinkage } from "../../evaluate/shrinkage.ts";
+import { verdictWarnings } from "./forecast-warnings.ts";
+
+/** The warning of a verdict in that state on those rows, where held-out rows give `pooled` that factor. */
+function warned(
+  state: VerdictState,
+  { rows = "score" as Verdict["rows"], choice = "none" as ShrinkageChoice, factor = 0.256 } = {},
+) {
+  const by_date: Shrinkage = { n: 100, b: factor, se: 0.1, s: factor };
+  const verdict: Verdict = { state, rows, title: "T", sentence: "T on the rows.", judged: [] };
+  const shrinkage = { pooled: by_date, by_date, by_ticker: new Map() };
+  return verdictWarnings({ verdict, shrinkage }, choice);
+}
+
+test("skill has no warning, and none, worse and too few dates have no_skill with the verdict's sentence", () => {
+  assert.deepEqual(warned("skill"), []);
+  for (const state of ["none", "worse", "too_few"] as const) {
+    assert.deepEqual(warned(state), [{ code: "no_skill", message: "T on the rows." }]);
+  }
+});
+
+test("sizes that are too large name the factor and the setting that mend them", () => {
+  const [warning] = warned("oversized");
+  assert.equal(warning!.code, "oversized");
+  assert.equal(
+    warning!.message,
+    "T on the rows. Set shrinkage to pooled: it multiplies every forecast by 0.26 and keeps their order.",
+  );
+});
+
+test("where the factor would take every forecast away, or change none, the cure is to rank", () => {
+  assert.match(
+    warned("oversized", { factor: 0 })[0]!.message,
+    /Rank by mu: .* would set every forecast to 0\.$/,
+  );
+  assert.match(warned("oversized", { factor: 1 })[0]!.message, /Rank by mu: .* would change nothing\.$/);
+});
+
+test("with shrinkage the held-out forecasts are not those that are published, and score rows say what is left", () => {
+  assert.deepEqual(warned("oversized", { choice: "pooled", rows: "out_of_fold" }), []);
+  const [score] = warned("oversized", { choice: "own" });
+  assert.match(score!.message, /They are too large although shrinkage is own\.$/);
+});
