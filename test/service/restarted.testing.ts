@@ -122,7 +122,7 @@ export class Restarted {
     assert.deepEqual(this.filesOf(id), []);
   }
 
-  async attemptsOf(id: string): Promise<unknown[]> {
+  async attemptsOf(id: string): Promise<number[]> {
     const events = await collect(await this.api.events(id));
     return events
       .filter(({ type }) => type === "started")

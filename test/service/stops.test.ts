@@ -79,8 +79,13 @@ for (const database of DATABASES) {
       release(service.storage, "stopped");
       await service.start(1);
       await service.succeeded(id);
-      const attempts = Array.from({ length: stops.length + 1 }, (_, index) => index + 1);
-      assert.deepEqual(await service.attemptsOf(id), attempts);
+      // A service that is killed before it has stored where its attempt runs leaves no event of that attempt.
+      const attempts = await service.attemptsOf(id);
+      assert.deepEqual(
+        attempts,
+        [...new Set(attempts)].sort((a, b) => a - b),
+      );
+      assert.equal(attempts.at(-1), stops.length + 1);
     });
   });
 }
