@@ -29,6 +29,18 @@ export function expandingRanks(x: Float64Array): Float64Array {
   });
 }
 
+/** Each value less the mean of the earlier ones, so that a level that has risen goes with no drift; 0 for the first one. */
+export function lessEarlierMean(values: Float64Array): Float64Array {
+  let [sum, n] = [0, 0];
+  return values.map((value) => {
+    if (Number.isNaN(value)) return value;
+    const left = n === 0 ? 0 : value - sum / n;
+    sum += value;
+    n++;
+    return left;
+  });
+}
+
 /** Fenwick's tree (1994) over places 1 to n: how many values lie at lower places. */
 class CountsBelow {
   readonly #sums: Int32Array;

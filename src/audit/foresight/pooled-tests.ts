@@ -1,6 +1,6 @@
 import { mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
-import { expandingRanks } from "./expanding-ranks.ts";
+import { expandingRanks, lessEarlierMean } from "./expanding-ranks.ts";
 import { FAST_LIMIT, FeaturePace } from "./feature-pace.ts";
 import { orderedDates } from "./ordered-dates.ts";
 import { DateSlots, PooledCells } from "./pooled-cells.ts";
@@ -43,8 +43,8 @@ export class PooledTests {
     const pooled = this.#of(feature.name);
     if (pooled === undefined) return;
     const value = expandingRanks(feature.x);
-    this.#addTo(pooled.value, value, surprises);
-    this.#addTo(pooled.change, expandingRanks(changes(feature.x)), surprises);
+    this.#addTo(pooled.value, lessEarlierMean(value), surprises);
+    this.#addTo(pooled.change, lessEarlierMean(expandingRanks(changes(feature.x))), surprises);
     pooled.pace.add(feature.x, value);
     pooled.gaps.add(feature, surprises, this.#slots);
   }

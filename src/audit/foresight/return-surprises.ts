@@ -8,10 +8,11 @@ const LAST_RETURNS = 5;
 const LARGEST = 4;
 
 /**
- * What a ticker's last returns do not tell of each next return: the return, less a regression on the LAST_RETURNS last returns, less the
- * mean of the earlier rows, over the root mean square.
+ * What a ticker's last returns do not tell of each next return: the return, less a regression on the LAST_RETURNS last returns, over the
+ * root mean square. Its mean stays: a mean of the sample, or of earlier rows, goes with the price level, so that honest levels would show a
+ * correlation (Stambaugh 1999, "Predictive regressions").
  * @param y shape (m), the return to the next price date, NaN where there is none.
- * @returns shape (m), mean square 1; NaN where y is, and on the first row.
+ * @returns shape (m), mean square 1; NaN where y is.
  */
 export function returnSurprises(y: Float64Array): Float64Array {
   const left = overRootMeanSquare(y).map((value) => Math.max(-LARGEST, Math.min(LARGEST, value)));
@@ -22,7 +23,7 @@ export function returnSurprises(y: Float64Array): Float64Array {
     removePart(left, lag);
     told.push(lag);
   }
-  return overRootMeanSquare(lessEarlierMean(left));
+  return overRootMeanSquare(left);
 }
 
 /** One ticker's side of pooled tests. */
@@ -72,18 +73,6 @@ function removePart(side: Float64Array, other: Float64Array): void {
   if (squares === 0) return;
   const share = products / squares;
   for (let i = 0; i < side.length; i++) side[i]! -= share * other[i]!;
-}
-
-/** The mean of the whole sample would know later returns. */
-function lessEarlierMean(values: Float64Array): Float64Array {
-  let [sum, n] = [0, 0];
-  return values.map((value) => {
-    if (Number.isNaN(value)) return value;
-    const left = n === 0 ? Number.NaN : value - sum / n;
-    sum += value;
-    n++;
-    return left;
-  });
 }
 
 function overRootMeanSquare(values: Float64Array): Float64Array {
