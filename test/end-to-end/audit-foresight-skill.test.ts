@@ -151,7 +151,7 @@ test("a feature that returns follow four dates later is no high finding, and can
 
 test("too few scored dates are no verdict on skill", async () => {
   const { featurePath, dataExtractorPath } = writePlantedBlobs(
-    [plantedMarket("linear", 2, { days: 200, tickers: 5 })],
+    [plantedMarket("null", 2, { days: 200, tickers: 5 })],
     await newFolder(),
   );
   const result = await audit(skill, [featurePath, dataExtractorPath]);

@@ -17,9 +17,9 @@ const PLACES: Readonly<Record<SkillPlace, string>> = {
 /** Chance gives forecasts without skill a p this small once in twenty audits; 19 permutations reach it. */
 const CHANCE = 0.05;
 
-/** Whether the lasting part has a t beyond chance. */
-function hasLasting({ lasting }: SkillParts): boolean {
-  return lasting.t !== null && lasting.quantile !== null && lasting.t >= lasting.quantile;
+/** Whether the lasting part has a t beyond chance over dates, and a rank beyond chance over tickers. */
+function hasLasting({ lasting: { t, quantile, p } }: SkillParts): boolean {
+  return t !== null && quantile !== null && t >= quantile && p <= CHANCE;
 }
 
 function hasTiming({ timing }: SkillParts): boolean {
@@ -82,16 +82,16 @@ function timingText({ timing }: SkillParts): string {
   return `changes over time one of ${timing.icMean?.toFixed(4) ?? "none"}, number ${timing.rank} of ${timing.permutations + 1} among those against permuted labels (p ${timing.p.toFixed(2)})`;
 }
 
-function icText({ icMean, t, quantile }: DateIcs): string {
+function icText({ icMean, t, quantile, p }: SkillParts["lasting"]): string {
   if (icMean === null) return "none";
-  return `${icMean.toFixed(4)} (t ${t?.toFixed(2) ?? "none"}, ${quantile?.toFixed(2) ?? "more dates"} needed)`;
+  return `${icMean.toFixed(4)} (t ${t?.toFixed(2) ?? "none"}, ${quantile?.toFixed(2) ?? "more dates"} needed; p ${p.toFixed(2)} over tickers)`;
 }
 
 function figures({ whole, lasting, timing }: SkillParts): AuditFacts {
   const { rank, permutations, p, highestPermuted } = timing;
   return {
     ...icFigures(whole),
-    lasting: icFigures(lasting),
+    lasting: { ...icFigures(lasting), p: lasting.p },
     timing: { ...icFigures(timing), rank, permutations, p, highest_permuted: highestPermuted },
   };
 }

@@ -3,6 +3,7 @@ import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { LEAST_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
+import { tickerPermutations } from "./block-permutations.ts";
 import { dateIcs, onDates, type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
 
 /** A mean of fewer forecasts is hardly one. */
@@ -22,15 +23,18 @@ export interface DateIcs {
 /** How much of the IC of forecasts is in lasting differences between tickers, and how much in their changes over time. */
 export interface SkillParts {
   readonly whole: DateIcs;
-  /** Of the mean of each ticker's forecasts up to the date. */
-  readonly lasting: DateIcs;
+  /**
+   * Of the mean of each ticker's forecasts before the date. A t over dates alone would take two orders of the same tickers that agree by
+   * chance for skill, since both last: p is the rank of the IC among those of the same means given to other tickers.
+   */
+  readonly lasting: DateIcs & Pick<PermutedSkill, "p">;
   /** Of the forecast less that mean. */
   readonly timing: DateIcs & Pick<PermutedSkill, "rank" | "permutations" | "p" | "highestPermuted">;
 }
 
 /**
- * Splits each forecast into the mean of its ticker's forecasts up to its date and what it differs from that by. A mean over all dates
- * would know later returns: forecasts that follow past returns have a high mean where returns of the set itself were high.
+ * Splits each forecast into the mean of its ticker's earlier forecasts and what it differs from that by. A mean over all dates would
+ * know later returns: forecasts that follow past returns have a high mean where returns of the set itself were high.
  * @param rows labelled or not; those without a label count in the means alone.
  * @returns undefined for too few dates or tickers, as permutedSkill.
  */
@@ -49,17 +53,18 @@ export function* skillParts(
   const { rank, p, highestPermuted } = permuted;
   return {
     whole: yield* icsOf(rows),
-    lasting: yield* icsOf(lasting.map(known)),
+    lasting: yield* lastingIcs(lasting.map(known), permutations),
     timing: { ...(yield* icsOf(timing.map(known))), rank, permutations, p, highestPermuted },
   };
 }
 
-/** Shape (n): the mean of the forecasts up to each row; NaN for fewer than LEAST_FORECASTS. */
+/** Shape (n): the mean of the forecasts before each row; NaN for fewer than LEAST_FORECASTS. */
 function earlierMeans({ predicted }: DatedForecasts): Float64Array {
   let sum = 0;
   return predicted.map((value, i) => {
+    const mean = i < LEAST_FORECASTS ? Number.NaN : sum / i;
     sum += value;
-    return i + 1 < LEAST_FORECASTS ? Number.NaN : sum / (i + 1);
+    return mean;
   });
 }
 
@@ -73,6 +78,18 @@ function known(row: DatedForecasts): DatedForecasts {
     predicted: row.predicted.subarray(start),
     realised: row.realised.subarray(start),
   };
+}
+
+function* lastingIcs(rows: readonly DatedForecasts[], permutations: number): Pausable<SkillParts["lasting"]> {
+  const byDate = onDates(rows);
+  const order = Int32Array.from({ length: byDate.dates }, (_, i) => i);
+  const own = mean(yield* dateIcs(byDate, order));
+  let rank = 1;
+  for (const tickers of tickerPermutations(rows.length, permutations)) {
+    const predicted = Array.from(tickers, (ticker) => byDate.predicted[ticker]!);
+    if (!(mean(yield* dateIcs({ ...byDate, predicted }, order)) < own)) rank++;
+  }
+  return { ...(yield* icsOf(rows)), p: rank / (permutations + 1) };
 }
 
 function* icsOf(rows: readonly DatedForecasts[]): Pausable<DateIcs> {
