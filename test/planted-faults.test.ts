@@ -67,8 +67,8 @@ function found({ check }: BlobFault, { earlier, today }: TwoDays) {
 const six = cleanDays(4, { tickers: 6, days: 1_000 }).today;
 
 for (const [name, { codes, spoil }] of Object.entries(SHARED_FAULTS)) {
-  // A weak one needs more tickers, below.
-  if (name.startsWith("correlates")) continue;
+  // Weak ones need more tickers or dates: the former is below, both are in docs/audit.md.
+  if (name.startsWith("correlates") || name.startsWith("a quarter")) continue;
   test(`${name}, in one feature of all six tickers, is one finding without an earlier blob`, () => {
     const { findings } = foresightOf(withSharedFault(six, "rel_1", spoil));
     assert.equal(findings.length, 1, JSON.stringify(findings.map(({ message }) => message)));

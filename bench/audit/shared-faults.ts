@@ -30,15 +30,24 @@ export const SHARED_FAULTS: Readonly<Record<string, SharedFault>> = {
   "a quarter's figure, known from its first day": { codes: FOR_RETURNS, spoil: quarterFigure },
   "a third of all dates restated to the next date's value": { codes: FOR_RETURNS, spoil: restatedThird },
   "a tenth of all weeks dated a day early": { codes: FOR_RETURNS, spoil: tenthOfWeeksEarly },
-  "missing before the calmest third of returns": { codes: ["missing_predicts_label"], spoil: missingBeforeCalm },
-  "missing before the worst fifth of months": { codes: ["missing_predicts_label"], spoil: missingBeforeDecline },
+  "missing before the calmest third of returns": {
+    codes: ["missing_predicts_label"],
+    spoil: missingBeforeCalm,
+  },
+  "missing before the worst fifth of months": {
+    codes: ["missing_predicts_label"],
+    spoil: missingBeforeDecline,
+  },
 };
 
 export const PLANTED_IN = ["mom_5", "vol_21", "sma_gap_50", "rel_1", "rsi_14"];
 
 /** The market with one feature of every ticker spoilt. */
 export function withSharedFault(market: Market, feature: string, spoil: Spoil): Market {
-  return market.prices.reduce((spoilt, { ticker }) => withFeature(spoilt, { ticker, feature }, spoil), market);
+  return market.prices.reduce(
+    (spoilt, { ticker }) => withFeature(spoilt, { ticker, feature }, spoil),
+    market,
+  );
 }
 
 const SHARED_SIZES: readonly MarketSize[] = [
@@ -110,7 +119,11 @@ export function skilledFeatures(): Table {
       if (findings.some(({ feature }) => feature === "f0")) found++;
       if (findings.some(({ feature }) => feature !== "f0")) others++;
     }
-    return [ic.toFixed(2), persistence.toFixed(2), ...[found, others].map((n) => `${n} of ${HONEST_MARKETS}`)];
+    return [
+      ic.toFixed(2),
+      persistence.toFixed(2),
+      ...[found, others].map((n) => `${n} of ${HONEST_MARKETS}`),
+    ];
   });
   return {
     title: `one of 17 features forecasts the next return; ${HONEST_SIZE.tickers} tickers, ${HONEST_SIZE.days} dates; foresight`,

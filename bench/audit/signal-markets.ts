@@ -2,7 +2,6 @@
 import { seededRandom } from "../../test/twins/random.ts";
 import { garchReturns, type Market, type MarketSize, weekdays } from "./clean-markets.ts";
 
-
 export interface Signal {
   /** Correlation of the feature with the ticker's next return, before the market's common factor is added to it. */
   readonly ic: number;
@@ -20,7 +19,11 @@ const COMMON = 0.25;
  * Returns with fat tails, clustered volatility and a common factor, of which a share ic² of the variance is told by f0 of the date before;
  * the other features are noise. Features are normal, independent across tickers.
  */
-export function signalMarket(seed: number, { tickers, days }: MarketSize, { ic, persistence }: Signal): Market {
+export function signalMarket(
+  seed: number,
+  { tickers, days }: MarketSize,
+  { ic, persistence }: Signal,
+): Market {
   const random = seededRandom(seed);
   const dates = weekdays(days);
   const factor = garchReturns(days, random);

@@ -117,10 +117,7 @@ test("skill of a ridge on a planted signal is in its timing, and more than a rea
   assert.match(finding!.message, /score rows.*out-of-fold rows|out-of-fold rows.*score rows/);
   assert.match(finding!.message, /A synthetic market with a planted signal shows such a figure/);
   const accepted = await skillOf("linear", 700, ["implausible_job"]);
-  assert.deepEqual(
-    [accepted.status, accepted.findings.map(({ severity }) => severity)],
-    ["clean", ["note"]],
-  );
+  assert.deepEqual([accepted.status, accepted.findings.map(({ severity }) => severity)], ["clean", ["note"]]);
 });
 
 test("forecasts of noise lack skill, as the job says itself", async () => {

@@ -3,9 +3,9 @@ import type { ResolvedWindow } from "../../panel/window.ts";
 import { laterCopy } from "./equal-values.ts";
 import { missingnessTest } from "./missing-values.ts";
 import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
+import { TickerSurprises } from "./return-surprises.ts";
 import { addValues, hasManyValues, isScaledByEnds, isStandardAtEndOnly, noSums } from "./standardised.ts";
 import type { Suspects } from "./suspects.ts";
-import { TickerSurprises } from "./return-surprises.ts";
 import { columnValues, type FeatureColumn, featureColumn, type TickerHistory } from "./ticker-history.ts";
 import { type UnpricedValues, unpricedRows, unpricedValues, usualShare } from "./unpriced-values.ts";
 
@@ -82,7 +82,13 @@ function examineStandardising(history: TickerHistory, column: number, suspects: 
     const isStandard = isStandardAtEndOnly(whole, firstHalf);
     if (!(isStandard || isScaledByEnds(values)) || !hasManyValues(values)) continue;
     const scaled = isStandard ? "mean 0 and deviation 1" : "each end of its scale once";
-    suspects.add({ ticker: history.ticker, feature: name, code: "whole_sample_standardised", n: whole.n, scaled });
+    suspects.add({
+      ticker: history.ticker,
+      feature: name,
+      code: "whole_sample_standardised",
+      n: whole.n,
+      scaled,
+    });
     return;
   }
 }

@@ -3,8 +3,8 @@ import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
 import { merged } from "./merged-findings.ts";
-import { pooledFigures, pooledText } from "./pooled-text.ts";
 import type { PooledSuspect } from "./pooled-suspects.ts";
+import { pooledFigures, pooledText } from "./pooled-text.ts";
 import { describedSuspect, figuresOf } from "./suspect-text.ts";
 import { groupSuspects, type Suspect } from "./suspects.ts";
 
@@ -56,7 +56,10 @@ function causeFinding(cause: Cause, needed: number, accepted: ReadonlySet<string
   const { feature, groups } = cause;
   const ordered = groups.toSorted((a, b) => rank(a[0]!.code) - rank(b[0]!.code));
   const [together] = cause.pooled.toSorted((a, b) => rank(a.code) - rank(b.code));
-  const codes = [...ordered.map(([first]) => first!.code), ...(together === undefined ? [] : [together.code])];
+  const codes = [
+    ...ordered.map(([first]) => first!.code),
+    ...(together === undefined ? [] : [together.code]),
+  ];
   const code = codes.reduce((a, b) => (rank(b) < rank(a) ? b : a));
   const group = ordered[0] ?? [];
   const isAccepted = ACCEPTABLE.includes(code) && accepted.has(feature);
@@ -65,7 +68,9 @@ function causeFinding(cause: Cause, needed: number, accepted: ReadonlySet<string
     ...(group.length === 1 && together === undefined ? { ticker: group[0]!.ticker } : {}),
     ...severityOf(code, group),
     ...(isAccepted ? { severity: "note" as const, advice: "Acknowledged by `accept` (--accept)." } : {}),
-    message: [...tickersText(feature, group), ...(together === undefined ? [] : [pooledText(together)])].join(" "),
+    message: [...tickersText(feature, group), ...(together === undefined ? [] : [pooledText(together)])].join(
+      " ",
+    ),
     evidence: {
       ...(group.length === 0 ? {} : tickersEvidence(group, needed)),
       ...(ordered.length > 1 ? { also: ordered.slice(1).map(([first]) => first!.code) } : {}),
@@ -75,7 +80,10 @@ function causeFinding(cause: Cause, needed: number, accepted: ReadonlySet<string
 }
 
 /** A later return that a feature may go with honestly is no certain leak. */
-function severityOf(code: FindingCode, group: readonly Suspect[]): Pick<Finding, "severity" | "advice"> | object {
+function severityOf(
+  code: FindingCode,
+  group: readonly Suspect[],
+): Pick<Finding, "severity" | "advice"> | object {
   const isHonestLag =
     code === "knows_later_return" && group.every((one) => !("isWindow" in one) || one.isWindow !== true);
   if (!isHonestLag) return {};

@@ -29,7 +29,9 @@ function joined(group: readonly Finding[]): Finding {
       features: names.length,
       first_features: shown,
       first: { feature: shown[0]!, ...first!.evidence },
-      others: others.slice(0, FEATURES_SHOWN - 1).map(({ feature, evidence }) => ({ feature: feature!, ...evidence })),
+      others: others
+        .slice(0, FEATURES_SHOWN - 1)
+        .map(({ feature, evidence }) => ({ feature: feature!, ...evidence })),
     },
   };
 }

@@ -19,7 +19,8 @@ export function orderedDates({ values, tickers }: DateOrders): Pick<PooledTest, 
   let [up, down] = [0, 0];
   for (let i = 0; i < values.length; i++) {
     const size = Math.abs(values[i]!);
-    if (size < LEAST_ORDER || Math.atanh(Math.min(size, MOST)) * Math.sqrt(tickers[i]! - 3) < DEVIATIONS) continue;
+    if (size < LEAST_ORDER || Math.atanh(Math.min(size, MOST)) * Math.sqrt(tickers[i]! - 3) < DEVIATIONS)
+      continue;
     if (values[i]! > 0) up++;
     else down++;
   }

@@ -15,7 +15,9 @@ const normals = (n: number, random: Random) => Float64Array.from({ length: n }, 
 
 test("an expanding rank is that of a plain count among the rows before", () => {
   const random = seededRandom(1);
-  const x = Float64Array.from({ length: 300 }, () => (random.uniform() < 0.1 ? Number.NaN : random.below(40)));
+  const x = Float64Array.from({ length: 300 }, () =>
+    random.uniform() < 0.1 ? Number.NaN : random.below(40),
+  );
   const ranks = expandingRanks(x);
   for (const [i, value] of x.entries()) {
     const past = x.slice(0, i + 1).filter(Number.isFinite);
@@ -154,7 +156,10 @@ test("rows that are left out by the next return's size are found; those by the l
   const leftOut = (by: 0 | -1) => (next: Float64Array, random: Random) =>
     next.map((_, i) => (Math.abs(next[i + by] ?? 0) < 0.004 ? Number.NaN : random.normal()));
   assert.deepEqual(found(testsOf(6, 600, leftOut(0))), ["missing next_size"]);
-  assert.deepEqual(found(testsOf(6, 600, leftOut(-1))).filter((one) => one !== "missing next_size"), []);
+  assert.deepEqual(
+    found(testsOf(6, 600, leftOut(-1))).filter((one) => one !== "missing next_size"),
+    [],
+  );
 });
 
 test("what lasts for days may show less, and a quarter's figure the least", () => {

@@ -58,7 +58,8 @@ export function isScaledByEnds(values: Float64Array): boolean {
     high = Math.max(high, value);
   }
   if (n < LEAST_VALUES) return false;
-  const isEnd = (value: number, end: number) => Math.abs(value - end) <= ENDS_TOLERANCE * Math.max(1, Math.abs(end));
+  const isEnd = (value: number, end: number) =>
+    Math.abs(value - end) <= ENDS_TOLERANCE * Math.max(1, Math.abs(end));
   if (!SCALES.some(([from, to]) => isEnd(low, from) && isEnd(high, to))) return false;
   const half = Math.floor(values.length / 2);
   const places = (end: number) => [...values.keys()].filter((i) => values[i] === end);

@@ -1,10 +1,9 @@
-import { PooledTests } from "./pooled-tests.ts";
 import type { LaterCopy } from "./equal-values.ts";
 import type { MissingnessTest } from "./missing-values.ts";
+import { PooledTests } from "./pooled-tests.ts";
 import { deviationsFromZero, neededDeviations, type RankCorrelation } from "./significance.ts";
 import { isSuspectMissingness, type JudgedCorrelations, type Suspicion, suspicionOf } from "./suspicion.ts";
 import type { UnpricedValues } from "./unpriced-values.ts";
-
 
 /** One feature of one ticker that is suspected, with what was measured. */
 export type Suspect = { readonly ticker: string; readonly feature: string } & (

@@ -44,13 +44,13 @@ const CASES = [
     { change: at(0.4), later: later(0.6, 0.1, 0.3) },
     "knows_next_price",
   ],
-  [
-    "a later one is graver than skill",
-    { level: at(0.3), later: later(0.3, 0.1, 0.3) },
-    "knows_later_return",
-  ],
+  ["a later one is graver than skill", { level: at(0.3), later: later(0.3, 0.1, 0.3) }, "knows_later_return"],
   ["the size of a later return", { laterSize: { ...at(0.26), lag: 9 }, size: at(0.2) }, "knows_later_return"],
-  ["the size of all later returns, as volatility clusters", { laterSize: { ...at(0.26), lag: 9 }, size: at(0.24) }, undefined],
+  [
+    "the size of all later returns, as volatility clusters",
+    { laterSize: { ...at(0.26), lag: 9 }, size: at(0.24) },
+    undefined,
+  ],
 ] as const;
 
 for (const [name, correlations, code] of CASES) {

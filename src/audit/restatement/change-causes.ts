@@ -36,7 +36,9 @@ function kindGroups(kinds: ReadonlyMap<TallyKind, ChangeTally>): ChangeCause["ki
     const tally = kinds.get(kind);
     return tally === undefined ? [] : [[kind, tally]];
   });
-  const others = [...kinds].filter(([kind]) => !OF_GAPS.includes(kind)).map((one): ChangeCause["kinds"] => [one]);
+  const others = [...kinds]
+    .filter(([kind]) => !OF_GAPS.includes(kind))
+    .map((one): ChangeCause["kinds"] => [one]);
   const [first, ...rest] = gaps;
   return first === undefined ? others : [[first, ...rest], ...others];
 }

@@ -2,8 +2,8 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
 import { LATE_DAYS } from "./cell-changes.ts";
-import { datesOf, datesText, extent, extentText, factors, short, size, sizeText } from "./change-evidence.ts";
 import { type ChangeCause, changeCauses } from "./change-causes.ts";
+import { datesOf, datesText, extent, extentText, factors, short, size, sizeText } from "./change-evidence.ts";
 import type { ChangeTally, TallyKind } from "./change-tally.ts";
 import type { HistoryComparison } from "./history-comparison.ts";
 import type { FactorStep } from "./rescaling.ts";
@@ -57,7 +57,9 @@ function causeFinding(
     evidence: {
       ...rest.evidence,
       ...(features.length === 1 ? {} : { features: features.length, first_features: shown }),
-      ...(others.length === 0 ? {} : { also: Object.fromEntries(others.map(([other, its]) => [CODES[other], extent(its)])) }),
+      ...(others.length === 0
+        ? {}
+        : { also: Object.fromEntries(others.map(([other, its]) => [CODES[other], extent(its)])) }),
     },
   };
 }

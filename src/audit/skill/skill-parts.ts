@@ -94,7 +94,10 @@ function* lastingIcs(rows: readonly DatedForecasts[], permutations: number): Pau
 
 function* icsOf(rows: readonly DatedForecasts[]): Pausable<DateIcs> {
   const byDate = onDates(rows);
-  const ics = yield* dateIcs(byDate, Int32Array.from({ length: byDate.dates }, (_, i) => i));
+  const ics = yield* dateIcs(
+    byDate,
+    Int32Array.from({ length: byDate.dates }, (_, i) => i),
+  );
   const t = dateT(ics, 1);
   return {
     icMean: finiteOrNull(mean(ics)),

@@ -59,7 +59,9 @@ export const auditBlobSchema = z
     sentence: z
       .string()
       .optional()
-      .describe("The verdict in words, with what it could not compare. Absent in verdicts of earlier versions."),
+      .describe(
+        "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
+      ),
     blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
     checks: z
       .strictObject({
@@ -72,7 +74,9 @@ export const auditBlobSchema = z
       .describe("Each check that was asked for."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first of them by severity."),
     finding_counts: z.record(z.string(), z.int().positive()).describe("All findings, by code."),
-    accepted: z.array(z.string()).describe("Features whose skill a person acknowledged, and codes of findings."),
+    accepted: z
+      .array(z.string())
+      .describe("Features whose skill a person acknowledged, and codes of findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,

@@ -39,7 +39,14 @@ const CHECK_WORDS: Readonly<Record<string, string>> = {
   not_run: "not run",
 };
 
-function auditOf({ verdict, sentence, checks, findings, finding_counts, blind_spots }: AuditBlob): HTMLElement[] {
+function auditOf({
+  verdict,
+  sentence,
+  checks,
+  findings,
+  finding_counts,
+  blind_spots,
+}: AuditBlob): HTMLElement[] {
   const count = Object.values(finding_counts).reduce((sum, each) => sum + each, 0);
   const listed = findings.slice(0, MOST_FINDINGS);
   const said =
