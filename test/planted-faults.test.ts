@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { bouncing, cleanDays, movedOn, type TwoDays, withGaps } from "../bench/audit/clean-markets.ts";
 import { foresightOf, restatementOf } from "../bench/audit/examined-market.ts";
 import { type BlobFault, FAULTS, type FaultName, isOf } from "../bench/audit/planted-faults.ts";
+import { SHARED_FAULTS, withSharedFault } from "../bench/audit/shared-faults.ts";
+import { signalMarket } from "../bench/audit/signal-markets.ts";
 import { meanAutocorrelation } from "../bench/audit/thin-markets.ts";
 
 const TICKERS = 20;
@@ -61,3 +63,25 @@ function found({ check }: BlobFault, { earlier, today }: TwoDays) {
   const few = { prices: today.prices.slice(6, 9), features: today.features.slice(6, 9) };
   return foresightOf(few, TICKERS / 3).findings;
 }
+
+const six = cleanDays(4, { tickers: 6, days: 1_000 }).today;
+
+for (const [name, { codes, spoil }] of Object.entries(SHARED_FAULTS)) {
+  // Weak ones need more tickers or dates: the former is below, both are in docs/audit.md.
+  if (name.startsWith("correlates") || name.startsWith("a quarter")) continue;
+  test(`${name}, in one feature of all six tickers, is one finding without an earlier blob`, () => {
+    const { findings } = foresightOf(withSharedFault(six, "rel_1", spoil));
+    assert.equal(findings.length, 1, JSON.stringify(findings.map(({ message }) => message)));
+    assert.equal(findings[0]!.feature, "rel_1");
+    assert.ok((codes as readonly string[]).includes(findings[0]!.code), findings[0]!.code);
+  });
+}
+
+test("one of 17 features of 87 tickers that correlates 0.15 with the next return is found, and 0.05 is not", () => {
+  const told = (ic: number) =>
+    foresightOf(signalMarket(1, { tickers: 87, days: 300 }, { ic, persistence: 0 })).findings.map(
+      ({ code, feature }) => [code, feature],
+    );
+  assert.deepEqual(told(0.15), [["implausible_skill", "f0"]]);
+  assert.deepEqual(told(0.05), []);
+});

@@ -4,6 +4,7 @@ import { cleanDays, type Market, movedOn, type TwoDays, withGaps } from "./clean
 import { foresightOf, restatementOf } from "./examined-market.ts";
 import { type BlobFault, FAULTS, isOf } from "./planted-faults.ts";
 import { falseFindingsOfJobs, plantedInJobs, shareText } from "./planted-jobs.ts";
+import { PLANTED_IN, sharedFaults, skilledFeatures } from "./shared-faults.ts";
 import { thinMarkets } from "./thin-markets.ts";
 
 const CLEAN_MARKETS = 200;
@@ -13,11 +14,10 @@ const CLEAN_JOBS = { markets: 5, days: 500 };
 /** Rows of the planted markets: years of 250. */
 const SIZES = [250, 500, 1_000, 2_000];
 const PLANTED_MARKETS = 4;
-const PLANTED_IN = ["mom_5", "vol_21", "sma_gap_50", "rel_1", "rsi_14"];
 
 /** False findings on clean markets, and at which size planted faults are found. */
 export async function benchAudit(): Promise<readonly Table[]> {
-  return [await falseFindings(), thinMarkets(), await plantedFaults()];
+  return [await falseFindings(), thinMarkets(), skilledFeatures(), sharedFaults(), await plantedFaults()];
 }
 
 async function falseFindings(): Promise<Table> {

@@ -98,7 +98,7 @@ export function movedOn({ earlier, today }: TwoDays): TwoDays {
   return { earlier, today: { prices, features: [...atOnce(featuresOf(prices))] } };
 }
 
-function weekdays(count: number): Int32Array {
+export function weekdays(count: number): Int32Array {
   const days = new Int32Array(count);
   for (let day = FIRST_DAY, i = 0; i < count; day++) {
     const weekday = (((day + 3) % 7) + 7) % 7;
@@ -109,7 +109,7 @@ function weekdays(count: number): Int32Array {
 
 const DEVIATION = 0.015;
 
-function garchReturns(n: number, random: Random): Float64Array {
+export function garchReturns(n: number, random: Random): Float64Array {
   let variance = DEVIATION ** 2;
   return Float64Array.from({ length: n }, () => {
     const value = Math.sqrt(variance) * fatTailed(random);

@@ -1,6 +1,7 @@
 import type { Finding } from "../../src/audit/check.ts";
 import { examineTicker } from "../../src/audit/foresight/examine-ticker.ts";
 import { foresightFindings } from "../../src/audit/foresight/foresight-findings.ts";
+import { pooledSuspects } from "../../src/audit/foresight/pooled-suspects.ts";
 import { Suspects } from "../../src/audit/foresight/suspects.ts";
 import { tickerHistory } from "../../src/audit/foresight/ticker-history.ts";
 import { featureFindings } from "../../src/audit/restatement/feature-findings.ts";
@@ -28,7 +29,9 @@ export function foresightOf(
     atOnce(examineTicker(tickerHistory(prices[t]!, one, window), window, suspects));
   }
   suspects.countTests(Math.round((times - 1) * suspects.tests));
-  return { findings: foresightFindings(suspects.standing(), suspects.needed, new Set()), suspects };
+  // The part of a market says nothing of all tickers together.
+  const pooled = times === 1 ? pooledSuspects(suspects.pooled.tests()) : [];
+  return { findings: foresightFindings(suspects.standing(), pooled, suspects.needed, new Set()), suspects };
 }
 
 /** The restatement check on two days of a market in memory. */

@@ -1,5 +1,6 @@
 /** Features with faults: shape (n) in, shape (n) out, with the prices of the same days. */
 import { labelPrices } from "../../src/panel/labels.ts";
+import { seededRandom } from "../../test/twins/random.ts";
 
 export type Spoil = (values: Float64Array, prices: Float64Array, days: Int32Array) => Float64Array;
 
@@ -63,3 +64,97 @@ export const zScores: Spoil = (values) => {
   const variance = present.reduce((sum, value) => sum + (value - mean) ** 2, 0) / present.length;
   return values.map((value) => (value - mean) / Math.sqrt(variance));
 };
+
+/** The mean return of the whole calendar month, on each of its days. */
+export const monthMean: Spoil = (_, prices, days) => ofPeriods(logReturns(prices), days.map(monthOf));
+
+/** A figure of each period of 63 dates that goes with the period's mean return by some 0.7, known from its first date. */
+export const quarterFigure: Spoil = (values, prices, days) => {
+  const quarters = days.map((_, i) => Math.floor(i / 63));
+  const means = ofPeriods(logReturns(prices), quarters);
+  const size = deviationOf(means);
+  const random = seededRandom(values.length + Math.round(1_000 * prices.at(-1)!));
+  const noise = Array.from({ length: quarters.at(-1)! + 1 }, () => random.normal());
+  return means.map((mean, i) => mean / size + noise[quarters[i]!]!);
+};
+
+/** A third of all dates, the same of all tickers, has the value that was known a date later. */
+export const restatedThird: Spoil = (values, _, days) =>
+  values.map((value, i) => (drawn(days[i]!) < 1 / 3 ? (values[i + 1] ?? Number.NaN) : value));
+
+/** In a tenth of all weeks, the same of all tickers, each date has the value of the next one. */
+export const tenthOfWeeksEarly: Spoil = (values, _, days) =>
+  values.map((value, i) => (drawn(weekOf(days[i]!)) < 0.1 ? (values[i + 1] ?? Number.NaN) : value));
+
+/** No value where the next return is among the third with the smallest sizes. */
+export const missingBeforeCalm: Spoil = (values, prices, days) => {
+  const sizes = labelPrices(days, prices).y.map(Math.abs);
+  const calm = sizes.filter(Number.isFinite).sort()[Math.floor(sizes.length / 3)]!;
+  return values.map((value, i) => (sizes[i]! < calm ? Number.NaN : value));
+};
+
+/** No value where the ticker's returns of the next 21 dates sum to less than those of four fifths of its dates. */
+export const missingBeforeDecline: Spoil = (values, prices) => {
+  const sums = prices.map((price, i) => Math.log(prices[Math.min(i + 21, prices.length - 1)]! / price));
+  const low = sums.slice().sort()[Math.floor(sums.length / 5)]!;
+  return values.map((value, i) => (sums[i]! < low ? Number.NaN : value));
+};
+
+export const minMax: Spoil = (values) => {
+  const present = values.filter(Number.isFinite);
+  const [low, high] = [present.reduce((a, b) => Math.min(a, b)), present.reduce((a, b) => Math.max(a, b))];
+  return values.map((value) => (value - low) / (high - low));
+};
+
+/** The deviation of the returns from `half` rows before to `half` after. */
+export const centredVolatility =
+  (half: number): Spoil =>
+  (_, prices) => {
+    const returns = logReturns(prices);
+    const squares = centredAverage(
+      returns.map((value) => value * value),
+      half,
+    );
+    return squares.map(Math.sqrt);
+  };
+
+/** The values that the feature had on the same dates, and a part of the next return that correlates with it by `c`. */
+export const correlatedWithNext =
+  (c: number): Spoil =>
+  (values, prices) => {
+    const next = shifted(logReturns(prices), 1);
+    const size = deviationOf(next.filter(Number.isFinite));
+    const random = seededRandom(values.length + Math.round(1_000 * prices.at(-1)!));
+    return next.map((value) => (c * value) / size + Math.sqrt(1 - c * c) * random.normal());
+  };
+
+function ofPeriods(values: Float64Array, periods: Int32Array): Float64Array {
+  const sums = new Map<number, { sum: number; n: number }>();
+  for (const [i, period] of periods.entries()) {
+    const { sum, n } = sums.get(period) ?? { sum: 0, n: 0 };
+    if (Number.isFinite(values[i]!)) sums.set(period, { sum: sum + values[i]!, n: n + 1 });
+  }
+  return Float64Array.from(periods, (period) => {
+    const { sum, n } = sums.get(period) ?? { sum: 0, n: 0 };
+    return sum / n;
+  });
+}
+
+function deviationOf(values: Float64Array): number {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+}
+
+function monthOf(day: number): number {
+  const date = new Date(86_400_000 * day);
+  return 12 * date.getUTCFullYear() + date.getUTCMonth();
+}
+
+function weekOf(day: number): number {
+  return Math.floor((day + 3) / 7);
+}
+
+/** A number in [0, 1) that is the same for all tickers. */
+function drawn(of: number): number {
+  return seededRandom(of + 1).uniform();
+}

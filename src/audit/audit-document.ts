@@ -7,7 +7,7 @@ import {
   SEVERITIES,
 } from "../contract/output/audit-blob.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
-import { BLIND_SPOTS } from "./blind-spots.ts";
+import { blindSpots, verdictSentence } from "./blind-spots.ts";
 import type { AuditInputs, CheckResult, Finding } from "./check.ts";
 
 /** A check that was asked for, with what it takes and what it found. */
@@ -23,11 +23,12 @@ export interface CheckOutcome {
  * @param kernelLevel to which the kernels of its jobs were pinned, where one ran.
  */
 export function auditDocument(
-  { request, operation, accepted }: AuditInputs,
+  inputs: AuditInputs,
   outcomes: readonly CheckOutcome[],
   digests: Omit<AuditBlob["inputs"], "config_sha256">,
   kernelLevel?: string,
 ): AuditBlob {
+  const { request, operation, accepted } = inputs;
   const findings = outcomes.flatMap(({ result }) => result.findings).sort(bySeverity);
   const isFound = findings.some(({ severity }) => severity !== "note");
   return {
@@ -35,12 +36,13 @@ export function auditDocument(
     id: request.id,
     operation,
     verdict: isFound ? "found" : "clean",
+    sentence: verdictSentence(isFound, inputs),
+    blind_spots: blindSpots(inputs),
     checks: Object.fromEntries(outcomes.map(checkOf)),
     findings: findings.slice(0, LISTED_FINDINGS).map(listedFinding),
     finding_counts: countsOf(findings),
     accepted: [...accepted].sort(),
     inputs: { ...digests, config_sha256: createHash("sha256").update(request.config).digest("hex") },
-    blind_spots: [...BLIND_SPOTS],
     versions: { mucast: MUCAST_VERSION, node: process.versions.node },
     ...(kernelLevel === undefined ? {} : { kernel_level: kernelLevel }),
   };

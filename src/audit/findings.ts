@@ -71,7 +71,7 @@ export const FINDING_TABLE = {
     check: "foresight",
     severity: "high",
     meaning:
-      "The change of a feature goes with a return some price dates later, as in windows centred on their date.",
+      "The change of a feature goes with a return some price dates later, or with its size, as in windows centred on their date. It is medium where an honest feature that returns follow after some dates looks the same.",
     advice:
       "Let the window of the feature end at its date; centred averages and two-sided filters use what comes later.",
   },
@@ -79,7 +79,7 @@ export const FINDING_TABLE = {
     check: "foresight",
     severity: "medium",
     meaning:
-      "A feature goes with the next return more than known forecasts do. Correlation alone cannot tell a leak from skill.",
+      "A feature goes with the next return more than known forecasts do, of one ticker, over all of them, or on part of the dates. Correlation alone cannot tell a leak from skill.",
     advice:
       "Find out what the feature is made of. Where it is honest, acknowledge it: name it in `accept` (--accept FEATURE).",
   },
@@ -93,7 +93,7 @@ export const FINDING_TABLE = {
     check: "foresight",
     severity: "medium",
     meaning:
-      "Where a feature is missing the next return is another one: the gaps follow from it, or they are news.",
+      "Where a feature is missing the next return, or its size, is another one: the gaps follow from it, or they are news.",
     advice:
       "Find out when a value goes missing, and who knows it then. Rows with a missing feature are left out, so such gaps select rows by their label.",
   },
@@ -114,16 +114,31 @@ export const FINDING_TABLE = {
     check: "foresight",
     severity: "medium",
     meaning:
-      "A feature has mean 0 and deviation 1 over its whole sample and had not before its end: later values scaled the earlier ones.",
+      "A feature has mean 0 and deviation 1 over its whole sample, or reaches each end of a scale such as 0 to 1 exactly once, and did not before its end: later values scaled the earlier ones.",
     advice:
       "Give the feature as it is and let `scaler` of the job standardise it, or scale by earlier values alone.",
+  },
+  implausible_job: {
+    check: "skill",
+    severity: "medium",
+    meaning:
+      "The forecasts order returns better than any published daily model, by more than chance explains. A synthetic market shows such a figure; a real one that can be traded does not.",
+    advice:
+      "Look for a leak in the features, strongest ones first, and audit with an earlier day's blobs. If the market is synthetic, acknowledge it: name `implausible_job` in `accept` (--accept implausible_job).",
   },
   no_skill: {
     check: "skill",
     severity: "note",
     meaning:
-      "The information coefficient is not above that of the same forecasts judged against permuted labels.",
+      "The job's verdict on these rows is no evidence of skill. The message gives both parts of the information coefficient: that of lasting differences between tickers, and that of changes over time.",
     advice: "Do not size positions by these forecasts. It is no fault of the blobs.",
+  },
+  skill_in_no_part: {
+    check: "skill",
+    severity: "note",
+    meaning:
+      "The job's verdict is evidence of skill, but neither lasting differences between tickers nor changes over time show it by themselves.",
+    advice: "Take the evidence for weak: run the audit again when there are more dates.",
   },
   feature_rewritten: {
     check: "restatement",

@@ -63,7 +63,8 @@ describe("an audit", { timeout: 600_000 }, () => {
     };
     const { inputs, checks } = await run([skill], last);
     assert.equal(inputs.feature.sha256, sha256);
-    assert.equal(checks.skill!.status, "clean");
+    // Its planted signal is more than a real market shows.
+    assert.equal(checks.skill!.status, "found");
   });
 
   test("gives no verdict on a blob that changes meanwhile", async () => {

@@ -69,7 +69,7 @@ export function addAudit(program: Command): void {
     .option("--previous-data-extractor-url <location>", "the data-extraction blob of an earlier day")
     .option(
       "--accept <feature>",
-      "a feature whose high correlation is known to be honest; may be given again",
+      "a feature whose high correlation is known to be honest, or implausible_job; may be given again",
       gathered,
       [],
     )
@@ -197,8 +197,8 @@ function costTeller(reporter: Reporter, { quiet }: AuditFlags) {
   };
 }
 
-/** The table of checks, and a paragraph for each finding. */
-function asText({ verdict, checks, findings, finding_counts, blind_spots }: AuditBlob): string {
+/** The verdict with what it cannot see, the table of checks, and a paragraph for each finding. */
+function asText({ verdict, sentence, checks, findings, finding_counts, blind_spots }: AuditBlob): string {
   const ran = Object.entries(checks).flatMap(([name, check]) =>
     check === undefined ? [] : [{ name, ...check }],
   );
@@ -208,6 +208,10 @@ function asText({ verdict, checks, findings, finding_counts, blind_spots }: Audi
   });
   const all = Object.values(finding_counts).reduce((sum, count) => sum + count, 0);
   const lines = [
+    `verdict: ${verdict}. ${sentence ?? ""}`.trimEnd(),
+    "What no check here can see:",
+    ...blind_spots.map((spot) => `- ${spot}`),
+    "",
     table(["check", "result", "tests", "findings"], rows),
     ...ran.flatMap(({ name, reason }) =>
       reason === undefined ? [] : [printable(`${name} was not run: ${reason}`)],
@@ -218,9 +222,6 @@ function asText({ verdict, checks, findings, finding_counts, blind_spots }: Audi
       printable(`   ${advice}`),
     ]),
     ...(all > findings.length ? ["", `${all - findings.length} more findings are not listed`] : []),
-    "",
-    `verdict: ${verdict}. What no check here can see:`,
-    ...blind_spots.map((spot) => `- ${spot}`),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -3,7 +3,8 @@ import type { ResolvedWindow } from "../../panel/window.ts";
 import { laterCopy } from "./equal-values.ts";
 import { missingnessTest } from "./missing-values.ts";
 import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
-import { addValues, hasManyValues, isStandardAtEndOnly, noSums } from "./standardised.ts";
+import { TickerSurprises } from "./return-surprises.ts";
+import { addValues, hasManyValues, isScaledByEnds, isStandardAtEndOnly, noSums } from "./standardised.ts";
 import type { Suspects } from "./suspects.ts";
 import { columnValues, type FeatureColumn, featureColumn, type TickerHistory } from "./ticker-history.ts";
 import { type UnpricedValues, unpricedRows, unpricedValues, usualShare } from "./unpriced-values.ts";
@@ -30,11 +31,13 @@ export function* examineTicker(
   suspects: Suspects,
 ): Pausable<ExaminedTicker> {
   const labels = new LabelRanks(history);
+  const surprises = new TickerSurprises(history);
   const unpriced = unpricedRows(history, window);
   let [features, values] = [0, 0];
   for (const column of history.features.columns.keys()) {
     const feature = featureColumn(history, column);
     examineReturns(history, feature, labels, suspects);
+    suspects.pooled.add(feature, surprises);
     examineStandardising(history, column, suspects);
     const found = unpricedValues(history, column, unpriced);
     if (found.values > 0) features++;
@@ -76,8 +79,16 @@ function examineStandardising(history: TickerHistory, column: number, suspects: 
     addValues(whole, values);
     const firstHalf = noSums();
     addValues(firstHalf, values, 0, Math.floor(values.length / 2));
-    if (!isStandardAtEndOnly(whole, firstHalf) || !hasManyValues(values)) continue;
-    suspects.add({ ticker: history.ticker, feature: name, code: "whole_sample_standardised", n: whole.n });
+    const isStandard = isStandardAtEndOnly(whole, firstHalf);
+    if (!(isStandard || isScaledByEnds(values)) || !hasManyValues(values)) continue;
+    const scaled = isStandard ? "mean 0 and deviation 1" : "each end of its scale once";
+    suspects.add({
+      ticker: history.ticker,
+      feature: name,
+      code: "whole_sample_standardised",
+      n: whole.n,
+      scaled,
+    });
     return;
   }
 }

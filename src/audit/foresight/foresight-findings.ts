@@ -1,94 +1,117 @@
 import { counted } from "../../contract/errors/wording.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import type { Finding } from "../check.ts";
-import { finding } from "../findings.ts";
-import { deviationsFromZero, type RankCorrelation } from "./significance.ts";
+import { type FindingCode, finding } from "../findings.ts";
+import { merged } from "./merged-findings.ts";
+import type { PooledSuspect } from "./pooled-suspects.ts";
+import { pooledFigures, pooledText } from "./pooled-text.ts";
+import { describedSuspect, figuresOf } from "./suspect-text.ts";
 import { groupSuspects, type Suspect } from "./suspects.ts";
 
 const TICKERS_SHOWN = 10;
 
+/** Codes for which a person can acknowledge a feature: correlation alone tells no leak from skill. */
+const ACCEPTABLE: readonly FindingCode[] = ["implausible_skill", "knows_later_return"];
+
+/** Codes of correlations with returns: what shows itself in several of them has one cause. The gravest come first. */
+const OF_RETURNS: readonly FindingCode[] = [
+  "equals_later_value",
+  "knows_next_price",
+  "knows_later_return",
+  "implausible_skill",
+];
+
 /**
- * One finding for each code and feature, with the ticker that shows it most clearly.
- * @param needed deviations that a correlation has to exceed.
- * @param accepted features whose implausible skill is a note.
+ * One finding for each feature and cause, with the ticker that shows it most clearly and what the tickers show together. Where more than
+ * a few features have the same code, it is one finding for all of them.
+ * @param needed deviations that a correlation of one ticker has to exceed.
+ * @param accepted features whose skill is known to be honest.
  */
 export function foresightFindings(
   suspects: readonly Suspect[],
+  pooled: readonly PooledSuspect[],
   needed: number,
   accepted: ReadonlySet<string>,
 ): Finding[] {
-  return groupSuspects(suspects).map((group) => {
-    const [clearest] = group;
-    const { code, feature, ticker } = clearest!;
-    const others = group.length === 1 ? "" : ` So it is on ${counted(group.length - 1, "other ticker")}.`;
-    const isAccepted = code === "implausible_skill" && accepted.has(feature);
-    return finding(code, {
-      feature,
-      ...(group.length === 1 ? { ticker } : {}),
-      ...(isAccepted ? { severity: "note" as const, advice: "Acknowledged by `accept` (--accept)." } : {}),
-      message: `${feature} of ${ticker} ${described(clearest!)}.${others}`,
-      evidence: {
-        tickers: group.length,
-        first_tickers: group.slice(0, TICKERS_SHOWN).map((one) => one.ticker),
-        clearest: { ticker, ...figuresOf(clearest!) },
-        ...("shown" in clearest! ? { needed_deviations: needed } : {}),
-      },
-    });
+  const causes = new Map<string, Cause>();
+  const causeOf = (code: FindingCode, feature: string): Cause => {
+    const key = JSON.stringify([OF_RETURNS.includes(code) ? "returns" : code, feature]);
+    const cause = causes.get(key) ?? { feature, groups: [], pooled: [] };
+    causes.set(key, cause);
+    return cause;
+  };
+  for (const group of groupSuspects(suspects)) causeOf(group[0]!.code, group[0]!.feature).groups.push(group);
+  for (const one of pooled) causeOf(one.code, one.feature).pooled.push(one);
+  return merged([...causes.values()].map((cause) => causeFinding(cause, needed, accepted)));
+}
+
+/** What is suspected of one feature, by code, and what the tickers show together. */
+interface Cause {
+  readonly feature: string;
+  readonly groups: Suspect[][];
+  readonly pooled: PooledSuspect[];
+}
+
+function causeFinding(cause: Cause, needed: number, accepted: ReadonlySet<string>): Finding {
+  const { feature, groups } = cause;
+  const ordered = groups.toSorted((a, b) => rank(a[0]!.code) - rank(b[0]!.code));
+  const [together] = cause.pooled.toSorted((a, b) => rank(a.code) - rank(b.code));
+  const codes = [
+    ...ordered.map(([first]) => first!.code),
+    ...(together === undefined ? [] : [together.code]),
+  ];
+  const code = codes.reduce((a, b) => (rank(b) < rank(a) ? b : a));
+  const group = ordered[0] ?? [];
+  const isAccepted = ACCEPTABLE.includes(code) && accepted.has(feature);
+  return finding(code, {
+    feature,
+    ...(group.length === 1 && together === undefined ? { ticker: group[0]!.ticker } : {}),
+    ...severityOf(code, group),
+    ...(isAccepted ? { severity: "note" as const, advice: "Acknowledged by `accept` (--accept)." } : {}),
+    message: [...tickersText(feature, group), ...(together === undefined ? [] : [pooledText(together)])].join(
+      " ",
+    ),
+    evidence: {
+      ...(group.length === 0 ? {} : tickersEvidence(group, needed)),
+      ...(ordered.length > 1 ? { also: ordered.slice(1).map(([first]) => first!.code) } : {}),
+      ...(together === undefined ? {} : { pooled: pooledFigures(together) }),
+    },
   });
 }
 
-function described(suspect: Suspect): string {
-  switch (suspect.code) {
-    case "knows_next_price":
-      return `knows the next price: ${correlationsText(suspect.correlations)}`;
-    case "implausible_skill":
-      return `goes with the next return more than forecasts do: ${correlationsText(suspect.correlations)}`;
-    case "knows_later_return": {
-      const { later } = suspect.correlations;
-      return `knows a later return: its change correlates by ${c(later!)} with the return ${later!.lag} price dates later`;
-    }
-    case "missing_predicts_label":
-      return `is missing on ${counted(suspect.missingness.missing, "date")} whose next returns differ: they are higher than the others' less often than lower by ${(-suspect.missingness.effect).toFixed(2)}`;
-    case "equals_later_value":
-      return `is ${suspect.copy.of.replaceAll("_", " ")} of ${counted(suspect.copy.lag, "price date")} later on each of ${counted(suspect.copy.n, "row")}, times ${suspect.copy.scale} plus ${suspect.copy.offset}`;
-    case "filled_from_later":
-      return `has ${counted(suspect.unpriced.values, "value")} on dates without a price, ${suspect.unpriced.fromLater} of them filled from the next date with one`;
-    case "whole_sample_standardised":
-      return `has mean 0 and deviation 1 over all its ${counted(suspect.n, "value")}, and had not before their end`;
-  }
+/** A later return that a feature may go with honestly is no certain leak. */
+function severityOf(
+  code: FindingCode,
+  group: readonly Suspect[],
+): Pick<Finding, "severity" | "advice"> | object {
+  const isHonestLag =
+    code === "knows_later_return" && group.every((one) => !("isWindow" in one) || one.isWindow !== true);
+  if (!isHonestLag) return {};
+  return {
+    severity: "medium",
+    advice:
+      "Returns may follow this feature honestly, some dates later: then name it in `accept` (--accept FEATURE). Real daily data has not shown a correlation this high, so first find out what the feature is made of.",
+  };
 }
 
-function correlationsText({
-  level,
-  change,
-  size,
-}: {
-  level?: RankCorrelation | undefined;
-  change?: RankCorrelation | undefined;
-  size?: RankCorrelation | undefined;
-}): string {
-  const parts = [
-    level === undefined ? [] : [`it correlates with the next return by ${c(level)}`],
-    change === undefined ? [] : [`its change by ${c(change)}`],
-    size === undefined ? [] : [`its change with the size of that return by ${c(size)}`],
-  ];
-  return parts.flat().join(", ");
+function rank(code: FindingCode): number {
+  return OF_RETURNS.indexOf(code);
 }
 
-const c = (one: RankCorrelation) => one.c.toFixed(2);
-
-/** The figures behind a suspicion; a correlation comes with the deviations that it lies from 0. */
-function figuresOf(suspect: Suspect): AuditFacts {
-  if ("correlations" in suspect) {
-    const { level, change, size, later } = suspect.correlations;
-    return { level: figures(level), change: figures(change), size: figures(size), later: figures(later) };
-  }
-  if ("missingness" in suspect)
-    return { ...suspect.missingness, deviations: deviationsFromZero(suspect.missingness) };
-  if ("copy" in suspect) return { ...suspect.copy };
-  return "unpriced" in suspect ? { ...suspect.unpriced } : { values: suspect.n };
+function tickersText(feature: string, group: readonly Suspect[]): string[] {
+  const [clearest] = group;
+  if (clearest === undefined) return [];
+  const others =
+    group.length === 1 ? [] : [`The same holds for ${counted(group.length - 1, "other ticker")}.`];
+  return [`${feature} of ${clearest.ticker} ${describedSuspect(clearest)}.`, ...others];
 }
 
-function figures(one: RankCorrelation | undefined): AuditFacts | null {
-  return one === undefined ? null : { ...one, deviations: deviationsFromZero(one) };
+function tickersEvidence(group: readonly Suspect[], needed: number): AuditFacts {
+  const [clearest] = group;
+  return {
+    tickers: group.length,
+    first_tickers: group.slice(0, TICKERS_SHOWN).map((one) => one.ticker),
+    clearest: { ticker: clearest!.ticker, ...figuresOf(clearest!) },
+    ...("shown" in clearest! ? { needed_deviations: needed } : {}),
+  };
 }

@@ -6,13 +6,14 @@ import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ran
 import { finding } from "../findings.ts";
 import { examineTicker } from "./examine-ticker.ts";
 import { foresightFindings } from "./foresight-findings.ts";
+import { pooledSuspects } from "./pooled-suspects.ts";
 import { Suspects } from "./suspects.ts";
 import { tickerHistory } from "./ticker-history.ts";
 
 /** Looks for features that know their label, ticker by ticker, while the feature blob is read once. */
 export const foresight: AuditCheck = {
   name: "foresight",
-  cost: () => "one reading of both blobs, and some 3 ms for each feature of each ticker and 1,000 dates",
+  cost: () => "one reading of both blobs, and some 4 ms for each feature of each ticker and 1,000 dates",
   async run({ request, accepted }, context) {
     // Tickers tell how far the check is, bytes read do not.
     const report: Report = (event) => event.kind !== "progress" && context.report(event);
@@ -46,10 +47,12 @@ async function examineInputs(
     unpriced.values += examined.unpricedValues;
     onStep?.(++tickers, inputs.priceTickers);
   }
+  const pooled = suspects.pooled.tests();
+  const pooledTests = [...pooled.values()].reduce((sum, { length }) => sum + length, 0);
   return ranCheck({
-    tests: suspects.tests,
+    tests: suspects.tests + pooledTests,
     findings: [
-      ...foresightFindings(suspects.standing(), suspects.needed, accepted),
+      ...foresightFindings(suspects.standing(), pooledSuspects(pooled), suspects.needed, accepted),
       ...unpricedNote(unpriced),
     ],
     facts: {
@@ -57,6 +60,8 @@ async function examineInputs(
       ticker_features: features,
       needed_deviations: suspects.needed,
       suspects_not_told: suspects.dropped,
+      pooled_tests: pooledTests,
+      features_not_pooled: suspects.pooled.skipped,
     },
   });
 }

@@ -12,18 +12,24 @@ export const LATER_LIMIT = 0.2;
 /** Correlations over fewer ranks than all differ by less than this from those of ranks made anew. */
 const SCREEN = 0.12;
 
+/** A correlation with what comes `lag` price dates later. */
+export interface LaterCorrelation extends RankCorrelation {
+  readonly lag: number;
+}
+
 interface LaterReturns {
-  readonly strongest: (RankCorrelation & { readonly lag: number }) | undefined;
+  readonly strongest: LaterCorrelation | undefined;
   readonly tests: number;
 }
 
 /**
- * Spearman's correlation of a feature's change with the return of the price date `lag` dates later, lag = 2 ... MOST_LAG.
- * Ranks over all rows tell quickly which lags are near LATER_LIMIT; those are ranked anew over the pairs they have.
+ * Spearman's correlation of a feature's change with the return of the price date `lag` dates later, or with its size, lag = 2 ...
+ * MOST_LAG. Ranks over all rows tell quickly which lags are near LATER_LIMIT; those are ranked anew over the pairs they have.
  * @param dx shape (r), NaN where there is no change.
+ * @param y shape (m), by price date: returns or their sizes, each from its date to the next.
  * @returns the lag with the most deviations among those with |c| > LATER_LIMIT.
  */
-export function strongestLater(dx: Float64Array, { y, priceRows }: TickerHistory): LaterReturns {
+export function strongestLater(dx: Float64Array, y: Float64Array, priceRows: Int32Array): LaterReturns {
   const ranks = { dx: ranksOrNaN(dx), y: ranksOrNaN(y) };
   let strongest: LaterReturns["strongest"];
   let tests = 0;
@@ -78,4 +84,36 @@ function rankedAnew(lag: number, dx: Float64Array, y: Float64Array, priceRows: I
   }
   const c = correlation(averageRanks(Float64Array.from(changes)), averageRanks(Float64Array.from(returns)));
   return c === null ? undefined : { c, n: changes.length };
+}
+
+/** What tells a window that reaches past its date from a feature that returns follow honestly after some dates. */
+export interface WindowSigns {
+  /** Spearman's of the value with the return at the same lag; null where it does not exist. */
+  readonly value: number | null;
+  /** The strongest one of the change with a return at least OTHER_DATES dates from that lag, before the date or after it. */
+  readonly other: { readonly c: number; readonly lag: number };
+}
+
+/** A change has two ends, the dates of two values: what depends on one value shows at two successive lags. */
+const OTHER_DATES = 2;
+
+/**
+ * A window that moves on by a date gains a return at one end and loses one at the other, so its change goes with returns at two
+ * places. Lag 0 is the return into the date, and lag -k that into the k-th date before.
+ */
+export function windowSigns(
+  x: Float64Array,
+  dx: Float64Array,
+  lag: number,
+  { y, priceRows }: TickerHistory,
+): WindowSigns {
+  const ranks = { x: ranksOrNaN(x), dx: ranksOrNaN(dx), y: ranksOrNaN(y) };
+  const value = pairsAt(lag, ranks.x, ranks.y, priceRows).c;
+  let other = { c: 0, lag: 0 };
+  for (let at = -MOST_LAG; at <= MOST_LAG; at++) {
+    if (Math.abs(at - lag) < OTHER_DATES) continue;
+    const { n, c } = pairsAt(at, ranks.dx, ranks.y, priceRows);
+    if (n >= LEAST_PAIRS && c !== null && Math.abs(c) > Math.abs(other.c)) other = { c, lag: at };
+  }
+  return { value, other };
 }

@@ -78,17 +78,26 @@ for (const seed of [1, 2, 3]) {
       near(found.level, slowSpearman(rows.map((i) => [feature.x[i]!, label(i)] as const)));
       near(found.change, slowSpearman(rows.map((i) => [change(i), label(i)] as const)));
       near(found.size, slowSpearman(rows.map((i) => [change(i), Math.abs(label(i))] as const)));
-      const later = Array.from({ length: MOST_LAG - 1 }, (_, k) => ({
-        lag: k + 2,
-        ...slowSpearman(rows.map((i) => [change(i), label(i, k + 2)] as const)),
-      }));
+      const laterOf = (labelOf: (i: number, lag: number) => number) =>
+        Array.from({ length: MOST_LAG - 1 }, (_, k) => ({
+          lag: k + 2,
+          ...slowSpearman(rows.map((i) => [change(i), labelOf(i, k + 2)] as const)),
+        }));
       const strength = ({ c, n }: { c: number; n: number }) => Math.atanh(Math.abs(c)) * Math.sqrt(n - 3);
-      const strong = later
-        .filter(({ c }) => Math.abs(c) > LATER_LIMIT)
-        .sort((a, b) => strength(b) - strength(a));
-      assert.equal(found.later?.lag, strong[0]?.lag);
-      if (strong[0] !== undefined) near(found.later, strong[0]);
-      assert.equal(found.tests, 3 + later.length);
+      const strongestOf = (later: ReturnType<typeof laterOf>) =>
+        later.filter(({ c }) => Math.abs(c) > LATER_LIMIT).sort((a, b) => strength(b) - strength(a))[0];
+      const strong = strongestOf(laterOf(label));
+      assert.equal(found.later?.lag, strong?.lag);
+      if (strong !== undefined) {
+        near(found.later, strong);
+        const value = slowSpearman(rows.map((i) => [feature.x[i]!, label(i, strong.lag)] as const));
+        // The ranks of the screen are those among all rows.
+        assert.ok(Math.abs(found.later!.signs.value! - value.c) < 0.1);
+      }
+      const sizes = strongestOf(laterOf((i, lag) => Math.abs(label(i, lag))));
+      assert.equal(found.laterSize?.lag, sizes?.lag);
+      if (sizes !== undefined) near(found.laterSize, sizes);
+      assert.equal(found.tests, 3 + 2 * (MOST_LAG - 1));
     }
   });
 }

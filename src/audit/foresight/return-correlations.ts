@@ -1,7 +1,7 @@
 import { averageRanks } from "../../evaluate/rank.ts";
 import { correlation } from "../../evaluate/statistics.ts";
 import { besideLastReturns, type ReturnCorrelation } from "./last-returns.ts";
-import { strongestLater } from "./later-returns.ts";
+import { type LaterCorrelation, strongestLater, type WindowSigns, windowSigns } from "./later-returns.ts";
 import { LEAST_PAIRS, type RankCorrelation } from "./significance.ts";
 import { changes, type FeatureColumn, pick, type TickerHistory } from "./ticker-history.ts";
 
@@ -14,7 +14,9 @@ export interface ReturnCorrelations {
   /** Of its change with the size of the next return. */
   readonly size: RankCorrelation | undefined;
   /** Of its change with the return `lag` price dates later, 2 to 63: the strongest one beyond LATER_LIMIT. */
-  readonly later: (RankCorrelation & { readonly lag: number }) | undefined;
+  readonly later: (LaterCorrelation & { readonly signs: WindowSigns }) | undefined;
+  /** Of its change with the size of the return `lag` price dates later: the strongest one beyond LATER_LIMIT. */
+  readonly laterSize: LaterCorrelation | undefined;
   /** How many correlations there were, strong or not. */
   readonly tests: number;
 }
@@ -32,9 +34,18 @@ export function returnCorrelations(
   const level = besideLastReturns(rankCorrelation(x, labels.level), x, history);
   const change = besideLastReturns(rankCorrelation(dx, labels.change), dx, history);
   const size = rankCorrelation(dx, labels.size);
-  const later = strongestLater(dx, history);
+  const later = strongestLater(dx, history.y, history.priceRows);
+  const laterSize = strongestLater(dx, labels.sizes, history.priceRows);
+  const { strongest } = later;
   const near = [level, change, size].filter((one) => one !== undefined).length;
-  return { level, change, size, later: later.strongest, tests: near + later.tests };
+  return {
+    level,
+    change,
+    size,
+    later: strongest && { ...strongest, signs: windowSigns(x, dx, strongest.lag, history) },
+    laterSize: laterSize.strongest,
+    tests: near + later.tests + laterSize.tests,
+  };
 }
 
 /** Ranks of the labels of a ticker's rows, kept for the next feature: most features miss the same rows. */
@@ -42,8 +53,11 @@ export class LabelRanks {
   readonly level: RankedSide;
   readonly change: RankedSide;
   readonly size: RankedSide;
+  /** Shape (m), by price date. */
+  readonly sizes: Float64Array;
 
   constructor({ y, priceRows }: TickerHistory) {
+    this.sizes = y.map(Math.abs);
     const labels = pick(y, priceRows);
     this.level = new RankedSide(labels);
     this.change = new RankedSide(labels);

@@ -17,8 +17,8 @@ for (const [p, z] of QUANTILES) {
   });
 }
 
-test("more tests ask for more deviations, and one test for the two-sided 1 %", () => {
-  assert.ok(Math.abs(neededDeviations(1) - 2.5758293) < 1e-6);
+test("more tests ask for more deviations, and one test for the half of the two-sided 1 %", () => {
+  assert.ok(Math.abs(neededDeviations(1) - 2.8070338) < 1e-6);
   assert.equal(neededDeviations(0), neededDeviations(1));
   for (let m = 1; m < 1e12; m *= 10) assert.ok(neededDeviations(10 * m) > neededDeviations(m));
 });

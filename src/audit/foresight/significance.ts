@@ -15,12 +15,12 @@ export function deviationsFromZero({ c, n }: RankCorrelation): number {
   return Math.atanh(Math.min(Math.abs(c), MOST)) * Math.sqrt(n - 3);
 }
 
-/** The share of chance findings in all tests of an audit together, each on one side. */
-const FAMILY_ERROR = 0.005;
+/** The share of chance findings in all tests of an audit together, each on one side: half of single tickers, half pooled. */
+export const FAMILY_ERROR = 0.005;
 
-/** The deviations that none of m tests on noise reaches but once in a hundred audits (Bonferroni, both sides). */
+/** The deviations that none of m tests of single tickers reaches on noise but once in two hundred audits (Bonferroni, both sides). */
 export function neededDeviations(tests: number): number {
-  return upperNormalQuantile(FAMILY_ERROR / Math.max(1, tests));
+  return upperNormalQuantile(FAMILY_ERROR / 2 / Math.max(1, tests));
 }
 
 const HALVINGS = 60;

@@ -35,6 +35,38 @@ export function isStandard({ n, sum, squares }: Sums): boolean {
   return Math.abs(mean) <= TOLERANCE && deviations.some((one) => Math.abs(one - 1) <= TOLERANCE);
 }
 
+/** How near to 0 and 1 the ends of a scaled column lie: exactly but for the last digits. */
+const ENDS_TOLERANCE = 1e-9;
+
+/** Ends to which columns are scaled. */
+const SCALES = [
+  [0, 1],
+  [-1, 1],
+  [0, 100],
+] as const;
+
+/**
+ * Whether values were scaled by the least and the greatest of the whole sample: each end of a usual scale is there exactly once, and not
+ * both of them in the first half. Oscillators and ranks come to their ends again and again.
+ */
+export function isScaledByEnds(values: Float64Array): boolean {
+  let [n, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    n++;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (n < LEAST_VALUES) return false;
+  const isEnd = (value: number, end: number) =>
+    Math.abs(value - end) <= ENDS_TOLERANCE * Math.max(1, Math.abs(end));
+  if (!SCALES.some(([from, to]) => isEnd(low, from) && isEnd(high, to))) return false;
+  const half = Math.floor(values.length / 2);
+  const places = (end: number) => [...values.keys()].filter((i) => values[i] === end);
+  const [lows, highs] = [places(low), places(high)];
+  return lows.length === 1 && highs.length === 1 && Math.max(lows[0]!, highs[0]!) >= half;
+}
+
 /**
  * Whether values are standard over the whole sample and were not before its end: the later ones moved the earlier ones.
  * A score across tickers on each date is standard over every part, and is none.

@@ -1,16 +1,13 @@
 import type { LaterCopy } from "./equal-values.ts";
 import type { MissingnessTest } from "./missing-values.ts";
-import type { ReturnCorrelations } from "./return-correlations.ts";
+import { PooledTests } from "./pooled-tests.ts";
 import { deviationsFromZero, neededDeviations, type RankCorrelation } from "./significance.ts";
-import { type CorrelationCode, isSuspectMissingness, suspicionOf } from "./suspicion.ts";
+import { isSuspectMissingness, type JudgedCorrelations, type Suspicion, suspicionOf } from "./suspicion.ts";
 import type { UnpricedValues } from "./unpriced-values.ts";
-
-/** The evidence kept of one feature of one ticker. */
-type Correlations = Pick<ReturnCorrelations, "level" | "change" | "size" | "later">;
 
 /** One feature of one ticker that is suspected, with what was measured. */
 export type Suspect = { readonly ticker: string; readonly feature: string } & (
-  | { readonly code: CorrelationCode; readonly shown: RankCorrelation; readonly correlations: Correlations }
+  | (Suspicion & { readonly correlations: JudgedCorrelations })
   | {
       readonly code: "missing_predicts_label";
       readonly shown: RankCorrelation;
@@ -18,7 +15,7 @@ export type Suspect = { readonly ticker: string; readonly feature: string } & (
     }
   | { readonly code: "equals_later_value"; readonly copy: LaterCopy }
   | { readonly code: "filled_from_later"; readonly unpriced: UnpricedValues }
-  | { readonly code: "whole_sample_standardised"; readonly n: number }
+  | { readonly code: "whole_sample_standardised"; readonly n: number; readonly scaled: string }
 );
 
 /** Pairs of ticker and feature beyond these are counted and not told one by one: about 10 MB. */
@@ -33,6 +30,8 @@ export class Suspects {
   #dropped = 0;
   #needed = neededDeviations(1);
   readonly #kept: Suspect[] = [];
+  /** Of all tickers together. */
+  readonly pooled = new PooledTests();
 
   /** How many statistical tests were made. */
   get tests(): number {
@@ -55,7 +54,7 @@ export class Suspects {
     this.#needed = neededDeviations(this.#tests);
   }
 
-  addCorrelations(ticker: string, feature: string, correlations: Correlations): void {
+  addCorrelations(ticker: string, feature: string, correlations: JudgedCorrelations): void {
     const suspicion = suspicionOf(correlations, this.#needed);
     if (suspicion !== undefined) this.add({ ticker, feature, ...suspicion, correlations });
   }

@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { suspicionOf } from "./suspicion.ts";
 
-const NONE = { level: undefined, change: undefined, size: undefined, later: undefined };
+const NONE = { level: undefined, change: undefined, size: undefined, later: undefined, laterSize: undefined };
 const at = (c: number, n = 2_000) => ({ c, n });
+const later = (c: number, value: number, other: number) => ({
+  ...at(c),
+  lag: 9,
+  signs: { value, other: { c: other, lag: -9 } },
+});
 const beside = (c: number, partial: number) => ({ ...at(c), partial });
 const codeOf = (correlations: Partial<Parameters<typeof suspicionOf>[0]>, needed = 5) =>
   suspicionOf({ ...NONE, ...correlations }, needed)?.code;
@@ -33,16 +38,18 @@ const CASES = [
     { level: beside(0.22, 0.25), change: beside(0.3, 0.1) },
     "implausible_skill",
   ],
-  ["a later return", { later: { ...at(0.21), lag: 9 } }, "knows_later_return"],
+  ["a later return", { later: later(0.21, 0.1, 0.3) }, "knows_later_return"],
   [
     "the next price is graver than a later one",
-    { change: at(0.4), later: { ...at(0.6), lag: 9 } },
+    { change: at(0.4), later: later(0.6, 0.1, 0.3) },
     "knows_next_price",
   ],
+  ["a later one is graver than skill", { level: at(0.3), later: later(0.3, 0.1, 0.3) }, "knows_later_return"],
+  ["the size of a later return", { laterSize: { ...at(0.26), lag: 9 }, size: at(0.2) }, "knows_later_return"],
   [
-    "a later one is graver than skill",
-    { level: at(0.3), later: { ...at(0.3), lag: 9 } },
-    "knows_later_return",
+    "the size of all later returns, as volatility clusters",
+    { laterSize: { ...at(0.26), lag: 9 }, size: at(0.24) },
+    undefined,
   ],
 ] as const;
 
@@ -54,4 +61,15 @@ test("no correlation is suspected below the deviations that all tests ask for", 
   assert.equal(codeOf({ level: at(0.95, 100), change: at(0.5, 100) }, 30), undefined);
   assert.equal(codeOf({ level: at(0.3, 200), change: at(0.4, 200) }, 5), "knows_next_price");
   assert.equal(codeOf({ level: at(0.3, 200), change: at(0.4, 150) }, 5.2), undefined);
+});
+
+test("a change that goes with returns at two places is a window's; one that its value explains may be an honest lag", () => {
+  const isWindow = (...signs: Parameters<typeof later>) =>
+    suspicionOf({ ...NONE, later: later(...signs) }, 5)!.isWindow;
+  assert.equal(isWindow(0.65, 0.22, -0.65), true);
+  assert.equal(isWindow(0.25, 0.05, 0.21), true);
+  assert.equal(isWindow(0.41, 0.58, 0.05), false);
+  assert.equal(isWindow(0.41, 0.1, 0.05), false);
+  assert.equal(isWindow(0.41, 0.58, -0.41), false);
+  assert.equal(isWindow(0.7, 0.95, 0.05), true);
 });

@@ -11,7 +11,7 @@ const SIZE_LIMIT = 0.25;
 const CERTAIN = 0.9;
 
 /** A change that beats its own level by this factor holds what the last row did not. */
-const CHANGE_OVER_LEVEL = 1.2;
+export const CHANGE_OVER_LEVEL = 1.2;
 
 /** A partial correlation that is within RETURN_LIMIT and below this share of the whole one shows no more than a reversal. */
 const REVERSAL = 0.9;
@@ -25,7 +25,12 @@ export type CorrelationCode = "knows_next_price" | "implausible_skill" | "knows_
 export interface Suspicion {
   readonly code: CorrelationCode;
   readonly shown: RankCorrelation;
+  /** Of a later return: whether it looks like a window that reaches past its date, or may be an honest lag. */
+  readonly isWindow?: boolean;
 }
+
+/** The correlations that are judged. */
+export type JudgedCorrelations = Omit<ReturnCorrelations, "tests">;
 
 /** A correlation beyond its limit that noise does not give. */
 function isFound(one: RankCorrelation | undefined, limit: number, needed: number): one is RankCorrelation {
@@ -44,7 +49,7 @@ function isFoundBesideReturns(one: ReturnCorrelation | undefined, needed: number
  * @param needed deviations that a finding has to exceed; it grows with the number of tests.
  */
 export function suspicionOf(
-  { level, change, size, later }: Pick<ReturnCorrelations, "level" | "change" | "size" | "later">,
+  { level, change, size, later, laterSize }: JudgedCorrelations,
   needed: number,
 ): Suspicion | undefined {
   const found = [level, change].filter((one) => isFoundBesideReturns(one, needed));
@@ -54,8 +59,30 @@ export function suspicionOf(
   const isFresh = found.some((one) => one === change && Math.abs(one.c) > least);
   if (isCertain || isFresh || isSize)
     return { code: "knows_next_price", shown: strongest([...found, ...(isSize ? [size] : [])]) };
-  if (isFound(later, LATER_LIMIT, needed)) return { code: "knows_later_return", shown: later };
+  const windows = [
+    ...(isFound(later, LATER_LIMIT, needed) ? [{ shown: later, isWindow: isWindow(later) }] : []),
+    ...(isFound(laterSize, SIZE_LIMIT, needed) && isBeyondNext(laterSize, size)
+      ? [{ shown: laterSize, isWindow: true }]
+      : []),
+  ];
+  const window = windows.find((one) => one.isWindow) ?? windows[0];
+  if (window !== undefined) return { code: "knows_later_return", ...window };
   return found.length === 0 ? undefined : { code: "implausible_skill", shown: strongest(found) };
+}
+
+/**
+ * Whether a change that goes with a later return is that of a window, or of a copy of the return itself. A feature that returns follow
+ * after some dates, honestly, goes with the later return by its value at least as much, and with no return elsewhere.
+ */
+function isWindow({ c, signs: { value, other } }: NonNullable<ReturnCorrelations["later"]>): boolean {
+  const level = Math.abs(value ?? 0);
+  const isElsewhere = Math.abs(other.c) > Math.max(LATER_LIMIT, Math.abs(c) / 2);
+  return level > CERTAIN || (Math.abs(c) > CHANGE_OVER_LEVEL * level && isElsewhere);
+}
+
+/** Volatility clusters, so that an honest change goes with sizes of later returns, but with none as much as with the next one. */
+function isBeyondNext(laterSize: RankCorrelation, size: RankCorrelation | undefined): boolean {
+  return Math.abs(laterSize.c) > CHANGE_OVER_LEVEL * Math.abs(size?.c ?? 0);
 }
 
 export function isSuspectMissingness(test: MissingnessTest | undefined, needed: number): boolean {

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { type Verdict, verdictSchema } from "../../contract/output/verdict.ts";
 import { ByteWindow } from "../../ingest/json/byte-window.ts";
 import { Doubles } from "../../ingest/json/doubles.ts";
 import { JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
@@ -42,7 +43,9 @@ interface OutputProvenance {
 }
 
 export async function outputProvenance(path: string, signal: AbortSignal): Promise<OutputProvenance> {
-  for await (const provenance of readOutput(path, readProvenance, signal)) {
+  const provenances = readOutput(path, (json) => readMember(json, "provenance"), signal);
+  for await (const value of provenances) {
+    const provenance = value as ReadObject;
     return {
       feature: provenance.feature_sha256 as string,
       dataExtractor: provenance.data_extractor_sha256 as string,
@@ -50,6 +53,14 @@ export async function outputProvenance(path: string, signal: AbortSignal): Promi
     };
   }
   throw new MucastError("internal", `${path} has no provenance`, { source: path });
+}
+
+/** The verdict of an output on this machine; undefined where it has none, as of forecasts without labels. */
+export async function outputVerdict(path: string, signal: AbortSignal): Promise<Verdict | undefined> {
+  for await (const verdict of readOutput(path, (json) => readMember(json, "verdict"), signal)) {
+    return verdict === null ? undefined : verdictSchema.parse(verdict);
+  }
+  return undefined;
 }
 
 async function* readOutput<T>(
@@ -85,10 +96,11 @@ function* readParts(json: JsonReader): Generator<OutputPart | undefined, void, v
   }
 }
 
-function* readProvenance(json: JsonReader): Generator<ReadObject | undefined, void, void> {
+/** One member of the document. */
+function* readMember(json: JsonReader, name: string): Generator<ReadValue | undefined, void, void> {
   yield* json.take();
   for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
-    if (json.text === "provenance") yield (yield* readValue(json)) as ReadObject;
+    if (json.text === name) yield yield* readValue(json);
     else yield* json.skip();
   }
 }

@@ -2,6 +2,7 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
 import { LATE_DAYS } from "./cell-changes.ts";
+import { type ChangeCause, changeCauses } from "./change-causes.ts";
 import { datesOf, datesText, extent, extentText, factors, short, size, sizeText } from "./change-evidence.ts";
 import type { ChangeTally, TallyKind } from "./change-tally.ts";
 import type { HistoryComparison } from "./history-comparison.ts";
@@ -28,10 +29,39 @@ export function featureFindings(
   features: HistoryComparison,
   priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
 ): Finding[] {
-  const found = [...features.features].flatMap(([feature, { kinds }]) =>
-    [...kinds].map(([kind, tally]) => featureFinding(feature, kind, tally, priceFactors)),
-  );
+  const found = changeCauses(features.features).map((cause) => causeFinding(cause, priceFactors));
   return [...tickerFindings("feature", features), ...found, ...rowFindings(features), ...removed(features)];
+}
+
+/** One finding of a cause: that of its first feature and gravest kind, with the other features and kinds listed. */
+function causeFinding(
+  { features, kinds }: ChangeCause,
+  priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
+): Finding {
+  const [[kind, tally], ...others] = kinds;
+  const [name] = features;
+  const single = featureFinding(name!, kind, tally, priceFactors);
+  if (features.length === 1 && others.length === 0) return single;
+  const { feature: _, ...rest } = single;
+  const shown = features.slice(0, MOST_NAMES);
+  const also = others.map(([other, its]) => messageOf(other, its));
+  const told = [messageOf(kind, tally), ...also].join(", and ");
+  const listed = features.length > shown.length ? `${shown.join(", ")} and others` : shown.join(", ");
+  return {
+    ...rest,
+    ...(features.length === 1 ? { feature: name! } : {}),
+    message:
+      features.length === 1
+        ? `${name}: ${told}`
+        : `${features.length} features changed alike: ${listed}. Of ${name}, ${told}`,
+    evidence: {
+      ...rest.evidence,
+      ...(features.length === 1 ? {} : { features: features.length, first_features: shown }),
+      ...(others.length === 0
+        ? {}
+        : { also: Object.fromEntries(others.map(([other, its]) => [CODES[other], extent(its)])) }),
+    },
+  };
 }
 
 function featureFinding(

@@ -190,15 +190,28 @@ test("the last rows of a ticker that came late are a note, those of one feature 
     for (const cells of Object.values(features.T04!)) cells[EARLIER - 1] = null;
   });
   const names = Object.keys(cleanMarket(1).features.T04!);
-  assert.equal(late.status, "clean");
-  assert.deepEqual(
-    told(late.findings),
-    names.map((name) => `feature_arrived_late ${name} T04`),
-  );
+  assert.deepEqual([late.status, told(late.findings)], ["clean", ["feature_arrived_late T04"]]);
+  assert.deepEqual(late.findings[0]!.evidence.first_features, names);
   const one = await planted(({ features }) => {
     for (let i = EARLIER - 3; i < EARLIER; i++) features.T04!.earnings![i] = null;
   });
   assert.deepEqual([one.status, told(one.findings)], ["found", ["feature_back_filled earnings T04"]]);
+});
+
+test("gaps that moved in every feature are one finding, with the features and both kinds of change", async () => {
+  const { findings } = await planted((earlier, today) => {
+    for (const ticker of ["T02", "T07"]) {
+      const now = today.features[ticker]!;
+      for (const cells of Object.values(earlier.features[ticker]!)) cells.fill(null, 100, 110);
+      for (const cells of Object.values(now)) cells.fill(null, 150, 155);
+    }
+  });
+  const names = Object.keys(cleanMarket(1).features.T02!);
+  const [one] = findings;
+  assert.deepEqual(told(findings), ["feature_back_filled"]);
+  assert.deepEqual([one!.evidence.features, one!.evidence.first_features], [names.length, names]);
+  assert.equal((one!.evidence.also as { feature_erased: { values: number } }).feature_erased.values, 10);
+  assert.match(one!.message, /missing and have numbers now, and 10 values .* are missing now$/);
 });
 
 test("a universe that dropped its losers is found in both blobs, with what they had lost", async () => {

@@ -26,6 +26,12 @@ export function* blockPermutations(n: number, count: number): Generator<Int32Arr
   }
 }
 
+/** `count` orders of n tickers; the same on every machine. */
+export function* tickerPermutations(n: number, count: number): Generator<Int32Array> {
+  const uniform = uniformNumbers(SEED);
+  for (let k = 0; k < count; k++) yield shuffled(n, uniform);
+}
+
 /** Fisher and Yates. */
 function shuffled(n: number, uniform: () => number): Int32Array {
   const order = Int32Array.from({ length: n }, (_, i) => i);

@@ -1,15 +1,13 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type DatedForecasts, inTickerOrder } from "../../evaluate/forecast-rows.ts";
 import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
-import { correlation, finiteOrNull, mean, sampleDeviation } from "../../evaluate/statistics.ts";
+import { correlation, mean } from "../../evaluate/statistics.ts";
 import { BLOCK_DATES, blockPermutations, LEAST_BLOCKS } from "./block-permutations.ts";
 
 /** The information coefficient of forecasts among those that chance gives them. */
 export interface PermutedSkill {
   /** Mean over dates of the correlation of forecast and label across tickers. */
   readonly icMean: number;
-  /** Its t, as an output has it: the dates taken for independent. Null where there is none. */
-  readonly icT: number | null;
   readonly dates: number;
   /** 1 where no permutation of the labels gave as high a mean. */
   readonly rank: number;
@@ -51,11 +49,11 @@ export function* permutedSkill(
     if (permuted > highest) highest = permuted;
   }
   const p = rank / (permutations + 1);
-  return { icMean, icT: tOf(own), dates: own.length, rank, permutations, p, highestPermuted: highest };
+  return { icMean, dates: own.length, rank, permutations, p, highestPermuted: highest };
 }
 
 /** Only the dates that have a labelled forecast of some ticker. */
-function onDates(rows: readonly DatedForecasts[]): ByDate {
+export function onDates(rows: readonly DatedForecasts[]): ByDate {
   const ordered = inTickerOrder(rows);
   const isLabelled = (row: DatedForecasts, i: number) => !Number.isNaN(row.realised[i]!);
   const days = new Set(ordered.flatMap((row) => [...row.days.filter((_, i) => isLabelled(row, i))]));
@@ -73,7 +71,7 @@ function onDates(rows: readonly DatedForecasts[]): ByDate {
 }
 
 /** @param order shape (dates): the date whose labels stand at each date. @returns the correlations of the dates that count. */
-function* dateIcs({ dates, predicted, realised }: ByDate, order: Int32Array): Pausable<Float64Array> {
+export function* dateIcs({ dates, predicted, realised }: ByDate, order: Int32Array): Pausable<Float64Array> {
   const ics: number[] = [];
   const forecasts = new Float64Array(predicted.length);
   const labels = new Float64Array(predicted.length);
@@ -91,8 +89,4 @@ function* dateIcs({ dates, predicted, realised }: ByDate, order: Int32Array): Pa
     if (ic !== null) ics.push(ic);
   }
   return Float64Array.from(ics);
-}
-
-function tOf(ics: Float64Array): number | null {
-  return finiteOrNull((mean(ics) / sampleDeviation(ics)) * Math.sqrt(ics.length));
 }

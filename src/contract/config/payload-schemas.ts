@@ -66,7 +66,7 @@ export const auditOptionsSchema = z.strictObject({
     .array(z.string().min(1).max(AUDIT_LIMITS.featureName))
     .max(AUDIT_LIMITS.accepted)
     .optional()
-    .describe("Features whose high correlation a person knows to be honest."),
+    .describe("Features whose high correlation a person knows to be honest, or `implausible_job`."),
   previous_feature_url: z.string().min(1).optional().describe("The feature blob of an earlier day."),
   previous_data_extractor_url: z
     .string()

@@ -56,6 +56,13 @@ export const auditBlobSchema = z
     verdict: mayGrow(z.enum(["clean", "found"])).describe(
       "`found` where a finding is high or medium; notes and what a person accepted leave it clean.",
     ),
+    sentence: z
+      .string()
+      .optional()
+      .describe(
+        "The verdict in words, with what it could not compare. Absent in verdicts of earlier versions.",
+      ),
+    blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
     checks: z
       .strictObject({
         preparation: checkSchema.optional(),
@@ -67,7 +74,9 @@ export const auditBlobSchema = z
       .describe("Each check that was asked for."),
     findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first of them by severity."),
     finding_counts: z.record(z.string(), z.int().positive()).describe("All findings, by code."),
-    accepted: z.array(z.string()).describe("Features whose implausible skill a person acknowledged."),
+    accepted: z
+      .array(z.string())
+      .describe("Features whose skill a person acknowledged, and codes of findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,
@@ -76,7 +85,6 @@ export const auditBlobSchema = z
       prices: inputSchema.optional().describe("The price CSV of the check of preparation."),
       config_sha256: digest,
     }),
-    blind_spots: z.array(z.string()).describe("What no check of this audit can see."),
     versions: z.record(z.string(), z.string()),
     kernel_level: z
       .string()

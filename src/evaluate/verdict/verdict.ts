@@ -74,7 +74,7 @@ export function verdictTitle({ order }: RowsVerdict, state: VerdictState): strin
 }
 
 /** Whether the forecasts hold anything that chance does not explain: an order, or sizes once their noise is set aside. */
-function hasSkill({ order, sizes }: RowsVerdict): boolean {
+export function hasSkill({ order, sizes }: RowsVerdict): boolean {
   return order.state === "evidence" || sizes.informative;
 }
 

@@ -39,7 +39,14 @@ const CHECK_WORDS: Readonly<Record<string, string>> = {
   not_run: "not run",
 };
 
-function auditOf({ verdict, checks, findings, finding_counts, blind_spots }: AuditBlob): HTMLElement[] {
+function auditOf({
+  verdict,
+  sentence,
+  checks,
+  findings,
+  finding_counts,
+  blind_spots,
+}: AuditBlob): HTMLElement[] {
   const count = Object.values(finding_counts).reduce((sum, each) => sum + each, 0);
   const listed = findings.slice(0, MOST_FINDINGS);
   const said =
@@ -48,6 +55,7 @@ function auditOf({ verdict, checks, findings, finding_counts, blind_spots }: Aud
       : `The audit found ${counted(count, "sign")} that the inputs may know the future, or that the job is not to be trusted.`;
   return [
     element("p", { class: verdict === "clean" ? "good" : "failed" }, element("strong", {}, said)),
+    ...(sentence === undefined ? [] : [element("p", {}, shown(sentence, 500))]),
     facts(
       ...Object.entries(checks).flatMap(([name, check]): Fact[] => {
         if (check === undefined) return [];

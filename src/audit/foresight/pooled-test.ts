@@ -1,0 +1,37 @@
+import { dateQuantile } from "./date-quantile.ts";
+
+/** What of a feature is compared with the next return: its value, its change since the row before, or that it is missing. */
+export type PooledSide = "value" | "change" | "missing";
+
+/**
+ * How: the mean product over time; the correlation across the tickers of a date; the share of dates whose order is nearly that of the
+ * next returns; or, of missing values, the difference of the next returns and of their sizes.
+ */
+export type PooledForm = "over_time" | "across_tickers" | "ordered_dates" | "next_return" | "next_size";
+
+/** One test of one feature over all tickers, with dates as units. */
+export interface PooledTest {
+  readonly side: PooledSide;
+  readonly form: PooledForm;
+  /** The mean over dates: a correlation, a share of dates, or a difference in deviations. */
+  readonly c: number;
+  /** Newey-West t over dates; of `ordered_dates` the deviations of a sign test. */
+  readonly t: number;
+  readonly dates: number;
+  /** The |c| that an honest feature may have. */
+  readonly limit: number;
+}
+
+/** An honest feature at its limit is found in one of a hundred tests. */
+const LIMIT_PROBABILITY = 0.01;
+
+/**
+ * Whether a test shows more than chance and more than an honest feature: the t beyond the quantile of `p`, and |c| beyond its limit
+ * by the errors that chance exceeds with LIMIT_PROBABILITY.
+ * @param p one-sided probability of chance, for each of all tests together.
+ */
+export function isBeyondLimit({ c, t, dates, limit }: PooledTest, p: number): boolean {
+  if (Math.abs(t) <= dateQuantile(dates, p)) return false;
+  const error = Number.isFinite(t) ? Math.abs(c / t) : 0;
+  return Math.abs(c) - limit > dateQuantile(dates, LIMIT_PROBABILITY) * error;
+}

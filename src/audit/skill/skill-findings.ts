@@ -1,0 +1,156 @@
+import type { AuditFacts } from "../../contract/output/audit-blob.ts";
+import type { OrderFinding, RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
+import { neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { hasSkill, verdictState } from "../../evaluate/verdict/verdict.ts";
+import type { Finding } from "../check.ts";
+import { finding } from "../findings.ts";
+import type { DateIcs, SkillParts } from "./skill-parts.ts";
+
+/** Rows by which the check judges. */
+export type SkillPlace = "score" | "out_of_fold";
+
+const PLACES: Readonly<Record<SkillPlace, string>> = {
+  score: "on the score rows",
+  out_of_fold: "out of fold",
+};
+
+/** Chance gives forecasts without skill a p this small once in twenty audits; 19 permutations reach it. */
+const CHANCE = 0.05;
+
+/** Whether the lasting part has a t beyond chance over dates, and a rank beyond chance over tickers. */
+function hasLasting({ lasting: { t, quantile, p } }: SkillParts): boolean {
+  return t !== null && quantile !== null && t >= quantile && p <= CHANCE;
+}
+
+function hasTiming({ timing }: SkillParts): boolean {
+  return timing.p <= CHANCE;
+}
+
+/** What the parts of the IC come to beside the job's own verdict. */
+export interface SkillJudgement {
+  readonly findings: readonly Finding[];
+  readonly facts: AuditFacts;
+}
+
+/**
+ * The note of one set of rows, if there is one. The job's verdict on the same rows decides whether there is skill; where the parts say
+ * something else, the note says why.
+ * @param verdict of the job's output; undefined where it has none.
+ */
+export function judgeSkill(
+  place: SkillPlace,
+  parts: SkillParts,
+  verdict: Verdict | undefined,
+): SkillJudgement {
+  const own = verdict?.judged.find(({ rows }) => rows === place);
+  const found = { lasting: hasLasting(parts), timing: hasTiming(parts) };
+  const isPart = found.lasting || found.timing;
+  const isSkilled = own === undefined ? isPart : hasSkill(own);
+  const facts = {
+    ...figures(parts),
+    evidence: { ...found },
+    job_verdict: own === undefined ? null : verdictState(own),
+  };
+  if (isSkilled && isPart) return { findings: [], facts };
+  const evidence = { place, ...facts };
+  const told = `${lastingText(parts)}, ${timingText(parts)}`;
+  if (isSkilled) {
+    const message = `The job's verdict ${PLACES[place]} is evidence of skill, but neither part of it shows by itself: ${told}. The verdict tests both parts together, and the sizes of the forecasts too.`;
+    return { findings: [finding("skill_in_no_part", { message, evidence })], facts };
+  }
+  const isDisputed = isPart
+    ? " One part alone passes its test, which the forecasts as a whole do not: the other part's noise is added to it, or the pass is chance."
+    : "";
+  const message = `The forecasts show no evidence of skill ${PLACES[place]}: ${told}.${isDisputed}`;
+  return { findings: [finding("no_skill", { message, evidence, ...adviceOf(verdict, place) })], facts };
+}
+
+/** Where the headline of the job says skill by other rows, a note must not say the opposite. */
+function adviceOf(verdict: Verdict | undefined, place: SkillPlace): Pick<Finding, "advice"> | object {
+  if (verdict === undefined || verdict.rows === place) return {};
+  if (verdict.state !== "skill" && verdict.state !== "oversized") return {};
+  return {
+    advice: `The job's verdict rests on other rows (${verdict.rows}) and says skill there; these rows do not confirm it. It is no fault of the blobs.`,
+  };
+}
+
+function lastingText({ lasting }: SkillParts): string {
+  return `lasting differences between tickers have an IC of ${icText(lasting)}`;
+}
+
+function timingText({ timing }: SkillParts): string {
+  return `changes over time one of ${timing.icMean?.toFixed(4) ?? "none"}, number ${timing.rank} of ${timing.permutations + 1} among those against permuted labels (p ${timing.p.toFixed(2)})`;
+}
+
+function icText({ icMean, t, quantile, p }: SkillParts["lasting"]): string {
+  if (icMean === null) return "none";
+  return `${icMean.toFixed(4)} (t ${t?.toFixed(2) ?? "none"}, ${quantile?.toFixed(2) ?? "more dates"} needed; p ${p.toFixed(2)} over tickers)`;
+}
+
+function figures({ whole, lasting, timing }: SkillParts): AuditFacts {
+  const { rank, permutations, p, highestPermuted } = timing;
+  return {
+    ...icFigures(whole),
+    lasting: { ...icFigures(lasting), p: lasting.p },
+    timing: { ...icFigures(timing), rank, permutations, p, highest_permuted: highestPermuted },
+  };
+}
+
+function icFigures({ icMean, t, dates, quantile }: DateIcs): AuditFacts {
+  return { ic_mean: icMean, t, dates, quantile };
+}
+
+/**
+ * The highest mean daily IC that published models reach, as a rank IC: 0.060, by graph attention networks and others on the 300 stocks
+ * of the CSI 300 (Qlib's benchmarks, 36 models, test years 2017 to 2020). Across tickers.
+ */
+export const PUBLISHED_IC = 0.06;
+
+/** Over time, of up to four tickers: an index of thinly traded stocks follows its own last return honestly, so more is allowed for. */
+const PUBLISHED_OVER_TIME = 0.1;
+
+/** An honest job at the published figure is beyond it by so much once in a hundred times. */
+const PROBABILITY = 0.99;
+
+/** A job whose order is better than any published one, by more than chance explains. */
+export function implausibleJob(verdict: Verdict | undefined, isAccepted: boolean): Finding[] {
+  const beyond = (verdict?.judged ?? []).filter(({ order }) => isImplausible(order));
+  const [first, ...others] = beyond;
+  if (first === undefined) return [];
+  const also = others.length === 0 ? "" : ` The same holds for its ${others.map(nameOf).join(" and ")}.`;
+  const { figure, t, dates } = first.order;
+  const message = `The forecasts have ${icName(first.order)} of ${figure!.toFixed(3)} (t ${t?.toFixed(1) ?? "infinite"} over ${dates} dates) on the ${nameOf(first)}; the best published daily models reach ${published(first.order).toFixed(2)}.${also} A synthetic market with a planted signal shows such a figure, and so do prices that bounce between bid and ask. A real market that can be traded at these prices does not.`;
+  const evidence = {
+    published: published(first.order),
+    rows: beyond.map(({ rows, order }) => ({
+      rows,
+      form: order.form,
+      figure: order.figure,
+      t: order.t,
+      dates: order.dates,
+    })),
+  };
+  const accepted = isAccepted
+    ? { severity: "note" as const, advice: "Acknowledged by `accept` (--accept implausible_job)." }
+    : {};
+  return [finding("implausible_job", { message, evidence, ...accepted })];
+}
+
+function isImplausible(order: OrderFinding): boolean {
+  const { figure, t, dates, quantile } = order;
+  if (figure === null || quantile === null) return false;
+  const error = t === null || t === 0 ? 0 : figure / t;
+  return figure - neweyWestQuantile(dates, PROBABILITY) * error > published(order);
+}
+
+function published({ form }: Pick<OrderFinding, "form">): number {
+  return form === "cross_section" ? PUBLISHED_IC : PUBLISHED_OVER_TIME;
+}
+
+function icName({ form }: OrderFinding): string {
+  return form === "cross_section" ? "a mean IC" : "a correlation over time";
+}
+
+function nameOf({ rows }: RowsVerdict): string {
+  return `${rows.replaceAll("_", "-")} rows`;
+}

@@ -1,0 +1,108 @@
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { LEAST_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
+import { dateT } from "../../evaluate/verdict/date-t.ts";
+import { tickerPermutations } from "./block-permutations.ts";
+import { dateIcs, onDates, type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
+
+/** A mean of fewer forecasts is hardly one. */
+export const LEAST_FORECASTS = 20;
+
+/** The IC of forecasts, or of one part of them, over dates. */
+export interface DateIcs {
+  /** Mean over dates of the correlation with the label across tickers; null where no date has one. */
+  readonly icMean: number | null;
+  /** Newey-West t over dates; null where there is none. */
+  readonly t: number | null;
+  readonly dates: number;
+  /** The t that chance exceeds in one of forty cases (fixed-b); null for fewer than 30 dates. */
+  readonly quantile: number | null;
+}
+
+/** How much of the IC of forecasts is in lasting differences between tickers, and how much in their changes over time. */
+export interface SkillParts {
+  readonly whole: DateIcs;
+  /**
+   * Of the mean of each ticker's forecasts before the date. A t over dates alone would take two orders of the same tickers that agree by
+   * chance for skill, since both last: p is the rank of the IC among those of the same means given to other tickers.
+   */
+  readonly lasting: DateIcs & Pick<PermutedSkill, "p">;
+  /** Of the forecast less that mean. */
+  readonly timing: DateIcs & Pick<PermutedSkill, "rank" | "permutations" | "p" | "highestPermuted">;
+}
+
+/**
+ * Splits each forecast into the mean of its ticker's earlier forecasts and what it differs from that by. A mean over all dates would
+ * know later returns: forecasts that follow past returns have a high mean where returns of the set itself were high.
+ * @param rows labelled or not; those without a label count in the means alone.
+ * @returns undefined for too few dates or tickers, as permutedSkill.
+ */
+export function* skillParts(
+  rows: readonly DatedForecasts[],
+  permutations: number,
+): Pausable<SkillParts | undefined> {
+  const split = rows.map(earlierMeans);
+  const lasting = rows.map((row, t) => ({ ...row, predicted: split[t]! }));
+  const timing = rows.map((row, t) => ({
+    ...row,
+    predicted: row.predicted.map((value, i) => value - split[t]![i]!),
+  }));
+  const permuted = yield* permutedSkill(timing.map(known), permutations);
+  if (permuted === undefined) return undefined;
+  const { rank, p, highestPermuted } = permuted;
+  return {
+    whole: yield* icsOf(rows),
+    lasting: yield* lastingIcs(lasting.map(known), permutations),
+    timing: { ...(yield* icsOf(timing.map(known))), rank, permutations, p, highestPermuted },
+  };
+}
+
+/** Shape (n): the mean of the forecasts before each row; NaN for fewer than LEAST_FORECASTS. */
+function earlierMeans({ predicted }: DatedForecasts): Float64Array {
+  let sum = 0;
+  return predicted.map((value, i) => {
+    const mean = i < LEAST_FORECASTS ? Number.NaN : sum / i;
+    sum += value;
+    return mean;
+  });
+}
+
+/** The rows that have a value. */
+function known(row: DatedForecasts): DatedForecasts {
+  const from = row.predicted.findIndex((value) => !Number.isNaN(value));
+  const start = from < 0 ? row.predicted.length : from;
+  return {
+    ...row,
+    days: row.days.subarray(start),
+    predicted: row.predicted.subarray(start),
+    realised: row.realised.subarray(start),
+  };
+}
+
+function* lastingIcs(rows: readonly DatedForecasts[], permutations: number): Pausable<SkillParts["lasting"]> {
+  const byDate = onDates(rows);
+  const order = Int32Array.from({ length: byDate.dates }, (_, i) => i);
+  const own = mean(yield* dateIcs(byDate, order));
+  let rank = 1;
+  for (const tickers of tickerPermutations(rows.length, permutations)) {
+    const predicted = Array.from(tickers, (ticker) => byDate.predicted[ticker]!);
+    if (!(mean(yield* dateIcs({ ...byDate, predicted }, order)) < own)) rank++;
+  }
+  return { ...(yield* icsOf(rows)), p: rank / (permutations + 1) };
+}
+
+function* icsOf(rows: readonly DatedForecasts[]): Pausable<DateIcs> {
+  const byDate = onDates(rows);
+  const ics = yield* dateIcs(
+    byDate,
+    Int32Array.from({ length: byDate.dates }, (_, i) => i),
+  );
+  const t = dateT(ics, 1);
+  return {
+    icMean: finiteOrNull(mean(ics)),
+    t: t === null ? null : finiteOrNull(t),
+    dates: ics.length,
+    quantile: ics.length < LEAST_DATES ? null : neweyWestQuantile(ics.length, 0.975),
+  };
+}
