@@ -43,7 +43,8 @@ export function signalMarket(
     const prices = own.map((noise, i) => {
       const signal = i === 0 ? 0 : 0.015 * values[i - 1]!;
       const rest = Math.sqrt(COMMON) * factor[i]! + Math.sqrt(1 - COMMON) * noise;
-      return (price *= Math.exp(ic * signal + Math.sqrt(1 - ic ** 2) * rest));
+      price *= Math.exp(ic * signal + Math.sqrt(1 - ic ** 2) * rest);
+      return price;
     });
     return { prices: { ticker, days: dates, prices }, features: { ticker, days: dates, columns, values } };
   });
