@@ -49,14 +49,18 @@ describe("a full disk for the output", options, () => {
     const ready = async () => (await core!.api.ask("GET", "/readyz")).text;
     const { operation, release } = await core.heldRunning();
     const seen = `/proc/${serving.pid}/root${folder}`;
-    // Room for what an attempt says of itself, not for an output.
-    spawnSync("sh", ["-c", 'head -c 1m /dev/zero >"$0"; truncate -s -16k "$0"', join(seen, "rest")]);
+    // Room for what an attempt says of itself, not for an output. A check of readiness holds 64 KiB while it writes: once one has failed,
+    // what is left is taken again.
+    const fill = () =>
+      spawnSync("sh", ["-c", 'cat /dev/zero >>"$0"; truncate -s -16k "$0"', join(seen, "rest")]);
+    fill();
+    await eventuallyTrue("a check has failed", async () => /"detail":"storage: /.test(await ready()));
+    fill();
     release();
     const ended = await core.api.ended(operation.id);
     assert.deepEqual([ended.status, ended.error?.code], ["Failed", "output_failed"]);
     const left = readdirSync(join(seen, "data")).filter((name) => !name.includes("readiness"));
     assert.deepEqual(left, []);
-    await eventuallyTrue("it is not ready", async () => /"detail":"storage: /.test(await ready()));
     const refused = await core.api.post("run_ml_job", payload(storage.url, "small"));
     assert.equal(refused.status, 503, refused.text);
     assert.match(refused.text, /the storage of the blobs cannot be used: .*no space left/);
