@@ -49,12 +49,14 @@ describe("a full disk for the output", options, () => {
     const ready = async () => (await core!.api.ask("GET", "/readyz")).text;
     const { operation, release } = await core.heldRunning();
     const seen = `/proc/${serving.pid}/root${folder}`;
-    // Room for what an attempt says of itself, not for an output. A check of readiness holds 64 KiB while it writes: once one has failed,
-    // what is left is taken again.
+    // Room for what an attempt says of itself, not for an output. A check of readiness holds 64 KiB while it writes, so the disk is filled
+    // again until one has failed.
     const fill = () =>
       spawnSync("sh", ["-c", 'cat /dev/zero >>"$0"; truncate -s -16k "$0"', join(seen, "rest")]);
-    fill();
-    await eventuallyTrue("a check has failed", async () => /"detail":"storage: /.test(await ready()));
+    await eventuallyTrue("a check has failed", async () => {
+      fill();
+      return /"detail":"storage: /.test(await ready());
+    });
     fill();
     release();
     const ended = await core.api.ended(operation.id);
