@@ -104,6 +104,15 @@ test("of many processes that find a dead holder one gets the folder", async () =
   for (const child of all) child.stdin!.end();
 });
 
+/** Moves the monotonic clock on at each look at it. */
+function hurryTime(t: TestContext, milliseconds: number): void {
+  let now = performance.now();
+  t.mock.method(performance, "now", () => {
+    now += milliseconds;
+    return now;
+  });
+}
+
 /** Replaces a lock by that of another holder, last touched so many milliseconds ago. */
 function replaceHolder(dataDir: string, changes: Partial<Holder>, age: number): void {
   const path = lockFile(dataDir);
@@ -147,6 +156,17 @@ test("a holder in another container of this machine is gone once it is silent", 
   replaceHolder(dataDir, elsewhere, 60_000);
   assert.equal(readHolder(dataDir), undefined);
   lockDataFolder(dataDir).release();
+});
+
+test("a holder in another container whose last touch lies in the future is waited for in vain, and named", (t) => {
+  const dataDir = fresh("future-container");
+  replaceHolder(dataDir, { host: "another-container", namespace: "pid:[1]" }, -3_600_000);
+  hurryTime(t, 10_000);
+  assert.throws(
+    () => lockDataFolder(dataDir),
+    (error: unknown) =>
+      unavailable(error) && /on another-container .*`mucast db unlock --data-dir \S+`/.test(String(error)),
+  );
 });
 
 test("unlocking removes the lock of a silent holder on another machine, and of no other", async () => {
