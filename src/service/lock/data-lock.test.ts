@@ -180,6 +180,19 @@ test("unlocking removes the lock of a silent holder on another machine, and of n
   const touching = async () => utimesSync(path, new Date(), new Date());
   await assert.rejects(unlockDataFolder(dataDir, touching), /touched its lock just now/);
   assert.ok(existsSync(path));
+  const releasing = async () => rmSync(path);
+  assert.equal((await unlockDataFolder(dataDir, releasing)).host, "another-machine");
+  replaceHolder(dataDir, { host: "another-machine", boot: "another-boot" }, YEAR);
+  const taking = async () => {
+    rmSync(path);
+    replaceHolder(dataDir, { host: "a-third-machine", boot: "another-boot" }, 0);
+  };
+  await assert.rejects(
+    unlockDataFolder(dataDir, taking),
+    /on a-third-machine touched its lock just now/,
+  );
+  rmSync(path);
+  replaceHolder(dataDir, { host: "another-machine", boot: "another-boot" }, YEAR);
   const freed = await unlockDataFolder(dataDir, async () => undefined);
   assert.equal(freed.host, "another-machine");
   lockDataFolder(dataDir).release();
