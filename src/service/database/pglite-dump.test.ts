@@ -78,11 +78,14 @@ test("a restored dump has every row, and goes on where the database was", async 
   );
   // A service recovers what had not ended: it looks for outputs first, and no attempt counts as lost.
   assert.deepEqual(
-    await rowsOf(restored, "select id, status, attempt, lost, pruned_seq from operations order by id"),
+    await rowsOf(
+      restored,
+      "select id, status, attempt, drained_attempt, lost, pruned_seq from operations order by id",
+    ),
     [
-      { id: "ended", status: "Succeeded", attempt: 1, lost: 0, pruned_seq: 2 },
-      { id: "runs", status: "Running", attempt: 2, lost: -1, pruned_seq: 0 },
-      { id: "waits", status: "Running", attempt: 1, lost: -1, pruned_seq: 0 },
+      { id: "ended", status: "Succeeded", attempt: 1, drained_attempt: 0, lost: 0, pruned_seq: 2 },
+      { id: "runs", status: "Running", attempt: 2, drained_attempt: 2, lost: 0, pruned_seq: 0 },
+      { id: "waits", status: "Running", attempt: 1, drained_attempt: 1, lost: 0, pruned_seq: 0 },
     ],
   );
   assert.deepEqual(await rowsOf(restored, "select * from report_links"), []);
