@@ -6,7 +6,7 @@ import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { tableRows } from "../../evaluate/table-rows.ts";
-import { verdictOf, verdictState } from "../../evaluate/verdict/verdict.ts";
+import { headlined, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { scoreVerdict } from "../../outputs/output-verdict.ts";
@@ -72,9 +72,7 @@ function checkVerdict(
 ): void {
   const { verdict } = document;
   if (verdict === undefined) return;
-  const [headline] = verdict.judged;
-  const state = headline === undefined ? null : verdictState(headline);
-  comparison.check("verdict.state", verdict.state, state, UNTOLD);
+  comparison.check("verdict", verdict, headlineOf(verdict.judged), UNTOLD);
   for (const [i, recorded] of verdict.judged.entries()) {
     const anew = judgedAnew(recorded.rows);
     if (anew === undefined) continue;
@@ -88,6 +86,12 @@ function checkVerdict(
     if (name !== "out_of_fold" || outOfFold === undefined) return undefined;
     return atOnce(verdictOf([{ rows: name, forecasts: outOfFold }], undefined)).judged[0];
   }
+}
+
+function headlineOf(judged: readonly RowsVerdict[]): object {
+  if (judged.length === 0) return { state: null };
+  const { state, rows, title, sentence } = headlined(judged);
+  return { state, rows, title, sentence };
 }
 
 function withoutMeans({ order: { form, figure, t, dates }, sizes }: RowsVerdict): object {
