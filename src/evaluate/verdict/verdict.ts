@@ -2,7 +2,13 @@ import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { type IntervalEvidence, intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
+import {
+  datesText,
+  type IntervalEvidence,
+  intervalsFinding,
+  orderFinding,
+  sizesFinding,
+} from "./findings.ts";
 
 /** The dates that score rows need to make the headline: a year of trading. */
 const MIN_HEADLINE_DATES = 250;
@@ -105,5 +111,5 @@ function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
   if (states.includes("too_few")) return [];
   if (hasSkill(headline) === hasSkill(other)) return [];
   const told = hasSkill(other) ? "show evidence of skill" : "show none";
-  return [`The ${ROWS[other.rows]} (${other.sizes.dates} dates) disagree: they ${told}.`];
+  return [`The ${ROWS[other.rows]} (${datesText(other.sizes.dates)}) disagree: they ${told}.`];
 }

@@ -120,7 +120,7 @@ test("a dump of a newer program and a damaged one are refused, and the database 
   await database.close();
   const newer = { ...dump, header: { ...dump.header, schema: MIGRATIONS.length + 1 } };
   await assert.rejects(restoreDatabase(dataDir, newer, isHeld), /version \d+, made by mucast/);
-  const quoting = { ...dump.header.tables[0]!, name: 'operations" (id) from program \'true' };
+  const quoting = { ...dump.header.tables[0]!, name: "operations\" (id) from program 'true" };
   const header = { ...dump.header, taken_at: "2020-01-01T00:00:00.000Z", tables: [quoting] };
   const odd = await writeDump(dataDir, { header, tables: [dump.tables[0]!] });
   await assert.rejects(readDump(odd), /it is no dump/);

@@ -187,10 +187,7 @@ test("unlocking removes the lock of a silent holder on another machine, and of n
     rmSync(path);
     replaceHolder(dataDir, { host: "a-third-machine", boot: "another-boot" }, 0);
   };
-  await assert.rejects(
-    unlockDataFolder(dataDir, taking),
-    /on a-third-machine touched its lock just now/,
-  );
+  await assert.rejects(unlockDataFolder(dataDir, taking), /on a-third-machine touched its lock just now/);
   rmSync(path);
   replaceHolder(dataDir, { host: "another-machine", boot: "another-boot" }, YEAR);
   const freed = await unlockDataFolder(dataDir, async () => undefined);

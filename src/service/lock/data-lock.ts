@@ -222,7 +222,9 @@ export function heldBy(
         `${new Date(lastTouch(path)).toISOString()}. Whether it still runs cannot be seen from here: stop it there. Where it is ` +
         `gone for good, \`${unlockCommand(dataDir)}\` frees the folder`
       : `${dataDir} is in use by process ${pid} on ${host} (${where}); stop it, or give this one another --data-dir` +
-        (state === "hidden" ? `. Where it is gone for good, \`${unlockCommand(dataDir)}\` frees the folder` : "");
+        (state === "hidden"
+          ? `. Where it is gone for good, \`${unlockCommand(dataDir)}\` frees the folder`
+          : "");
   return new MucastError("unavailable", message, { path: dataDir, value: pid });
 }
 
