@@ -73,18 +73,17 @@ function checkVerdict(
   const { verdict } = document;
   if (verdict === undefined) return;
   comparison.check("verdict", verdict, headlineOf(verdict.judged), UNTOLD);
+  const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
+  if (outOfFold !== undefined) {
+    const set = { rows: "out_of_fold", forecasts: outOfFold } as const;
+    judged.set(set.rows, atOnce(verdictOf([set], undefined)).judged[0]!);
+  }
   for (const [i, recorded] of verdict.judged.entries()) {
-    const anew = judgedAnew(recorded.rows);
+    const anew = judged.get(recorded.rows);
     if (anew === undefined) continue;
     const place = `verdict.judged.${i}`;
     const isWhole = recorded.rows === "score" && meanTable !== undefined;
     comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), UNTOLD);
-  }
-
-  function judgedAnew(name: JudgedRows): RowsVerdict | undefined {
-    if (name === "score") return scoreVerdict(document, rows).judged[0];
-    if (name !== "out_of_fold" || outOfFold === undefined) return undefined;
-    return atOnce(verdictOf([{ rows: name, forecasts: outOfFold }], undefined)).judged[0];
   }
 }
 
