@@ -100,6 +100,28 @@ test("the outputs above have every state, and headlines on held-out and on score
   );
 });
 
+test("a verdict that another program wrote reaches a terminal without control characters", () => {
+  const output = readOutput(JSON.parse(OUTPUTS["skill on score rows"]!));
+  const { judged, ...verdict } = output.verdict!;
+  const [headline] = judged;
+  const hostile = "\u001b[2J" as FindingState;
+  const shown = outputTable([
+    {
+      name: "o",
+      output,
+      verdict: {
+        ...verdict,
+        title: "\u001b]0;skill\u0007",
+        judged: [{ ...headline!, order: { ...headline!.order, state: hostile } }],
+      },
+      hitRateError: null,
+    },
+  ]);
+  assert.doesNotMatch(shown, /[^\P{C}\n]/u);
+  assert.match(shown, /^verdict +\\u001b\]0;skill\\u0007$/m);
+  assert.match(shown, /^ {2}order +\\u001b\[2J, t/m);
+});
+
 test("networks without intervals are judged by their validation rows, and told that these chose the epochs", () => {
   const verdictOf = (name: string): Verdict => JSON.parse(OUTPUTS[name]!).verdict;
   const chosen = /These rows chose each network's epoch, so they flatter it\./;

@@ -2,7 +2,7 @@ import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 
 /** A market in which no forecast knows anything. */
-export interface NullMarket {
+interface NullMarket {
   readonly seed: number;
   readonly tickers: number;
   readonly dates: number;

@@ -31,23 +31,31 @@ export function skillPowerTable(): Table {
     const cells = [0, ...INFORMED].map((ic) => NAMES.map((noise) => sharesBy(features, noise, ic)));
     for (const [d, dates] of DATES.entries()) {
       const [size, ...power] = cells.map((byNoise) => byNoise.map((byDates) => byDates[d]!));
-      const sizes = size!.map(({ skilled }) => skilled);
-      rows.push([
-        `${tickers}`,
-        `${dates}`,
-        `${percent(Math.min(...sizes))} to ${percent(Math.max(...sizes))}`,
-        ...power.map(
-          (shares) => `${percent(meanOf(shares, "skilled"))} (${percent(meanOf(shares, "plain"))})`,
-        ),
-      ]);
+      const sizes = (["skilled", "plain"] as const).map((name) => rangeOf(size!, name));
+      rows.push([`${tickers}`, `${dates}`, ...sizes, ...power.map(powerCell)]);
       process.stderr.write(`${rows.at(-1)!.join("  ")}\n`);
     }
   }
   return {
-    title: "share of jobs without no_skill; in brackets by the t of the mean IC alone",
-    header: ["tickers", "dates", "no signal", ...INFORMED.map((ic) => `IC ${ic}`)],
+    title:
+      "share of jobs without no_skill, in brackets by the t of the mean IC alone: range over noises without signal; else mean without drift; drift",
+    header: ["tickers", "dates", "no signal", "plain", ...INFORMED.map((ic) => `IC ${ic}`)],
     rows,
   };
+}
+
+function rangeOf(shares: readonly Shares[], name: keyof Shares): string {
+  const values = shares.map((share) => share[name]);
+  return `${percent(Math.min(...values))} to ${percent(Math.max(...values))}`;
+}
+
+/** @param shares in the order of NAMES. */
+function powerCell(shares: readonly Shares[]): string {
+  const part = (isDrift: boolean) => {
+    const kinds = shares.filter((_, i) => (NAMES[i] === "drift") === isDrift);
+    return `${percent(meanOf(kinds, "skilled"))} (${percent(meanOf(kinds, "plain"))})`;
+  };
+  return `${part(false)}; ${part(true)}`;
 }
 
 function meanOf(shares: readonly Shares[], name: keyof Shares): number {

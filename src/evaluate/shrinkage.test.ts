@@ -115,6 +115,23 @@ test("empirical Bayes keeps to the pooled factor where slopes agree, and leaves 
   assert.ok(spreadOf(oversized(40, 300, { size: 2, spread: 0.8 })) > 0.7);
 });
 
+test("the factors of empirical Bayes are those of its formula", () => {
+  const rows = oversized(12, 120, { size: 2, spread: 0.6 });
+  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+  const slopes = rows.map(({ realised, predicted }) => shrinkage(realised, predicted));
+  const weights = slopes.map(({ se }) => 1 / se! ** 2);
+  const centre = sum(slopes.map(({ b }, i) => weights[i]! * b!)) / sum(weights);
+  const q = sum(slopes.map(({ b }, i) => weights[i]! * (b! - centre) ** 2));
+  const between = (q - 11) / (sum(weights) - sum(weights.map((w) => w * w)) / sum(weights));
+  const c = atOnce(dateShrinkage(rows)).s;
+  const factors = atOnce(shrinkageFactors("empirical_bayes", rows));
+  assert.ok(between > 0);
+  for (const [i, { ticker }] of rows.entries()) {
+    const factor = (slopes[i]!.b! * weights[i]! + c / between) / (weights[i]! + 1 / between);
+    assert.ok(Math.abs(factors.get(ticker)! - Math.max(0, Math.min(1, factor))) < 1e-12);
+  }
+});
+
 test("one ticker, no rows and forecasts of 0 have a factor", () => {
   const [only] = oversized(1, 100);
   const empty = { ticker: "E", days: new Int32Array(0), predicted: draws(0), realised: draws(0) };

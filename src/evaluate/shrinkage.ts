@@ -103,9 +103,7 @@ export function* shrinkageFactors(
     case "none":
       return new Map(rows.map(({ ticker }) => [ticker, 1]));
     case "own":
-      return new Map(
-        rows.map(({ ticker, realised, predicted }) => [ticker, shrinkage(realised, predicted).s]),
-      );
+      return new Map((yield* tickerShrinkage(rows)).map(([ticker, { s }]) => [ticker, s]));
     case "pooled": {
       const { s } = yield* dateShrinkage(rows);
       return new Map(rows.map(({ ticker }) => [ticker, s]));
@@ -115,16 +113,27 @@ export function* shrinkageFactors(
   }
 }
 
+/** The shrinkage of each ticker by itself, in the order of the rows. */
+function* tickerShrinkage(rows: readonly DatedForecasts[]): Pausable<[ticker: string, Shrinkage][]> {
+  const found: [string, Shrinkage][] = [];
+  for (const { ticker, realised, predicted } of rows) {
+    found.push([ticker, shrinkage(realised, predicted)]);
+    yield 0;
+  }
+  return found;
+}
+
 /**
  * Each ticker's slope, pulled towards the pooled factor c by how uncertain it is: (b / se² + c / v) / (1 / se² + 1 / v), within [0, 1]. v is
  * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); where it is 0, every ticker gets c.
  */
 function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<ReadonlyMap<string, number>> {
   const { s: pooled } = yield* dateShrinkage(rows);
-  const slopes = inTickerOrder(rows).map(({ ticker, realised, predicted }) => {
-    const { b, se } = shrinkage(realised, predicted);
-    return { ticker, b, weight: se === null || !(se > 0) ? 0 : 1 / se ** 2 };
-  });
+  const slopes = (yield* tickerShrinkage(inTickerOrder(rows))).map(([ticker, { b, se }]) => ({
+    ticker,
+    b,
+    weight: se === null || !(se > 0) ? 0 : 1 / se ** 2,
+  }));
   const between = varianceBetween(slopes);
   return new Map(
     slopes.map(({ ticker, b, weight }) => {
@@ -150,12 +159,8 @@ function varianceBetween(slopes: readonly { readonly b: number | null; readonly 
  * @param rows of which the models did not learn, all labelled; tickers in any order.
  */
 export function* shrinkageTable(rows: readonly DatedForecasts[]): Pausable<ShrinkageTable> {
-  const by_ticker = new Map<string, Shrinkage>();
   const ordered = inTickerOrder(rows);
-  for (const { ticker, realised, predicted } of ordered) {
-    by_ticker.set(ticker, shrinkage(realised, predicted));
-    yield 0;
-  }
+  const by_ticker = new Map(yield* tickerShrinkage(ordered));
   const realised = concatenate(ordered.map((row) => row.realised));
   yield 0;
   const predicted = concatenate(ordered.map((row) => row.predicted));

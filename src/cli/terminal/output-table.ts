@@ -1,3 +1,4 @@
+import { printable } from "../../contract/errors/wording.ts";
 import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { table } from "./table.ts";
@@ -57,39 +58,44 @@ function verdictCells(verdict: Verdict | undefined): Cell[] {
   const t = judged?.order.t;
   const r2 = judged?.sizes.against.zero.r2;
   return [
-    ["verdict", verdict?.title ?? "-"],
-    ["  rows judged", judged === undefined ? "-" : `${ROWS[judged.rows] ?? judged.rows}, ${dates} dates`],
+    ["verdict", printable(verdict?.title ?? "-")],
+    ["  rows judged", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
     ["  order", stateText(SKILL_STATES, judged?.order.state, t == null ? "" : `, t ${t.toFixed(2)}`)],
     ["  sizes", stateText(SKILL_STATES, judged?.sizes.state, r2 == null ? "" : `, R² ${percent(r2)}`)],
     ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state, "")],
   ];
 }
 
-const ROWS: Readonly<Record<string, string>> = {
+type Names = Readonly<Record<string, string>>;
+
+const ROWS: Names = {
   score: "score",
   out_of_fold: "out of fold",
   calibration: "calibration",
   validation: "validation",
 } satisfies Record<JudgedRows, string>;
 
-type States = Readonly<Record<string, string>>;
-
-const SKILL_STATES: States = {
+const SKILL_STATES: Names = {
   evidence: "evidence",
   none: "no evidence",
   worse: "worse",
   too_few: "too few dates",
 } satisfies Record<FindingState, string>;
 
-const INTERVAL_STATES: States = {
+const INTERVAL_STATES: Names = {
   evidence: "hold",
   none: "too wide",
   worse: "too narrow",
   too_few: "too few dates",
 } satisfies Record<FindingState, string>;
 
-function stateText(states: States, state: string | undefined, more: string): string {
-  return state === undefined ? "-" : `${states[state] ?? state}${more}`;
+function stateText(states: Names, state: string | undefined, more: string): string {
+  return state === undefined ? "-" : `${nameOf(states, state)}${more}`;
+}
+
+/** How a table names a value of the output; one of a later version, or of another program, stands as it is. */
+function nameOf(names: Names, value: string): string {
+  return Object.hasOwn(names, value) ? names[value]! : printable(value);
 }
 
 function percent(share: number | null | undefined): string {

@@ -8,7 +8,7 @@ interface WatchedProcess {
   readonly onStopped: (why: string) => void;
 }
 
-/** How long a process may be stopped: nobody pauses one that is needed for longer by mistake. */
+/** How long a process may be stopped: longer than a person pauses one by mistake. */
 const LIMIT_MILLISECONDS = 120_000;
 const LOOKS = 8;
 

@@ -5,10 +5,10 @@ const count = z.int().nonnegative();
 const maybe = z.number().nullable();
 
 /** Rows by which forecasts are judged; the models did not learn from any of them. */
-export const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as const;
+const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as const;
 
 /** What is found of the order, the sizes or the intervals of forecasts. */
-export const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
+const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
 
 /** What the verdict comes to. */
 export const VERDICT_STATES = ["skill", "oversized", "none", "worse", "too_few"] as const;
@@ -85,7 +85,7 @@ const intervalsFindingSchema = z
   })
   .meta({ id: "IntervalsFinding" });
 
-export const rowsVerdictSchema = z
+const rowsVerdictSchema = z
   .strictObject({
     rows: judgedRowsSchema,
     order: orderFindingSchema,

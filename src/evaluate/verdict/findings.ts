@@ -46,7 +46,8 @@ export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number)
   const state = ((): FindingState => {
     if (datesGiven < LEAST_DATES) return "too_few";
     // Forecasts that are all the same have no order, however many dates there are.
-    if (quantile === null || t === null) return dates === 0 || t === null ? "none" : "too_few";
+    if (t === null) return "none";
+    if (quantile === null) return "too_few";
     if (t <= -quantile) return "worse";
     return t >= quantile && addsOrder ? "evidence" : "none";
   })();
@@ -220,7 +221,7 @@ function tText(t: number | null): string {
   return t > 0 ? "+infinity" : "-infinity";
 }
 
-function datesText(dates: number): string {
+export function datesText(dates: number): string {
   return dates === 1 ? "1 date" : `${dates.toLocaleString("en-US")} dates`;
 }
 

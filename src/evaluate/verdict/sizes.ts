@@ -12,8 +12,7 @@ import { dateT } from "./date-t.ts";
 const SAME = 1e-6;
 
 /** What forecasts are compared with: 0, and the mean of the labels that the model learned from. */
-export const BASELINES = ["zero", "mean"] as const;
-export type Baseline = (typeof BASELINES)[number];
+export type Baseline = "zero" | "mean";
 
 const FORECASTS = { zero: zeroForecast, mean: meanForecast } as const satisfies Record<
   Baseline,

@@ -2,9 +2,15 @@ import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { JudgedRows, RowsVerdict, Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { type IntervalEvidence, intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
+import {
+  datesText,
+  type IntervalEvidence,
+  intervalsFinding,
+  orderFinding,
+  sizesFinding,
+} from "./findings.ts";
 
-/** From so many dates on the score rows make the headline: a year of trading. */
+/** The dates that score rows need to make the headline: a year of trading. */
 const MIN_HEADLINE_DATES = 250;
 
 /** One set of rows that the models did not learn from. */
@@ -44,6 +50,11 @@ export function* verdictOf(
         coverage === undefined || intervals === undefined ? null : intervalsFinding(coverage, intervals),
     });
   }
+  return headlined(judged);
+}
+
+/** The verdict that judged sets of rows come to. @param judged in the order of `verdictOf`, or as a verdict has them. */
+export function headlined(judged: readonly RowsVerdict[]): Verdict {
   const scored = judged.find((set) => set.rows === "score" && set.sizes.dates >= MIN_HEADLINE_DATES);
   const headline = scored ?? judged[0]!;
   const others = judged.filter((set) => set !== headline);
@@ -100,5 +111,5 @@ function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
   if (states.includes("too_few")) return [];
   if (hasSkill(headline) === hasSkill(other)) return [];
   const told = hasSkill(other) ? "show evidence of skill" : "show none";
-  return [`The ${ROWS[other.rows]} (${other.sizes.dates} dates) disagree: they ${told}.`];
+  return [`The ${ROWS[other.rows]} (${datesText(other.sizes.dates)}) disagree: they ${told}.`];
 }

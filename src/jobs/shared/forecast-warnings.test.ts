@@ -38,6 +38,7 @@ test("where the factor would take every forecast away, or change none, the cure 
     /Rank by mu: .* would set every forecast to 0\.$/,
   );
   assert.match(warned("oversized", { factor: 1 })[0]!.message, /Rank by mu: .* would change nothing\.$/);
+  assert.match(warned("oversized", { factor: 0.998 })[0]!.message, /multiplies every forecast by 0\.99 and/);
 });
 
 test("with shrinkage the held-out forecasts are not those that are published, and score rows say what is left", () => {

@@ -23,7 +23,10 @@ export function verdictWarnings(
   return [{ code: "oversized", message: `${sentence} ${cure}` }];
 }
 
-/** @param factor that `pooled` would multiply every forecast by; at its ends it mends nothing. */
+/** Two digits round the factors above it to 1, which would change nothing. */
+const LARGEST_FACTOR = 0.99;
+
+/** @param factor that `pooled` would multiply every forecast by; 0 and 1 correct nothing. */
 function pooledCure(factor: number): string {
   if (factor === 0) {
     return "Rank by mu: the held-out rows support no size, so shrinkage pooled would set every forecast to 0.";
@@ -31,7 +34,7 @@ function pooledCure(factor: number): string {
   if (factor === 1) {
     return "Rank by mu: the sizes were right on the held-out rows, so shrinkage pooled would change nothing.";
   }
-  return `Set shrinkage to pooled: it multiplies every forecast by ${Number(factor.toPrecision(2))} and keeps their order.`;
+  return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(LARGEST_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
 }
 
 /** Lists the tickers whose forecasts are too large. */

@@ -88,19 +88,7 @@ export function comparisonTests(outputs: readonly (readonly ForecastRows[])[]): 
         resamples,
       ),
     ],
-    confidence:
-      orderDates < MIN_SET_DATES
-        ? undefined
-        : {
-            order: confidenceOf(
-              orders.map((values) => values.map((value) => -value)),
-              ofOrders,
-            ),
-            sizes: confidenceOf(
-              series.map((one) => one.losses),
-              resamples,
-            ),
-          },
+    confidence: orderDates < MIN_SET_DATES ? undefined : confidenceSets(series, orders, resamples, ofOrders),
     pairs: pairTests(series, rows, resamples),
   };
 }
@@ -143,6 +131,22 @@ function abilityOf(
   if (gains[0]!.length < LEAST_DATES) return [];
   const found = superiorAbility(gains, resamples);
   return found === undefined ? [] : [{ benchmark, best: found.best, p: found.p }];
+}
+
+function confidenceSets(
+  series: readonly ComparedSeries[],
+  orders: readonly Float64Array[],
+  resamples: Resamples,
+  ofOrders: Resamples,
+): NonNullable<ComparisonTests["confidence"]> {
+  const losses = orders.map((values) => values.map((value) => -value));
+  return {
+    order: confidenceOf(losses, ofOrders),
+    sizes: confidenceOf(
+      series.map((one) => one.losses),
+      resamples,
+    ),
+  };
 }
 
 function confidenceOf(losses: readonly Float64Array[], resamples: Resamples): (number | null)[] {

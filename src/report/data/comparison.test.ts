@@ -171,7 +171,7 @@ test("rows that one output lacks are left out of both, and counted", () => {
   assert.deepEqual(outputs[0]!.verdict.tiles, alone.verdict.tiles);
 });
 
-test("coverage by volatility is told of the rows that the output has it for, and of no fewer", () => {
+test("coverage by volatility is shown only for all the rows that the output has it for", () => {
   const config = { intervals: {} };
   const whole = mlText({ config, scoreRows: 300 });
   const fewer = mlText({ config, scoreRows: 300, tickers: ["AAA", "BBB", "CCC"] });

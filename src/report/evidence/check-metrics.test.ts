@@ -167,7 +167,18 @@ test("a verdict that the forecasts do not give is refused", () => {
     const { refused } = refusalOf(text, ["verdict", "judged", ...path], altered);
     assert.equal(refused?.code, "invalid_data", path.join("."));
   }
-  const lying = JSON.parse(text);
-  lying.verdict.state = "skill";
-  assert.match(refusal(lying)!.message, /its verdict\.state is "skill", but its forecasts give/);
+  for (const [name, value] of [
+    ["state", "skill"],
+    ["rows", "score"],
+    ["title", "Evidence of skill"],
+    ["sentence", "Evidence of skill on the score rows."],
+  ] as const) {
+    const lying = JSON.parse(text);
+    lying.verdict[name] = value;
+    const { message } = refusal(lying)!;
+    assert.ok(message.includes(`its verdict.${name} is "${value}", but its forecasts give`), message);
+  }
+  const empty = JSON.parse(text);
+  empty.verdict.judged = [];
+  assert.match(refusal(empty)!.message, /its verdict\.state is/);
 });

@@ -6,7 +6,7 @@ import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
 import { tableRows } from "../../evaluate/table-rows.ts";
-import { verdictOf, verdictState } from "../../evaluate/verdict/verdict.ts";
+import { headlined, verdictOf } from "../../evaluate/verdict/verdict.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { scoreVerdict } from "../../outputs/output-verdict.ts";
@@ -72,22 +72,25 @@ function checkVerdict(
 ): void {
   const { verdict } = document;
   if (verdict === undefined) return;
-  const [headline] = verdict.judged;
-  const state = headline === undefined ? null : verdictState(headline);
-  comparison.check("verdict.state", verdict.state, state, UNTOLD);
+  comparison.check("verdict", verdict, headlineOf(verdict.judged), UNTOLD);
+  const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
+  if (outOfFold !== undefined) {
+    const set = { rows: "out_of_fold", forecasts: outOfFold } as const;
+    judged.set(set.rows, atOnce(verdictOf([set], undefined)).judged[0]!);
+  }
   for (const [i, recorded] of verdict.judged.entries()) {
-    const anew = judgedAnew(recorded.rows);
+    const anew = judged.get(recorded.rows);
     if (anew === undefined) continue;
     const place = `verdict.judged.${i}`;
     const isWhole = recorded.rows === "score" && meanTable !== undefined;
     comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), UNTOLD);
   }
+}
 
-  function judgedAnew(name: JudgedRows): RowsVerdict | undefined {
-    if (name === "score") return scoreVerdict(document, rows).judged[0];
-    if (name !== "out_of_fold" || outOfFold === undefined) return undefined;
-    return atOnce(verdictOf([{ rows: name, forecasts: outOfFold }], undefined)).judged[0];
-  }
+function headlineOf(judged: readonly RowsVerdict[]): object {
+  if (judged.length === 0) return { state: null };
+  const { state, rows, title, sentence } = headlined(judged);
+  return { state, rows, title, sentence };
 }
 
 function withoutMeans({ order: { form, figure, t, dates }, sizes }: RowsVerdict): object {

@@ -21,7 +21,7 @@ interface Studentised {
 export type Studentise = (gains: Float64Array) => Studentised;
 
 /** Each draw has the Newey-West error of its own values, which makes few dates as uncertain as they are (Gonçalves and Vogelsang 2011). */
-export const byDraw: Studentise = (gains) => ({
+const byDraw: Studentise = (gains) => ({
   error: neweyWestError(gains) ?? 0,
   ofDraw: (drawn) => resampledMean(gains, drawn),
 });

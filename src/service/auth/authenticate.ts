@@ -34,15 +34,15 @@ export function unauthorized(message: string, options?: ErrorOptions): MucastErr
 }
 
 /**
- * The error for a token that no known key can check while the issuer cannot be asked. Its message has no URL, since anybody
- * can get it.
+ * The error for a token that no known key can check while the issuer cannot be asked. Its message has no URL, since callers
+ * without a valid token get it.
  */
 export function uncheckable(retryAfter: number, cause: unknown): MucastError {
   const message = "the keys of the OIDC issuer cannot be read now";
   return new MucastError("unavailable", message, { path: "Authorization", retryAfter }, { cause });
 }
 
-/** Whether a request counts as a failed try: its token is wrong, or nobody can say that it is right. */
+/** Whether a request counts as a failed try: its token is wrong, or cannot be checked now. */
 export function isFailedTry(error: unknown): boolean {
   return error instanceof MucastError && error.data.path === "Authorization";
 }

@@ -193,7 +193,7 @@ test("odd members of a key set do not spoil the others", async (t) => {
     { ...ec, crv: "P-999", kid: "key-1" },
     { kty: "RSA", n: "!", e: "AQAB", kid: "key-1" },
     { kty: "RSA", e: "AQAB", kid: "key-1" },
-    // Odd only in what nobody needs.
+    // Odd only in a member that no check needs.
     { ...rsa.publicKey.export({ format: "jwk" }), kid: "key-1", ext: "yes", x5c: 7 },
   ];
   const authenticate = authenticateBy(issuer);

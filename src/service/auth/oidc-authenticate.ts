@@ -87,12 +87,16 @@ function checkUnverified(
     throw unauthorized("the token is refused: its typ is not that of an access token");
   if (signature === "") throw unauthorized("the token is refused: it has no signature");
   const claims: JWTPayload = UnsecuredJWT.decode(`${UNSECURED}.${payload}.`, checks).payload;
-  if (!isSubject(claims.sub)) throw unauthorized("the token's sub is odd");
+  if (!isSubject(claims.sub)) throw unauthorized(SUBJECT);
   if (claims.cnf !== undefined) throw unauthorized(BOUND);
 }
 
 /** The only header with which jose checks claims alone. */
 const UNSECURED = Buffer.from('{"alg":"none"}').toString("base64url");
+
+const SUBJECT =
+  `the token is refused: its sub is not a text of 1 to ${MAX_SUBJECT_LENGTH} characters without control characters, ` +
+  "line separators and lone surrogates";
 
 const BOUND =
   "the token is refused: it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this " +

@@ -51,15 +51,18 @@ export async function writeDump(dataDir: string, { header, tables }: Dump): Prom
   return staged.target;
 }
 
+/** Of a table or a column: statements quote it and nothing more. */
+const name = z.string().regex(/^[a-z][a-z0-9_]*$/);
+
 const headerSchema: z.ZodType<DumpHeader> = z.object({
   mucast_dump: z.literal(1),
   mucast: z.string(),
-  taken_at: z.string(),
+  taken_at: z.iso.datetime(),
   schema: z.int().min(1),
   operations: z.int(),
   sha256: z.string(),
-  tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()), bytes: z.int() })),
-  sequences: z.array(z.object({ table: z.string(), column: z.string(), value: z.string() })),
+  tables: z.array(z.object({ name, columns: z.array(name), bytes: z.int().nonnegative() })),
+  sequences: z.array(z.object({ table: name, column: name, value: z.string() })),
 });
 
 const LINE_BREAK = 10;

@@ -78,11 +78,14 @@ test("a restored dump has every row, and goes on where the database was", async 
   );
   // A service recovers what had not ended: it looks for outputs first, and no attempt counts as lost.
   assert.deepEqual(
-    await rowsOf(restored, "select id, status, attempt, lost, pruned_seq from operations order by id"),
+    await rowsOf(
+      restored,
+      "select id, status, attempt, drained_attempt, lost, pruned_seq from operations order by id",
+    ),
     [
-      { id: "ended", status: "Succeeded", attempt: 1, lost: 0, pruned_seq: 2 },
-      { id: "runs", status: "Running", attempt: 2, lost: -1, pruned_seq: 0 },
-      { id: "waits", status: "Running", attempt: 1, lost: -1, pruned_seq: 0 },
+      { id: "ended", status: "Succeeded", attempt: 1, drained_attempt: 0, lost: 0, pruned_seq: 2 },
+      { id: "runs", status: "Running", attempt: 2, drained_attempt: 2, lost: 0, pruned_seq: 0 },
+      { id: "waits", status: "Running", attempt: 1, drained_attempt: 1, lost: 0, pruned_seq: 0 },
     ],
   );
   assert.deepEqual(await rowsOf(restored, "select * from report_links"), []);
@@ -117,6 +120,10 @@ test("a dump of a newer program and a damaged one are refused, and the database 
   await database.close();
   const newer = { ...dump, header: { ...dump.header, schema: MIGRATIONS.length + 1 } };
   await assert.rejects(restoreDatabase(dataDir, newer, isHeld), /version \d+, made by mucast/);
+  const quoting = { ...dump.header.tables[0]!, name: "operations\" (id) from program 'true" };
+  const header = { ...dump.header, taken_at: "2020-01-01T00:00:00.000Z", tables: [quoting] };
+  const odd = await writeDump(dataDir, { header, tables: [dump.tables[0]!] });
+  await assert.rejects(readDump(odd), /it is no dump/);
   truncateSync(path, statSync(path).size - 20);
   await assert.rejects(
     readDump(path),

@@ -34,12 +34,12 @@ export async function restoreDatabase(
     throw error;
   }
   checkLock();
-  // From here on, where this process ends, the next start of a service puts the restored one in its place.
   await rename(unfinished, restored);
   const aside = existsSync(folder)
     ? `${folder}.${new Date().toISOString().replaceAll(/[:.]/g, "-")}`
     : undefined;
   if (aside !== undefined) await rename(folder, aside);
+  // If this process ends here, the next start of a service puts the restored database in its place.
   await rename(restored, folder);
   return aside;
 }
@@ -51,12 +51,13 @@ async function fill(folder: string, dump: Dump): Promise<void> {
     await database.load(dump);
     await migrate(database);
     // What waited or ran may have ended since. As attempts that a service left, their outputs are looked for before they run
-    // again. Where there is none, that counts as a lost attempt, which a restored one is not.
+    // again. Where there is none, the attempt does not count as lost, like one that ends with a service that drains.
     await database.query(
       `update operations
-       set attempt = attempt + case when status = 'NotStarted' then 1 else 0 end, lost = lost - 1,
+       set attempt = attempt + case when status = 'NotStarted' then 1 else 0 end,
+         drained_attempt = attempt + case when status = 'NotStarted' then 1 else 0 end,
          status = 'Running', owner = null, lease_until = now(), attempt_started_at = now(),
-         started_at = coalesce(started_at, now())
+         started_at = coalesce(started_at, greatest(created_at, now()))
        where status in ('NotStarted', 'Running')`,
     );
   } finally {

@@ -104,6 +104,15 @@ test("of many processes that find a dead holder one gets the folder", async () =
   for (const child of all) child.stdin!.end();
 });
 
+/** Moves the monotonic clock on at each look at it. */
+function hurryTime(t: TestContext, milliseconds: number): void {
+  let now = performance.now();
+  t.mock.method(performance, "now", () => {
+    now += milliseconds;
+    return now;
+  });
+}
+
 /** Replaces a lock by that of another holder, last touched so many milliseconds ago. */
 function replaceHolder(dataDir: string, changes: Partial<Holder>, age: number): void {
   const path = lockFile(dataDir);
@@ -149,6 +158,17 @@ test("a holder in another container of this machine is gone once it is silent", 
   lockDataFolder(dataDir).release();
 });
 
+test("a holder in another container whose last touch lies in the future is waited for in vain, and named", (t) => {
+  const dataDir = fresh("future-container");
+  replaceHolder(dataDir, { host: "another-container", namespace: "pid:[1]" }, -3_600_000);
+  hurryTime(t, 10_000);
+  assert.throws(
+    () => lockDataFolder(dataDir),
+    (error: unknown) =>
+      unavailable(error) && /on another-container .*`mucast db unlock --data-dir \S+`/.test(String(error)),
+  );
+});
+
 test("unlocking removes the lock of a silent holder on another machine, and of no other", async () => {
   const dataDir = fresh("unlocked");
   await assert.rejects(unlockDataFolder(dataDir), /is not locked/);
@@ -160,6 +180,16 @@ test("unlocking removes the lock of a silent holder on another machine, and of n
   const touching = async () => utimesSync(path, new Date(), new Date());
   await assert.rejects(unlockDataFolder(dataDir, touching), /touched its lock just now/);
   assert.ok(existsSync(path));
+  const releasing = async () => rmSync(path);
+  assert.equal((await unlockDataFolder(dataDir, releasing)).host, "another-machine");
+  replaceHolder(dataDir, { host: "another-machine", boot: "another-boot" }, YEAR);
+  const taking = async () => {
+    rmSync(path);
+    replaceHolder(dataDir, { host: "a-third-machine", boot: "another-boot" }, 0);
+  };
+  await assert.rejects(unlockDataFolder(dataDir, taking), /on a-third-machine touched its lock just now/);
+  rmSync(path);
+  replaceHolder(dataDir, { host: "another-machine", boot: "another-boot" }, YEAR);
   const freed = await unlockDataFolder(dataDir, async () => undefined);
   assert.equal(freed.host, "another-machine");
   lockDataFolder(dataDir).release();

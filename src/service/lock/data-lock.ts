@@ -22,6 +22,7 @@ import {
   lockFile,
   ownHolder,
   readLock,
+  SILENT_MILLISECONDS,
   stateOf,
   TOUCH_MILLISECONDS,
 } from "./lock-holder.ts";
@@ -31,6 +32,8 @@ const GUARD_MILLISECONDS = 10_000;
 /** An attempt fails only while another process takes a dead holder's lock. All attempts take longer than a guard is valid. */
 const MAX_ATTEMPTS = 3_000;
 const PAUSE_MILLISECONDS = 5;
+/** Longer than a lock takes to become silent after its last touch. */
+const WAIT_MILLISECONDS = SILENT_MILLISECONDS + 5_000;
 
 /** The exit status of a process that has lost its data folder. */
 export const LOST_EXIT = 9;
@@ -62,7 +65,7 @@ export interface LockListener {
 
 /**
  * Locks a data folder for this process with a file beside the database that is created exclusively. Replaces a dead holder. Waits
- * up to 20 s where the holder was alive moments ago in another container of this machine.
+ * up to 25 s where the holder was alive moments ago in another container of this machine.
  * @throws MucastError unavailable, which names a live holder, or one on another machine; output_failed where the folder cannot
  *   be written.
  */
@@ -185,10 +188,11 @@ function removeDead(path: string): void {
 
 /**
  * Returns once a holder is gone. A holder in another container of this machine shows that it lives by touching its lock.
- * @throws MucastError unavailable where it is not gone.
+ * @throws MucastError unavailable where it is not gone after 25 s.
  */
 function awaitSilence(dataDir: string, holder: Holder, path: string): void {
   const touched = lastTouch(path);
+  const began = performance.now();
   for (;;) {
     const state = stateOf(holder, path);
     if (state === "gone") return;
@@ -198,6 +202,8 @@ function awaitSilence(dataDir: string, holder: Holder, path: string): void {
       if (readLock(path)?.token !== holder.token) return;
       throw heldBy(dataDir, holder, path, state);
     }
+    // The touch of a clock that was set back since lies in the future, and would be waited for.
+    if (performance.now() - began > WAIT_MILLISECONDS) throw heldBy(dataDir, holder, path, state);
     pause();
   }
 }
@@ -215,7 +221,10 @@ export function heldBy(
       ? `${dataDir} is held by process ${pid} on ${host} (${where}), another machine, which touched its lock last at ` +
         `${new Date(lastTouch(path)).toISOString()}. Whether it still runs cannot be seen from here: stop it there. Where it is ` +
         `gone for good, \`${unlockCommand(dataDir)}\` frees the folder`
-      : `${dataDir} is in use by process ${pid} on ${host} (${where}); stop it, or give this one another --data-dir`;
+      : `${dataDir} is in use by process ${pid} on ${host} (${where}); stop it, or give this one another --data-dir` +
+        (state === "hidden"
+          ? `. Where it is gone for good, \`${unlockCommand(dataDir)}\` frees the folder`
+          : "");
   return new MucastError("unavailable", message, { path: dataDir, value: pid });
 }
 

@@ -30,7 +30,7 @@ const READ = openSchema(holderSchema);
 export const TOUCH_MILLISECONDS = 10_000;
 
 /** A lock on this machine that was not touched for this long is silent: its holder is gone or frozen. */
-const SILENT_MILLISECONDS = 2 * TOUCH_MILLISECONDS;
+export const SILENT_MILLISECONDS = 2 * TOUCH_MILLISECONDS;
 
 export function lockFile(dataDir: string): string {
   return join(dataDir, "service.lock");

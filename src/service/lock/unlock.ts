@@ -28,8 +28,11 @@ export async function unlockDataFolder(
   if (state === "held") throw heldBy(dataDir, holder, path, state);
   const touched = lastTouch(path);
   if (state !== "gone") await wait();
-  if (lastTouch(path) !== touched || readLock(path)?.token !== holder.token) {
-    const message = `process ${holder.pid} on ${holder.host} touched its lock just now, so it runs: stop it there`;
+  const now = readLock(path);
+  // It has ended in order meanwhile.
+  if (now === undefined) return holder;
+  if (lastTouch(path) !== touched || now.token !== holder.token) {
+    const message = `process ${now.pid} on ${now.host} touched its lock just now, so it runs: stop it there`;
     throw new MucastError("unavailable", message, { path });
   }
   rmSync(path);

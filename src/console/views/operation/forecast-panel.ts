@@ -43,7 +43,11 @@ function verdictOf({ verdict }: ForecastView): HTMLElement | false {
   return element(
     "p",
     {},
-    element("strong", { class: TONES[verdict.state] ?? "" }, shown(title)),
+    element(
+      "strong",
+      { class: Object.hasOwn(TONES, verdict.state) ? TONES[verdict.state]! : "" },
+      shown(title),
+    ),
     " ",
     shown(rest),
   );

@@ -6,7 +6,7 @@ import type { VolatilityCoverage } from "../section-data.ts";
 
 type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 
-/** @returns what intervals held by tenths of volatility; undefined where `thinClause` is. */
+/** @returns what intervals held by tenths of volatility; undefined if the output does not have it for the rows of the report. */
 export function volatilityCoverage(
   evidence: OutputEvidence,
   intervals: Intervals,
@@ -30,7 +30,7 @@ export function volatilityCoverage(
  * What intervals held on the quietest and on the wildest days.
  * @returns undefined where the output does not tell, or tells it of more rows than the report is about.
  */
-export function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string | undefined {
+function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string | undefined {
   const { by_volatility = [], pooled } = intervals;
   const [quietest, wildest] = [by_volatility[0]?.coverage, by_volatility.at(-1)?.coverage];
   if (quietest == null || wildest == null || coverage?.pooled.n !== pooled.n) return undefined;

@@ -18,7 +18,7 @@ interface Authorization {
   readonly authenticate: Authenticate;
   /** Requests of a caller, or of an address that sent no good token. */
   readonly rates: TokenBuckets;
-  /** Unknown tokens that an address sent and that turned out to be wrong, or that nobody could check. */
+  /** Unknown tokens that an address sent and that turned out to be wrong, or that could not be checked. */
   readonly failedTries: TokenBuckets;
   /** Refusals that a caller, or an address, gets at once. */
   readonly refusals: TokenBuckets;
@@ -75,7 +75,7 @@ async function holdBack(
   const token = tokenIn(request.headers.authorization);
   const subject = token === undefined ? undefined : known.subjectOf(token);
   if (refusals.take(laneOf(subject, request.ip)) === 0) return;
-  // The connection may close meanwhile; then nobody reads the refusal.
+  // The connection may close meanwhile; then the refusal has no reader.
   await pauseFor(HELD_MILLISECONDS, undefined, { signal: connectionClosed(reply) }).catch(() => undefined);
 }
 
