@@ -156,6 +156,16 @@ test("an output of a version that had fewer figures is reported without them", (
   assert.doesNotMatch(verdict.sentences.join(" "), /quietest tenth/);
 });
 
+test("another version may put the same findings into other words, and no others", () => {
+  const other = JSON.parse(mlText({ ...SMALL, scoreRows: 60 }));
+  other.provenance.versions.mucast = "0.0.1";
+  other.verdict.title = "Other words";
+  other.verdict.judged[0].order.sentence = "Order: other words.";
+  assert.equal(refusal(other), undefined);
+  other.verdict.state = "skill";
+  assert.match(refusal(other)!.message, /its verdict\.state is "skill"/);
+});
+
 test("a verdict that the forecasts do not give is refused", () => {
   const text = mlText({ ...SMALL, scoreRows: 60 });
   for (const path of [

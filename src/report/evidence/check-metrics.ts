@@ -2,6 +2,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { JudgedRows, RowsVerdict } from "../../contract/output/verdict.ts";
+import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { forecastTable } from "../../evaluate/forecast-table.ts";
 import { shrinkageTable } from "../../evaluate/shrinkage.ts";
@@ -19,6 +20,8 @@ const ABSOLUTE = 1e-12;
 
 /** What forecasts alone do not tell: returns before a row, residuals before the cut, means that folds had learned. */
 const UNTOLD = new Set(["high_volatility", "by_volatility", "prequential"]);
+/** Another version may put the same findings into other words. */
+const UNTOLD_WORDS = new Set([...UNTOLD, "title", "sentence"]);
 const UNTOLD_OUT_OF_FOLD = new Set(["r2_mean"]);
 const UNTOLD_WITHOUT_MEANS = new Set(["r2_mean"]);
 
@@ -72,7 +75,8 @@ function checkVerdict(
 ): void {
   const { verdict } = document;
   if (verdict === undefined) return;
-  comparison.check("verdict", verdict, headlineOf(verdict.judged), UNTOLD);
+  const untold = document.provenance.versions.mucast === MUCAST_VERSION ? UNTOLD : UNTOLD_WORDS;
+  comparison.check("verdict", verdict, headlineOf(verdict.judged), untold);
   const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
   if (outOfFold !== undefined) {
     const set = { rows: "out_of_fold", forecasts: outOfFold } as const;
@@ -83,7 +87,7 @@ function checkVerdict(
     if (anew === undefined) continue;
     const place = `verdict.judged.${i}`;
     const isWhole = recorded.rows === "score" && meanTable !== undefined;
-    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), UNTOLD);
+    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), untold);
   }
 }
 
