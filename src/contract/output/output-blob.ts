@@ -156,6 +156,19 @@ const fitSchema = z
   })
   .meta({ id: "Fit", description: "What a ticker's model was fitted on." });
 
+const pooledFitSchema = z
+  .strictObject({
+    fit_rows: count.describe("Of all tickers."),
+    features: count.describe("Columns of the matrix: those that any ticker has."),
+    label_mean: z.number().describe("Of the fit rows of all tickers, log-return."),
+    fold_rows: z.array(count).describe("Training rows of each fold, of all tickers."),
+    importances: fitSchema.shape.importances,
+  })
+  .meta({
+    id: "PooledFit",
+    description: "run_ml_job with fit pooled: what the one regressor was fitted on.",
+  });
+
 const foldSchema = z.strictObject({
   train_start: date,
   train_end: date,
@@ -271,6 +284,7 @@ export const outputBlobSchema = z
       .describe("What the forecasts are worth; absent without a ticker, and in outputs of older versions."),
     forecasts: byTicker(forecastSchema),
     fits: byTicker(fitSchema).optional(),
+    pooled: pooledFitSchema.optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
     training: byTicker(trainingSchema).optional(),
     metrics: z.strictObject({

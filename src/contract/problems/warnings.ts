@@ -118,6 +118,11 @@ export const WARNING_TABLE = {
     cause: "A ticker lacks a feature that others have; it is 0 after scaling.",
     cure: "Give the ticker the feature, or drop it for all.",
   },
+  thin_dates: {
+    cause:
+      "On some dates fewer than 5 tickers can be compared: with target relative their labels teach nothing, with cross_section their rows are left out.",
+    cure: "Nothing, if those dates are few. Otherwise give more tickers, or start the window later.",
+  },
 } as const;
 
 type WarningCode = keyof typeof WARNING_TABLE;

@@ -9,11 +9,11 @@ import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import type { Inputs } from "../shared/read-inputs.ts";
+import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { evaluateDl } from "./dl-output.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import { type PanelOnDisk, type TrainedTicker, writePanels } from "./planned-network.ts";
+import type { TrainedTicker } from "./planned-network.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -49,12 +49,10 @@ function panel(
 }
 
 async function onDisk(work: string, ...panels: TickerPanel[]): Promise<readonly PanelOnDisk[]> {
-  const inputs = {
-    async *panels() {
-      yield* panels;
-    },
-  } as unknown as Inputs;
-  return (await writePanels(inputs, work, new AbortController().signal)).panels;
+  async function* read() {
+    yield* panels;
+  }
+  return (await writePanels(read(), work, new AbortController().signal, () => ({}))).panels;
 }
 
 function settingsOf(option: string, intervals = {}) {

@@ -12,7 +12,13 @@ import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
-import { fitLabels, type PanelRows, type TickerPanel } from "../../panel/ticker-panel.ts";
+import {
+  fitLabels,
+  forecastReturns,
+  type PanelRows,
+  type TickerPanel,
+  targetsOf,
+} from "../../panel/ticker-panel.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
@@ -74,7 +80,7 @@ export function fitTicker(
 interface TickerMatrix {
   /** Shape (fit + score, k). */
   readonly x: ArrayRef;
-  /** Shape (fit): labels. */
+  /** Shape (fit): targets. */
   readonly y: ArrayRef;
 }
 
@@ -83,8 +89,13 @@ function writeTickerMatrix(panel: TickerPanel, workFolder: string, index: number
   const rows = [...panel.fit, ...panel.score];
   return {
     x: writeNpy(join(workFolder, `x${index}.npy`), rowsOf(panel.x, k, rows), [rows.length, k]),
-    y: writeNpy(join(workFolder, `y${index}.npy`), fitLabels(panel), [panel.fit.length]),
+    y: writeNpy(join(workFolder, `y${index}.npy`), fitTargets(panel), [panel.fit.length]),
   };
+}
+
+function fitTargets(panel: TickerPanel): Float64Array {
+  const targets = targetsOf(panel);
+  return Float64Array.from(panel.fit, (row) => targets[row]!);
 }
 
 /** @param x shape (m, k); @returns shape (rows, k), a view where the rows follow each other in x, which is so of most tickers. */
@@ -199,13 +210,13 @@ function fittedTicker(
     dates: datesOf(panel),
     folds,
     fit: { days: Int32Array.from(panel.fit, (row) => days[row]!), labels: fitLabels(panel) },
-    outOfFold: predicted.subarray(0, tested),
+    outOfFold: outOfFoldReturns(panel, folds, predicted),
     score: {
       days: Int32Array.from(panel.score, (row) => days[row]!),
       labels: Float64Array.from(panel.score, (row) => panel.y[row]!),
       labelDays: Int32Array.from(panel.score, (row) => panel.labelDays[row]!),
       volatility: Float64Array.from(panel.score, (row) => panel.volatility[row]!),
-      predicted: predicted.subarray(tested),
+      predicted: forecastReturns(panel, panel.score, predicted.subarray(tested)),
     },
     rows,
     ...(importances && {
@@ -218,6 +229,18 @@ function fittedTicker(
     ],
     listed: [...listedOfRows(ticker, rows, folds), ...panel.listed],
   };
+}
+
+/** Forecasts of returns of each fold's test rows; its model learned from the labels known at the close of the first. */
+function outOfFoldReturns(panel: FitRows, folds: readonly Fold[], predicted: Float64Array): Float64Array {
+  let at = 0;
+  const parts = folds.map(({ testStart, testEnd }) => {
+    const from = at;
+    at += testEnd - testStart;
+    const rows = panel.fit.subarray(testStart, testEnd);
+    return forecastReturns(panel, rows, predicted.subarray(from, at), panel.days[rows[0]!]!);
+  });
+  return concatenate(parts);
 }
 
 function convergenceWarnings(ticker: string, results: readonly FitPredictResult[]): Warning[] {
