@@ -20,9 +20,10 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
     `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
-    `task["absent"]` NaN in `x` is filled from the training rows of each fit. Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...],
-    "unconverged_fits": count}` and, of a fit marked `diagnose`, `"importances": [[column, value], ...]` where its
-    library has them, and `"constant": {...}` where it predicts one constant for at least two rows.
+    `task["absent"]` NaN in `x` is filled from the training rows of each fit.
+    Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count}` and, of a fit marked
+    `diagnose`, `"importances": [[column, value], ...]` where its library has them, and `"constant": {...}` where it
+    predicts one constant for at least two rows.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
@@ -110,7 +111,7 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
 
 
 def _copies(task: Message) -> bool:
-    """Whether the first step of a fit copies its rows by itself: scalers do, and trees read them into bins of their own."""
+    """Whether the first step of a fit copies its rows by itself: scalers do, and trees bin them."""
     return task["scaler"] != "none" or not is_linear(task["estimator"])
 
 

@@ -64,7 +64,7 @@ export interface FeatureRows {
   readonly x: Float64Array;
 }
 
-/** Mean and deviation of each scored feature over the tickers that have it, date by date. */
+/** Mean and deviation of each scored feature over the tickers that have a row with it, date by date. */
 export interface CrossSections {
   readonly numbers: ReadonlyMap<string, number>;
   readonly first: Day;
@@ -75,8 +75,9 @@ export interface CrossSections {
 }
 
 /**
- * Reads all rows three times, a ticker at a time.
+ * Reads all rows three times, a ticker at a time. Sums run in that order.
  * @param read the rows of each ticker, ascending by code point, so that the sums are the same to the bit.
+ * @param panels the dates of the same tickers, in any order.
  */
 export function* crossSections(
   read: () => Iterable<FeatureRows>,
@@ -102,7 +103,8 @@ export function* crossSections(
       means[cell]! += share(cell, value) / counts[cell]!;
     },
     (cell, value) => {
-      deviations[cell]! += (share(cell, value) - means[cell]!) ** 2 / counts[cell]!;
+      const distance = share(cell, value) - means[cell]!;
+      deviations[cell]! += (distance * distance) / counts[cell]!;
     },
   ];
   for (const see of passes) {
@@ -149,4 +151,21 @@ function eachCell(
     const base = (days[i]! - first) * numbers.size;
     for (const [column, number] of scored) see(base + number, i * k + column);
   }
+}
+
+/** The panel with these of its rows, ascending. */
+export function onRows<P extends PanelRows>(panel: P, rows: Int32Array): P {
+  const places = new Int32Array(panel.days.length).fill(-1);
+  for (const [to, from] of rows.entries()) places[from] = to;
+  const moved = (list: Int32Array) => list.map((row) => places[row]!).filter((row) => row >= 0);
+  const { days, labelDays, y, volatility, fit, score } = panel;
+  return {
+    ...panel,
+    days: rows.map((row) => days[row]!),
+    labelDays: rows.map((row) => labelDays[row]!),
+    y: Float64Array.from(rows, (row) => y[row]!),
+    volatility: Float64Array.from(rows, (row) => volatility[row]!),
+    fit: moved(fit),
+    score: moved(score),
+  };
 }

@@ -115,7 +115,8 @@ export const WARNING_TABLE = {
     cure: "Nothing, if that section is meant for another service.",
   },
   feature_absent: {
-    cause: "A ticker lacks a feature that others have; it is 0 after scaling.",
+    cause:
+      "A ticker lacks a feature that others have. A joint network sees 0 after scaling, a pooled fit the mean of the tickers that have it.",
     cure: "Give the ticker the feature, or drop it for all.",
   },
   thin_dates: {

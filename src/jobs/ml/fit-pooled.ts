@@ -1,30 +1,28 @@
 import { join } from "node:path";
-import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { removeArray } from "../../engine/npy.ts";
-import type { FitPredictResult } from "../../engine/pool/protocol.ts";
+import type { FitPredictTask } from "../../engine/pool/protocol.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { datesOf } from "../../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { hasFewRows } from "../../panel/few-rows.ts";
-import { type PooledMember, type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
-import { fitLabels, forecastReturns } from "../../panel/ticker-panel.ts";
-import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
+import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
+import type { Listed } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
-import { rowFacts } from "../shared/row-facts.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
-import type { FitOptions, FittedTicker } from "./fit-ticker.ts";
+import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
-import { planWarnings, refusedColumns } from "./plan-fits.ts";
+import { type PlannedFit, refusedColumns } from "./plan-fits.ts";
 import { type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
+import { type FitPredictions, type ListedPanel, pooledTickers } from "./pooled-tickers.ts";
 
-/** What stands for all tickers in warnings, progress and errors. */
+/** The name of the one fit in warnings, progress and errors. */
 export const POOLED = "pooled";
 
 /** The one regressor of a pooled fit, as the output records it. */
@@ -38,16 +36,19 @@ export interface PooledFit {
   readonly importances?: readonly Importance[];
 }
 
-/** What a pooled fit came to. */
 export interface PooledOutcome extends FitOutcome {
-  /** Absent where no ticker could take part. */
+  /** Absent where no ticker takes part. */
   readonly pooled?: PooledFit;
+  /** The fit itself, where its rows are too few. */
   readonly listed: readonly Listed[];
+  /** Of the fit itself. */
   readonly warnings: readonly Warning[];
 }
 
-/** A panel in the work folder with what its features show. */
-export type ListedPanel = PanelOnDisk & { readonly listed: readonly Listed[] };
+type PooledOptions = FitOptions & {
+  /** Called at the start, and after each fit. */
+  readonly onFits: (done: number, planned: number) => void;
+};
 
 /**
  * Fits one regressor on the rows of all tickers: every fold, and the final model. A task is one fit, the largest first.
@@ -56,100 +57,74 @@ export type ListedPanel = PanelOnDisk & { readonly listed: readonly Listed[] };
  */
 export async function fitPooled(
   panels: readonly ListedPanel[],
-  options: FitOptions & { readonly onFits: (done: number, planned: number) => void },
+  options: PooledOptions,
 ): Promise<PooledOutcome> {
   const { settings, workFolder, signal, timings } = options;
   const plan = await inTurns(planPooled(panels, settings), signal);
-  const union = uniteFeatures(plan.members.map(({ panel }) => panel));
-  const refused = refusedColumns({ ticker: POOLED, columns: union.names }, settings);
-  if (refused !== undefined || panels.length === 0) {
-    const failures =
-      refused === undefined ? [] : panels.map(({ ticker }): Failure => ({ ...refused, ticker }));
-    return { fitted: [], failures, listed: [], warnings: [] };
-  }
+  const union = unitePooled(plan);
+  const failures = refusedTickers(panels, union, settings);
+  if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
   const matrix = await inTurns(writePooledMatrix(plan, union, workFolder), signal);
   for (const { x } of panels) removeArray(x.ref);
-  const results = await runFits(plan, matrix, union, options);
+  const fits = await runFits(plan, matrix, union.warnings.length > 0, options);
   timings.finishAll();
-  const fitted = await inTurns(fittedTickers(plan, union, results, settings), signal);
   for (const { ref } of [matrix.x, matrix.y]) removeArray(ref);
-  const { importances, constant } = results.at(-1)!.result;
   return {
-    fitted,
+    fitted: await inTurns(pooledTickers(plan, fits, union.warnings, settings), signal),
     failures: [],
-    pooled: {
-      fitRows: plan.fitRows,
-      features: union.names.length,
-      labelMean: labelMean(plan),
-      foldRows: plan.folds.map(({ trainEnd }) => trainEnd),
-      ...(importances && {
-        importances: importances.map(([column, importance]) => ({
-          feature: union.names[column]!,
-          importance,
-        })),
-      }),
-    },
+    pooled: pooledFit(plan, union, fits),
     listed: listedOfPool(plan, union.names.length),
-    warnings: [
-      ...(constant === undefined ? [] : [constantWarning(POOLED, constant)]),
-      ...unconverged(results),
-    ].map(({ ticker: _, ...warning }) => warning),
+    warnings: fitWarnings(fits),
   };
 }
 
-/** The predictions of one fit: of a fold's test rows, or of all score rows. */
-interface FitPredictions {
-  readonly result: FitPredictResult;
-  readonly predicted: Float64Array;
-  /** The row of the matrix that the first of them is of. */
-  readonly from: number;
+/** The columns of the matrix. */
+export function unitePooled({ members }: PooledPlan<PanelRows>): FeatureUnion {
+  const panels = members.map(({ panel }) => panel);
+  return uniteFeatures(panels, "the mean of the others in their place");
 }
 
-/** The fits of a plan in time order, the final one last. */
-export function pooledFits({ folds, fitRows, scoreRows }: PooledPlan) {
-  const final = { train: [0, fitRows], predict: [fitRows, fitRows + scoreRows], diagnose: true } as const;
+/** Every ticker, where the model's arguments name a column that the matrix lacks; none otherwise. */
+export function refusedTickers(
+  panels: readonly Pick<PanelRows, "ticker">[],
+  { names }: FeatureUnion,
+  settings: FitOptions["settings"],
+): Failure[] {
+  const refused = refusedColumns({ ticker: POOLED, columns: names }, settings);
+  return refused === undefined ? [] : panels.map(({ ticker }) => ({ ...refused, ticker }));
+}
+
+/** The fits of a plan as rows of its matrix: of the folds in time order, then of the final model. */
+export function pooledFits({ folds, fitRows, scoreRows }: PooledPlan): PlannedFit[] {
   return [
     ...folds.map(
-      ({ trainEnd, testEnd }) => ({ train: [0, trainEnd], predict: [trainEnd, testEnd] }) as const,
+      ({ trainEnd, testEnd }): PlannedFit => ({ train: [0, trainEnd], predict: [trainEnd, testEnd] }),
     ),
-    final,
+    { train: [0, fitRows], predict: [fitRows, fitRows + scoreRows], diagnose: true },
   ];
 }
 
 async function runFits(
-  plan: PooledPlan<PanelOnDisk>,
-  { x, y }: PooledMatrix,
-  union: FeatureUnion,
-  options: FitOptions & { readonly onFits: (done: number, planned: number) => void },
+  plan: PooledPlan,
+  matrix: PooledMatrix,
+  hasAbsent: boolean,
+  options: PooledOptions,
 ): Promise<readonly FitPredictions[]> {
-  const { settings, pool, workFolder, timings, onFits } = options;
+  const { pool, timings, onFits } = options;
   await options.trial;
   const fits = pooledFits(plan);
-  const hasAbsent = union.warnings.length > 0;
-  let done = 0;
-  onFits(done, fits.length);
   const results = new Map<number, FitPredictions>();
+  onFits(0, fits.length);
   const run = async (number: number, signal: AbortSignal): Promise<void> => {
-    const fit = fits[number]!;
-    const predictions = join(workFolder, `pooled-p${number}.npy`);
-    const result = await pool.run(
-      {
-        task: "fit_predict",
-        label: fit === fits.at(-1) ? POOLED : `${POOLED}, fold ${number + 1}`,
-        estimator: settings.estimator,
-        scaler: settings.scaler,
-        x,
-        y,
-        fits: [fit],
-        predictions: { ref: predictions },
-        views: true,
-        ...(hasAbsent ? { absent: true } : {}),
-      },
-      { signal, onProgress: ({ seconds }) => timings.add(POOLED, seconds) },
-    );
-    results.set(number, { result, predicted: readArray(result.predictions), from: fit.predict[0] });
-    if (!("base64" in result.predictions)) removeArray(predictions);
-    onFits(++done, fits.length);
+    const task = fitTask(fits, number, matrix, hasAbsent, options);
+    const result = await pool.run(task, {
+      signal,
+      onProgress: ({ seconds }) => timings.add(POOLED, seconds),
+    });
+    const from = fits[number]!.predict[0];
+    results.set(number, { result, predicted: readArray(result.predictions), from });
+    if (!("base64" in result.predictions)) removeArray(task.predictions.ref);
+    onFits(results.size, fits.length);
   };
   await runEach(options.signal, async (start, signal) => {
     for (let number = fits.length - 1; number >= 0; number--) start(run(number, signal));
@@ -157,61 +132,51 @@ async function runFits(
   return fits.map((_, number) => results.get(number)!);
 }
 
-function* fittedTickers(
-  plan: PooledPlan<ListedPanel>,
-  union: FeatureUnion,
-  fits: readonly FitPredictions[],
-  settings: MlSettings,
-): Pausable<FittedTicker[]> {
-  const absent = Map.groupBy(union.warnings, ({ ticker }) => ticker);
-  const fitted: FittedTicker[] = [];
-  for (const member of plan.members) {
-    yield 0;
-    const { ticker } = member.panel;
-    fitted.push(fittedTicker(member, plan, fits, settings, absent.get(ticker) ?? []));
-  }
-  return fitted;
+function fitTask(
+  fits: readonly PlannedFit[],
+  number: number,
+  { x, y }: PooledMatrix,
+  hasAbsent: boolean,
+  { settings: { estimator, scaler }, workFolder }: FitOptions,
+): FitPredictTask {
+  return {
+    task: "fit_predict",
+    label: number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`,
+    estimator,
+    scaler,
+    x,
+    y,
+    fits: [fits[number]!],
+    predictions: { ref: join(workFolder, `pooled-p${number}.npy`) },
+    views: true,
+    ...(hasAbsent ? { absent: true } : {}),
+  };
 }
 
-function fittedTicker(
-  member: PooledMember<ListedPanel>,
-  plan: PooledPlan,
+function pooledFit(
+  plan: PooledPlan<PanelOnDisk>,
+  { names }: FeatureUnion,
   fits: readonly FitPredictions[],
-  settings: MlSettings,
-  absent: readonly Warning[],
-): FittedTicker {
-  const { panel, places, folds } = member;
-  const { ticker, days, fit, score } = panel;
-  const rows = rowFacts(panel);
-  const predicted = ({ predicted, from }: FitPredictions, begin: number, end: number) =>
-    Float64Array.from(places.subarray(begin, end), (place) => predicted[place - from]!);
-  const outOfFold = folds.map(({ fold, testStart, testEnd }) =>
-    forecastReturns(
-      panel,
-      fit.subarray(testStart, testEnd),
-      predicted(fits[fold]!, testStart, testEnd),
-      plan.folds[fold]!.from,
-    ),
-  );
-  const final = predicted(fits.at(-1)!, fit.length, places.length);
+): PooledFit {
+  const { importances } = fits.at(-1)!.result;
   return {
-    ticker,
-    dates: datesOf(panel),
-    folds,
-    fit: { days: Int32Array.from(fit, (row) => days[row]!), labels: fitLabels(panel) },
-    outOfFold: Float64Array.from(outOfFold.flatMap((part) => [...part])),
-    score: {
-      days: Int32Array.from(score, (row) => days[row]!),
-      labels: Float64Array.from(score, (row) => panel.y[row]!),
-      labelDays: Int32Array.from(score, (row) => panel.labelDays[row]!),
-      volatility: Float64Array.from(score, (row) => panel.volatility[row]!),
-      predicted: forecastReturns(panel, score, final),
-    },
-    rows,
-    warnings: [...planWarnings(panel, folds, settings), ...absent],
-    // One regressor learns from all rows, so that a ticker's own rows are never too few for the features.
-    listed: [...listedOfRows(ticker, { ...rows, features: 0 }), ...panel.listed],
+    fitRows: plan.fitRows,
+    features: names.length,
+    labelMean: labelMean(plan),
+    foldRows: plan.folds.map(({ trainEnd }) => trainEnd),
+    ...(importances && {
+      importances: importances.map(([column, importance]) => ({ feature: names[column]!, importance })),
+    }),
   };
+}
+
+/** Sums in the order of the matrix. */
+function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
+  const labels = new Float64Array(fitRows);
+  for (const { panel, places } of members) {
+    for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
+  }
+  return mean(labels);
 }
 
 /** Lists the fit of all tickers where their rows together are too few for the features. */
@@ -222,16 +187,17 @@ export function listedOfPool({ fitRows, folds }: PooledPlan, features: number): 
   return [{ code: "few_rows", ticker: POOLED, detail }];
 }
 
-function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
-  const labels = new Float64Array(fitRows);
-  for (const { panel, places } of members) {
-    for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
+function fitWarnings(fits: readonly FitPredictions[]): Warning[] {
+  const { constant } = fits.at(-1)!.result;
+  const warnings: Warning[] = [];
+  if (constant !== undefined) {
+    const { ticker: _, ...warning } = constantWarning(POOLED, constant);
+    warnings.push(warning);
   }
-  return mean(labels);
-}
-
-function unconverged(fits: readonly FitPredictions[]): Warning[] {
   const count = fits.reduce((sum, { result }) => sum + result.unconverged_fits, 0);
-  if (count === 0) return [];
-  return [{ code: "not_converged", count, message: `${counted(count, "pooled fit")} did not converge.` }];
+  if (count > 0) {
+    const message = `${counted(count, "pooled fit")} did not converge.`;
+    warnings.push({ code: "not_converged", count, message });
+  }
+  return warnings;
 }

@@ -202,22 +202,13 @@ function fittedTicker(
   settings: MlSettings,
 ): FittedTicker {
   const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
-  const { ticker, days, columns } = panel;
+  const { ticker, columns } = panel;
   const { constant, importances } = results.at(-1)!;
   const rows = rowFacts(panel);
   return {
-    ticker,
-    dates: datesOf(panel),
+    ...fittedRows(panel, predicted.subarray(tested)),
     folds,
-    fit: { days: Int32Array.from(panel.fit, (row) => days[row]!), labels: fitLabels(panel) },
     outOfFold: outOfFoldReturns(panel, folds, predicted),
-    score: {
-      days: Int32Array.from(panel.score, (row) => days[row]!),
-      labels: Float64Array.from(panel.score, (row) => panel.y[row]!),
-      labelDays: Int32Array.from(panel.score, (row) => panel.labelDays[row]!),
-      volatility: Float64Array.from(panel.score, (row) => panel.volatility[row]!),
-      predicted: forecastReturns(panel, panel.score, predicted.subarray(tested)),
-    },
     rows,
     ...(importances && {
       importances: importances.map(([column, importance]) => ({ feature: columns[column]!, importance })),
@@ -228,6 +219,26 @@ function fittedTicker(
       ...convergenceWarnings(ticker, results),
     ],
     listed: [...listedOfRows(ticker, rows, folds), ...panel.listed],
+  };
+}
+
+/** The fit and score rows of a ticker, with forecasts of returns. @param predicted shape (score): by the final model. */
+export function fittedRows(
+  panel: PanelRows,
+  predicted: Float64Array,
+): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score"> {
+  const { ticker, days, labelDays, y, volatility, fit, score } = panel;
+  return {
+    ticker,
+    dates: datesOf(panel),
+    fit: { days: Int32Array.from(fit, (row) => days[row]!), labels: fitLabels(panel) },
+    score: {
+      days: Int32Array.from(score, (row) => days[row]!),
+      labels: Float64Array.from(score, (row) => y[row]!),
+      labelDays: Int32Array.from(score, (row) => labelDays[row]!),
+      volatility: Float64Array.from(score, (row) => volatility[row]!),
+      predicted: forecastReturns(panel, score, predicted),
+    },
   };
 }
 

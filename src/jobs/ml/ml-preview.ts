@@ -2,14 +2,13 @@ import { type MlSettings, parseMlSettings } from "../../contract/config/ml-setti
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
-import { uniteFeatures } from "../../panel/feature-union.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { planPooled } from "../../panel/pooled-plan.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/row-facts.ts";
-import { listedOfPool, POOLED } from "./fit-pooled.ts";
+import { listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import { listedOfFeatures, planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes } from "./pooled-matrix.ts";
 
@@ -49,12 +48,10 @@ function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {
 
 function* planPool(panels: readonly PanelRows[], settings: MlSettings): ReturnType<PreviewedConfig["plan"]> {
   const plan = yield* planPooled(panels, settings);
-  const union = uniteFeatures(plan.members.map(({ panel }) => panel));
+  const union = unitePooled(plan);
   const columns = union.names.length;
-  const refused = refusedColumns({ ticker: POOLED, columns: union.names }, settings);
-  if (refused !== undefined || panels.length === 0) {
-    return { tickers: [], failures: panels.map(({ ticker }) => ({ ...refused!, ticker })) };
-  }
+  const failures = refusedTickers(panels, union, settings);
+  if (failures.length === panels.length) return { tickers: [], failures };
   return {
     tickers: plan.members.map(({ panel, folds }) => {
       const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);

@@ -1,9 +1,11 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { regressorLibraries } from "../../engine/environment/libraries.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
@@ -33,7 +35,7 @@ import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
 import { listedOfFeatures } from "./plan-fits.ts";
 
 /**
- * One regressor per ticker: reads both blobs, fits every walk-forward fold and the final model, and writes one
+ * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one
  * output blob. The engine imports its libraries while the job reads the prices, and fits while it reads the features.
  *
  * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
@@ -49,13 +51,13 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   const libraries = regressorLibraries(settings.estimator.library, settings.scaler);
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
     const { inputs, outcome } = await readAndFit(request, context, settings, engine);
-    const { fitted, failures, warnings: aboutAll = [], pooled } = outcome;
+    const { fitted, failures, warnings: aboutAll, pooled } = outcome;
     const evaluation = await evaluateInTurns(
       evaluateMl(fitted, settings, inputs.asOf),
       mlEvaluationUnits(fitted.length),
       context,
     );
-    const listed = [...(outcome.listed ?? []), ...wildForecasts(evaluation.tickers)];
+    const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
     const aboutTickers = [...aboutAll, ...tickerWarnings(inputs, fitted, evaluation.warnings, listed)];
     const facts = await engineFacts(engine.pool, "ml");
     const document = mlOutput({
@@ -87,7 +89,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
 
 interface ReadAndFitted {
   readonly inputs: Inputs;
-  readonly outcome: FitOutcome & Partial<Omit<PooledOutcome, keyof FitOutcome>>;
+  readonly outcome: PooledOutcome;
 }
 
 /**
@@ -149,8 +151,8 @@ async function fitInputs(
       timings: new FitTimings(context),
     };
     const outcome = comparesTickers(settings)
-      ? await fitTogether(read, options, report)
-      : await fitTickers(read, { ...options, onFits: fitsReport(report) });
+      ? await fitTogether(read, inputs.asOf, options, report)
+      : ofEachTicker(await fitTickers(read, { ...options, onFits: fitsReport(report) }));
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs.asOf);
     return { inputs, outcome };
@@ -164,12 +166,17 @@ function comparesTickers({ fit, target, crossSection }: MlSettings): boolean {
   return fit === "pooled" || target === "relative" || crossSection;
 }
 
+function ofEachTicker(outcome: FitOutcome, warnings: readonly Warning[] = []): PooledOutcome {
+  return { ...outcome, listed: [], warnings };
+}
+
 /** Reads all tickers into files, compares them as the settings ask, and fits one regressor for all or one per ticker. */
 async function fitTogether(
   read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,
+  asOf: Day,
   options: FitOptions,
   report: Report,
-): Promise<ReadAndFitted["outcome"]> {
+): Promise<PooledOutcome> {
   const { settings, workFolder, signal } = options;
   // A trial that fails ends the reading.
   const fault = new AbortController();
@@ -177,20 +184,18 @@ async function fitTogether(
   const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
   const files = await writePanels(read(fault.signal), workFolder, signal, keep);
   const prepared = await preparePanels(files, settings, workFolder, signal);
+  requireCurrentTicker(prepared.panels.map(datesOf), asOf);
   if (settings.fit === "per_ticker") {
-    const outcome = await fitTickers(() => panelsInMemory(prepared), {
-      ...options,
-      onFits: fitsReport(report),
-    });
-    return { ...outcome, warnings: prepared.warnings };
+    const readAgain = () => panelsInMemory(prepared);
+    const outcome = await fitTickers(readAgain, { ...options, onFits: fitsReport(report) });
+    return ofEachTicker(outcome, prepared.warnings);
   }
   const onFits = (done: number, total: number) => report({ kind: "progress", stage: "fit", done, total });
   const outcome = await fitPooled(prepared.panels, { ...options, onFits });
+  const failures = [...prepared.failures, ...outcome.failures];
   return {
     ...outcome,
-    failures: [...prepared.failures, ...outcome.failures].sort((a, b) =>
-      compareCodePoints(a.ticker, b.ticker),
-    ),
+    failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
     warnings: [...prepared.warnings, ...outcome.warnings],
   };
 }

@@ -38,10 +38,10 @@ export async function preparedRows<P extends PanelRows>(
   settings: PanelSettings,
   signal: AbortSignal,
 ): Promise<Prepared<P>> {
-  const scored = settings.crossSection
-    ? await planCrossSection(panels, signal)
-    : { panels, failures: [], thinRows: 0 };
-  return withTargets(scored, settings, signal);
+  if (!settings.crossSection) return withTargets({ panels, failures: [], thinRows: 0 }, settings, signal);
+  const { members, failures, thinRows } = await planCrossSection(panels, signal);
+  const remaining = members.map(({ panel }) => panel);
+  return withTargets({ panels: remaining, failures, thinRows }, settings, signal);
 }
 
 async function withTargets<P extends PanelRows>(
