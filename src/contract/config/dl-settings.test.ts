@@ -42,6 +42,8 @@ test("every default is filled in", () => {
     device: "auto",
     seed: 42,
     shrinkage: "none",
+    target: "return",
+    crossSection: false,
     joint: false,
   });
 });
