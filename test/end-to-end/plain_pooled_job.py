@@ -129,6 +129,7 @@ class Job:
     def __init__(self, params, tickers, everyone, targets):
         self.params, self.tickers, self.everyone, self.targets = params, tickers, everyone, targets
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
+        self.levels = {}
 
     def target(self, ticker, d):
         return self.tickers[ticker]["label"][d] if self.targets is None else self.targets[ticker, d]
@@ -136,7 +137,9 @@ class Job:
     def returned(self, ticker, d, predicted, until):
         if self.targets is None:
             return predicted
-        return level_at(self.everyone, self.targets, until) + volatility_at(self.tickers[ticker], d) * predicted
+        if until not in self.levels:
+            self.levels[until] = level_at(self.everyone, self.targets, until)
+        return self.levels[until] + volatility_at(self.tickers[ticker], d) * predicted
 
     def fit(self, train, test, columns):
         def matrix(keys):
@@ -169,7 +172,10 @@ class Job:
         columns = []
         for ticker in sorted(self.tickers):
             columns += [name for name in self.tickers[ticker]["columns"] if name not in columns]
-        day_of = lambda key: self.tickers[key[0]]["label_day"][key[1]]
+
+        def day_of(key):
+            return self.tickers[key[0]]["label_day"][key[1]]
+
         train = sorted(
             ((t, d) for t, rows in self.tickers.items() for d in rows["fit"]), key=lambda key: (day_of(key), key[1], key[0])
         )
