@@ -153,8 +153,10 @@ function eachCell(
   }
 }
 
+type MovedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "volatility" | "fit" | "score">;
+
 /** The panel with these of its rows, ascending. */
-export function onRows<P extends PanelRows>(panel: P, rows: Int32Array): P {
+export function onRows<P extends MovedRows>(panel: P, rows: Int32Array): P {
   const places = new Int32Array(panel.days.length).fill(-1);
   for (const [to, from] of rows.entries()) places[from] = to;
   const moved = (list: Int32Array) => list.map((row) => places[row]!).filter((row) => row >= 0);
