@@ -61,7 +61,7 @@ describe("what is dated later changes no forecast before it", () => {
   ]) {
     test(JSON.stringify(settings), async () => {
       const whole = await jobOn(MARKET, config(settings));
-      const [fold] = whole.cross_validation!["AAPL"]!.folds.slice(1);
+      const [fold] = whole.cross_validation!.AAPL!.folds.slice(1);
       // The first test date of the second fold, one in its block, and one among the score rows.
       const days = MARKET.priceDates;
       const inside = days[days.indexOf(fold!.test_start) + 4]!;
@@ -199,7 +199,7 @@ describe("failures", () => {
     assert.match(error.message, /0 fit rows with a relative target, at least 30 are needed/);
     // No feature is scored, so that cross_section adds none.
     const output = await jobOn({ ...MARKET, prices }, config({ cross_section: true }));
-    assert.equal(output.fits!["AAPL"]!.features, 6);
+    assert.equal(output.fits!.AAPL!.features, 6);
   });
 
   test("a feature with the name of a z-score is refused", async () => {

@@ -103,14 +103,14 @@ describe("the numbers of a plain script", { concurrency: 2 }, () => {
 
 test("the dirty blobs have thin dates, absent features and a ticker that the settings cost", async () => {
   const { output } = await runJob(pairs[1]!, CONFIGS[2]!);
-  const codes = new Set(output.warnings.map(({ code }) => code));
+  const codes = new Set<string>(output.warnings.map(({ code }) => code));
   for (const code of ["thin_dates", "feature_absent", "long_gap"]) assert.ok(codes.has(code), code);
   assert.deepEqual(
     output.failures.map(({ ticker, code }) => [ticker, code]),
     ["EARLY", "LATE"].map((ticker) => [ticker, "insufficient_history"]),
   );
   assert.ok(output.warnings.some(({ code, count }) => code === "thin_dates" && count! > 1));
-  assert.equal(output.fits!["AAPL"]!.importances, undefined);
+  assert.equal(output.fits!.AAPL!.importances, undefined);
   assert.ok(output.pooled!.importances!.length > 0);
 });
 

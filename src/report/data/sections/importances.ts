@@ -6,9 +6,12 @@ const SHOWN = 30;
 
 /**
  * What the models used: of each ticker the shares of the absolute importances that the output lists, and their mean over the tickers
- * that have importances. It says nothing of what was of use.
+ * that have importances. A pooled fit has one list. It says nothing of what was of use.
  */
-export function importancesOf({ fits = {}, pooled }: OutputSummary): Origin["importances"] {
+export function importancesOf({
+  fits = {},
+  pooled,
+}: Pick<OutputSummary, "fits" | "pooled">): Origin["importances"] {
   const sums = new Map<string, { share: number; tickers: number }>();
   let counted = 0;
   const models = pooled === undefined ? Object.values(fits) : [pooled];
