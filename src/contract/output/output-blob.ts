@@ -134,13 +134,17 @@ const forecastSchema = z.strictObject({
 
 const dateSpanSchema = z.strictObject({ start: date, end: date }).meta({ id: "DateSpan" });
 
+const importanceSchema = z
+  .strictObject({ feature: z.string(), importance: z.number() })
+  .meta({ id: "Importance" });
+
 const fitSchema = z
   .strictObject({
     fit_rows: count,
     features: count.describe("Those with a value on the dates to learn from."),
     label_mean: z.number().describe("Of the fit rows, log-return."),
     importances: z
-      .array(z.strictObject({ feature: z.string(), importance: z.number() }))
+      .array(importanceSchema)
       .optional()
       .describe(
         "Of the final fit, by the measure of its library: the 50 largest by absolute value, the largest first.",
