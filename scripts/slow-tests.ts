@@ -196,6 +196,8 @@ export const TOGETHER: readonly (readonly string[])[] = [
     "test/end-to-end/network-processes.test.ts",
     "test/end-to-end/network-scalers.test.ts",
     "test/end-to-end/networks-see-no-future.test.ts",
+    "test/end-to-end/panel-jobs.test.ts",
+    "test/end-to-end/panel-settings.test.ts",
     "test/end-to-end/refused-ml-jobs.test.ts",
     "test/end-to-end/refused-network-jobs.test.ts",
     "test/end-to-end/warned-jobs.test.ts",

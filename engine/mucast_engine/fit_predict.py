@@ -19,9 +19,11 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """Runs the fits of `task` in order and hands over their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
-    `x` (n, k) and `y` (m), m <= n. Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...],
-    "unconverged_fits": count}` and, of a fit marked `diagnose`, `"importances": [[column, value], ...]` where its
-    library has them, and `"constant": {...}` where it predicts one constant for at least two rows.
+    `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
+    `task["absent"]` NaN in `x` is filled from the training rows of each fit.
+    Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count}` and, of a fit marked
+    `diagnose`, `"importances": [[column, value], ...]` where its library has them, and `"constant": {...}` where it
+    predicts one constant for at least two rows.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
@@ -75,7 +77,11 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
     # Copies: the file is mapped read-only, and a library that works in place must not change the rows of the next fit.
-    train_x, train_y, score_x = np.array(x[a:b]), np.array(y[a:b]), np.array(x[c:d])
+    keep = task.get("views") and not task.get("absent") and _copies(task)
+    train_x, score_x = (x[a:b], x[c:d]) if keep else (np.array(x[a:b]), np.array(x[c:d]))
+    train_y = np.array(y[a:b])
+    if task.get("absent"):
+        _fill_absent(train_x, score_x)
     doing = f"training on {b - a} rows"
     try:
         check("Input X", train_x)
@@ -102,6 +108,21 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         "importances": largest_importances(model, train_x, train_y),
     }
     return predicted, {name: found for name, found in diagnosis.items() if found is not None}
+
+
+def _copies(task: Message) -> bool:
+    """Whether the first step of a fit copies its rows by itself: scalers do, and trees bin them."""
+    return task["scaler"] != "none" or not is_linear(task["estimator"])
+
+
+def _fill_absent(train_x: Matrix, score_x: Matrix) -> None:
+    """Puts the mean of a column over the training rows that have it in the place of NaN; 0 where none has it."""
+    for column in np.flatnonzero(np.isnan(train_x).any(axis=0) | np.isnan(score_x).any(axis=0)):
+        values = train_x[:, column]
+        known = values[~np.isnan(values)]
+        mean = known.mean() if known.size else 0.0
+        for rows in (train_x, score_x):
+            rows[np.isnan(rows[:, column]), column] = mean
 
 
 PREDICTED_ROWS = 1024

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { namedFailure } from "../contract/problems/failures.ts";
-import type { JobPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
+import type { JobPreview, PooledPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { untilSignal } from "./terminal/signals.ts";
@@ -39,16 +39,23 @@ export function addValidate(program: Command): void {
     });
 }
 
-function asText({ model, window, tickers, failures }: Omit<JobPreview, "error">): string {
+function asText({ model, window, tickers, failures, pooled }: Omit<JobPreview, "error">): string {
   const { start, end, learning_end, as_of } = window;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
+    ...(pooled === undefined ? [] : [matrixLine(pooled)]),
     "",
     tickerTable(tickers),
     ...failures.map((failure) => printable(`left out: ${failure.code}: ${namedFailure(failure)}`)),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** MB are 10^6 bytes. */
+function matrixLine({ rows, fit_rows, columns, bytes, folds }: PooledPreview): string {
+  const size = `${rows} rows x ${columns} columns, ${(bytes / 1e6).toFixed(1)} MB`;
+  return `pooled  ${size}; ${fit_rows} rows to fit, ${folds} folds`;
 }
 
 /** A row a ticker; the counts between the rows and the dates are those of the job. */

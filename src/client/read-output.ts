@@ -165,14 +165,24 @@ const forecast = object<ByTicker<"forecasts">>({
 type Fit = ByTicker<"fits">;
 type Splits = NonNullable<Fit["splits"]>;
 const dateSpan = nullable(object<NonNullable<Splits["train"]>>({ start: date, end: date }));
+const importances = optional(
+  listOf(object<NonNullable<Fit["importances"]>[number]>({ feature: text, importance: number })),
+);
 const fit = object<Fit>({
   fit_rows: count,
   features: count,
   label_mean: number,
-  importances: optional(
-    listOf(object<NonNullable<Fit["importances"]>[number]>({ feature: text, importance: number })),
-  ),
+  importances,
   splits: optional(object<Splits>({ train: dateSpan, validate: dateSpan, calibrate: dateSpan })),
+});
+
+type PooledFit = Member<"pooled">;
+const pooledFit = object<PooledFit>({
+  fit_rows: count,
+  features: count,
+  label_mean: number,
+  fold_rows: listOf(count),
+  importances,
 });
 
 type CrossValidation = ByTicker<"cross_validation">;
@@ -243,6 +253,7 @@ const output = object<OutputBlob>({
   verdict: optional(verdict),
   forecasts: recordOf(forecast),
   fits: optional(recordOf(fit)),
+  pooled: optional(pooledFit),
   cross_validation: optional(recordOf(crossValidation)),
   training: optional(recordOf(training)),
   metrics,

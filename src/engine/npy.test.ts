@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
 import { findEnvironment } from "./environment/environment.ts";
 import { runCommand } from "./environment/run-command.ts";
-import { readNpy, removeArray, writeNpy } from "./npy.ts";
+import { NpyWriter, readNpy, readNpyRows, removeArray, writeNpy } from "./npy.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-npy-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -27,6 +27,45 @@ describe("an array file", () => {
           assert.deepEqual(new Uint8Array(readNpy(ref).buffer), new Uint8Array(values.buffer));
         },
       ),
+    );
+  });
+
+  test("that is written in pieces has the bytes of one that is written at once", () => {
+    const values = Float64Array.from({ length: 30 }, (_, i) => Math.sin(i));
+    const whole = writeNpy(newPath(), values, [10, 3]);
+    const writer = new NpyWriter(newPath(), [10, 3]);
+    for (const [from, to] of [
+      [0, 3],
+      [3, 3],
+      [3, 24],
+      [24, 30],
+    ] as const)
+      writer.append(values.subarray(from, to));
+    assert.deepEqual(readFileSync(writer.close().ref), readFileSync(whole.ref));
+  });
+
+  test("that lacks a piece is refused", () => {
+    const writer = new NpyWriter(newPath(), [2, 3]);
+    writer.append(new Float64Array(3));
+    assert.throws(() => writer.close(), /3 values are missing/);
+  });
+
+  test("gives any of its rows", () => {
+    const values = Float64Array.from({ length: 30 }, (_, i) => Math.sin(i));
+    const ref = writeNpy(newPath(), values, [10, 3]);
+    for (const [from, to] of [
+      [0, 10],
+      [4, 4],
+      [2, 7],
+      [9, 10],
+    ] as const) {
+      assert.deepEqual(readNpyRows(ref, from, to), values.slice(from * 3, to * 3));
+    }
+    assert.throws(() => readNpyRows(ref, 8, 11), /ends before row 11/);
+    removeArray(ref.ref);
+    assert.throws(
+      () => readNpyRows(ref, 0, 1),
+      (error) => error instanceof MucastError && error.code === "output_failed",
     );
   });
 

@@ -4,6 +4,7 @@ import {
   fstatSync,
   openSync,
   readFileSync,
+  readSync,
   rmSync,
   unlinkSync,
   writeSync,
@@ -70,6 +71,76 @@ export function readNpy(ref: ArrayRef): Float64Array {
   const values = new Float64Array(length);
   Buffer.from(values.buffer).set(bytes.subarray(start));
   return endianness() === "LE" ? values : swapped(values);
+}
+
+/**
+ * Reads rows of an array that `writeNpy` or `NpyWriter` wrote, without the others.
+ * @param from row number, `to` behind the last one.
+ * @returns shape (to - from, k), row-major.
+ * @throws MucastError output_failed where the file cannot be read.
+ */
+export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number): Float64Array {
+  const width = shape.slice(1).reduce((product, size) => product * size, 1);
+  const values = new Float64Array((to - from) * width);
+  const bytes = Buffer.from(values.buffer);
+  let file: number | undefined;
+  try {
+    file = openSync(ref, constants.O_RDONLY | constants.O_NONBLOCK);
+    const start = headerOf(shape).length + from * width * Float64Array.BYTES_PER_ELEMENT;
+    for (let at = 0; at < bytes.length; ) {
+      const read = readSync(file, bytes, at, bytes.length - at, start + at);
+      if (read === 0) throw new MucastError("internal", `${ref} ends before row ${to}`);
+      at += read;
+    }
+  } catch (cause) {
+    if (cause instanceof MucastError) throw cause;
+    throw workFolderError("read", cause);
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+  return endianness() === "LE" ? values : swapped(values);
+}
+
+/** Writes an array piece by piece, so that it is never in memory as a whole. */
+export class NpyWriter {
+  readonly #ref: ArrayRef;
+  readonly #file: number;
+  #missing: number;
+
+  /** Creates the file `path`, which must not exist. @throws MucastError output_failed as `writeNpy` does. */
+  constructor(path: string, shape: readonly number[]) {
+    this.#ref = { ref: path, dtype: "<f8", shape, order: "C" };
+    this.#missing = shape.reduce((product, size) => product * size, 1);
+    try {
+      this.#file = openSync(path, "wx", 0o600);
+    } catch (cause) {
+      throw workFolderError("written", cause);
+    }
+    this.#write(headerOf(shape));
+  }
+
+  /** Appends values, row-major. @throws MucastError output_failed where the disk is full; no file is left then. */
+  append(values: Float64Array): void {
+    this.#missing -= values.length;
+    this.#write(littleEndian(values));
+  }
+
+  /** @throws MucastError internal where the values do not fill the shape. */
+  close(): ArrayRef {
+    closeSync(this.#file);
+    if (this.#missing === 0) return this.#ref;
+    throw new MucastError("internal", `${this.#missing} values are missing in ${this.#ref.ref}`);
+  }
+
+  #write(bytes: Buffer): void {
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at);
+    } catch (cause) {
+      closeSync(this.#file);
+      rmSync(this.#ref.ref, { force: true });
+      throw workFolderError("written", cause);
+    }
+  }
 }
 
 /** Removes the file of an array. One that is not there, such as of a task that failed, is fine; so is a folder, which its reader has named. */

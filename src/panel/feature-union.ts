@@ -17,8 +17,11 @@ interface Featured {
   readonly columns: readonly string[];
 }
 
-/** Unites the features of the tickers of a joint network; one that a ticker lacks is 0 there after scaling. */
-export function uniteFeatures(tickers: readonly Featured[]): FeatureUnion {
+/**
+ * Unites the features of all tickers, for a joint network or a pooled fit.
+ * @param filled what stands for a feature that a ticker lacks, in the warnings.
+ */
+export function uniteFeatures(tickers: readonly Featured[], filled = "0 for it after scaling"): FeatureUnion {
   const ascending = tickers.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const indices = new Map<string, number>();
   for (const { columns } of ascending) {
@@ -28,11 +31,15 @@ export function uniteFeatures(tickers: readonly Featured[]): FeatureUnion {
   return {
     names,
     columns: tickers.map(({ columns }) => columns.map((name) => indices.get(name)!)),
-    warnings: ascending.flatMap((ticker) => absentWarning(ticker, names) ?? []),
+    warnings: ascending.flatMap((ticker) => absentWarning(ticker, names, filled) ?? []),
   };
 }
 
-function absentWarning({ ticker, columns }: Featured, names: readonly string[]): Warning | undefined {
+function absentWarning(
+  { ticker, columns }: Featured,
+  names: readonly string[],
+  filled: string,
+): Warning | undefined {
   const own = new Set(columns);
   const absent = names.filter((name) => !own.has(name));
   if (absent.length === 0) return undefined;
@@ -40,6 +47,6 @@ function absentWarning({ ticker, columns }: Featured, names: readonly string[]):
     code: "feature_absent",
     ticker,
     count: absent.length,
-    message: `${ticker}: features that other tickers have and it lacks, 0 for it after scaling: ${listNames(absent)}.`,
+    message: `${ticker}: features that other tickers have and it lacks, ${filled}: ${listNames(absent)}.`,
   };
 }

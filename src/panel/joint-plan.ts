@@ -5,11 +5,11 @@ import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
-import type { TickerPanel } from "./ticker-panel.ts";
+import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 import { constantTarget, type WindowOptions } from "./window-plan.ts";
 
 /** The members of a panel that decide about its part in a joint network. */
-type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "labelDays" | "fit" | "score">;
+type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "relative" | "labelDays" | "fit" | "score">;
 
 /** The dates of a joint network's samples; each list ascends. */
 interface JointDates {
@@ -126,7 +126,8 @@ function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: nu
 }
 
 function reasonToExclude({ panel, train }: JointMember, lookback: number): MucastError | undefined {
-  const { ticker, fit, y } = panel;
+  const { ticker, fit } = panel;
+  const targets = targetsOf(panel);
   if (train.length < LEAST_TRAINING_SAMPLES) {
     return new MucastError(
       "insufficient_history",
@@ -136,6 +137,6 @@ function reasonToExclude({ panel, train }: JointMember, lookback: number): Mucas
       { ticker, fit_rows: fit.length, training_labels: train.length, lookback },
     );
   }
-  const labels = Float64Array.from(train, (row) => y[row]!);
-  return isConstantTarget(labels) ? constantTarget(ticker, train.length) : undefined;
+  const learned = Float64Array.from(train, (row) => targets[row]!);
+  return isConstantTarget(learned) ? constantTarget(ticker, train.length) : undefined;
 }

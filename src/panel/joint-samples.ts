@@ -1,5 +1,6 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { JointMember, JointPlan } from "./joint-plan.ts";
+import { targetsOf } from "./ticker-panel.ts";
 
 /** The samples of a joint network as matrices; row-major, tickers in the plan's order. */
 interface JointSamples {
@@ -8,7 +9,7 @@ interface JointSamples {
    * the dates that train, validate and calibrate, then those with a score window.
    */
   readonly ends: Float64Array;
-  /** Shape (train + validate, tickers): the label to learn or to watch, NaN where there is none. */
+  /** Shape (train + validate, tickers): the target to learn or to watch, NaN where there is none. */
   readonly labels: Float64Array;
   readonly parts: { readonly train: number; readonly validate: number; readonly predict: number };
 }
@@ -26,7 +27,8 @@ export function* jointSamples({ dates, members }: JointPlan, lookback: number): 
   const labels = new Float64Array((train.length + validate.length) * width).fill(Number.NaN);
   for (const [j, member] of members.entries()) {
     yield 0;
-    const { days, y } = member.panel;
+    const { days } = member.panel;
+    const targets = targetsOf(member.panel);
     let sample = 0;
     // The dates of one part ascend; those of the score rows may begin before the calibration ends.
     for (const part of [train, validate, calibrate, score]) {
@@ -36,10 +38,10 @@ export function* jointSamples({ dates, members }: JointPlan, lookback: number): 
       }
     }
     const learned = positions(member.train, days, train);
-    for (const [i, row] of member.train.entries()) labels[learned[i]! * width + j] = y[row]!;
+    for (const [i, row] of member.train.entries()) labels[learned[i]! * width + j] = targets[row]!;
     const watched = positions(member.validate, days, validate);
     for (const [i, row] of member.validate.entries()) {
-      labels[(train.length + watched[i]!) * width + j] = y[row]!;
+      labels[(train.length + watched[i]!) * width + j] = targets[row]!;
     }
   }
   return { ends, labels, parts: { train: train.length, validate: validate.length, predict } };

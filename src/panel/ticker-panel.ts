@@ -6,6 +6,7 @@ import type { TickerFeatures, TickerPrices } from "../contract/market/ticker-ser
 import type { Warning } from "../contract/problems/warnings.ts";
 import { labelPrices, NO_LABEL_DAY, recentVolatility } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
+import type { RelativeTarget } from "./relative-target.ts";
 import { describeCounts, type RowCounts, rowWarnings } from "./row-counts.ts";
 import { columnsWithValues, completeRows, gatherRowMajor, joinRows } from "./rows.ts";
 import type { ResolvedWindow } from "./window.ts";
@@ -42,6 +43,8 @@ export interface TickerPanel {
   readonly warmUp: WarmUp;
   readonly warnings: readonly Warning[];
   readonly counts: RowCounts;
+  /** What models learn in place of `y`, with target `relative`. */
+  readonly relative?: RelativeTarget;
 }
 
 /** Rows that were left out since they wait for the window of a feature. */
@@ -54,9 +57,31 @@ export interface WarmUp {
 /** A panel without its features, which lie on disk or are not needed: thousands of these fit into memory. */
 export type PanelRows = Omit<TickerPanel, "x">;
 
-/** Shape (fit): the labels to learn. */
+/** Shape (fit): the labels of the rows to learn from. */
 export function fitLabels({ fit, y }: Pick<TickerPanel, "fit" | "y">): Float64Array {
   return Float64Array.from(fit, (row) => y[row]!);
+}
+
+/** Shape (rows): what a model learns of each row, NaN where that is nothing. */
+export function targetsOf({ y, relative }: Pick<TickerPanel, "y" | "relative">): Float64Array {
+  return relative === undefined ? y : relative.values;
+}
+
+/**
+ * The forecasts of returns that a model's predictions stand for: level + volatility x prediction with target `relative`.
+ * @param rows shape (n): rows of the panel; `predicted` shape (n).
+ * @param known the model learned from the labels known at this close; all of them without it.
+ */
+export function forecastReturns(
+  { volatility, relative }: Pick<TickerPanel, "volatility" | "relative">,
+  rows: ArrayLike<number>,
+  predicted: Float64Array,
+  known?: Day,
+): Float64Array {
+  if (relative === undefined) return predicted;
+  const { levels } = relative;
+  const level = known === undefined ? levels.final : levels.knownAt(known);
+  return predicted.map((value, i) => level + volatility[rows[i]!]! * value);
 }
 
 export interface TickerInput {

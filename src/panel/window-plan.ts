@@ -1,7 +1,7 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
-import type { TickerPanel } from "./ticker-panel.ts";
+import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 
 /** How sequences are cut from a ticker's rows. */
 export interface WindowOptions {
@@ -25,7 +25,7 @@ export interface WindowPlan {
 }
 
 /** The members of a panel that decide about its windows. */
-export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "fit" | "score">;
+export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "relative" | "fit" | "score">;
 
 /**
  * Splits a ticker's fit windows by time and lists its score windows. Rows without a full window are in no part.
@@ -47,7 +47,8 @@ export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowO
     calibrate: fit.subarray(train + validate),
     score: panel.score.filter(isFull),
   };
-  if (isConstantTarget(Float64Array.from(plan.train, (row) => panel.y[row]!))) {
+  const targets = targetsOf(panel);
+  if (isConstantTarget(Float64Array.from(plan.train, (row) => targets[row]!))) {
     throw constantTarget(panel.ticker, train);
   }
   return plan;

@@ -8,6 +8,7 @@ import {
   NETWORKS,
   trainingParamsSchema,
 } from "./networks.ts";
+import { crossSectionSchema, targetSchema } from "./panel-settings.ts";
 import { shrinkageSchema } from "./shrinkage.ts";
 
 type Entries = { [A in Architecture]: z.ZodOptional<(typeof NETWORKS)[A]["entry"]> };
@@ -58,6 +59,8 @@ export const dotPredictionSchema = z.strictObject({
   models_params: modelsParamsSchema.prefault({}),
   intervals: intervalsSchema.optional(),
   shrinkage: shrinkageSchema,
+  target: targetSchema,
+  cross_section: crossSectionSchema,
 });
 
 /** Config of run_dl_job. Sections of other services beside `Dot prediction` are ignored, with a warning. */

@@ -42,6 +42,8 @@ test("every default is filled in", () => {
     device: "auto",
     seed: 42,
     shrinkage: "none",
+    target: "return",
+    crossSection: false,
     joint: false,
   });
 });
@@ -65,6 +67,8 @@ test("every field of the config reaches the settings", () => {
     models_params: { portfolio_lstm: { hidden_dims: [5], dropout: 0 } },
     intervals: { alpha: 0.3, bound: "lower", method: "split" },
     shrinkage: "own",
+    target: "relative",
+    cross_section: true,
   });
   assert.deepEqual(settings, {
     enabled: false,
@@ -83,6 +87,8 @@ test("every field of the config reaches the settings", () => {
     scaler: "minmax",
     lookback: 21,
     shrinkage: "own",
+    target: "relative",
+    crossSection: true,
     device: "cuda:3",
     seed: 7,
     intervals: { alpha: 0.3, bound: "lower", method: "split" },

@@ -16,11 +16,12 @@ import {
   transformerSchema,
 } from "./networks.ts";
 import { SECTION_KEYS } from "./own-section.ts";
+import type { PanelSettings } from "./panel-settings.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
 import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_dl_job with every default filled in. */
-export interface DlSettings {
+export interface DlSettings extends PanelSettings {
   /** False: the job succeeds without training. */
   readonly enabled: boolean;
   readonly network: NetworkSpec;
@@ -57,6 +58,8 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     models_params: entries,
     intervals,
     shrinkage,
+    target,
+    cross_section,
     ...sections
   } = prediction;
   const { global_settings, data_processing, training_params, ...otherSections } = sections;
@@ -78,6 +81,8 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     seed,
     ...intervalsAskedFor(intervals),
     shrinkage,
+    target,
+    crossSection: cross_section,
     joint: NETWORKS[architecture].joint,
   };
   checkNetworkSize(settings, LEAST_FEATURES);

@@ -2,7 +2,12 @@ import { z } from "zod";
 import { MODEL_NAMES, MODELS } from "../model-params/models.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
+import { crossSectionSchema, targetSchema } from "./panel-settings.ts";
 import { shrinkageSchema } from "./shrinkage.ts";
+
+/** Whose rows a regressor learns from. Ours. */
+export const FITS = ["per_ticker", "pooled"] as const;
+export type FitKind = (typeof FITS)[number];
 
 /** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const mlParamsSchema = z
@@ -35,6 +40,12 @@ export const mlParamsSchema = z
       .default("none")
       .describe("Feature scaler, fitted on the training rows of each fit alone."),
     shrinkage: shrinkageSchema,
+    fit: z
+      .enum(FITS)
+      .default("per_ticker")
+      .describe("per_ticker: one regressor per ticker. pooled: one regressor of the rows of all tickers."),
+    target: targetSchema,
+    cross_section: crossSectionSchema,
   })
   .refine((params) => !conflicting(params), {
     path: ["test_size"],

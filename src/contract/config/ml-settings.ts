@@ -5,13 +5,14 @@ import { findModel, type Model } from "../model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "../model-params/resolve.ts";
 import type { Warning } from "../problems/warnings.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
-import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
+import { DEFAULT_CV_TEST_SIZE, type FitKind, mlConfigSchema } from "./ml-config.ts";
 import { SECTION_KEYS } from "./own-section.ts";
+import type { PanelSettings } from "./panel-settings.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
 import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_ml_job with every default filled in. */
-export interface MlSettings {
+export interface MlSettings extends PanelSettings {
   readonly model: Model;
   /** The regressor that the engine constructs. */
   readonly estimator: Estimator;
@@ -25,6 +26,7 @@ export interface MlSettings {
   readonly intervals?: Intervals;
   readonly scaler: ScalerName;
   readonly shrinkage: ShrinkageChoice;
+  readonly fit: FitKind;
 }
 
 /**
@@ -37,7 +39,18 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     found.length === 0 ? [] : modelFaults(rawNumbers(text)),
   );
   const { model: name, model_params: _, ...params } = value["ML params"];
-  const { cv_test_size, test_size, n_splits, intervals, scaler, shrinkage, ...rest } = params;
+  const {
+    cv_test_size,
+    test_size,
+    n_splits,
+    intervals,
+    scaler,
+    shrinkage,
+    fit,
+    target,
+    cross_section,
+    ...rest
+  } = params;
   rest satisfies NoField;
   const model = findModel(name);
   const resolved = resolveModelParams({
@@ -55,6 +68,9 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
       ...intervalsAskedFor(intervals),
       scaler,
       shrinkage,
+      fit,
+      target,
+      crossSection: cross_section,
     },
     warnings: [...warnings, ...resolved.warnings],
   };

@@ -35,6 +35,9 @@ test("every default of run_ml_job is filled in", () => {
     intervals: { enabled: true, alpha: 0.1, bound: "both", method: "adaptive" },
     scaler: "none",
     shrinkage: "none",
+    fit: "per_ticker",
+    target: "return",
+    cross_section: false,
   });
 });
 
@@ -57,6 +60,8 @@ test("every default of run_dl_job is filled in", () => {
     },
     models_params: {},
     shrinkage: "none",
+    target: "return",
+    cross_section: false,
   });
 });
 

@@ -134,13 +134,17 @@ const forecastSchema = z.strictObject({
 
 const dateSpanSchema = z.strictObject({ start: date, end: date }).meta({ id: "DateSpan" });
 
+const importanceSchema = z
+  .strictObject({ feature: z.string(), importance: z.number() })
+  .meta({ id: "Importance" });
+
 const fitSchema = z
   .strictObject({
     fit_rows: count,
     features: count.describe("Those with a value on the dates to learn from."),
     label_mean: z.number().describe("Of the fit rows, log-return."),
     importances: z
-      .array(z.strictObject({ feature: z.string(), importance: z.number() }))
+      .array(importanceSchema)
       .optional()
       .describe(
         "Of the final fit, by the measure of its library: the 50 largest by absolute value, the largest first.",
@@ -155,6 +159,19 @@ const fitSchema = z
       .describe("run_dl_job: the first and the last date of the ticker in each part."),
   })
   .meta({ id: "Fit", description: "What a ticker's model was fitted on." });
+
+const pooledFitSchema = z
+  .strictObject({
+    fit_rows: count.describe("Of all tickers."),
+    features: count.describe("Columns of the matrix: those that any ticker has."),
+    label_mean: z.number().describe("Of the fit rows of all tickers, log-return."),
+    fold_rows: z.array(count).describe("Training rows of each fold, of all tickers."),
+    importances: fitSchema.shape.importances,
+  })
+  .meta({
+    id: "PooledFit",
+    description: "run_ml_job with fit pooled: what the one regressor was fitted on.",
+  });
 
 const foldSchema = z.strictObject({
   train_start: date,
@@ -271,6 +288,7 @@ export const outputBlobSchema = z
       .describe("What the forecasts are worth; absent without a ticker, and in outputs of older versions."),
     forecasts: byTicker(forecastSchema),
     fits: byTicker(fitSchema).optional(),
+    pooled: pooledFitSchema.optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
     training: byTicker(trainingSchema).optional(),
     metrics: z.strictObject({

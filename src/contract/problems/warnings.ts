@@ -115,8 +115,14 @@ export const WARNING_TABLE = {
     cure: "Nothing, if that section is meant for another service.",
   },
   feature_absent: {
-    cause: "A ticker lacks a feature that others have; it is 0 after scaling.",
+    cause:
+      "A ticker lacks a feature that others have. A joint network sees 0 after scaling, a pooled fit the mean of the tickers that have it.",
     cure: "Give the ticker the feature, or drop it for all.",
+  },
+  thin_dates: {
+    cause:
+      "On some dates fewer than 5 tickers can be compared: with target relative their labels teach nothing, with cross_section their rows are left out.",
+    cure: "Nothing, if those dates are few. Otherwise give more tickers, or start the window later.",
   },
 } as const;
 

@@ -55,6 +55,10 @@ export interface FitPredictTask {
   /** Shape (m), m <= n: every row that is learned from lies before m, and is finite. */
   readonly y: ArrayRef;
   readonly fits: readonly FitRows[];
+  /** Fits learn from views of x where the library copies by itself: for a matrix that many fits share. */
+  readonly views?: true;
+  /** x has NaN where a row lacks a column: each fit takes the mean of the column over its training rows, 0 where these lack it, too. */
+  readonly absent?: true;
   /**
    * Where the predictions of all fits are written, one after the other, unless the result carries them itself; the file must
    * be under the work folder.

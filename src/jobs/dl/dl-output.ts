@@ -1,4 +1,5 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import { recordedPanelSettings } from "../../contract/config/panel-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -116,6 +117,8 @@ function modelOf(settings: DlSettings): OrderedJson {
     seed,
     intervals,
     shrinkage,
+    target,
+    crossSection,
     ...rest
   } = settings;
   const { joint: _, ...unrecorded } = rest; // It follows from the network.
@@ -131,5 +134,6 @@ function modelOf(settings: DlSettings): OrderedJson {
     model_params: plain(params),
     intervals: recordedIntervals(intervals),
     shrinkage,
+    ...recordedPanelSettings({ target, crossSection }),
   };
 }

@@ -18,6 +18,7 @@ export function previewDl(config: string): PreviewedConfig {
     model: { name: architecture, params },
     warnings: settings.enabled ? warnings : [...warnings, DISABLED],
     trains: settings.enabled,
+    panel: settings,
     listed: () => [],
     plan: (panels) => (settings.joint ? planJoint(panels, settings) : planEach(panels, settings)),
   };

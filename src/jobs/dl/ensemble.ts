@@ -73,7 +73,7 @@ export async function trainedNetwork(
   return {
     tickers: tickers.map((ticker, i) => ({
       ...withConstantWarning(ticker, results),
-      ...(spreads === undefined ? {} : { spread: spreads[i]! }),
+      ...(spreads === undefined ? {} : { spread: ticker.predictionUnit * spreads[i]! }),
     })),
     record: {
       ...recordOf(first!),

@@ -8,9 +8,9 @@ import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { type JointPlan, planJoint } from "../../panel/joint-plan.ts";
 import { jointSamples, ownSamples } from "../../panel/joint-samples.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
+import type { PanelOnDisk } from "../shared/panel-files.ts";
 import {
   type NetworkPlan,
-  type PanelOnDisk,
   type PlannedNetwork,
   type TrainedTicker,
   trainedTicker,

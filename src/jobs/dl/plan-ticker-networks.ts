@@ -6,11 +6,11 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { planWindows, type WindowPlan } from "../../panel/window-plan.ts";
+import type { PanelOnDisk } from "../shared/panel-files.ts";
 import {
-  labelsAt,
   type NetworkPlan,
-  type PanelOnDisk,
   type PlannedNetwork,
+  targetsAt,
   trainedTicker,
   trainingOf,
   writeSamples,
@@ -81,7 +81,7 @@ function tickerNetwork(
         predict: calibrate.length + score.length,
       };
       const ends = Float64Array.from([...train, ...validate, ...calibrate, ...score]);
-      const labels = labelsAt(panel, [...train, ...validate]);
+      const labels = targetsAt(panel, [...train, ...validate]);
       const written = writeSamples({ ends, labels, parts }, [], workFolder, index);
       return {
         task: {

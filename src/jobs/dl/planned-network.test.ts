@@ -9,11 +9,11 @@ import { readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import type { Inputs } from "../shared/read-inputs.ts";
+import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { evaluateDl } from "./dl-output.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import { type PanelOnDisk, type TrainedTicker, writePanels } from "./planned-network.ts";
+import { type TrainedTicker, trainedTicker } from "./planned-network.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-networks-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -49,12 +49,10 @@ function panel(
 }
 
 async function onDisk(work: string, ...panels: TickerPanel[]): Promise<readonly PanelOnDisk[]> {
-  const inputs = {
-    async *panels() {
-      yield* panels;
-    },
-  } as unknown as Inputs;
-  return (await writePanels(inputs, work, new AbortController().signal)).panels;
+  async function* read() {
+    yield* panels;
+  }
+  return (await writePanels(read(), work, new AbortController().signal, () => ({}))).panels;
 }
 
 function settingsOf(option: string, intervals = {}) {
@@ -210,6 +208,27 @@ test("of a joint network's predictions each ticker keeps its own, with what it l
     trained.map(({ warnings }) => warnings.map(({ code, count }) => [code, count])),
     [[["feature_absent", 1]], []],
   );
+});
+
+test("predictions of relative targets become returns once, each part with the level that its network could know", async () => {
+  const levels = { knownAt: (day: number) => day / 1000, final: 7 };
+  const values = new Float64Array(12);
+  const rows = { ...panel("AAA", 100, 12, ["f"]), volatility: Float64Array.from(range(0, 12)) };
+  const [relative] = await onDisk(newFolder(), { ...rows, relative: { values, levels } });
+  const part = (...of: number[]) => Int32Array.from(of);
+  const plan = { train: part(2, 3, 4), validate: part(5, 6), calibrate: part(7, 8), score: part(9, 10, 11) };
+  const predicted = {
+    validate: Float64Array.of(0.5, 1),
+    calibrate: Float64Array.of(-1, 2),
+    score: Float64Array.of(1, 0, -2),
+  };
+  const ticker = trainedTicker(relative!, plan, predicted, []);
+  // The label of row 4 is known on day 105.
+  assert.deepEqual([...ticker.validation.predicted], [0.105 + 5 * 0.5, 0.105 + 6]);
+  assert.deepEqual([...ticker.calibration.predicted], [0.105 - 7, 0.105 + 8 * 2]);
+  assert.deepEqual([...ticker.score.predicted], [7 + 9, 7, 7 - 11 * 2]);
+  assert.equal(ticker.predictionUnit, 11);
+  assert.deepEqual([...ticker.validation.realised], [0.005, 0.006]);
 });
 
 test("a network beyond the limits is refused with the features that the ticker has", async () => {

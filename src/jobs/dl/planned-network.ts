@@ -8,44 +8,13 @@ import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine
 import { trainingMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
-import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
+import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
-import type { Inputs } from "../shared/read-inputs.ts";
+import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
 import type { DateSpan, Splits } from "../shared/ticker-fits.ts";
-
-/** A panel whose features lie in the work folder: with thousands of tickers only the small parts stay in memory. */
-export type PanelOnDisk = PanelRows & {
-  /** Shape (rows, k): every row, labelled or not. */
-  readonly x: ArrayRef;
-};
-
-/**
- * Reads every panel and writes its features to a file at once.
- * @returns panels and failures in the feature blob's order.
- * @throws MucastError of the reading; output_failed where the work folder's disk is full.
- */
-export async function writePanels(
-  inputs: Inputs,
-  workFolder: string,
-  signal: AbortSignal,
-): Promise<{ readonly panels: readonly PanelOnDisk[]; readonly failures: readonly Failure[] }> {
-  const panels: PanelOnDisk[] = [];
-  const failures: Failure[] = [];
-  for await (const panel of inputs.panels()) {
-    signal.throwIfAborted();
-    if ("code" in panel) failures.push(panel);
-    else {
-      const shape = [panel.days.length, panel.columns.length];
-      // File names never hold a ticker's name.
-      const x = writeNpy(join(workFolder, `x${panels.length}.npy`), panel.x, shape);
-      panels.push({ ...panel, x });
-    }
-  }
-  return { panels, failures };
-}
 
 /** One network to be trained: of one ticker, or of all. */
 export interface PlannedNetwork {
@@ -107,6 +76,8 @@ export interface TrainedTicker {
   readonly listed: readonly Listed[];
   /** Of an ensemble the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
   readonly spread?: number;
+  /** What a difference of 1 between two predictions of the last score row is as log-return. */
+  readonly predictionUnit: number;
 }
 
 /** The parts of a ticker's rows that its network forecasts. */
@@ -123,10 +94,11 @@ export function trainedTicker(
   const facts = rowFacts(panel);
   const daysOf = (part: ForecastPart) => Int32Array.from(rows[part], (row) => panel.days[row]!);
   const learned = labelsAt(panel, rows.train);
+  const learnedBy = rows.train.length === 0 ? undefined : panel.labelDays[rows.train.at(-1)!]!;
   const held = (part: ForecastPart): ForecastRows => ({
     ticker,
     days: daysOf(part),
-    predicted: predicted[part],
+    predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
     realised: labelsAt(panel, rows[part]),
     trainingMean: trainingMeans(learned, rows[part].length),
   });
@@ -141,8 +113,9 @@ export function trainedTicker(
       labels: labelsAt(panel, rows.score),
       labelDays: Int32Array.from(rows.score, (row) => panel.labelDays[row]!),
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
-      predicted: predicted.score,
+      predicted: forecastReturns(panel, rows.score, predicted.score),
     },
+    predictionUnit: panel.relative === undefined ? 1 : panel.volatility[rows.score.at(-1)!]!,
     rows: facts,
     splits: {
       train: spanOf(panel, rows.train),
@@ -160,8 +133,13 @@ function spanOf({ days }: Pick<PanelOnDisk, "days">, rows: Int32Array): DateSpan
 }
 
 /** Shape (rows): labels, NaN where there is none. */
-export function labelsAt({ y }: Pick<PanelOnDisk, "y">, rows: ArrayLike<number>): Float64Array {
+function labelsAt({ y }: Pick<PanelRows, "y">, rows: ArrayLike<number>): Float64Array {
   return Float64Array.from(rows, (row) => y[row]!);
+}
+
+/** Shape (rows): what a network learns of these rows, NaN where there is nothing. */
+export function targetsAt(panel: Pick<PanelRows, "y" | "relative">, rows: ArrayLike<number>): Float64Array {
+  return labelsAt({ y: targetsOf(panel) }, rows);
 }
 
 /** The matrices of one network as files, named by its number within the job. */
@@ -191,6 +169,8 @@ export function trainingOf(settings: DlSettings) {
     joint: ____,
     shrinkage: _____,
     ensemble: ______,
+    target: _______,
+    crossSection: ________,
     ...unused
   } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.

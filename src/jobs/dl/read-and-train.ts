@@ -5,6 +5,8 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
+import { writePanels } from "../shared/panel-files.ts";
+import { preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
@@ -12,7 +14,7 @@ import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
-import { type NetworkPlan, writePanels } from "./planned-network.ts";
+import type { NetworkPlan } from "./planned-network.ts";
 import { type TrainOutcome, trainNetworks } from "./train-networks.ts";
 
 /** Both blobs, read, and the networks trained on them. */
@@ -21,6 +23,8 @@ export interface ReadAndTrained {
   readonly outcome: TrainOutcome;
   /** `cpu` or `cuda:N`; `none` where nothing was trained. */
   readonly device: string;
+  /** Of dates on which too few tickers can be compared. */
+  readonly warnings: readonly Warning[];
 }
 
 /**
@@ -36,7 +40,7 @@ export async function readAndTrain(
   settings: DlSettings,
   { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndTrained> {
-  const [{ device }, { inputs, plan }] = await runConcurrently(
+  const [{ device }, { inputs, plan, warnings }] = await runConcurrently(
     context.signal,
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
@@ -60,7 +64,7 @@ export async function readAndTrain(
   );
   const dates = outcome.trained.map((ticker) => ticker.dates);
   requireForecasts(dates, failures, inputs.asOf);
-  return { inputs, outcome: { ...outcome, failures }, device };
+  return { inputs, outcome: { ...outcome, failures }, device, warnings };
 }
 
 async function readAndPlan(
@@ -68,18 +72,21 @@ async function readAndPlan(
   context: JobContext,
   settings: DlSettings,
   workFolder: string,
-): Promise<{ readonly inputs: Inputs; readonly plan: NetworkPlan }> {
+): Promise<{ readonly inputs: Inputs; readonly plan: NetworkPlan; readonly warnings: readonly Warning[] }> {
   const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
   try {
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
-    const read = await timed(context, "read features", () => writePanels(inputs, workFolder, context.signal));
+    const written = await timed(context, "read features", () =>
+      writePanels(inputs.panels(), workFolder, context.signal, () => ({})),
+    );
+    const read = await preparePanels(written, settings, workFolder, context.signal);
     requireCurrentTicker(read.panels.map(datesOf), inputs.asOf);
     const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
     const planned = await inTurns(planNetworks(read.panels, settings, workFolder), context.signal);
     const failures = [...read.failures, ...planned.failures];
     const dates = planned.networks.flatMap((network) => network.dates);
     requireForecasts(dates, failures, inputs.asOf);
-    return { inputs, plan: { networks: planned.networks, failures } };
+    return { inputs, plan: { networks: planned.networks, failures }, warnings: read.warnings };
   } finally {
     await inputs.close();
   }
@@ -102,7 +109,12 @@ export async function readDisabled(request: JobRequest, context: JobContext): Pr
     try {
       for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
-      return { inputs, outcome: { trained: [], training: new Map(), failures: [] }, device: "none" };
+      return {
+        inputs,
+        outcome: { trained: [], training: new Map(), failures: [] },
+        device: "none",
+        warnings: [],
+      };
     } finally {
       await inputs.close();
     }

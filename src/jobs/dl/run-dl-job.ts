@@ -29,7 +29,13 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
   const warnings = settings.enabled ? aboutConfig : [...aboutConfig, DISABLED];
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const output = await openJobOutput("run_dl_job", request, context);
-  const { inputs, outcome, facts, device } = settings.enabled
+  const {
+    inputs,
+    outcome,
+    facts,
+    device,
+    warnings: aboutDates,
+  } = settings.enabled
     ? await trainInEngine(request, context, settings)
     : { ...(await readDisabled(request, context)), facts: NO_ENGINE };
   const { trained, training, failures } = outcome;
@@ -39,7 +45,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     context,
   );
   const listed = [...wildForecasts(evaluation.tickers), ...chosenEarly(training)];
-  const aboutTickers = tickerWarnings(inputs, trained, evaluation.warnings, listed);
+  const aboutTickers = [...aboutDates, ...tickerWarnings(inputs, trained, evaluation.warnings, listed)];
   const document = dlOutput({
     id: request.id,
     createdAt: new Date(),

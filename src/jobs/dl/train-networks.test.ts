@@ -93,7 +93,9 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
     latest: () => [1],
     *forecasts(predicted) {
       yield 0;
-      return [{ ticker: name, warnings: [], score: { predicted } } as unknown as TrainedTicker];
+      return [
+        { ticker: name, warnings: [], predictionUnit: 1, score: { predicted } } as unknown as TrainedTicker,
+      ];
     },
   };
 }

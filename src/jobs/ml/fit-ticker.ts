@@ -12,7 +12,13 @@ import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
-import { fitLabels, type PanelRows, type TickerPanel } from "../../panel/ticker-panel.ts";
+import {
+  fitLabels,
+  forecastReturns,
+  type PanelRows,
+  type TickerPanel,
+  targetsOf,
+} from "../../panel/ticker-panel.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
@@ -74,7 +80,7 @@ export function fitTicker(
 interface TickerMatrix {
   /** Shape (fit + score, k). */
   readonly x: ArrayRef;
-  /** Shape (fit): labels. */
+  /** Shape (fit): targets. */
   readonly y: ArrayRef;
 }
 
@@ -83,8 +89,13 @@ function writeTickerMatrix(panel: TickerPanel, workFolder: string, index: number
   const rows = [...panel.fit, ...panel.score];
   return {
     x: writeNpy(join(workFolder, `x${index}.npy`), rowsOf(panel.x, k, rows), [rows.length, k]),
-    y: writeNpy(join(workFolder, `y${index}.npy`), fitLabels(panel), [panel.fit.length]),
+    y: writeNpy(join(workFolder, `y${index}.npy`), fitTargets(panel), [panel.fit.length]),
   };
+}
+
+function fitTargets(panel: TickerPanel): Float64Array {
+  const targets = targetsOf(panel);
+  return Float64Array.from(panel.fit, (row) => targets[row]!);
 }
 
 /** @param x shape (m, k); @returns shape (rows, k), a view where the rows follow each other in x, which is so of most tickers. */
@@ -191,22 +202,13 @@ function fittedTicker(
   settings: MlSettings,
 ): FittedTicker {
   const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
-  const { ticker, days, columns } = panel;
+  const { ticker, columns } = panel;
   const { constant, importances } = results.at(-1)!;
   const rows = rowFacts(panel);
   return {
-    ticker,
-    dates: datesOf(panel),
+    ...fittedRows(panel, predicted.subarray(tested)),
     folds,
-    fit: { days: Int32Array.from(panel.fit, (row) => days[row]!), labels: fitLabels(panel) },
-    outOfFold: predicted.subarray(0, tested),
-    score: {
-      days: Int32Array.from(panel.score, (row) => days[row]!),
-      labels: Float64Array.from(panel.score, (row) => panel.y[row]!),
-      labelDays: Int32Array.from(panel.score, (row) => panel.labelDays[row]!),
-      volatility: Float64Array.from(panel.score, (row) => panel.volatility[row]!),
-      predicted: predicted.subarray(tested),
-    },
+    outOfFold: outOfFoldReturns(panel, folds, predicted),
     rows,
     ...(importances && {
       importances: importances.map(([column, importance]) => ({ feature: columns[column]!, importance })),
@@ -218,6 +220,38 @@ function fittedTicker(
     ],
     listed: [...listedOfRows(ticker, rows, folds), ...panel.listed],
   };
+}
+
+/** The fit and score rows of a ticker, with forecasts of returns. @param predicted shape (score): by the final model. */
+export function fittedRows(
+  panel: PanelRows,
+  predicted: Float64Array,
+): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score"> {
+  const { ticker, days, labelDays, y, volatility, fit, score } = panel;
+  return {
+    ticker,
+    dates: datesOf(panel),
+    fit: { days: Int32Array.from(fit, (row) => days[row]!), labels: fitLabels(panel) },
+    score: {
+      days: Int32Array.from(score, (row) => days[row]!),
+      labels: Float64Array.from(score, (row) => y[row]!),
+      labelDays: Int32Array.from(score, (row) => labelDays[row]!),
+      volatility: Float64Array.from(score, (row) => volatility[row]!),
+      predicted: forecastReturns(panel, score, predicted),
+    },
+  };
+}
+
+/** Forecasts of returns of each fold's test rows; its model learned from the labels known at the close of the first. */
+function outOfFoldReturns(panel: FitRows, folds: readonly Fold[], predicted: Float64Array): Float64Array {
+  let at = 0;
+  const parts = folds.map(({ testStart, testEnd }) => {
+    const from = at;
+    at += testEnd - testStart;
+    const rows = panel.fit.subarray(testStart, testEnd);
+    return forecastReturns(panel, rows, predicted.subarray(from, at), panel.days[rows[0]!]!);
+  });
+  return concatenate(parts);
 }
 
 function convergenceWarnings(ticker: string, results: readonly FitPredictResult[]): Warning[] {

@@ -12,7 +12,7 @@ export interface FitOutcome {
 }
 
 /** Counts are fits. `planned` grows while the job reads tickers; it is final once `isComplete`. */
-interface FitProgress {
+export interface FitProgress {
   readonly done: number;
   readonly planned: number;
   readonly isComplete: boolean;

@@ -1,4 +1,5 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
+import { recordedPanelSettings } from "../../contract/config/panel-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Metrics } from "../../contract/output/output-blob.ts";
@@ -19,6 +20,7 @@ import {
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
+import type { PooledFit } from "./fit-pooled.ts";
 import type { FittedTicker } from "./fit-ticker.ts";
 
 /** The forecasts of one ticker, with their intervals and its metrics out of fold. */
@@ -120,10 +122,15 @@ function range(from: number, to: number): number[] {
 type MlOutputParts = Pick<
   DocumentParts,
   "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance" | "machine"
-> & { readonly settings: MlSettings; readonly evaluation: MlEvaluation };
+> & {
+  readonly settings: MlSettings;
+  readonly evaluation: MlEvaluation;
+  /** Of `fit` pooled. */
+  readonly pooled?: PooledFit | undefined;
+};
 
 /** The output blob of run_ml_job. */
-export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): OrderedJson {
+export function mlOutput({ settings, evaluation, pooled, ...parts }: MlOutputParts): OrderedJson {
   const { tickers } = evaluation;
   return jobDocument({
     ...parts,
@@ -131,6 +138,7 @@ export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): Ord
     tickers,
     fits: tickers.map(({ fitted }) => ({ ...fitted, labels: fitted.fit.labels })),
     fitting: {
+      ...(pooled === undefined ? {} : { pooled: pooledOf(pooled) }),
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
       ),
@@ -140,6 +148,18 @@ export function mlOutput({ settings, evaluation, ...parts }: MlOutputParts): Ord
     shrinkage: settings.shrinkage,
     model: modelOf(settings),
   });
+}
+
+function pooledOf({ fitRows, features, labelMean, foldRows, importances }: PooledFit): OrderedJson {
+  return {
+    fit_rows: fitRows,
+    features,
+    label_mean: labelMean,
+    fold_rows: [...foldRows],
+    ...(importances && {
+      importances: importances.map(({ feature, importance }) => ({ feature, importance })),
+    }),
+  };
 }
 
 function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: EvaluatedTicker): OrderedJson {
@@ -162,7 +182,8 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
 
 /** The resolved configuration: what was fitted, every default filled in. */
 function modelOf(settings: MlSettings): OrderedJson {
-  const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...rest } = settings;
+  const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...others } = settings;
+  const { fit, target, crossSection, ...rest } = others;
   const { estimator: _, columnDemands: __, ...unrecorded } = rest; // Both follow from the parameters.
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   return {
@@ -175,5 +196,7 @@ function modelOf(settings: MlSettings): OrderedJson {
     scaler,
     shrinkage,
     intervals: recordedIntervals(intervals),
+    ...(fit === "per_ticker" ? {} : { fit }),
+    ...recordedPanelSettings({ target, crossSection }),
   };
 }

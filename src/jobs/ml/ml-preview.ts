@@ -1,11 +1,16 @@
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
+import type { Fold } from "../../panel/folds.ts";
+import { planPooled } from "../../panel/pooled-plan.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
-import { listedOfRows } from "../shared/listed-warnings.ts";
+import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/row-facts.ts";
+import { listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import { listedOfFeatures, planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
+import { matrixBytes } from "./pooled-matrix.ts";
 
 /** The config of run_ml_job, and the fits that the job would plan. @throws MucastError as run_ml_job does. */
 export function previewMl(config: string): PreviewedConfig {
@@ -14,8 +19,10 @@ export function previewMl(config: string): PreviewedConfig {
     model: { name: settings.model.name, params: settings.resolvedParams },
     warnings,
     trains: true,
+    panel: settings,
     listed: (panel) => listedOfFeatures(panel, settings),
-    plan: (panels) => planTickers(panels, settings),
+    plan: (panels) =>
+      settings.fit === "pooled" ? planPool(panels, settings) : planTickers(panels, settings),
   };
 }
 
@@ -35,15 +42,49 @@ function* planTickers(
 }
 
 function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {
-  const { cvTestSize, intervals } = settings;
   const { folds } = planFits(panel, settings);
-  const residuals = folds.length * cvTestSize;
+  return plannedTicker(panel, folds, settings, listedOfRows(panel.ticker, rowFacts(panel), folds));
+}
+
+function* planPool(panels: readonly PanelRows[], settings: MlSettings): ReturnType<PreviewedConfig["plan"]> {
+  const plan = yield* planPooled(panels, settings);
+  const union = unitePooled(plan);
+  const columns = union.names.length;
+  const failures = refusedTickers(panels, union, settings);
+  if (failures.length === panels.length) return { tickers: [], failures };
+  return {
+    tickers: plan.members.map(({ panel, folds }) => {
+      const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
+      const listed = listedOfRows(panel.ticker, { ...rowFacts(panel), features: 0 });
+      return plannedTicker(panel, folds, settings, listed, absent);
+    }),
+    failures: [],
+    listed: listedOfPool(plan, columns),
+    pooled: {
+      rows: plan.fitRows + plan.scoreRows,
+      fit_rows: plan.fitRows,
+      columns,
+      bytes: matrixBytes(plan, columns),
+      folds: plan.folds.length,
+    },
+  };
+}
+
+function plannedTicker(
+  panel: PanelRows,
+  folds: readonly Fold[],
+  settings: MlSettings,
+  listed: readonly Listed[],
+  absent: readonly Warning[] = [],
+): PlannedTicker {
+  const { intervals } = settings;
+  const residuals = folds.reduce((sum, { testStart, testEnd }) => sum + testEnd - testStart, 0);
   const unsupported = intervals && intervalUnsupported(panel.ticker, residuals, intervals.alpha);
-  const warnings = planWarnings(panel, folds, settings);
+  const warnings = [...planWarnings(panel, folds, settings), ...absent];
   return {
     panel,
     counts: { folds: folds.length },
     warnings: unsupported === undefined ? warnings : [...warnings, unsupported],
-    listed: listedOfRows(panel.ticker, rowFacts(panel), folds),
+    listed,
   };
 }

@@ -1,7 +1,11 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
+import type { Report } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
 import { regressorLibraries } from "../../engine/environment/libraries.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
@@ -16,17 +20,22 @@ import {
 } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
+import { panelsInMemory, writePanels } from "../shared/panel-files.ts";
+import { preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
-import { type FitOutcome, fitTickers } from "./fit-tickers.ts";
+import { fitPooled, type PooledOutcome } from "./fit-pooled.ts";
+import type { FitOptions } from "./fit-ticker.ts";
+import { type FitOutcome, type FitProgress, fitTickers } from "./fit-tickers.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
+import { listedOfFeatures } from "./plan-fits.ts";
 
 /**
- * One regressor per ticker: reads both blobs, fits every walk-forward fold and the final model, and writes one
+ * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one
  * output blob. The engine imports its libraries while the job reads the prices, and fits while it reads the features.
  *
  * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
@@ -42,14 +51,14 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   const libraries = regressorLibraries(settings.estimator.library, settings.scaler);
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
     const { inputs, outcome } = await readAndFit(request, context, settings, engine);
-    const { fitted, failures } = outcome;
+    const { fitted, failures, warnings: aboutAll, pooled } = outcome;
     const evaluation = await evaluateInTurns(
       evaluateMl(fitted, settings, inputs.asOf),
       mlEvaluationUnits(fitted.length),
       context,
     );
-    const listed = wildForecasts(evaluation.tickers);
-    const aboutTickers = tickerWarnings(inputs, fitted, evaluation.warnings, listed);
+    const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
+    const aboutTickers = [...aboutAll, ...tickerWarnings(inputs, fitted, evaluation.warnings, listed)];
     const facts = await engineFacts(engine.pool, "ml");
     const document = mlOutput({
       id: request.id,
@@ -58,6 +67,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       asOf: inputs.asOf,
       settings,
       evaluation,
+      pooled,
       warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
       failures,
       machine: facts.machine,
@@ -79,7 +89,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
 
 interface ReadAndFitted {
   readonly inputs: Inputs;
-  readonly outcome: FitOutcome;
+  readonly outcome: PooledOutcome;
 }
 
 /**
@@ -131,7 +141,7 @@ async function fitInputs(
       fault.addEventListener("abort", () => engineFault.abort(fault.reason));
       return currentPanels(inputs, context);
     };
-    const outcome = await fitTickers(read, {
+    const options: FitOptions = {
       settings,
       pool,
       workFolder,
@@ -139,16 +149,61 @@ async function fitInputs(
       trial,
       expectedTickers: inputs.priceTickers,
       timings: new FitTimings(context),
-      onFits: ({ done, planned, isComplete }) => {
-        report({ kind: "progress", stage: "fit", done, ...(isComplete ? { total: planned } : {}) });
-      },
-    });
+    };
+    const outcome = comparesTickers(settings)
+      ? await fitTogether(read, inputs.asOf, options, report)
+      : ofEachTicker(await fitTickers(read, { ...options, onFits: fitsReport(report) }));
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs.asOf);
     return { inputs, outcome };
   } finally {
     await inputs.close();
   }
+}
+
+/** Whether something needs the rows of all tickers before the first is fitted. */
+function comparesTickers({ fit, target, crossSection }: MlSettings): boolean {
+  return fit === "pooled" || target === "relative" || crossSection;
+}
+
+function ofEachTicker(outcome: FitOutcome, warnings: readonly Warning[] = []): PooledOutcome {
+  return { ...outcome, listed: [], warnings };
+}
+
+/** Reads all tickers into files, compares them as the settings ask, and fits one regressor for all or one per ticker. */
+async function fitTogether(
+  read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,
+  asOf: Day,
+  options: FitOptions,
+  report: Report,
+): Promise<PooledOutcome> {
+  const { settings, workFolder, signal } = options;
+  // A trial that fails ends the reading.
+  const fault = new AbortController();
+  options.trial.catch((error: unknown) => fault.abort(error));
+  const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
+  const files = await writePanels(read(fault.signal), workFolder, signal, keep);
+  const prepared = await preparePanels(files, settings, workFolder, signal);
+  requireCurrentTicker(prepared.panels.map(datesOf), asOf);
+  if (settings.fit === "per_ticker") {
+    const readAgain = () => panelsInMemory(prepared);
+    const outcome = await fitTickers(readAgain, { ...options, onFits: fitsReport(report) });
+    return ofEachTicker(outcome, prepared.warnings);
+  }
+  const onFits = (done: number, total: number) => report({ kind: "progress", stage: "fit", done, total });
+  const outcome = await fitPooled(prepared.panels, { ...options, onFits });
+  const failures = [...prepared.failures, ...outcome.failures];
+  return {
+    ...outcome,
+    failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
+    warnings: [...prepared.warnings, ...outcome.warnings],
+  };
+}
+
+function fitsReport(report: Report) {
+  return ({ done, planned, isComplete }: FitProgress) => {
+    report({ kind: "progress", stage: "fit", done, ...(isComplete ? { total: planned } : {}) });
+  };
 }
 
 /** The panels as they are read. Where none of them can have a `mu`, the job ends here, before the fits are done. */

@@ -1,3 +1,4 @@
+import type { PanelSettings } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
@@ -9,6 +10,7 @@ import { datesOf, muRow } from "../../panel/as-of.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import type { Listed } from "./listed-warnings.ts";
+import { preparedRows } from "./prepare-panels.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
 import { rowFacts } from "./row-facts.ts";
@@ -22,10 +24,23 @@ export interface JobPreview {
   /** Ascending by code point. */
   readonly tickers: readonly TickerPreview[];
   readonly failures: readonly Failure[];
+  /** run_ml_job with `fit` pooled. */
+  readonly pooled?: PooledPreview;
   /** Those of the job, in its order, without those that only fitting can show. */
   readonly warnings: readonly Warning[];
   /** The error that the job would end with although both blobs can be read: insufficient_history, no_forecast. */
   readonly error?: MucastError;
+}
+
+/** The matrix of one fit for all tickers. */
+export interface PooledPreview {
+  /** Fit rows and score rows. */
+  readonly rows: number;
+  readonly fit_rows: number;
+  readonly columns: number;
+  /** Of the matrix, in the work folder. */
+  readonly bytes: number;
+  readonly folds: number;
 }
 
 export interface TickerPreview {
@@ -49,6 +64,7 @@ export interface PreviewedConfig {
   readonly warnings: readonly Warning[];
   /** False for a config that is switched off: its job forecasts nothing, so that it cannot lack a forecast. */
   readonly trains: boolean;
+  readonly panel: PanelSettings;
   /** The warnings of the job that list a ticker for what its features show. */
   listed(panel: TickerPanel): readonly Listed[];
   /**
@@ -58,6 +74,10 @@ export interface PreviewedConfig {
   plan(panels: readonly PanelRows[]): Pausable<{
     readonly tickers: readonly PlannedTicker[];
     readonly failures: readonly Failure[];
+    /** Of one fit for all tickers. */
+    readonly pooled?: PooledPreview;
+    /** Lists it where its rows are too few. */
+    readonly listed?: readonly Listed[];
   }>;
 }
 
@@ -78,10 +98,13 @@ export async function previewJob(
 ): Promise<JobPreview> {
   const { start, end, learningEnd } = inputs.window;
   const read = await readRows(inputs, config);
-  const planned = await inTurns(config.plan(read.panels), signal);
+  const prepared = await preparedRows(read.panels, config.panel, signal);
+  const planned = await inTurns(config.plan(prepared.panels), signal);
   const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
-  const failures = [...read.failures, ...planned.failures];
-  const error = config.trains ? errorBeforeTraining(read.panels, tickers, failures, inputs.asOf) : undefined;
+  const failures = [...read.failures, ...prepared.failures, ...planned.failures];
+  const error = config.trains
+    ? errorBeforeTraining(prepared.panels, tickers, failures, inputs.asOf)
+    : undefined;
   return {
     model: config.model,
     window: {
@@ -93,10 +116,12 @@ export async function previewJob(
     },
     tickers: tickers.map((ticker) => previewTicker(ticker, config, inputs.asOf)),
     failures: failures.toSorted(byTicker),
+    ...(planned.pooled === undefined ? {} : { pooled: planned.pooled }),
     warnings: [
       ...config.warnings,
       ...inputs.warnings,
-      ...tickerWarnings(inputs, tickers.map(toldOf(read.listed)), []).filter(
+      ...prepared.warnings,
+      ...tickerWarnings(inputs, tickers.map(toldOf(read.listed)), [], planned.listed ?? []).filter(
         // What is switched off forecasts nothing that could be old.
         ({ code }) => config.trains || code !== "older_forecast",
       ),

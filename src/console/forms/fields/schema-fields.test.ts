@@ -38,6 +38,9 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["config.ML params.intervals.method", "choice"],
     ["config.ML params.scaler", "choice"],
     ["config.ML params.shrinkage", "choice"],
+    ["config.ML params.fit", "choice"],
+    ["config.ML params.target", "choice"],
+    ["config.ML params.cross_section", "flag"],
     ["portable", "flag"],
   ]);
 });

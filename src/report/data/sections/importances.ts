@@ -6,12 +6,16 @@ const SHOWN = 30;
 
 /**
  * What the models used: of each ticker the shares of the absolute importances that the output lists, and their mean over the tickers
- * that have importances. It says nothing of what was of use.
+ * that have importances. A pooled fit has one list. It says nothing of what was of use.
  */
-export function importancesOf({ fits = {} }: OutputSummary): Origin["importances"] {
+export function importancesOf({
+  fits = {},
+  pooled,
+}: Pick<OutputSummary, "fits" | "pooled">): Origin["importances"] {
   const sums = new Map<string, { share: number; tickers: number }>();
   let counted = 0;
-  for (const { importances = [] } of Object.values(fits)) {
+  const models = pooled === undefined ? Object.values(fits) : [pooled];
+  for (const { importances = [] } of models) {
     const total = importances.reduce((sum, { importance }) => sum + Math.abs(importance), 0);
     if (!(total > 0 && Number.isFinite(total))) continue;
     counted++;
@@ -27,6 +31,11 @@ export function importancesOf({ fits = {} }: OutputSummary): Origin["importances
     .sort((a, b) => b.share - a.share)
     .slice(0, SHOWN);
   const first = features[0]!;
-  const finding = `The models used ${first.feature} most, with ${figure(first.share, "share")} of the importance, the mean of ${countedRows(counted, "ticker")}; that says what was used, not what was of use.`;
+  const share = `${first.feature} most, with ${figure(first.share, "share")} of the importance`;
+  const used =
+    pooled === undefined
+      ? `The models used ${share}, the mean of ${countedRows(counted, "ticker")}`
+      : `The one model of all tickers used ${share}`;
+  const finding = `${used}; that says what was used, not what was of use.`;
   return { data: { features, finding } };
 }

@@ -1,0 +1,37 @@
+import { z } from "zod";
+
+/** What models learn: the next return, or how it differs from the others' of its date, in units of the ticker's volatility. Ours. */
+export const TARGETS = ["return", "relative"] as const;
+export type Target = (typeof TARGETS)[number];
+
+/** What both jobs do to the rows of all tickers before anything is fitted. Ours. */
+export interface PanelSettings {
+  readonly target: Target;
+  readonly crossSection: boolean;
+}
+
+export const targetSchema = z
+  .enum(TARGETS)
+  .default("return")
+  .describe(
+    "return: models learn the next-day log-return. relative: they learn the return less the mean of its date, over the ticker's volatility; forecasts are returns again.",
+  );
+
+export const crossSectionSchema = z
+  .boolean()
+  .default(false)
+  .describe("Adds to each feature its z-score among the tickers that have it on the same date.");
+
+/**
+ * The settings as an output records them: those that differ from the defaults, so that an output of a config without them is what it was
+ * before they existed.
+ */
+export function recordedPanelSettings({
+  target,
+  crossSection,
+}: PanelSettings): Record<string, string | boolean> {
+  return {
+    ...(target === "return" ? {} : { target }),
+    ...(crossSection ? { cross_section: true } : {}),
+  };
+}

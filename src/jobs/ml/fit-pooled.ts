@@ -1,0 +1,203 @@
+import { join } from "node:path";
+import { counted } from "../../contract/errors/wording.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { readArray } from "../../engine/inline-array.ts";
+import { removeArray } from "../../engine/npy.ts";
+import type { FitPredictTask } from "../../engine/pool/protocol.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
+import { hasFewRows } from "../../panel/few-rows.ts";
+import { type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
+import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
+import type { Listed } from "../shared/listed-warnings.ts";
+import type { PanelOnDisk } from "../shared/panel-files.ts";
+import { runEach } from "../shared/run-concurrently.ts";
+import type { Importance } from "../shared/ticker-fits.ts";
+import { constantWarning } from "../shared/ticker-warnings.ts";
+import type { FitOptions } from "./fit-ticker.ts";
+import type { FitOutcome } from "./fit-tickers.ts";
+import { type PlannedFit, refusedColumns } from "./plan-fits.ts";
+import { type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
+import { type FitPredictions, type ListedPanel, pooledTickers } from "./pooled-tickers.ts";
+
+/** The name of the one fit in warnings, progress and errors. */
+export const POOLED = "pooled";
+
+/** The one regressor of a pooled fit, as the output records it. */
+export interface PooledFit {
+  readonly fitRows: number;
+  readonly features: number;
+  /** Over the fit rows of all tickers, log-return. */
+  readonly labelMean: number;
+  /** Training rows of each fold, of all tickers. */
+  readonly foldRows: readonly number[];
+  readonly importances?: readonly Importance[];
+}
+
+export interface PooledOutcome extends FitOutcome {
+  /** Absent where no ticker takes part. */
+  readonly pooled?: PooledFit;
+  /** The fit itself, where its rows are too few. */
+  readonly listed: readonly Listed[];
+  /** Of the fit itself. */
+  readonly warnings: readonly Warning[];
+}
+
+type PooledOptions = FitOptions & {
+  /** Called at the start, and after each fit. */
+  readonly onFits: (done: number, planned: number) => void;
+};
+
+/**
+ * Fits one regressor on the rows of all tickers: every fold, and the final model. A task is one fit, the largest first.
+ * @throws MucastError fit_failed or engine_crashed where any of them fails, since all tickers depend on it; output_failed where the work
+ *   folder's disk is full.
+ */
+export async function fitPooled(
+  panels: readonly ListedPanel[],
+  options: PooledOptions,
+): Promise<PooledOutcome> {
+  const { settings, workFolder, signal, timings } = options;
+  const plan = await inTurns(planPooled(panels, settings), signal);
+  const union = unitePooled(plan);
+  const failures = refusedTickers(panels, union, settings);
+  if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
+  const matrix = await inTurns(writePooledMatrix(plan, union, workFolder), signal);
+  for (const { x } of panels) removeArray(x.ref);
+  const fits = await runFits(plan, matrix, union.warnings.length > 0, options);
+  timings.finishAll();
+  for (const { ref } of [matrix.x, matrix.y]) removeArray(ref);
+  return {
+    fitted: await inTurns(pooledTickers(plan, fits, union.warnings, settings), signal),
+    failures: [],
+    pooled: pooledFit(plan, union, fits),
+    listed: listedOfPool(plan, union.names.length),
+    warnings: fitWarnings(fits),
+  };
+}
+
+/** The columns of the matrix. */
+export function unitePooled({ members }: PooledPlan<PanelRows>): FeatureUnion {
+  const panels = members.map(({ panel }) => panel);
+  return uniteFeatures(panels, "the mean of the others in their place");
+}
+
+/** Every ticker, where the model's arguments name a column that the matrix lacks; none otherwise. */
+export function refusedTickers(
+  panels: readonly Pick<PanelRows, "ticker">[],
+  { names }: FeatureUnion,
+  settings: FitOptions["settings"],
+): Failure[] {
+  const refused = refusedColumns({ ticker: POOLED, columns: names }, settings);
+  return refused === undefined ? [] : panels.map(({ ticker }) => ({ ...refused, ticker }));
+}
+
+/** The fits of a plan as rows of its matrix: of the folds in time order, then of the final model. */
+export function pooledFits({ folds, fitRows, scoreRows }: PooledPlan): PlannedFit[] {
+  return [
+    ...folds.map(
+      ({ trainEnd, testEnd }): PlannedFit => ({ train: [0, trainEnd], predict: [trainEnd, testEnd] }),
+    ),
+    { train: [0, fitRows], predict: [fitRows, fitRows + scoreRows], diagnose: true },
+  ];
+}
+
+async function runFits(
+  plan: PooledPlan,
+  matrix: PooledMatrix,
+  hasAbsent: boolean,
+  options: PooledOptions,
+): Promise<readonly FitPredictions[]> {
+  const { pool, timings, onFits } = options;
+  await options.trial;
+  const fits = pooledFits(plan);
+  const results = new Map<number, FitPredictions>();
+  onFits(0, fits.length);
+  const run = async (number: number, signal: AbortSignal): Promise<void> => {
+    const task = fitTask(fits, number, matrix, hasAbsent, options);
+    const result = await pool.run(task, {
+      signal,
+      onProgress: ({ seconds }) => timings.add(POOLED, seconds),
+    });
+    const from = fits[number]!.predict[0];
+    results.set(number, { result, predicted: readArray(result.predictions), from });
+    if (!("base64" in result.predictions)) removeArray(task.predictions.ref);
+    onFits(results.size, fits.length);
+  };
+  await runEach(options.signal, async (start, signal) => {
+    for (let number = fits.length - 1; number >= 0; number--) start(run(number, signal));
+  });
+  return fits.map((_, number) => results.get(number)!);
+}
+
+function fitTask(
+  fits: readonly PlannedFit[],
+  number: number,
+  { x, y }: PooledMatrix,
+  hasAbsent: boolean,
+  { settings: { estimator, scaler }, workFolder }: FitOptions,
+): FitPredictTask {
+  return {
+    task: "fit_predict",
+    label: number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`,
+    estimator,
+    scaler,
+    x,
+    y,
+    fits: [fits[number]!],
+    predictions: { ref: join(workFolder, `pooled-p${number}.npy`) },
+    views: true,
+    ...(hasAbsent ? { absent: true } : {}),
+  };
+}
+
+function pooledFit(
+  plan: PooledPlan<PanelOnDisk>,
+  { names }: FeatureUnion,
+  fits: readonly FitPredictions[],
+): PooledFit {
+  const { importances } = fits.at(-1)!.result;
+  return {
+    fitRows: plan.fitRows,
+    features: names.length,
+    labelMean: labelMean(plan),
+    foldRows: plan.folds.map(({ trainEnd }) => trainEnd),
+    ...(importances && {
+      importances: importances.map(([column, importance]) => ({ feature: names[column]!, importance })),
+    }),
+  };
+}
+
+/** Sums in the order of the matrix. */
+function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
+  const labels = new Float64Array(fitRows);
+  for (const { panel, places } of members) {
+    for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
+  }
+  return mean(labels);
+}
+
+/** Lists the fit of all tickers where their rows together are too few for the features. */
+export function listedOfPool({ fitRows, folds }: PooledPlan, features: number): Listed[] {
+  const ranges = folds.map(({ trainEnd, testEnd }) => ({ trainEnd, testStart: trainEnd, testEnd }));
+  if (!hasFewRows(fitRows, features, ranges)) return [];
+  const detail = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
+  return [{ code: "few_rows", ticker: POOLED, detail }];
+}
+
+function fitWarnings(fits: readonly FitPredictions[]): Warning[] {
+  const { constant } = fits.at(-1)!.result;
+  const warnings: Warning[] = [];
+  if (constant !== undefined) {
+    const { ticker: _, ...warning } = constantWarning(POOLED, constant);
+    warnings.push(warning);
+  }
+  const count = fits.reduce((sum, { result }) => sum + result.unconverged_fits, 0);
+  if (count > 0) {
+    const message = `${counted(count, "pooled fit")} did not converge.`;
+    warnings.push({ code: "not_converged", count, message });
+  }
+  return warnings;
+}

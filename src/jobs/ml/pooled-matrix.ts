@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import { type ArrayRef, NpyWriter, readNpyRows, writeNpy } from "../../engine/npy.ts";
+import type { FeatureUnion } from "../../panel/feature-union.ts";
+import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
+import { targetsOf } from "../../panel/ticker-panel.ts";
+import type { PanelOnDisk } from "../shared/panel-files.ts";
+
+/** The rows of all tickers as the engine maps them: the fit rows followed by the score rows. */
+export interface PooledMatrix {
+  /** Shape (fit + score, features of all): NaN where a ticker lacks the feature. */
+  readonly x: ArrayRef;
+  /** Shape (fit): targets. */
+  readonly y: ArrayRef;
+}
+
+/** Rows are laid out in memory in pieces of so many bytes. */
+const PIECE_BYTES = 32 * 2 ** 20;
+
+/** Bytes that the matrix takes in the work folder, and as much again in the page cache while it is read. */
+export function matrixBytes(plan: Pick<PooledPlan, "fitRows" | "scoreRows">, columns: number): number {
+  return 8 * (plan.fitRows + plan.scoreRows) * columns;
+}
+
+/**
+ * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers.
+ * @throws MucastError output_failed where the work folder's disk is full.
+ */
+export function* writePooledMatrix(
+  plan: PooledPlan<PanelOnDisk>,
+  union: FeatureUnion,
+  workFolder: string,
+): Pausable<PooledMatrix> {
+  const k = union.names.length;
+  const rows = plan.fitRows + plan.scoreRows;
+  const writer = new NpyWriter(join(workFolder, "pooled-x.npy"), [rows, k]);
+  const cursors = plan.members.map(() => 0);
+  const step = Math.max(1, Math.floor(PIECE_BYTES / (8 * Math.max(1, k))));
+  for (let from = 0; from < rows; from += step) {
+    const to = Math.min(rows, from + step);
+    const piece = new Float64Array((to - from) * k).fill(Number.NaN);
+    for (const [j, member] of plan.members.entries()) {
+      yield 0;
+      const end = countBelow(member.places, to, cursors[j]!);
+      placeRows(member, [cursors[j]!, end], union.columns[j]!, piece, from, k);
+      cursors[j] = end;
+    }
+    writer.append(piece);
+  }
+  return { x: writer.close(), y: writeTargets(plan, workFolder) };
+}
+
+/** How many places, from the number `from` on, are below `limit`; with those before. */
+function countBelow(places: Float64Array, limit: number, from: number): number {
+  let end = from;
+  while (end < places.length && places[end]! < limit) end++;
+  return end;
+}
+
+/** Copies some rows of a ticker to their places. @param range positions among its fit and score rows. */
+function placeRows(
+  { panel, places }: PooledMember<PanelOnDisk>,
+  [begin, end]: readonly [number, number],
+  columns: readonly number[],
+  piece: Float64Array,
+  first: number,
+  k: number,
+): void {
+  if (begin === end) return;
+  const rowOf = (position: number) =>
+    position < panel.fit.length ? panel.fit[position]! : panel.score[position - panel.fit.length]!;
+  const from = rowOf(begin);
+  const x = readNpyRows(panel.x, from, rowOf(end - 1) + 1);
+  for (let position = begin; position < end; position++) {
+    const source = (rowOf(position) - from) * columns.length;
+    const target = (places[position]! - first) * k;
+    for (let c = 0; c < columns.length; c++) piece[target + columns[c]!] = x[source + c]!;
+  }
+}
+
+function writeTargets({ members, fitRows }: PooledPlan<PanelOnDisk>, workFolder: string): ArrayRef {
+  const y = new Float64Array(fitRows);
+  for (const { panel, places } of members) {
+    const targets = targetsOf(panel);
+    for (const [position, row] of panel.fit.entries()) y[places[position]!] = targets[row]!;
+  }
+  return writeNpy(join(workFolder, "pooled-y.npy"), y, [fitRows]);
+}

@@ -1,0 +1,55 @@
+import { join } from "node:path";
+import type { Failure } from "../../contract/problems/failures.ts";
+import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
+import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
+
+/** A panel whose features lie in the work folder: with thousands of tickers only the small parts stay in memory. */
+export type PanelOnDisk = PanelRows & {
+  /** Shape (rows, k): every row, labelled or not. */
+  readonly x: ArrayRef;
+};
+
+/** Panels in the work folder, and the tickers that have none. */
+export interface PanelFiles<P extends PanelOnDisk = PanelOnDisk> {
+  /** In the feature blob's order. */
+  readonly panels: readonly P[];
+  readonly failures: readonly Failure[];
+}
+
+/**
+ * Reads every panel and writes its features to a file at once.
+ * @param keep what else to keep of each panel while its features are in memory.
+ */
+export async function writePanels<Kept extends object>(
+  panels: AsyncIterable<TickerPanel | Failure>,
+  workFolder: string,
+  signal: AbortSignal,
+  keep: (panel: TickerPanel) => Kept,
+): Promise<PanelFiles<PanelOnDisk & Kept>> {
+  const written: (PanelOnDisk & Kept)[] = [];
+  const failures: Failure[] = [];
+  for await (const panel of panels) {
+    signal.throwIfAborted();
+    if ("code" in panel) failures.push(panel);
+    else {
+      const shape = [panel.days.length, panel.columns.length];
+      // File names never hold a ticker's name.
+      const x = writeNpy(join(workFolder, `panel${written.length}.npy`), panel.x, shape);
+      written.push({ ...panel, ...keep(panel), x });
+    }
+  }
+  return { panels: written, failures };
+}
+
+/** The panels, one at a time in memory; the file of each is removed once it is read. */
+export async function* panelsInMemory<P extends PanelOnDisk>({
+  panels,
+  failures,
+}: PanelFiles<P>): AsyncGenerator<(Omit<P, "x"> & { readonly x: Float64Array }) | Failure> {
+  yield* failures;
+  for (const panel of panels) {
+    const x = readNpyRows(panel.x, 0, panel.days.length);
+    removeArray(panel.x.ref);
+    yield { ...panel, x };
+  }
+}

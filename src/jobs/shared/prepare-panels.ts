@@ -1,0 +1,84 @@
+import type { PanelSettings } from "../../contract/config/panel-settings.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { MIN_DATE_TICKERS, relativeTargets } from "../../panel/relative-target.ts";
+import { LEAST_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
+import { addZScores, planCrossSection } from "./cross-section-files.ts";
+import type { PanelFiles, PanelOnDisk } from "./panel-files.ts";
+
+/** What comparing tickers made of the panels. */
+export interface Prepared<P> {
+  readonly panels: readonly P[];
+  readonly failures: readonly Failure[];
+  /** `thin_dates`, once for the job. */
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * Adds z-scores and targets to panels, as the settings ask, before anything is planned.
+ * @throws MucastError invalid_data where a feature has the name of a z-score; output_failed where the work folder's disk is full.
+ */
+export async function preparePanels<P extends PanelOnDisk>(
+  files: PanelFiles<P>,
+  settings: PanelSettings,
+  workFolder: string,
+  signal: AbortSignal,
+): Promise<Prepared<P>> {
+  const scored = settings.crossSection
+    ? await addZScores(files, workFolder, signal)
+    : { ...files, thinRows: 0 };
+  return withTargets(scored, settings, signal);
+}
+
+/** The same panels without their features, for a preview. @throws MucastError invalid_data as `preparePanels` does. */
+export async function preparedRows<P extends PanelRows>(
+  panels: readonly P[],
+  settings: PanelSettings,
+  signal: AbortSignal,
+): Promise<Prepared<P>> {
+  if (!settings.crossSection) return withTargets({ panels, failures: [], thinRows: 0 }, settings, signal);
+  const { members, failures, thinRows } = await planCrossSection(panels, signal);
+  const remaining = members.map(({ panel }) => panel);
+  return withTargets({ panels: remaining, failures, thinRows }, settings, signal);
+}
+
+async function withTargets<P extends PanelRows>(
+  { panels, failures, thinRows }: Omit<Prepared<P>, "warnings"> & { readonly thinRows: number },
+  { target }: PanelSettings,
+  signal: AbortSignal,
+): Promise<Prepared<P>> {
+  const rowsWarning = thinRows === 0 ? [] : [thinRowsWarning(thinRows)];
+  if (target === "return") return { panels, failures, warnings: rowsWarning };
+  const { byTicker, levels, thinDates } = await inTurns(relativeTargets(panels), signal);
+  const short: Failure[] = [];
+  const learning = panels.flatMap((panel) => {
+    const values = byTicker.get(panel.ticker)!;
+    const fit = panel.fit.filter((row) => !Number.isNaN(values[row]!));
+    if (fit.length >= LEAST_FIT_ROWS) return [{ ...panel, fit, relative: { values, levels } }];
+    short.push(tooFewTargets(panel.ticker, fit.length));
+    return [];
+  });
+  const datesWarning = thinDates === 0 ? [] : [thinDatesWarning(thinDates)];
+  return {
+    panels: learning,
+    failures: [...failures, ...short],
+    warnings: [...rowsWarning, ...datesWarning],
+  };
+}
+
+function tooFewTargets(ticker: string, fitRows: number): Failure {
+  const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${LEAST_FIT_ROWS} are needed: such a row has a volatility, and a date with the labels of at least ${MIN_DATE_TICKERS} tickers`;
+  return { ticker, code: "insufficient_history", message };
+}
+
+function thinRowsWarning(count: number): Warning {
+  const message = `${counted(count, "row")} on dates on which fewer than ${MIN_DATE_TICKERS} tickers have a feature ${count === 1 ? "is" : "are"} left out: cross_section compares the tickers of a date.`;
+  return { code: "thin_dates", message, count };
+}
+
+function thinDatesWarning(count: number): Warning {
+  const message = `${counted(count, "date")} with fewer than ${MIN_DATE_TICKERS} labels teach${count === 1 ? "es" : ""} nothing: target relative compares the tickers of a date.`;
+  return { code: "thin_dates", message, count };
+}

@@ -1,0 +1,173 @@
+import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Day } from "../contract/market/dates.ts";
+import { MIN_DATE_TICKERS } from "./relative-target.ts";
+import type { PanelRows } from "./ticker-panel.ts";
+
+/** z-scores beyond this are cut off. */
+export const MAX_Z_SCORE = 3;
+
+/** A deviation at most this share of the largest value on the date is rounding: all values are equal. */
+const ROUNDING = 1e-12;
+
+type Featured = Pick<PanelRows, "ticker" | "columns" | "days">;
+
+/** Features that have a z-score: those that enough tickers have. */
+export function scoredFeatures(panels: readonly Pick<Featured, "columns">[]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  for (const { columns } of panels) for (const name of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Set([...counts].flatMap(([name, count]) => (count >= MIN_DATE_TICKERS ? [name] : [])));
+}
+
+/** The name of a feature's z-score. */
+export function zScoreName(feature: string): string {
+  return `${feature} (z)`;
+}
+
+/**
+ * Which rows have a z-score for each scored feature of their ticker: those of dates on which MIN_DATE_TICKERS tickers or more have it.
+ * @returns by ticker, shape (rows): 1 for a row that has all.
+ */
+export function* rowsWithZScores(
+  panels: readonly Featured[],
+  scored: ReadonlySet<string>,
+): Pausable<ReadonlyMap<string, Uint8Array>> {
+  const counts = new Map<string, Map<Day, number>>();
+  for (const { columns, days } of panels) {
+    for (const name of columns) {
+      if (!scored.has(name)) continue;
+      const ofFeature = counts.get(name) ?? new Map<Day, number>();
+      counts.set(name, ofFeature);
+      for (const day of days) ofFeature.set(day, (ofFeature.get(day) ?? 0) + 1);
+    }
+    yield 0;
+  }
+  const has = new Map<string, Uint8Array>();
+  for (const { ticker, columns, days } of panels) {
+    const own = columns.filter((name) => scored.has(name)).map((name) => counts.get(name)!);
+    has.set(
+      ticker,
+      Uint8Array.from(days, (day) =>
+        own.every((ofFeature) => ofFeature.get(day)! >= MIN_DATE_TICKERS) ? 1 : 0,
+      ),
+    );
+    yield 0;
+  }
+  return has;
+}
+
+/** Rows of one ticker with its features. */
+export interface FeatureRows {
+  readonly columns: readonly string[];
+  /** Shape (n), ascending. */
+  readonly days: Int32Array;
+  /** Shape (n, k), row-major, all finite. */
+  readonly x: Float64Array;
+}
+
+/** Mean and deviation of each scored feature over the tickers that have a row with it, date by date. */
+export interface CrossSections {
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly first: Day;
+  /** Shape (calendar days, scored features) each: the largest absolute value, and mean and deviation (ddof 0) in units of it. */
+  readonly largest: Float64Array;
+  readonly means: Float64Array;
+  readonly deviations: Float64Array;
+}
+
+/**
+ * Reads all rows three times, a ticker at a time. Sums run in that order.
+ * @param read the rows of each ticker, ascending by code point, so that the sums are the same to the bit.
+ * @param panels the dates of the same tickers, in any order.
+ */
+export function* crossSections(
+  read: () => Iterable<FeatureRows>,
+  panels: readonly Pick<Featured, "days">[],
+  scored: ReadonlySet<string>,
+): Pausable<CrossSections> {
+  const first = panels.reduce((day, { days }) => Math.min(day, days[0] ?? day), Number.MAX_SAFE_INTEGER);
+  const last = panels.reduce((day, { days }) => Math.max(day, days.at(-1) ?? day), first);
+  const numbers = new Map([...scored].map((name, number) => [name, number]));
+  const cells = panels.length === 0 ? 0 : (last - first + 1) * numbers.size;
+  const counts = new Float64Array(cells);
+  const largest = new Float64Array(cells);
+  const means = new Float64Array(cells);
+  const deviations = new Float64Array(cells);
+  // In units of the largest value, squares stay in the range of a float64.
+  const share = (cell: number, value: number) => (largest[cell] === 0 ? 0 : value / largest[cell]!);
+  const passes: ((cell: number, value: number) => void)[] = [
+    (cell, value) => {
+      counts[cell]!++;
+      largest[cell] = Math.max(largest[cell]!, Math.abs(value));
+    },
+    (cell, value) => {
+      means[cell]! += share(cell, value) / counts[cell]!;
+    },
+    (cell, value) => {
+      const distance = share(cell, value) - means[cell]!;
+      deviations[cell]! += (distance * distance) / counts[cell]!;
+    },
+  ];
+  for (const see of passes) {
+    for (const rows of read()) {
+      yield 0;
+      eachCell(rows, { numbers, first }, (cell, place) => see(cell, rows.x[place]!));
+    }
+  }
+  return { numbers, first, largest, means, deviations: deviations.map(Math.sqrt) };
+}
+
+/**
+ * The z-scores of a ticker's rows: (value - mean) / deviation over the tickers that have the feature on the date, within
+ * [-MAX_Z_SCORE, MAX_Z_SCORE]; 0 where all values are equal but for rounding. Everything is known at the close of the date.
+ * @returns shape (n, scored features of the ticker), row-major, in the order of its columns.
+ */
+export function zScores(rows: FeatureRows, sections: CrossSections): Float64Array {
+  const { numbers, largest, means, deviations } = sections;
+  const width = rows.columns.filter((name) => numbers.has(name)).length;
+  const scores = new Float64Array(rows.days.length * width);
+  let at = 0;
+  eachCell(rows, sections, (cell, place) => {
+    const deviation = deviations[cell]!;
+    if (deviation > ROUNDING) {
+      const z = (rows.x[place]! / largest[cell]! - means[cell]!) / deviation;
+      scores[at] = Math.max(-MAX_Z_SCORE, Math.min(MAX_Z_SCORE, z));
+    }
+    at++;
+  });
+  return scores;
+}
+
+/** Visits the scored features of each row in turn. @param see the cell of date and feature, and where x has the value. */
+function eachCell(
+  { columns, days }: Pick<FeatureRows, "columns" | "days">,
+  { numbers, first }: Pick<CrossSections, "numbers" | "first">,
+  see: (cell: number, place: number) => void,
+): void {
+  const k = columns.length;
+  const scored = columns.flatMap((name, column) =>
+    numbers.has(name) ? [[column, numbers.get(name)!] as const] : [],
+  );
+  for (let i = 0; i < days.length; i++) {
+    const base = (days[i]! - first) * numbers.size;
+    for (const [column, number] of scored) see(base + number, i * k + column);
+  }
+}
+
+type MovedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "volatility" | "fit" | "score">;
+
+/** The panel with these of its rows, ascending. */
+export function onRows<P extends MovedRows>(panel: P, rows: Int32Array): P {
+  const places = new Int32Array(panel.days.length).fill(-1);
+  for (const [to, from] of rows.entries()) places[from] = to;
+  const moved = (list: Int32Array) => list.map((row) => places[row]!).filter((row) => row >= 0);
+  const { days, labelDays, y, volatility, fit, score } = panel;
+  return {
+    ...panel,
+    days: rows.map((row) => days[row]!),
+    labelDays: rows.map((row) => labelDays[row]!),
+    y: Float64Array.from(rows, (row) => y[row]!),
+    volatility: Float64Array.from(rows, (row) => volatility[row]!),
+    fit: moved(fit),
+    score: moved(score),
+  };
+}

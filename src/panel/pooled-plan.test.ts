@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ascending, finished, type RandomPanel, randomPanels } from "./panels.testing.ts";
+import { type PooledPlan, planPooled } from "./pooled-plan.ts";
+
+const CUT = 80;
+const settings = fc.record({
+  cvTestSize: fc.integer({ min: 1, max: 9 }),
+  nSplits: fc.integer({ min: 1, max: 6 }),
+});
+const planned = fc.tuple(randomPanels(90, CUT), settings);
+
+interface Row {
+  readonly panel: RandomPanel;
+  readonly row: number;
+  readonly day: number;
+  readonly known: number;
+}
+
+/** The rows of the matrix, by a sort of all rows. */
+function slowRows(panels: readonly RandomPanel[], part: "fit" | "score"): Row[] {
+  const rows = ascending(panels).flatMap((panel) =>
+    [...panel[part]].map((row) => ({
+      panel,
+      row,
+      day: panel.days[row]!,
+      known: part === "fit" ? panel.labelDays[row]! : panel.days[row]!,
+    })),
+  );
+  return rows.sort((a, b) => a.known - b.known || a.day - b.day);
+}
+
+function distinctDates(rows: readonly Row[]): number[] {
+  return [...new Set(rows.map(({ day }) => day))].sort((a, b) => a - b);
+}
+
+test("rows stand by label date, date and ticker", () => {
+  const property = fc.property(planned, ([panels, options]) => {
+    const plan = finished(planPooled(panels, options));
+    const expected = [...slowRows(panels, "fit"), ...slowRows(panels, "score")];
+    assert.equal(plan.fitRows + plan.scoreRows, expected.length);
+    assert.deepEqual(
+      plan.members.map(({ panel }) => panel.ticker),
+      ascending(panels).map(({ ticker }) => ticker),
+    );
+    for (const { panel, places } of plan.members) {
+      for (const [position, row] of [...panel.fit, ...panel.score].entries()) {
+        const at = expected[places[position]!]!;
+        assert.deepEqual([at.panel.ticker, at.row], [panel.ticker, row]);
+      }
+    }
+  });
+  fc.assert(property, { seed: 5, numRuns: 60 });
+});
+
+test("folds test blocks of the last dates, and train on a prefix that knows no later label", () => {
+  const property = fc.property(planned, ([panels, { cvTestSize, nSplits }]) => {
+    const plan: PooledPlan<RandomPanel> = finished(planPooled(panels, { cvTestSize, nSplits }));
+    const fit = slowRows(panels, "fit");
+    const dates = distinctDates(fit);
+    const k = Math.max(0, Math.min(nSplits, Math.floor((dates.length - 30) / cvTestSize)));
+    assert.equal(plan.folds.length, k);
+    for (const [j, { from, trainEnd, testEnd }] of plan.folds.entries()) {
+      assert.equal(from, dates[dates.length - (k - j) * cvTestSize]);
+      assert.ok(fit.slice(0, trainEnd).every(({ known }) => known <= from));
+      assert.ok(fit.slice(trainEnd).every(({ known }) => known > from));
+      const next = plan.folds[j + 1]?.from ?? Number.POSITIVE_INFINITY;
+      for (const { panel, places, folds } of plan.members) {
+        const own = fit.slice(0, trainEnd).filter((row) => row.panel.ticker === panel.ticker).length;
+        const tested = fit
+          .filter(
+            ({ panel: of, day, known }) =>
+              of.ticker === panel.ticker && day >= from && day < next && known <= next,
+          )
+          .map(({ row }) => row);
+        const fold = folds.find((candidate) => candidate.fold === j);
+        assert.equal(fold !== undefined, own >= 30 && tested.length > 0);
+        if (fold === undefined) continue;
+        assert.equal(fold.trainEnd, own);
+        assert.deepEqual([...panel.fit.subarray(fold.testStart, fold.testEnd)], tested);
+        const predicted = places.subarray(fold.testStart, fold.testEnd);
+        assert.ok(predicted.every((place) => place >= trainEnd && place < testEnd));
+      }
+    }
+  });
+  fc.assert(property, { seed: 6, numRuns: 60 });
+});

@@ -1,0 +1,252 @@
+/** What `fit`, `target` and `cross_section` may not see, what they leave as it was, and how their jobs fail. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { auditContext, auditInputs } from "../../src/audit/checked.testing.ts";
+import { runAudit } from "../../src/audit/run-audit.ts";
+import { truncation } from "../../src/audit/truncation/truncation.ts";
+import { MucastError } from "../../src/contract/errors/errors.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
+import { validateJob } from "../../src/jobs/validate-job.ts";
+import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
+import type { Cell, Market } from "./market.ts";
+import { networkConfig, runNetworkJob } from "./network-jobs.ts";
+import { panelMarket } from "./panel-market.ts";
+import { assertValid } from "./published-schemas.ts";
+import { openSharedEngine } from "./shared-engines.ts";
+
+after(removeFolders);
+
+const MARKET = panelMarket();
+const ALL = { fit: "pooled", target: "relative", cross_section: true };
+
+function config(settings: object, params: object = { model: "ridge", scaler: "standard" }): string {
+  return JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3, ...settings } });
+}
+
+async function jobOn(market: Market, text: string): Promise<OutputBlob> {
+  return (await runJob(await writeMarket(market), text)).output;
+}
+
+/** The market with every price and feature changed that is dated after `last`. */
+function changedAfter(last: string, market: Market): Market {
+  const change = (dates: readonly string[], cells: readonly Cell[], i: number) =>
+    cells.map((cell, d) => (dates[d]! > last && cell !== null ? cell * (1 + ((i + d) % 5)) + 0.5 : cell));
+  return {
+    ...market,
+    prices: new Map([...market.prices].map(([t, cells], i) => [t, change(market.priceDates, cells, i)])),
+    features: new Map(
+      [...market.features].map(([ticker, columns], i) => [
+        ticker,
+        new Map([...columns].map(([name, cells]) => [name, change(market.featureDates, cells, i)])),
+      ]),
+    ),
+  };
+}
+
+/** Forecasts of rows dated `last` or before, out of fold and published. */
+function forecastsUpTo(last: string, { cross_validation = {}, forecasts }: OutputBlob) {
+  const upTo = ({ dates, predicted }: { dates: readonly string[]; predicted: readonly number[] }) =>
+    dates.flatMap((date, i) => (date <= last ? [[date, predicted[i]!]] : []));
+  return [cross_validation, forecasts].map((part) =>
+    Object.entries(part).map(([ticker, rows]) => [ticker, upTo(rows)]),
+  );
+}
+
+describe("what is dated later changes no forecast before it", () => {
+  for (const settings of [
+    ALL,
+    { fit: "pooled" },
+    { target: "relative" },
+    { cross_section: true, target: "relative" },
+  ]) {
+    test(JSON.stringify(settings), async () => {
+      const whole = await jobOn(MARKET, config(settings));
+      const [fold] = whole.cross_validation!.AAPL!.folds.slice(1);
+      // The first test date of the second fold, one in its block, and one among the score rows.
+      const days = MARKET.priceDates;
+      const inside = days[days.indexOf(fold!.test_start) + 4]!;
+      for (const last of [fold!.test_start, inside, days[160]!]) {
+        const changed = await jobOn(changedAfter(last, MARKET), config(settings));
+        const [before, after] = [whole, changed].map((output) => forecastsUpTo(last, output));
+        assert.ok(before!.flat(2).length > 0);
+        assert.deepEqual(after, before);
+        assert.notDeepEqual(changed.forecasts, whole.forecasts);
+      }
+    });
+  }
+});
+
+test("labels after the cut move no fit", async () => {
+  const cut = MARKET.bounds.Learning_end!;
+  const [whole, changed] = await Promise.all([
+    jobOn(MARKET, config(ALL)),
+    jobOn(changedAfter(cut, MARKET), config(ALL)),
+  ]);
+  for (const key of ["pooled", "fits", "cross_validation"] as const)
+    assert.deepEqual(changed[key], whole[key]);
+});
+
+test("the audit's truncations of a job with all three are clean", async () => {
+  const { features, prices } = await writeMarket(MARKET);
+  const request = { featureUrl: features, dataExtractorUrl: prices, config: config(ALL), id: "audit" };
+  const { checks } = await runAudit(
+    auditInputs({ request }),
+    auditContext({ openEngine: openSharedEngine }),
+    {
+      checks: [truncation],
+    },
+  );
+  assert.equal(checks.truncation!.status, "clean");
+});
+
+test("the defaults, written out, leave the bytes of a config without them", async () => {
+  const blobs = await writeMarket(MARKET);
+  const [without, written] = await Promise.all(
+    [{}, { fit: "per_ticker", target: "return", cross_section: false }].map((settings) =>
+      runJob(blobs, config(settings)),
+    ),
+  );
+  const bare = (text: string) =>
+    text.replace(/"(id|created_at|config)":"[^"]*",/g, "").replace(/"config":\{.*?\}\}/, "");
+  assert.deepEqual(without!.output.model, written!.output.model);
+  assert.deepEqual(Object.keys(without!.output), Object.keys(written!.output));
+  for (const key of ["fit", "target", "cross_section"]) assert.ok(!Object.hasOwn(without!.output.model, key));
+  assert.ok(!Object.hasOwn(without!.output, "pooled"));
+  const part = (text: string) =>
+    bare(text).slice(bare(text).indexOf('"mu"'), bare(text).indexOf('"provenance"'));
+  assert.equal(part(without!.text), part(written!.text));
+});
+
+test("any number of workers leaves the same forecasts", async () => {
+  const blobs = await writeMarket(MARKET);
+  const one = await runJob(blobs, config(ALL, { model: "linear" }), 1);
+  const two = await runJob(blobs, config(ALL, { model: "linear" }), 2);
+  for (const key of ["mu", "forecasts", "cross_validation", "pooled"] as const) {
+    assert.deepEqual(two.output[key], one.output[key]);
+  }
+});
+
+describe("networks", () => {
+  for (const option of ["lstm", "portfolio_lstm"] as const) {
+    test(`${option} learns relative targets with z-scores, and the same again`, async () => {
+      const blobs = await writeMarket(MARKET);
+      const text = networkConfig(option, { intervals: {}, training: { ensemble: 2 } });
+      const asked = JSON.parse(text);
+      Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
+      const relative = await runNetworkJob(blobs, JSON.stringify(asked));
+      const again = await runNetworkJob(blobs, JSON.stringify(asked));
+      assertValid("output-blob", relative.output);
+      const { mu, mu_spread, forecasts, fits, model } = relative.output;
+      assert.deepEqual([model.target, model.cross_section], ["relative", true]);
+      assert.deepEqual(again.output.forecasts, forecasts);
+      assert.equal(Object.keys(mu).length, 7);
+      for (const ticker of Object.keys(mu)) {
+        assert.equal(fits![ticker]!.features, 12);
+        // Predictions in units of volatility would be a hundred times as large.
+        assert.ok(Math.max(...forecasts[ticker]!.predicted.map(Math.abs)) < 0.05, ticker);
+        assert.ok(mu_spread![ticker]! > 0 && mu_spread![ticker]! < 0.05, ticker);
+      }
+    });
+  }
+});
+
+describe("failures", () => {
+  async function failure(market: Market, text: string): Promise<MucastError> {
+    try {
+      await jobOn(market, text);
+    } catch (error) {
+      assert.ok(error instanceof MucastError);
+      return error;
+    }
+    return assert.fail("the job succeeds");
+  }
+
+  const withFeatures = (change: (cells: readonly Cell[], ticker: string) => readonly Cell[]): Market => ({
+    ...MARKET,
+    features: new Map(
+      [...MARKET.features].map(([ticker, columns]) => [
+        ticker,
+        new Map([...columns].map(([name, cells]) => [name, change(cells, ticker)])),
+      ]),
+    ),
+  });
+
+  test("of a fit end the job with the library's words", async () => {
+    const huge = withFeatures((cells, ticker) => (ticker === "KO" ? cells.map(() => 1e300) : cells));
+    const error = await failure(
+      huge,
+      config({ fit: "pooled" }, { model: "rf", model_params: { n_estimators: 2 } }),
+    );
+    assert.equal(error.code, "fit_failed");
+    assert.match(error.message, /pooled.*float32/s);
+  });
+
+  test("a ticker without a current row has no mu, and the others have theirs", async () => {
+    const ended = withFeatures((cells, ticker) =>
+      ticker === "KO" ? cells.map((cell, i) => (i > 165 ? null : cell)) : cells,
+    );
+    const output = await jobOn(ended, config(ALL));
+    assert.ok(!Object.hasOwn(output.mu, "KO"));
+    assert.equal(Object.keys(output.mu).length, 6);
+    assert.ok(output.warnings.some(({ code, ticker }) => code === "stale_ticker" && ticker === "KO"));
+  });
+
+  test("without five tickers no ticker is left", async () => {
+    const few = ["KO", "XOM", "10"];
+    const prices = new Map([...MARKET.prices].filter(([ticker]) => !few.includes(ticker)));
+    const error = await failure({ ...MARKET, prices }, config({ target: "relative" }));
+    assert.equal(error.code, "insufficient_history");
+    assert.match(error.message, /0 fit rows with a relative target, at least 30 are needed/);
+    // No feature is scored, so that cross_section adds none.
+    const output = await jobOn({ ...MARKET, prices }, config({ cross_section: true }));
+    assert.equal(output.fits!.AAPL!.features, 6);
+  });
+
+  test("a feature with the name of a z-score is refused", async () => {
+    const columns = MARKET.features.get("KO")!;
+    const features = new Map([
+      ...MARKET.features,
+      ["KO", new Map([...columns, ["noise (z)", columns.get("noise")!]])] as const,
+    ]);
+    const error = await failure({ ...MARKET, features }, config({ cross_section: true }));
+    assert.equal(error.code, "invalid_data");
+    assert.match(error.message, /"noise \(z\)" has the name that cross_section gives/);
+  });
+
+  for (const [key, value] of [
+    ["fit", "all"],
+    ["target", "rank"],
+    ["cross_section", "yes"],
+  ] as const) {
+    test(`${key} ${value} is refused with its path`, async () => {
+      const error = await failure(MARKET, config({ [key]: value }));
+      assert.equal(error.code, "invalid_request");
+      assert.match(error.message, new RegExp(`ML params.*${key}`));
+    });
+  }
+});
+
+test("a preview has the matrix, folds and warnings of the job", async () => {
+  const blobs = await writeMarket(MARKET);
+  const request = {
+    featureUrl: blobs.features,
+    dataExtractorUrl: blobs.prices,
+    config: config(ALL),
+    id: "preview",
+  };
+  const preview = await validateJob(request, auditContext());
+  const { output } = await runJob(blobs, config(ALL));
+  const { fit_rows, columns, rows, bytes, folds } = preview.pooled!;
+  assert.deepEqual([fit_rows, columns, folds], [output.pooled!.fit_rows, output.pooled!.features, 3]);
+  assert.equal(
+    rows,
+    fit_rows + Object.values(output.forecasts).reduce((sum, { dates }) => sum + dates.length, 0),
+  );
+  assert.equal(bytes, 8 * rows * columns);
+  assert.deepEqual(
+    preview.tickers.map(({ ticker, fit_rows: own }) => [ticker, own]),
+    Object.entries(output.fits!)
+      .map(([ticker, { fit_rows: own }]) => [ticker, own])
+      .sort(),
+  );
+});

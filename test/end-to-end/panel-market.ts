@@ -1,0 +1,69 @@
+/** Markets for what compares the tickers of a date. */
+import { type Cell, type Market, tickerSeries, weekdays } from "./market.ts";
+
+const DATES = weekdays(170);
+/** The last 20 dates are dated after it. */
+const LEARNING_END = DATES[149]!;
+
+const NAMES = ["AAPL", "MSFT", "10", "XOM", "KO", "ŠKODA", "😀"];
+
+interface Ticker {
+  readonly prices: Cell[];
+  readonly columns: Map<string, Cell[]>;
+}
+
+/** Seven whole tickers over 170 dates. */
+export function panelMarket(): Market {
+  return marketOf(new Map(NAMES.map((name, i) => [name, whole(i)])));
+}
+
+/**
+ * The same with late listings, so that early dates have fewer than five tickers, gaps in prices, dates that some tickers miss, features that
+ * some lack, and a feature that only four have.
+ */
+export function dirtyPanelMarket(): Market {
+  const tickers = new Map(NAMES.map((name, i) => [name, whole(i)]));
+  const of = (name: string) => tickers.get(name)!;
+  of("XOM").prices.fill(null, 0, 12);
+  of("KO").prices.fill(null, 0, 18);
+  of("10").prices.fill(null, 0, 9);
+  of("AAPL").columns.delete("level");
+  of("ŠKODA").columns.get("noise")!.fill(Number.NaN);
+  // The first has labels over the gap, the second has none.
+  of("MSFT").prices.fill(null, 60, 65);
+  of("MSFT").prices.fill(null, 100, 110);
+  for (let i = 25; i < DATES.length; i += 9) of("😀").prices[i] = null;
+  for (let i = 29; i < DATES.length - 1; i += 13) of("AAPL").columns.get("2")![i] = null;
+  // On these dates only four tickers have rows.
+  for (const name of ["10", "XOM", "KO"]) of(name).prices.fill(null, 80, 82);
+  for (const name of ["10", "XOM", "KO", "😀"])
+    of(name).columns.set("four", [...of(name).columns.get("10")!].reverse());
+  tickers.set("REVERSED", reversed(whole(NAMES.length)));
+  // These two have 30 rows to learn from, but not with the volatility that a relative target needs.
+  const early = whole(NAMES.length + 1);
+  early.prices.fill(null, 34, DATES.length);
+  tickers.set("EARLY", early);
+  const late = whole(NAMES.length + 2);
+  late.prices.fill(null, 0, 112);
+  tickers.set("LATE", late);
+  return marketOf(tickers);
+}
+
+function whole(seed: number): Ticker {
+  const { prices, columns } = tickerSeries(900 + seed, DATES.length);
+  return { prices, columns };
+}
+
+function reversed({ prices, columns }: Ticker): Ticker {
+  return { prices, columns: new Map([...columns].reverse()) };
+}
+
+function marketOf(tickers: ReadonlyMap<string, Ticker>): Market {
+  return {
+    bounds: { start: DATES[0]!, end: DATES.at(-1)!, Learning_end: LEARNING_END },
+    priceDates: DATES,
+    prices: new Map([...tickers].map(([name, { prices }]) => [name, prices])),
+    featureDates: DATES,
+    features: new Map([...tickers].map(([name, { columns }]) => [name, columns])),
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * `fit`, `target` and `cross_section` give the numbers of a plain script that is written from docs/semantics.md: every regressor, on clean
+ * blobs and on dirty ones.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { MODELS as REGRESSORS } from "../../src/contract/model-params/models.ts";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
+import { dirtyPanelMarket, panelMarket } from "./panel-market.ts";
+import { askTwin } from "./plain-twin.ts";
+import { assertValid } from "./published-schemas.ts";
+
+/** Largest difference between two forecasts of a linear model, log-return; others agree to the bit. */
+const LINEAR_TOLERANCE = 1e-9;
+
+interface PanelTwin {
+  readonly failures: readonly string[];
+  readonly thin: readonly number[];
+  readonly pooled: Pick<NonNullable<OutputBlob["pooled"]>, "fit_rows" | "features" | "fold_rows"> | null;
+  readonly tickers: Readonly<
+    Record<
+      string,
+      {
+        readonly folds: readonly number[];
+        readonly out_of_fold: readonly (readonly [string, number])[];
+        readonly score: readonly (readonly [string, number])[];
+      }
+    >
+  >;
+}
+
+const MODELS: readonly (readonly [name: string, params: object])[] = [
+  [
+    "random_forest",
+    { model_params: { n_estimators: 4, max_depth: 5, max_features: 2, min_samples_leaf: 3 } },
+  ],
+  ["xgboost", { model_params: { n_estimators: 5, max_depth: 3, subsample: 0.8, colsample_bytree: 0.7 } }],
+  ["lightgbm", { model_params: { n_estimators: 5, num_leaves: 7, min_child_samples: 5 } }],
+  ["catboost", { model_params: { iterations: 5, depth: 3 } }],
+  ["linear", {}],
+  ["ridge", { model_params: { alpha: 0.5 }, scaler: "standard" }],
+  ["lasso", { model_params: { alpha: 0.01 }, scaler: "maxabs" }],
+  ["elastic_net", { model_params: { alpha: 0.05, l1_ratio: 0.5 }, scaler: "minmax" }],
+  ["quantile", { model_params: { quantile: 0.4, alpha: 0.01 }, scaler: "robust" }],
+];
+
+const FORESTS = new Set(["random_forest", "xgboost", "lightgbm", "catboost"]);
+
+const ALL = { fit: "pooled", target: "relative", cross_section: true };
+
+/** Every regressor with all three settings, and two with each of the settings alone and in pairs. */
+const CASES = [
+  ...MODELS.map(([model, params]) => ({ model, ...params, ...ALL })),
+  ...MODELS.filter(([model]) => ["lightgbm", "ridge"].includes(model)).flatMap(([model, params]) =>
+    [
+      { fit: "pooled" },
+      { target: "relative" },
+      { cross_section: true },
+      { fit: "pooled", target: "relative" },
+      { fit: "pooled", cross_section: true },
+      { target: "relative", cross_section: true },
+    ].map((settings) => ({ model, ...params, ...settings })),
+  ),
+];
+
+const CONFIGS = CASES.map((params) =>
+  JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3 } }),
+);
+
+const MARKETS = [
+  ["clean blobs", panelMarket()],
+  ["dirty blobs", dirtyPanelMarket()],
+] as const;
+
+const pairs: BlobPair[] = [];
+let twins: PanelTwin[][];
+
+before(async () => {
+  for (const [, market] of MARKETS) pairs.push(await writeMarket(market));
+  const request = pairs.map(({ features, prices }) => ({ features, prices, configs: CONFIGS }));
+  twins = await askTwin<PanelTwin[][]>("plain_pooled_job.py", findEnvironment().python, request);
+});
+after(removeFolders);
+
+test("every model is compared with all settings", () => {
+  assert.deepEqual(MODELS.map(([name]) => name).sort(), REGRESSORS.map(({ name }) => name).sort());
+});
+
+describe("the numbers of a plain script", { concurrency: 2 }, () => {
+  for (const [i, [market]] of MARKETS.entries()) {
+    for (const [c, { model, ...params }] of CASES.entries()) {
+      const { model_params: _, scaler: __, ...settings } = params as Record<string, unknown>;
+      test(`${model} ${Object.values(settings).join(" ")} on ${market}`, async () => {
+        const { output } = await runJob(pairs[i]!, CONFIGS[c]!);
+        assertValid("output-blob", output);
+        assertSamePanel(output, twins[i]![c]!, FORESTS.has(model) ? 0 : LINEAR_TOLERANCE);
+      });
+    }
+  }
+});
+
+test("the dirty blobs have thin dates, absent features and a ticker that the settings cost", async () => {
+  const { output } = await runJob(pairs[1]!, CONFIGS[2]!);
+  const codes = new Set<string>(output.warnings.map(({ code }) => code));
+  for (const code of ["thin_dates", "feature_absent", "long_gap"]) assert.ok(codes.has(code), code);
+  assert.deepEqual(
+    output.failures.map(({ ticker, code }) => [ticker, code]),
+    ["EARLY", "LATE"].map((ticker) => [ticker, "insufficient_history"]),
+  );
+  assert.ok(output.warnings.some(({ code, count }) => code === "thin_dates" && count! > 1));
+  assert.equal(output.fits!.AAPL!.importances, undefined);
+  assert.ok(output.pooled!.importances!.length > 0);
+});
+
+function assertSamePanel(output: OutputBlob, twin: PanelTwin, tolerance: number): void {
+  assert.deepEqual(
+    output.failures.map(({ ticker }) => ticker),
+    twin.failures,
+  );
+  const thin = output.warnings.filter(({ code }) => code === "thin_dates").map(({ count }) => count);
+  assert.deepEqual(thin, twin.thin);
+  const { pooled = null } = output;
+  assert.deepEqual(
+    pooled && { fit_rows: pooled.fit_rows, features: pooled.features, fold_rows: pooled.fold_rows },
+    twin.pooled,
+  );
+  assert.deepEqual(Object.keys(output.forecasts).sort(), Object.keys(twin.tickers).sort());
+  for (const [ticker, { folds, out_of_fold, score }] of Object.entries(twin.tickers)) {
+    const tested = output.cross_validation![ticker]!;
+    assert.deepEqual(
+      tested.folds.map(({ train_rows }) => train_rows),
+      folds,
+      ticker,
+    );
+    assertSameForecasts(tested, out_of_fold, tolerance, `${ticker} out of fold`);
+    assertSameForecasts(output.forecasts[ticker]!, score, tolerance, ticker);
+  }
+}
+
+function assertSameForecasts(
+  actual: { readonly dates: readonly string[]; readonly predicted: readonly number[] },
+  expected: readonly (readonly [string, number])[],
+  tolerance: number,
+  place: string,
+): void {
+  assert.deepEqual(
+    actual.dates,
+    expected.map(([date]) => date),
+    place,
+  );
+  for (const [i, [date, value]] of expected.entries()) {
+    const difference = Math.abs(actual.predicted[i]! - value);
+    assert.ok(difference <= tolerance, `${place} on ${date}: ${actual.predicted[i]} against ${value}`);
+  }
+}

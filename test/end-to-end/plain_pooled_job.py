@@ -1,0 +1,263 @@
+"""The slow, obvious twin of run_ml_job with `fit`, `target` and `cross_section`, written from docs/semantics.md.
+
+It reads rows and builds regressors as plain_job.py does, and shares no code with mucast or its engine. Usage:
+`python plain_pooled_job.py REQUEST.json`, as for plain_job.py; a result has forecasts and counts, and no metrics.
+"""
+
+import json
+import math
+import sys
+import warnings
+
+import numpy as np
+from plain_job import MINIMUM_FIT_ROWS, iso, read_features, read_prices, regressor, resolve_window, rows_of, scaled
+
+FEWEST = 5
+
+
+def keep(rows, days):
+    """Only these of the fit and score rows."""
+    return {**rows, "fit": [d for d in rows["fit"] if d in days], "score": [d for d in rows["score"] if d in days]}
+
+
+def z_scored(tickers):
+    """Every ticker with its z-scores behind its columns, and how many rows lack one."""
+    having = {}
+    for rows in tickers.values():
+        for name in rows["columns"]:
+            having[name] = having.get(name, 0) + 1
+    scored = {name for name, count in having.items() if count >= FEWEST}
+    values = {}
+    for ticker in sorted(tickers):
+        rows = tickers[ticker]
+        for d, x in rows["x"].items():
+            for name, value in zip(rows["columns"], x):
+                values.setdefault((d, name), []).append(value)
+
+    def z_score(d, name, value):
+        v = values[d, name]
+        largest = max(abs(other) for other in v)
+        if largest == 0:
+            return 0.0
+        centre, square = 0.0, 0.0
+        for other in v:
+            centre += other / largest / len(v)
+        for other in v:
+            away = other / largest - centre
+            square += away * away / len(v)
+        if math.sqrt(square) <= 1e-12:
+            return 0.0
+        return max(-3.0, min(3.0, (value / largest - centre) / math.sqrt(square)))
+
+    thin, result = 0, {}
+    for ticker, rows in tickers.items():
+        own = [name for name in rows["columns"] if name in scored]
+        x = {}
+        for d, row in rows["x"].items():
+            if any(len(values[d, name]) < FEWEST for name in own):
+                thin += 1
+                continue
+            by_name = dict(zip(rows["columns"], row))
+            x[d] = row + [z_score(d, name, by_name[name]) for name in own]
+        result[ticker] = {**keep(rows, x), "x": x, "columns": rows["columns"] + [f"{name} (z)" for name in own]}
+    return result, thin
+
+
+def volatility_at(rows, d):
+    known = [rows["label"][e] for e in sorted(rows["label"]) if e < d and rows["label_day"][e] <= d][-20:]
+    if len(known) < 20:
+        return None
+    centre, square = 0.0, 0.0
+    for value in known:
+        centre += value
+    centre /= 20
+    for value in known:
+        square += (value - centre) * (value - centre)
+    return math.sqrt(square / 20)
+
+
+def relative(tickers):
+    """Targets by (ticker, d), and how many dates have fewer than five labels."""
+    by_date = {}
+    for ticker, rows in tickers.items():
+        for d in rows["fit"]:
+            by_date.setdefault(d, []).append((rows["label_day"][d], ticker))
+    targets = {}
+    for d, there in by_date.items():
+        for label_day, ticker in there:
+            labels = [tickers[other]["label"][d] for known, other in sorted(there) if known <= label_day]
+            v = volatility_at(tickers[ticker], d)
+            if len(labels) < FEWEST or not v:
+                continue
+            total = 0.0
+            for label in labels:
+                total += label
+            targets[ticker, d] = max(-5.0, min(5.0, (tickers[ticker]["label"][d] - total / len(labels)) / v))
+    return targets, sum(1 for there in by_date.values() if len(there) < FEWEST)
+
+
+def level_at(tickers, targets, until):
+    """The mean of the labels with a target that are known at the close of `until`; of all where that is None."""
+    known = sorted(
+        (tickers[ticker]["label_day"][d], d, ticker)
+        for ticker, d in targets
+        if until is None or tickers[ticker]["label_day"][d] <= until
+    )
+    total = 0.0
+    for _, d, ticker in known:
+        total += tickers[ticker]["label"][d]
+    return total / len(known)
+
+
+def filled(train, test):
+    for column in range(train.shape[1]):
+        known = train[~np.isnan(train[:, column]), column]
+        value = known.mean() if len(known) else 0.0
+        for part in (train, test):
+            part[np.isnan(part[:, column]), column] = value
+
+
+def fit_and_predict(params, train, y, test):
+    filled(train, test)
+    train, test = scaled(params.get("scaler", "none"), train, test)
+    model = regressor(params["model"], params.get("model_params", {}))
+    model.fit(train, y)
+    return [float(value) for value in model.predict(test)]
+
+
+class Job:
+    def __init__(self, params, tickers, everyone, targets):
+        self.params, self.tickers, self.everyone, self.targets = params, tickers, everyone, targets
+        self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
+        self.levels = {}
+
+    def target(self, ticker, d):
+        return self.tickers[ticker]["label"][d] if self.targets is None else self.targets[ticker, d]
+
+    def returned(self, ticker, d, predicted, until):
+        if self.targets is None:
+            return predicted
+        if until not in self.levels:
+            self.levels[until] = level_at(self.everyone, self.targets, until)
+        return self.levels[until] + volatility_at(self.tickers[ticker], d) * predicted
+
+    def fit(self, train, test, columns):
+        def matrix(keys):
+            rows = []
+            for ticker, d in keys:
+                own = dict(zip(self.tickers[ticker]["columns"], self.tickers[ticker]["x"][d]))
+                rows.append([own.get(name, math.nan) for name in columns])
+            return np.array(rows, dtype=np.float64)
+
+        y = np.array([self.target(*key) for key in train])
+        predicted = fit_and_predict(self.params, matrix(train), y, matrix(test or train[:1]))
+        return dict(zip(test, predicted))
+
+    def per_ticker(self):
+        results = {}
+        for ticker, rows in self.tickers.items():
+            fit, folds = rows["fit"], []
+            k = max(0, min(self.splits, (len(fit) - MINIMUM_FIT_ROWS) // self.size))
+            for j in range(k):
+                start = len(fit) - (k - j) * self.size
+                test = [(ticker, d) for d in fit[start : start + self.size]]
+                got = self.fit([(ticker, d) for d in fit[:start]], test, rows["columns"])
+                folds.append((start, [(d, self.returned(ticker, d, got[ticker, d], fit[start])) for _, d in test]))
+            got = self.fit([(ticker, d) for d in fit], [(ticker, d) for d in rows["score"]], rows["columns"])
+            score = [(d, self.returned(ticker, d, p, None)) for (_, d), p in got.items()]
+            results[ticker] = (folds, score)
+        return results, None
+
+    def pooled(self):
+        columns = []
+        for ticker in sorted(self.tickers):
+            columns += [name for name in self.tickers[ticker]["columns"] if name not in columns]
+
+        def day_of(key):
+            return self.tickers[key[0]]["label_day"][key[1]]
+
+        train = sorted(
+            ((t, d) for t, rows in self.tickers.items() for d in rows["fit"]), key=lambda key: (day_of(key), key[1], key[0])
+        )
+        score = sorted(((t, d) for t, rows in self.tickers.items() for d in rows["score"]), key=lambda key: key[::-1])
+        dates = sorted({d for _, d in train})
+        k = max(0, min(self.splits, (len(dates) - MINIMUM_FIT_ROWS) // self.size))
+        firsts = [dates[len(dates) - (k - j) * self.size] for j in range(k)]
+        results = {ticker: ([], []) for ticker in self.tickers}
+        fold_rows = []
+        for j, first in enumerate(firsts):
+            following = firsts[j + 1] if j + 1 < k else None
+            known = [key for key in train if day_of(key) <= first]
+            test = [
+                key
+                for key in train
+                if key[1] >= first and (following is None or (key[1] < following and day_of(key) <= following))
+            ]
+            fold_rows.append(len(known))
+            got = self.fit(known, test, columns)
+            for ticker in self.tickers:
+                own = sum(1 for t, _ in known if t == ticker)
+                tested = [(d, self.returned(ticker, d, got[ticker, d], first)) for d in self.tickers[ticker]["fit"] if (ticker, d) in got]
+                if own >= MINIMUM_FIT_ROWS and tested:
+                    results[ticker][0].append((own, tested))
+        for (ticker, d), predicted in self.fit(train, score, columns).items():
+            results[ticker][1].append((d, self.returned(ticker, d, predicted, None)))
+        return results, {"fit_rows": len(train), "features": len(columns), "fold_rows": fold_rows}
+
+
+def run(params, tickers):
+    failures, thin = set(), []
+    if params.get("cross_section"):
+        tickers, count = z_scored(tickers)
+        thin += [count] if count else []
+        failures |= {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
+        tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in failures}
+    everyone, targets = tickers, None
+    if params.get("target") == "relative":
+        targets, count = relative(tickers)
+        thin += [count] if count else []
+        tickers = {
+            ticker: {**rows, "fit": [d for d in rows["fit"] if (ticker, d) in targets]} for ticker, rows in tickers.items()
+        }
+        short = {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
+        failures |= short
+        tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in short}
+    job = Job(params, tickers, everyone, targets)
+    results, pooled = job.pooled() if params.get("fit") == "pooled" else job.per_ticker()
+    return {
+        "failures": failures,
+        "thin": thin,
+        "pooled": pooled,
+        "tickers": {
+            ticker: {
+                "folds": [own for own, _ in folds],
+                "out_of_fold": [[iso(d), p] for _, tested in folds for d, p in tested],
+                "score": [[iso(d), p] for d, p in score],
+            }
+            for ticker, (folds, score) in sorted(results.items())
+        },
+    }
+
+
+def main():
+    warnings.simplefilter("ignore")
+    results = []
+    for entry in json.load(open(sys.argv[1], encoding="utf-8")):
+        bounds, prices = read_prices(entry["prices"])
+        features, feature_days = read_features(entry["features"])
+        start, end, learning_end, _ = resolve_window(bounds, prices)
+        cut = end if learning_end is None else learning_end
+        both = sorted(set(prices) & set(features))
+        rows = {t: rows_of(prices[t], features[t], feature_days, start, end, cut) for t in both}
+        short = {t for t in both if len(rows[t]["fit"]) < MINIMUM_FIT_ROWS or not rows[t]["columns"]}
+        kept = {t: rows[t] for t in both if t not in short}
+        answers = []
+        for config in entry["configs"]:
+            answer = run(json.loads(config)["ML params"], kept)
+            answers.append({**answer, "failures": sorted(answer["failures"] | short)})
+        results.append(answers)
+    json.dump(results, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
