@@ -81,7 +81,12 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
     *forecasts(predicted) {
       yield 0;
       return [
-        { ticker: name, warnings: [], score: { predicted: predicted.slice() } } as unknown as TrainedTicker,
+        {
+          ticker: name,
+          warnings: [],
+          predictionUnit: 1,
+          score: { predicted: predicted.slice() },
+        } as unknown as TrainedTicker,
       ];
     },
   };
