@@ -1,9 +1,13 @@
 import type { FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
+import { BodyTurns } from "./body-turns.ts";
 import type { HttpApp } from "./http-app.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;
 const SLOWEST_BODY_MILLISECONDS = 30_000;
+
+/** One for the process: all routes share its event loop. */
+const turns = new BodyTurns();
 
 /** Makes the routes of a group take a JSON body as text, so that numbers keep their spelling. */
 export function readBodiesAsText(app: HttpApp): void {
@@ -22,6 +26,8 @@ function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void
     { parseAs: "buffer" },
     async (request: FastifyRequest, body: Buffer) => {
       checkEncoding(request);
+      await turns.next(request.caller?.subject ?? request.ip);
+      if (request.raw.socket.destroyed) throw closed();
       return read(body);
     },
   );
@@ -51,6 +57,11 @@ export function limitBodyTime({ raw }: FastifyRequest): void {
   if (raw.complete) return;
   const timer = setTimeout(() => raw.destroy(), SLOWEST_BODY_MILLISECONDS).unref();
   raw.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
+}
+
+/** Nobody reads the answer to such a request, so none of it is begun. */
+function closed(): MucastError {
+  return new MucastError("canceled", "the connection closed before its request was handled");
 }
 
 function checkEncoding({ headers }: FastifyRequest): void {
