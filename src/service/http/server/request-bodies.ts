@@ -1,13 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { BodyTurns } from "./body-turns.ts";
 import type { HttpApp } from "./http-app.ts";
+import { loopTurns } from "./loop-turns.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;
 const SLOWEST_BODY_MILLISECONDS = 30_000;
-
-/** One for the process: all routes share its event loop. */
-const turns = new BodyTurns();
 
 /** Makes the routes of a group take a JSON body as text, so that numbers keep their spelling. */
 export function readBodiesAsText(app: HttpApp): void {
@@ -26,7 +23,7 @@ function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void
     { parseAs: "buffer" },
     async (request: FastifyRequest, body: Buffer) => {
       checkEncoding(request);
-      await turns.next(request.caller?.subject ?? request.ip);
+      await loopTurns.next(request.caller?.subject ?? request.ip);
       if (request.raw.socket.destroyed) throw closed();
       return read(body);
     },

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BodyTurns } from "./body-turns.ts";
+import { LoopTurns } from "./loop-turns.ts";
 
 const laterTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("a turn of the event loop begins one body, and callers alternate", async () => {
-  const turns = new BodyTurns();
+test("a turn of the event loop begins one piece of work, and callers alternate", async () => {
+  const turns = new LoopTurns();
   const begun: string[] = [];
   for (const name of ["a1", "a2", "a3", "b1", "b2", "c1"]) {
     void turns.next(name[0]!).then(() => begun.push(name));
@@ -20,8 +20,8 @@ test("a turn of the event loop begins one body, and callers alternate", async ()
   assert.deepEqual(after, [1, 2, 3, 4, 5, 6]);
 });
 
-test("a body that comes alone, or after all others, begins in the next turn", async () => {
-  const turns = new BodyTurns();
+test("work that comes alone, or after all others, begins in the next turn", async () => {
+  const turns = new LoopTurns();
   for (const caller of ["a", "a", "b"]) {
     let isBegun = false;
     void turns.next(caller).then(() => {
