@@ -16,6 +16,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { FORECAST, ML_PAYLOAD } from "../http/openapi/examples.ts";
+import { loopTurns } from "../http/server/loop-turns.ts";
 
 interface Answer<T> {
   readonly isError: boolean;
@@ -372,6 +373,17 @@ describe("a service with keys", () => {
 
 describe("the endpoint", () => {
   const JSON_TYPE = { "content-type": "application/json" };
+
+  test("takes a turn of the event loop for each body", async (t) => {
+    const next = t.mock.method(loopTurns, "next");
+    const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
+    await ask(service.port, { method: "POST", path: "/mcp", headers }, "{}");
+    await ask(service.port, { method: "POST", path: "/v1/run_ml_job", headers }, "{}");
+    assert.deepEqual(
+      next.mock.calls.map(({ arguments: [caller] }) => caller),
+      ["local", "local"],
+    );
+  });
 
   test("refuses a message of thousands of values beside its config, whatever its method", async () => {
     const many = JSON.stringify(
