@@ -13,9 +13,9 @@ export class KeptPages {
     this.#write = write;
   }
 
-  /** @param reader who takes a turn of the event loop where the page has to be written. */
+  /** @param reader who takes a turn of the event loop: also to send a page of some 200 KB takes a millisecond. */
   async for(origin: string, reader: string): Promise<Buffer> {
-    if (!this.#kept.has(origin)) await loopTurns.next(reader);
+    await loopTurns.next(reader);
     const page = this.#kept.get(origin) ?? Buffer.from(this.#write(origin));
     this.#kept.delete(origin);
     if (this.#kept.size >= MOST_ORIGINS) this.#kept.delete(this.#kept.keys().next().value!);
