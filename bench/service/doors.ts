@@ -15,6 +15,8 @@ const CONNECTIONS = 1_000;
 const JSON_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const CALL = { name: "list_operations", arguments: { limit: 100 } };
 const SMALL_CALL = { ...CALL, arguments: { limit: 1 } };
+/** Arguments that no tool has: some 200 KB of them. */
+const MANY = Object.fromEntries(Array.from({ length: 18_000 }, (_, index) => [`k${index}`, 1]));
 const CALLED = { jsonrpc: "2.0", id: 1, method: "tools/call", params: CALL };
 
 function mcp(message: unknown, atOnce = CONNECTIONS): Attack {
@@ -53,6 +55,8 @@ function doors({ ids: { ended, waiting }, port }: DoorData): Readonly<Record<str
       Array.from({ length: 100 }, (_, id) => ({ ...CALLED, id, params: SMALL_CALL })),
     ),
     "MCP: 12 KB that is no message": mcp(Array.from({ length: 3_000 }, () => 1)),
+    "MCP: 200 KB of unknown arguments": mcp({ ...CALLED, params: { ...SMALL_CALL, arguments: MANY } }),
+    "the document": { path: "/openapi.json", ...all },
     "event streams, read": { path: `/v1/operations/${waiting}/events`, ...all },
     "event streams, left at once": { path: `/v1/operations/${waiting}/events`, ...all, answers: "close" },
     "event streams, not read": { path: `/v1/operations/${waiting}/events`, ...all, answers: "leave" },

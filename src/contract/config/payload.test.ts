@@ -231,13 +231,13 @@ it("gives for every text a payload or a MucastError with paths", () => {
 });
 
 it("tells the first 100 faults of a body that is made of them, and how many more there are", () => {
-  const unknown = Array.from({ length: 3_000 }, (_, i) => `"k${i}":1`).join(",");
+  const unknown = Array.from({ length: 1_500 }, (_, i) => `"k${i}":1`).join(",");
   for (const text of [payload(ridge(), `${unknown},`), payload(ridge(`,"model_params":{${unknown}}`))]) {
     const error = refusal(text);
     assert.equal(error.data.faults?.length, 100);
-    assert.match(error.message, /; and 2900 more$/);
+    assert.match(error.message, /; and 1400 more$/);
   }
-  const deep = `${`{"${"k".repeat(3_000)}":`.repeat(50)}{${'"a":1,'.repeat(2_000)}"a":1}${"}".repeat(50)}`;
+  const deep = `${`{"${"k".repeat(3_000)}":`.repeat(50)}{${'"a":1,'.repeat(1_500)}"a":1}${"}".repeat(50)}`;
   assert.ok(JSON.stringify(refusal(payload(ridge(), `"deep":${deep},`)).data).length < 100_000);
 });
 
@@ -293,5 +293,23 @@ describe("the payload of an audit and of a replay", () => {
     assert.deepEqual(told(refusalOf("replay", '{"output_url": "input"}', { checkUrl }), "url_not_allowed"), [
       "output_url",
     ]);
+  });
+});
+
+describe("a payload of too many values", () => {
+  const members = (count: number) => Array.from({ length: count }, (_, index) => `, "k${index}": 1`).join("");
+
+  it("is one error, whether they are members or parts of one", () => {
+    for (const after of [members(2_000), `, "accept": [${"1,".repeat(2_000)}1]`]) {
+      const error = refusal(payload(ridge(), "", after));
+      assert.deepEqual([error.code, error.data.faults], ["too_large", undefined]);
+      assert.match(error.message, /^the payload has more than 2000 values beside its config$/);
+    }
+    assert.equal(refusal(payload(ridge(), "", members(1_000))).data.faults?.length, 100);
+  });
+
+  it("does not count the values of the config", () => {
+    const config = `{"other": [${"1,".repeat(3_000)}1]}`;
+    assert.deepEqual(told(refusal(payload(config)), "invalid_request"), ["config.ML params", "config.other"]);
   });
 });

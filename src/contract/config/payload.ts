@@ -2,6 +2,7 @@ import { type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
 import { scanJson } from "../json/json-scan.ts";
 import { canonicalJson, DEEPEST_JSON, rawNumbersOf, withoutByteOrderMark } from "../json/json-text.ts";
+import { hasMoreValues } from "../json/value-count.ts";
 import { auditedJob } from "./audited-job.ts";
 import { parseDlSettings } from "./dl-settings.ts";
 import { JOB_OPERATIONS, type Operation, type SubmittedOperation } from "./job-operations.ts";
@@ -44,7 +45,8 @@ const ROOT = "payload";
  *
  * @throws MucastError with every fault in `data.faults`: `invalid_request`; or where the config alone is at fault, the
  *   error of `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`,
- *   `device_unavailable`, `too_large`), or where URLs alone are, `url_not_allowed`.
+ *   `device_unavailable`, `too_large`), or where URLs alone are, `url_not_allowed`. `too_large` without faults where the
+ *   payload has more than 2,000 values beside its config.
  */
 export function parsePayload(
   operation: SubmittedOperation,
@@ -57,6 +59,7 @@ export function parsePayload(
   const duplicates = scanJson(body, ROOT, DEEPEST_JSON + 1, members).map(asTwice);
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
+  checkValues(isObject(plain) ? { ...plain, config: undefined } : plain);
   const config = isObject(payload.config) ? members.get("config")! : undefined;
   const shape = [...duplicates, ...shapeFaults(operation, plain)];
   const urls = urlFaults(operation, payload, checks);
@@ -69,6 +72,16 @@ export function parsePayload(
     options: { ...optionsIn(operation, payload), ...read.found },
     canonical: canonicalJson(rawNumbersOf(body)),
   };
+}
+
+/** Far more than the members of a payload may have. */
+const MOST_VALUES = 2_000;
+
+/** So that a small body does not cost thousands of faults in words. @throws MucastError too_large. */
+function checkValues(withoutConfig: unknown): void {
+  if (!hasMoreValues(withoutConfig, MOST_VALUES)) return;
+  const message = `the payload has more than ${MOST_VALUES} values beside its config`;
+  throw new MucastError("too_large", message, { path: ROOT, limit: MOST_VALUES });
 }
 
 function optionsIn(operation: SubmittedOperation, payload: Record<string, unknown>): PayloadOptions {

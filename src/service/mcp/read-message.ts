@@ -1,5 +1,9 @@
 import { INVALID_REQUEST, PARSE_ERROR } from "@modelcontextprotocol/server";
+import { hasMoreValues } from "../../contract/json/value-count.ts";
 import { withConfigTexts } from "./config-texts.ts";
+
+/** Far more than a tool has arguments for. The SDK checks each value several times, which takes the event loop. */
+const MOST_VALUES = 2_000;
 
 /** The answer of JSON-RPC 2.0 to what is no message. */
 export interface RefusedMessage {
@@ -24,12 +28,17 @@ export function readMessage(
     return { refused: parseError("the message begins with a byte order mark; send it without") };
   try {
     const message = withConfigTexts(text);
-    return Array.isArray(message) ? { refused: refused(null, INVALID_REQUEST, NO_BATCH) } : { message };
+    if (Array.isArray(message)) return { refused: refused(null, INVALID_REQUEST, NO_BATCH) };
+    return hasMoreValues(message, MOST_VALUES)
+      ? { refused: refused(idOf(message), INVALID_REQUEST, TOO_MANY) }
+      : { message };
   } catch (error) {
     if (error instanceof SyntaxError) return { refused: parseError("the message is no JSON") };
     throw error;
   }
 }
+
+const TOO_MANY = `the message has more than ${MOST_VALUES} values beside its config`;
 
 const NO_BATCH = "batches are not supported: send each message of the batch on its own";
 
@@ -48,4 +57,10 @@ function utf8(bytes: Uint8Array): string | undefined {
     if (error instanceof TypeError) return undefined;
     throw error;
   }
+}
+
+/** The id of a message, where it has one. */
+export function idOf(message: unknown): string | number | null {
+  const id = (message as { id?: unknown } | null)?.id;
+  return typeof id === "string" || typeof id === "number" ? id : null;
 }

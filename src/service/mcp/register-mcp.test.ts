@@ -16,6 +16,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { FORECAST, ML_PAYLOAD } from "../http/openapi/examples.ts";
+import { loopTurns } from "../http/server/loop-turns.ts";
 
 interface Answer<T> {
   readonly isError: boolean;
@@ -372,6 +373,41 @@ describe("a service with keys", () => {
 
 describe("the endpoint", () => {
   const JSON_TYPE = { "content-type": "application/json" };
+
+  test("takes a turn of the event loop for each body", async (t) => {
+    const next = t.mock.method(loopTurns, "next");
+    const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
+    await ask(service.port, { method: "POST", path: "/mcp", headers }, "{}");
+    await ask(service.port, { method: "POST", path: "/v1/run_ml_job", headers }, "{}");
+    assert.deepEqual(
+      next.mock.calls.map(({ arguments: [caller] }) => caller),
+      ["local", "local"],
+    );
+  });
+
+  test("refuses a message of thousands of values beside its config, whatever its method", async () => {
+    const many = JSON.stringify(
+      Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`k${index}`, 1])),
+    );
+    const config = `{"other":${many}}`;
+    for (const params of [
+      `{"name":"list_operations","arguments":${many}}`,
+      `{"name":"list_operations","arguments":{},"_meta":${many}}`,
+      `{"name":"run_ml_job","arguments":{"config":${config},"accept":${many}}}`,
+    ]) {
+      const message = `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":${params}}`;
+      const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
+      const { status, text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, message);
+      const { id, error } = JSON.parse(text);
+      assert.deepEqual([status, id, error.code], [400, "a", -32600], text);
+      assert.match(error.message, /more than 2000 values beside its config/);
+    }
+    const args = `${JSON.stringify({ ...ML_PAYLOAD, config: undefined }).slice(0, -1)},"config":${config}}`;
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${args}}}`;
+    const headers = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
+    const { status } = await ask(service.port, { method: "POST", path: "/mcp", headers }, message);
+    assert.equal(status, 200);
+  });
 
   test("answers a body that is no JSON or no message by its protocol, and parses none twice", async () => {
     const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${JSON.stringify(ML_PAYLOAD)}}}`;

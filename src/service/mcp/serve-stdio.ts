@@ -11,7 +11,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../operations/operations.ts";
 import type { ToolOperations } from "./call-tool.ts";
 import { mcpServer } from "./mcp-server.ts";
-import { type RefusedMessage, readMessage, refused } from "./read-message.ts";
+import { idOf, type RefusedMessage, readMessage, refused } from "./read-message.ts";
 
 interface StdioParts {
   readonly operations: ToolOperations;
@@ -110,11 +110,6 @@ class ConfigTextLines extends Transform {
 
 function isJSONRPCMessage(message: unknown): boolean {
   return [isJSONRPCRequest, isJSONRPCNotification, isJSONRPCResponse].some((is) => is(message));
-}
-
-function idOf(message: unknown): string | number | null {
-  const id = (message as { id?: unknown } | null)?.id;
-  return typeof id === "string" || typeof id === "number" ? id : null;
 }
 
 function tooLong(): MucastError {

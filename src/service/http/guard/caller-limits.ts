@@ -52,8 +52,12 @@ export class TokenBuckets {
   }
 }
 
-/** The bucket of an address. An IPv6 address counts as its /64 network, because one machine has all of that. */
-export function addressKey(address: string): string {
+/**
+ * The bucket of an address. An IPv6 address counts as its /64 network, because one machine has all of that.
+ * @param address undefined where the connection has closed: its socket has none any more.
+ */
+export function addressKey(address: string | undefined): string {
+  if (address === undefined) return "closed";
   const plain = address.replace(/^::ffff:(?=\d+\.)/, "");
   if (!plain.includes(":")) return plain;
   const [head, tail] = plain.split("::") as [string, string?];

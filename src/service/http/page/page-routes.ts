@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
-import type { FastifyRequest } from "fastify";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { publicOrigin } from "../server/public-origin.ts";
 import { docsPage, PAGE_POLICY } from "./docs-page.ts";
+import { KeptPages } from "./kept-pages.ts";
 
 type PageOptions = Pick<HttpOptions, "settings">;
 
@@ -22,7 +22,8 @@ export function pageRoutes(app: HttpApp, options: PageOptions): void {
   exampleRoutes(app);
 }
 
-function documentRoute(app: HttpApp, options: PageOptions): void {
+function documentRoute(app: HttpApp, { settings }: PageOptions): void {
+  const document = new KeptPages((origin) => JSON.stringify(documentFor(origin, app)));
   app.route({
     method: "GET",
     url: "/openapi.json",
@@ -40,16 +41,19 @@ function documentRoute(app: HttpApp, options: PageOptions): void {
         ...problemAnswers("anyone"),
       },
     },
-    handler: async (request) => documentFor(request, app, options),
+    handler: async (request, reply) =>
+      reply
+        .type("application/json; charset=utf-8")
+        .send(await document.for(publicOrigin(settings, request), request.ip)),
   });
 }
 
-function docsRoute(app: HttpApp, options: PageOptions): void {
+function docsRoute(app: HttpApp, { settings }: PageOptions): void {
+  const docs = new KeptPages((origin) => docsPage(documentFor(origin, app), settings));
   const page = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
   app.get("/docs", page, async (request, reply) => {
-    const document = documentFor(request, app, options);
-    reply.header("content-security-policy", PAGE_POLICY).type("text/html; charset=utf-8");
-    return docsPage(document, options.settings);
+    const text = await docs.for(publicOrigin(settings, request), request.ip);
+    return reply.header("content-security-policy", PAGE_POLICY).type("text/html; charset=utf-8").send(text);
   });
 }
 
@@ -67,9 +71,8 @@ function exampleRoutes(app: HttpApp): void {
 }
 
 /** The document with the origin of this service, so that a reader can run its examples without a change. */
-function documentFor(request: FastifyRequest, app: HttpApp, options: PageOptions): OpenApiDocument {
+function documentFor(origin: string, app: HttpApp): OpenApiDocument {
   const general = JSON.stringify(app.swagger());
-  const origin = publicOrigin(options.settings, request);
   // A caller's blobs have this origin in URLs, also where the store is an Azure container.
   const document: OpenApiDocument = JSON.parse(general.replaceAll(EXAMPLE_BLOBS, origin));
   return { ...document, servers: [{ url: origin }] };

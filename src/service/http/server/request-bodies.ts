@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { HttpApp } from "./http-app.ts";
+import { loopTurns } from "./loop-turns.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;
 const SLOWEST_BODY_MILLISECONDS = 30_000;
@@ -22,6 +23,8 @@ function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void
     { parseAs: "buffer" },
     async (request: FastifyRequest, body: Buffer) => {
       checkEncoding(request);
+      await loopTurns.next(request.caller?.subject ?? request.ip);
+      if (request.raw.socket.destroyed) throw closed();
       return read(body);
     },
   );
@@ -51,6 +54,11 @@ export function limitBodyTime({ raw }: FastifyRequest): void {
   if (raw.complete) return;
   const timer = setTimeout(() => raw.destroy(), SLOWEST_BODY_MILLISECONDS).unref();
   raw.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
+}
+
+/** Nobody reads the answer to such a request, so none of it is begun. */
+function closed(): MucastError {
+  return new MucastError("canceled", "the connection closed before its request was handled");
 }
 
 function checkEncoding({ headers }: FastifyRequest): void {

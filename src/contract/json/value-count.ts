@@ -1,0 +1,17 @@
+/**
+ * Whether parsed JSON has more than so many values, those inside one another counted each. It stops at the first value beyond
+ * them.
+ */
+export function hasMoreValues(value: unknown, most: number): boolean {
+  const open: unknown[] = [value];
+  let count = 0;
+  for (let next = open.pop(); open.length > 0 || next !== undefined; next = open.pop()) {
+    count += 1;
+    if (count > most) return true;
+    if (typeof next !== "object" || next === null) continue;
+    for (const key in next) {
+      if (open.push((next as Record<string, unknown>)[key]) + count > most) return true;
+    }
+  }
+  return false;
+}

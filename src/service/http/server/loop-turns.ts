@@ -1,0 +1,44 @@
+/**
+ * Turns of the event loop for work that takes it some milliseconds: to parse and check a body, or to write a page. The requests
+ * of many connections often come at the same time: without turns, every other request waits for all of them.
+ *
+ * In each turn of the loop the next piece of work of one caller begins, and callers alternate.
+ */
+export class LoopTurns {
+  /** Of each caller, what begins its work. The caller whose turn is next comes first. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #isScheduled = false;
+
+  /** @returns once the next piece of work of the caller may begin: in a later turn of the event loop. */
+  next(caller: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const own = this.#waiting.get(caller);
+    if (own === undefined) this.#waiting.set(caller, [resolve]);
+    else own.push(resolve);
+    this.#schedule();
+    return promise;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#begin();
+      if (this.#waiting.size > 0) this.#schedule();
+    });
+  }
+
+  #begin(): void {
+    const [first] = this.#waiting;
+    if (first === undefined) return;
+    const [caller, own] = first;
+    const begin = own.shift();
+    this.#waiting.delete(caller);
+    if (own.length > 0) this.#waiting.set(caller, own);
+    begin?.();
+  }
+}
+
+/** One for the process: all routes share its event loop. */
+export const loopTurns = new LoopTurns();
