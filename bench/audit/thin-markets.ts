@@ -1,5 +1,5 @@
 import type { Table } from "../table.ts";
-import { bouncing, cleanDays, type Market } from "./clean-markets.ts";
+import { bouncing, cleanDays, FIRST_SEED, type Market } from "./clean-markets.ts";
 import { foresightOf } from "./examined-market.ts";
 
 const MARKETS = 50;
@@ -21,7 +21,7 @@ function thinRow(half: number): string[] {
   const codes = new Map<string, number>();
   let [found, autocorrelation] = [0, 0];
   for (let seed = 1; seed <= MARKETS; seed++) {
-    const { today } = bouncing(cleanDays(seed, SIZE), seed, half);
+    const { today } = bouncing(cleanDays(FIRST_SEED + seed, SIZE), FIRST_SEED + seed, half);
     const { findings } = foresightOf(today);
     if (findings.length > 0) found++;
     for (const { code } of findings) codes.set(code, (codes.get(code) ?? 0) + 1);

@@ -122,7 +122,7 @@ export const FINDING_TABLE = {
     check: "skill",
     severity: "medium",
     meaning:
-      "The forecasts order returns better than any published daily model, by more than chance explains. A synthetic market shows such a figure; a real one that can be traded does not.",
+      "The forecasts order returns better than an honest daily model may, by more than chance explains. A synthetic market shows such a figure; a real one that can be traded hardly does.",
     advice:
       "Look for a leak in the features, strongest ones first, and audit with an earlier day's blobs. If the market is synthetic, acknowledge it: name `implausible_job` in `accept` (--accept implausible_job).",
   },
