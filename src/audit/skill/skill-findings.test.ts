@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OrderFinding } from "../../contract/output/verdict.ts";
+import { isImplausible } from "./skill-findings.ts";
+
+function order(figure: number, t: number, dates: number, form: OrderFinding["form"] = "cross_section") {
+  return {
+    figure,
+    t,
+    dates,
+    form,
+    quantile: 1.7,
+    state: "evidence",
+    mean_figure: null,
+    added_figure: null,
+    added_t: null,
+    sentence: "",
+  } as const satisfies OrderFinding;
+}
+
+test("a job is implausible if its mean IC is beyond 0.06 by more than chance", () => {
+  assert.ok(isImplausible(order(0.094, 8.7, 100)));
+  assert.ok(!isImplausible(order(0.094, 5, 100)), "the error of this one is 0.019");
+  assert.ok(!isImplausible(order(0.06, 40, 1_000)));
+});
+
+test("of fewer than five tickers more is allowed for", () => {
+  assert.ok(!isImplausible(order(0.094, 40, 1_000, "time_series")));
+  assert.ok(isImplausible(order(0.15, 10, 1_000, "time_series")));
+});
+
+test("forecasts without an order or with too few dates are not implausible", () => {
+  assert.ok(!isImplausible({ ...order(0.5, 20, 100), figure: null, t: null }));
+  assert.ok(!isImplausible({ ...order(0.5, 20, 20), quantile: null }));
+});
