@@ -29,7 +29,7 @@ export async function benchAudit(): Promise<readonly Table[]> {
   ];
 }
 
-export async function falseFindings(): Promise<Table> {
+async function falseFindings(): Promise<Table> {
   const found = { foresight: 0, restatement: 0 };
   let [either, tests, values] = [0, 0, 0];
   const codes = new Map<string, number>();
@@ -72,9 +72,11 @@ function cleanKind(seed: number): TwoDays {
   return seed % 3 === 2 ? movedOn(days) : days;
 }
 
-export async function plantedFaults(): Promise<Table> {
+async function plantedFaults(): Promise<Table> {
   const bySize = SIZES.map((days) =>
-    Array.from({ length: PLANTED_MARKETS }, (_, seed) => cleanDays(FIRST_SEED + 1_000 + seed, { tickers: 3, days })),
+    Array.from({ length: PLANTED_MARKETS }, (_, seed) =>
+      cleanDays(FIRST_SEED + 1_000 + seed, { tickers: 3, days }),
+    ),
   );
   const rows = Object.entries<BlobFault>(FAULTS).map(([name, fault]) => [
     name,

@@ -88,7 +88,7 @@ function foundShares(size: MarketSize): string[] {
 }
 
 /** The spoilt feature and three others: the rest is that of clean markets. */
-export function only(market: Market, feature: string): Market {
+function only(market: Market, feature: string): Market {
   const kept = [feature, "mom_10", "vol_63", "skew_63"];
   const features = market.features.map((one) => {
     const n = one.days.length;
