@@ -7,7 +7,8 @@ const ALWAYS: readonly string[] = [
   "A feature dated early whose content is honest at either date, such as a lagged return or a weekday.",
   "Levels of averages that reach into the future and are wide: from day to day they hardly move.",
   "What a job does among the rows that it learns from, such as in its folds: every cut comes after them.",
-  "Leaks weaker than the strongest honest features: up to a correlation of 0.11 with the next return, only an earlier day's blobs tell them apart.",
+  "Leaks weaker than the strongest honest features: up to a correlation of 0.11 with the next return, and more over few dates and tickers, only an earlier day's blobs tell them apart.",
+  "Values that stand for a missing one, such as 0, where what came later decides which are missing.",
   "Volatilities and other features without a direction that are early on a part of the dates alone, and any feature of one ticker that is.",
 ];
 

@@ -138,7 +138,8 @@ export const FINDING_TABLE = {
     severity: "note",
     meaning:
       "The job's verdict is evidence of skill, but neither lasting differences between tickers nor changes over time show it by themselves.",
-    advice: "Take the evidence for weak: run the audit again when there are more dates.",
+    advice:
+      "Both parts compare the tickers of a date, so sizes and moves of the whole market show in neither. Otherwise the evidence is weak: run the audit again when there are more dates.",
   },
   feature_rewritten: {
     check: "restatement",

@@ -29,6 +29,12 @@ test("of fewer than five tickers more is allowed for", () => {
   assert.ok(isImplausible(order(0.15, 10, 1_000, "time_series")));
 });
 
+test("an order that the training means have is not implausible, and one that forecasts add to them is", () => {
+  const found = order(0.13, 8, 250);
+  assert.equal(isImplausible({ ...found, added_figure: 0.01, added_t: 1 }), false);
+  assert.equal(isImplausible({ ...found, added_figure: 0.12, added_t: 8 }), true);
+});
+
 test("forecasts without an order or with too few dates are not implausible", () => {
   assert.ok(!isImplausible({ ...order(0.5, 20, 100), figure: null, t: null }));
   assert.ok(!isImplausible({ ...order(0.5, 20, 20), quantile: null }));

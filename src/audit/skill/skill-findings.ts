@@ -59,7 +59,7 @@ export function judgeSkill(
     return { findings: [finding("skill_in_no_part", { message, evidence })], facts };
   }
   const isDisputed = isPart
-    ? " One part alone passes its test, which the forecasts as a whole do not: the other part's noise is added to it, or the pass is chance."
+    ? " A part that passes its test by itself is no evidence here: the verdict asks for more than the training means of the tickers have, and for the forecasts as a whole."
     : "";
   const message = `The forecasts show no evidence of skill ${PLACES[place]}: ${told}.${isDisputed}`;
   return { findings: [finding("no_skill", { message, evidence, ...adviceOf(verdict, place) })], facts };
@@ -136,12 +136,19 @@ export function implausibleJob(verdict: Verdict | undefined, isAccepted: boolean
   return [finding("implausible_job", { message, evidence, ...accepted })];
 }
 
-/** Whether the figure is beyond its limit by the errors that chance exceeds once in a hundred times. */
+/**
+ * Whether the figure is beyond its limit by the errors that chance exceeds once in a hundred times, and so is that of what the forecasts add
+ * to the training mean: means that last order returns strongly and honestly.
+ */
 export function isImplausible(order: OrderFinding): boolean {
-  const { figure, t, dates, quantile } = order;
-  if (figure === null || quantile === null) return false;
+  const { figure, t, added_figure = null, added_t = null } = order;
+  return isBeyond(figure, t, order) && (added_figure === null || isBeyond(added_figure, added_t, order));
+}
+
+function isBeyond(figure: number | null, t: number | null, order: OrderFinding): boolean {
+  if (figure === null || order.quantile === null) return false;
   const error = t === null || t === 0 ? 0 : figure / t;
-  return figure - neweyWestQuantile(dates, PROBABILITY) * error > limitOf(order);
+  return figure - neweyWestQuantile(order.dates, PROBABILITY) * error > limitOf(order);
 }
 
 function limitOf({ form }: Pick<OrderFinding, "form">): number {
