@@ -174,7 +174,6 @@ export const CHECKS: readonly Entry[] = [
   ["docs/audit.md", "mucast prepare", SYNTAX],
   ["docs/audit.md", "preparation: 6", EYE],
   ["docs/audit.md", "{", json((text) => auditBlobSchema.parse(JSON.parse(text)))],
-  ["docs/audit.md", "1. high feature_rewritten", EYE],
   ["docs/replay.md", "mucast replay", SYNTAX],
   ["docs/replay.md", "ml_engine_42.json: identical", EYE],
   ["docs/replay.md", "ml_engine_f053b743", EYE],
