@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { FINDING_TABLE } from "../src/audit/findings.ts";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/api/published-schemas.ts";
+import { EXAMPLE_CONFIGS, exampleConfigText } from "../src/contract/config/example-configs.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { WARNING_TABLE } from "../src/contract/problems/warnings.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
@@ -21,6 +22,9 @@ async function generated(): Promise<Map<string, string>> {
     files.set(`schemas/${name}.json`, `${JSON.stringify(jsonSchema(name), null, 2)}\n`);
   }
   files.set("schemas/openapi.json", `${JSON.stringify(await makeDocument(), null, 2)}\n`);
+  for (const example of EXAMPLE_CONFIGS) {
+    files.set(`examples/configs/${example.name}.json`, exampleConfigText(example));
+  }
   files.set("docs/errors.md", errorsPage());
   files.set("docs/warnings.md", warningsPage());
   files.set("docs/findings.md", findingsPage());

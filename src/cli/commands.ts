@@ -4,6 +4,7 @@ import { MUCAST_VERSION } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
 import { addDb } from "./db.ts";
 import { addDoctor } from "./doctor.ts";
+import { addExamples } from "./examples.ts";
 import { addExport } from "./export.ts";
 import { addKeys } from "./keys.ts";
 import { addMcp } from "./mcp.ts";
@@ -32,6 +33,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addMcp,
   addKeys,
   addDb,
+  addExamples,
   addSchema,
   addDoctor,
   addSetup,

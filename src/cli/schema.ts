@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../contract/api/published-schemas.ts";
-import { MucastError } from "../contract/errors/errors.ts";
-import { nearestName } from "../contract/errors/nearest-name.ts";
+import { entryNamed } from "./known-name.ts";
 
 const NAMES = Object.keys(PUBLISHED_SCHEMAS) as SchemaName[];
+const BY_NAME = new Map(NAMES.map((name) => [name as string, name]));
 
 export function addSchema(program: Command): void {
   program
@@ -17,18 +17,5 @@ export function addSchema(program: Command): void {
 }
 
 function schemaText(name: string): string {
-  if (!NAMES.includes(name as SchemaName)) {
-    const suggestion = nearestName(name, NAMES);
-    throw new MucastError(
-      "invalid_request",
-      `no schema is called ${JSON.stringify(name)}; there are ${NAMES.join(", ")}`,
-      {
-        path: "name",
-        value: name,
-        accepted: NAMES,
-        ...(suggestion === undefined ? {} : { suggestion }),
-      },
-    );
-  }
-  return `${JSON.stringify(jsonSchema(name as SchemaName), null, 2)}\n`;
+  return `${JSON.stringify(jsonSchema(entryNamed("schema", name, BY_NAME)), null, 2)}\n`;
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import { eventually, eventuallyTrue } from "../service/eventually.testing.ts";
 import { FEATURES, PRICES } from "../service/inputs.testing.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
@@ -171,8 +172,26 @@ test("JSON that is half written survives an upload and a look at the other job",
   await page.waitForSelector(".notice >> text=The JSON has a fault and stays as it is");
   assert.equal(await sentText(page), half);
   await page.click("text=Neural networks");
-  await page.click("text=One regressor for each ticker");
+  await page.click("text=Regressors (run_ml_job)");
   assert.equal(await sentText(page), half);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("an example config takes the place of the config, and the URLs stay", async () => {
+  const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
+  await page.click("text=Regressors (run_ml_job)");
+  await page.selectOption("text=Start from an example config", "pooled-ridge");
+  await page.click("button:text-is('Use it')");
+  await page.waitForSelector("text=The form has the config pooled-ridge.");
+  const { feature_url, config } = JSON.parse(await sentText(page)) as Record<string, unknown>;
+  assert.equal(feature_url, "x");
+  assert.deepEqual(config, EXAMPLE_CONFIGS.find(({ name }) => name === "pooled-ridge")!.config);
+  await page.click("[role=tab]:text-is('JSON')");
+  await page.fill("textarea.raw", "{");
+  await page.click("button:text-is('Use it')");
+  await page.waitForSelector("text=Fix the JSON in its tab first.");
+  assert.equal(await sentText(page), "{");
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -297,7 +316,7 @@ test("the other job keeps the inputs, and shows the entries of the network that 
   await page.click(".payload button[type=submit]");
   const section = "fieldset.group:has(> legend code:text-is('models_params')) > .fault";
   await page.waitForSelector(`${section} >> text=must be < 1, got 5`);
-  await page.click("text=One regressor");
+  await page.click("text=Regressors (run_ml_job)");
   assert.equal(await page.inputValue(control("feature_url")), "f");
   assert.deepEqual(unwanted, []);
   await close();

@@ -1,6 +1,7 @@
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
+import { exampleChooser } from "./example-chooser.ts";
 import { newId } from "./fields/field-control.ts";
 import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
@@ -12,7 +13,7 @@ import { PayloadForm } from "./payload/payload-form.ts";
 
 /** The two jobs, in words. */
 const JOBS: Readonly<Record<Operation, string>> = {
-  run_ml_job: "One regressor for each ticker",
+  run_ml_job: "Regressors",
   run_dl_job: "Neural networks",
 };
 
@@ -35,7 +36,7 @@ export const showJobForm: View = async (container, context) => {
     forms.set(operation, next);
     if (shown !== undefined && shown !== next) takeOver(next.form, shown.form);
     shown = next;
-    fill(place, next.form.element);
+    fill(place, next.examples, next.form.element);
   };
   const inputs = makeInputs(context, (blobs) => {
     for (const { refresh } of forms.values()) refresh();
@@ -70,6 +71,7 @@ export const showJobForm: View = async (container, context) => {
 
 interface JobForm {
   readonly form: PayloadForm;
+  readonly examples: HTMLElement;
   /** Offers what was uploaded since. */
   refresh(): void;
 }
@@ -83,7 +85,8 @@ function makeJobForm(
   const parts = formParts(payloadSchema(schemas, operation));
   const form = new PayloadForm({ operation, parts, initial, submit: "Submit the job", context });
   if (operation === "run_ml_job") addModelParameters(form, schemas);
-  return { form, refresh: offerKnownBlobs(form, context) };
+  const examples = schemas.examples.filter((example) => example.operation === operation);
+  return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };
 }
 
 function takeOver(next: PayloadForm, former: PayloadForm): void {

@@ -1,3 +1,4 @@
+import type { ExampleConfig } from "../config/example-configs.ts";
 import type { SubmittedOperation } from "../config/job-operations.ts";
 
 /** An argument of a model's constructor that a config may give. */
@@ -18,4 +19,5 @@ export interface FormSchemas {
   readonly models: Readonly<Record<string, string>>;
   /** By model, what `model_params` may hold. */
   readonly parameters: Readonly<Record<string, readonly ModelParameter[]>>;
+  readonly examples: readonly ExampleConfig[];
 }

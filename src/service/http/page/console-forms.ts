@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { FormSchemas, ModelParameter } from "../../../contract/api/form-schemas.ts";
+import { EXAMPLE_CONFIGS } from "../../../contract/config/example-configs.ts";
 import { type Parameter, parametersOf } from "../../../contract/model-params/catalogue.ts";
 import { inWords } from "../../../contract/model-params/json-types.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../../../contract/model-params/models.ts";
@@ -16,6 +17,7 @@ export function formSchemasText(): string {
     payloads: Object.fromEntries(payloads),
     models: Object.fromEntries(MODEL_NAMES.map((name) => [name, findModel(name).name])),
     parameters: Object.fromEntries(MODELS.map((model) => [model.name, offered(model)])),
+    examples: EXAMPLE_CONFIGS,
   };
   return JSON.stringify(schemas);
 }

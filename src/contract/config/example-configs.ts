@@ -1,0 +1,118 @@
+import type { Operation } from "./job-operations.ts";
+
+/** A config to begin with. */
+export interface ExampleConfig {
+  /** Lower-case words with hyphens: the name of its file, and what `mucast examples` takes. */
+  readonly name: string;
+  readonly operation: Operation;
+  /** One sentence: what it trains. */
+  readonly summary: string;
+  readonly config: object;
+}
+
+/** Blocks of a quarter of a year, five of them: 315 out-of-fold dates for six fits. */
+const QUARTERS = { cv_test_size: 63, n_splits: 5 };
+
+/** What the published forecasts of a large panel need: intervals, and sizes that are as large as the out-of-fold rows justify. */
+const PUBLISHED = { shrinkage: "pooled", intervals: { alpha: 0.1 } };
+
+/**
+ * Configs for panels of daily equities, the recommended one first. docs/skill.md has the evidence for each. `npm run generate` writes
+ * them to examples/configs.
+ */
+export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
+  {
+    name: "pooled-lightgbm",
+    operation: "run_ml_job",
+    summary:
+      "One strongly regularised lightgbm for all tickers, on returns relative to the other tickers of the date",
+    config: {
+      "ML params": {
+        model: "lightgbm",
+        model_params: {
+          n_estimators: 400,
+          learning_rate: 0.02,
+          num_leaves: 31,
+          min_child_samples: 2000,
+          subsample: 0.7,
+          subsample_freq: 1,
+          colsample_bytree: 0.3,
+          reg_lambda: 50,
+          random_state: 42,
+        },
+        fit: "pooled",
+        target: "relative",
+        cross_section: true,
+        ...QUARTERS,
+        ...PUBLISHED,
+      },
+    },
+  },
+  {
+    name: "pooled-ridge",
+    operation: "run_ml_job",
+    summary:
+      "One ridge regression for all tickers, on relative returns: the fastest model that compares tickers",
+    config: {
+      "ML params": {
+        model: "ridge",
+        model_params: { alpha: 1000 },
+        scaler: "standard",
+        fit: "pooled",
+        target: "relative",
+        cross_section: true,
+        ...QUARTERS,
+        ...PUBLISHED,
+      },
+    },
+  },
+  {
+    name: "portfolio-lstm",
+    operation: "run_dl_job",
+    summary: "One LSTM for all tickers on relative returns, the mean of five networks",
+    config: {
+      "NN params": {
+        "Dot prediction": {
+          "current option": "portfolio_lstm",
+          training_params: { ensemble: 5 },
+          target: "relative",
+          intervals: { alpha: 0.1 },
+        },
+      },
+    },
+  },
+  {
+    name: "portfolio-transformer",
+    operation: "run_dl_job",
+    summary: "One transformer for all tickers on relative returns, the mean of five networks",
+    config: {
+      "NN params": {
+        "Dot prediction": {
+          "current option": "portfolio_transformer",
+          training_params: { ensemble: 5 },
+          target: "relative",
+          intervals: { alpha: 0.1 },
+        },
+      },
+    },
+  },
+  {
+    name: "ridge",
+    operation: "run_ml_job",
+    summary: "One ridge regression per ticker, its sizes reduced by shrinkage pooled over the tickers",
+    config: {
+      "ML params": {
+        model: "ridge",
+        model_params: { alpha: 1000 },
+        scaler: "standard",
+        ...QUARTERS,
+        ...PUBLISHED,
+      },
+    },
+  },
+];
+
+/** The text of a config as its file has it. */
+export function exampleConfigText({ config }: ExampleConfig): string {
+  return `${JSON.stringify(config, null, 2)}\n`;
+}
