@@ -68,20 +68,20 @@ export function targetsOf({ y, relative }: Pick<TickerPanel, "y" | "relative">):
 }
 
 /**
- * The forecasts of returns that a model's predictions stand for: level + volatility x prediction with target `relative`.
+ * The forecasts of returns that a model's predictions stand for: level + width x prediction with target `relative`.
  * @param rows shape (n): rows of the panel; `predicted` shape (n).
  * @param known the model learned from the labels known at this close; all of them without it.
  */
 export function forecastReturns(
-  { volatility, relative }: Pick<TickerPanel, "volatility" | "relative">,
+  { relative }: Pick<TickerPanel, "relative">,
   rows: ArrayLike<number>,
   predicted: Float64Array,
   known?: Day,
 ): Float64Array {
   if (relative === undefined) return predicted;
-  const { levels } = relative;
+  const { levels, widths } = relative;
   const level = known === undefined ? levels.final : levels.knownAt(known);
-  return predicted.map((value, i) => level + volatility[rows[i]!]! * value);
+  return predicted.map((value, i) => level + widths[rows[i]!]! * value);
 }
 
 export interface TickerInput {

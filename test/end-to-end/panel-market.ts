@@ -27,6 +27,7 @@ export function dirtyPanelMarket(): Market {
   of("XOM").prices.fill(null, 0, 12);
   of("KO").prices.fill(null, 0, 18);
   of("10").prices.fill(null, 0, 9);
+  of("ŠKODA").prices.fill(null, 0, 9);
   of("AAPL").columns.delete("level");
   of("ŠKODA").columns.get("noise")!.fill(Number.NaN);
   // The first has labels over the gap, the second has none.
@@ -38,8 +39,10 @@ export function dirtyPanelMarket(): Market {
   for (const name of ["10", "XOM", "KO"]) of(name).prices.fill(null, 80, 82);
   for (const name of ["10", "XOM", "KO", "😀"])
     of(name).columns.set("four", [...of(name).columns.get("10")!].reverse());
-  tickers.set("REVERSED", reversed(whole(NAMES.length)));
-  // These two have 30 rows to learn from, but not with the volatility that a relative target needs.
+  const other = reversed(whole(NAMES.length));
+  other.prices.fill(null, 0, 9);
+  tickers.set("REVERSED", other);
+  // It has 30 rows to learn from, but too few on dates with five tickers.
   const early = whole(NAMES.length + 1);
   early.prices.fill(null, 34, DATES.length);
   tickers.set("EARLY", early);

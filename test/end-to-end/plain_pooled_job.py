@@ -4,6 +4,7 @@ It reads rows and builds regressors as plain_job.py does, and shares no code wit
 `python plain_pooled_job.py REQUEST.json`, as for plain_job.py; a result has forecasts and counts, and no metrics.
 """
 
+import bisect
 import json
 import math
 import sys
@@ -63,37 +64,57 @@ def z_scored(tickers):
     return result, thin
 
 
-def volatility_at(rows, d):
-    known = [rows["label"][e] for e in sorted(rows["label"]) if e < d and rows["label_day"][e] <= d][-20:]
-    if len(known) < 20:
+def spread(labels):
+    """Mean and standard deviation of labels; None where they are too few, and a deviation of None where they are all equal."""
+    if len(labels) < FEWEST:
         return None
-    centre, square = 0.0, 0.0
-    for value in known:
-        centre += value
-    centre /= 20
-    for value in known:
-        square += (value - centre) * (value - centre)
-    return math.sqrt(square / 20)
+    total, square = 0.0, 0.0
+    for label in labels:
+        total += label
+    centre = total / len(labels)
+    for label in labels:
+        square += (label - centre) * (label - centre)
+    return centre, math.sqrt(square / len(labels))
+
+
+def labels_by_date(tickers):
+    """For each date, (label date, ticker, label) of every ticker, ascending."""
+    by_date = {}
+    for ticker, rows in tickers.items():
+        for d in rows["x"]:
+            if d in rows["label"]:
+                by_date.setdefault(d, []).append((rows["label_day"][d], ticker, rows["label"][d]))
+    return {d: sorted(there) for d, there in sorted(by_date.items())}
+
+
+def width_at(dates, by_date, day):
+    squares, count = 0.0, 0
+    for d in reversed(dates[: bisect.bisect_left(dates, day)]):
+        found = spread([label for known, _, label in by_date[d] if known <= day])
+        if found is not None and count < 20:
+            squares += found[1] * found[1]
+            count += 1
+        if count == 20:
+            break
+    return math.sqrt(squares / count) if count else None
 
 
 def relative(tickers):
-    """Targets by (ticker, d), and how many dates have fewer than five labels."""
-    by_date = {}
-    for ticker, rows in tickers.items():
-        for d in rows["fit"]:
-            by_date.setdefault(d, []).append((rows["label_day"][d], ticker))
-    targets = {}
+    """Targets by (ticker, d), widths by d, and how many dates have fewer than five labels."""
+    by_date = labels_by_date(tickers)
+    targets, thin = {}, 0
     for d, there in by_date.items():
-        for label_day, ticker in there:
-            labels = [tickers[other]["label"][d] for known, other in sorted(there) if known <= label_day]
-            v = volatility_at(tickers[ticker], d)
-            if len(labels) < FEWEST or not v:
+        fit = [ticker for _, ticker, _ in there if d in tickers[ticker]["fit"]]
+        thin += 0 < len(fit) < FEWEST
+        for label_day, ticker, y in there:
+            known = [label for other_day, _, label in there if other_day <= label_day]
+            found = spread(known)
+            if ticker not in fit or found is None or found[1] <= 1e-12 * max(abs(label) for label in known):
                 continue
-            total = 0.0
-            for label in labels:
-                total += label
-            targets[ticker, d] = max(-5.0, min(5.0, (tickers[ticker]["label"][d] - total / len(labels)) / v))
-    return targets, sum(1 for there in by_date.values() if len(there) < FEWEST)
+            targets[ticker, d] = max(-5.0, min(5.0, (y - found[0]) / found[1]))
+    dates = list(by_date)
+    widths = {d: width_at(dates, by_date, d) for d in {d for rows in tickers.values() for d in rows["x"]}}
+    return targets, widths, thin
 
 
 def level_at(tickers, targets, until):
@@ -126,8 +147,8 @@ def fit_and_predict(params, train, y, test):
 
 
 class Job:
-    def __init__(self, params, tickers, everyone, targets):
-        self.params, self.tickers, self.everyone, self.targets = params, tickers, everyone, targets
+    def __init__(self, params, tickers, everyone, targets, widths):
+        self.params, self.tickers, self.everyone, self.targets, self.widths = params, tickers, everyone, targets, widths
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
         self.levels = {}
 
@@ -139,7 +160,7 @@ class Job:
             return predicted
         if until not in self.levels:
             self.levels[until] = level_at(self.everyone, self.targets, until)
-        return self.levels[until] + volatility_at(self.tickers[ticker], d) * predicted
+        return self.levels[until] + self.widths[d] * predicted
 
     def fit(self, train, test, columns):
         def matrix(keys):
@@ -212,9 +233,9 @@ def run(params, tickers):
         thin += [count] if count else []
         failures |= {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
         tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in failures}
-    everyone, targets = tickers, None
+    everyone, targets, widths = tickers, None, None
     if params.get("target") == "relative":
-        targets, count = relative(tickers)
+        targets, widths, count = relative(tickers)
         thin += [count] if count else []
         tickers = {
             ticker: {**rows, "fit": [d for d in rows["fit"] if (ticker, d) in targets]} for ticker, rows in tickers.items()
@@ -222,7 +243,7 @@ def run(params, tickers):
         short = {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
         failures |= short
         tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in short}
-    job = Job(params, tickers, everyone, targets)
+    job = Job(params, tickers, everyone, targets, widths)
     results, pooled = job.pooled() if params.get("fit") == "pooled" else job.per_ticker()
     return {
         "failures": failures,

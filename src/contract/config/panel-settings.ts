@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What models learn: the next return, or how it differs from the others' of its date, in units of the ticker's volatility. Ours. */
+/** What models learn: the next return, or its z-score among the tickers of its date. Ours. */
 export const TARGETS = ["return", "relative"] as const;
 export type Target = (typeof TARGETS)[number];
 
@@ -14,7 +14,7 @@ export const targetSchema = z
   .enum(TARGETS)
   .default("return")
   .describe(
-    "return: models learn the next-day log-return. relative: they learn the return less the mean of its date, over the ticker's volatility; forecasts are returns again.",
+    "return: models learn the next-day log-return. relative: they learn the return's z-score among the tickers of its date; forecasts are returns again.",
   );
 
 export const crossSectionSchema = z

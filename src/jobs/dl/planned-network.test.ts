@@ -213,8 +213,9 @@ test("of a joint network's predictions each ticker keeps its own, with what it l
 test("predictions of relative targets become returns once, each part with the level that its network could know", async () => {
   const levels = { knownAt: (day: number) => day / 1000, final: 7 };
   const values = new Float64Array(12);
-  const rows = { ...panel("AAA", 100, 12, ["f"]), volatility: Float64Array.from(range(0, 12)) };
-  const [relative] = await onDisk(newFolder(), { ...rows, relative: { values, levels } });
+  const rows = panel("AAA", 100, 12, ["f"]);
+  const widths = Float64Array.from(range(0, 12));
+  const [relative] = await onDisk(newFolder(), { ...rows, relative: { values, widths, levels } });
   const part = (...of: number[]) => Int32Array.from(of);
   const plan = { train: part(2, 3, 4), validate: part(5, 6), calibrate: part(7, 8), score: part(9, 10, 11) };
   const predicted = {

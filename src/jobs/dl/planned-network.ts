@@ -115,7 +115,7 @@ export function trainedTicker(
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
       predicted: forecastReturns(panel, rows.score, predicted.score),
     },
-    predictionUnit: panel.relative === undefined ? 1 : panel.volatility[rows.score.at(-1)!]!,
+    predictionUnit: panel.relative?.widths[rows.score.at(-1)!] ?? 1,
     rows: facts,
     splits: {
       train: spanOf(panel, rows.train),

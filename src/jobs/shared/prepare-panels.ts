@@ -54,9 +54,9 @@ async function withTargets<P extends PanelRows>(
   const { byTicker, levels, thinDates } = await inTurns(relativeTargets(panels), signal);
   const short: Failure[] = [];
   const learning = panels.flatMap((panel) => {
-    const values = byTicker.get(panel.ticker)!;
-    const fit = panel.fit.filter((row) => !Number.isNaN(values[row]!));
-    if (fit.length >= LEAST_FIT_ROWS) return [{ ...panel, fit, relative: { values, levels } }];
+    const own = byTicker.get(panel.ticker)!;
+    const fit = panel.fit.filter((row) => !Number.isNaN(own.values[row]!));
+    if (fit.length >= LEAST_FIT_ROWS) return [{ ...panel, fit, relative: { ...own, levels } }];
     short.push(tooFewTargets(panel.ticker, fit.length));
     return [];
   });
@@ -69,7 +69,7 @@ async function withTargets<P extends PanelRows>(
 }
 
 function tooFewTargets(ticker: string, fitRows: number): Failure {
-  const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${LEAST_FIT_ROWS} are needed: such a row has a volatility, and a date with the labels of at least ${MIN_DATE_TICKERS} tickers`;
+  const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${LEAST_FIT_ROWS} are needed: at least ${MIN_DATE_TICKERS} tickers have a label on the date of such a row, and their labels differ`;
   return { ticker, code: "insufficient_history", message };
 }
 
