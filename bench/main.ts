@@ -21,6 +21,7 @@ import { benchService } from "./service/service.ts";
 import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
 import type { Table } from "./table.ts";
+import { panelNoiseTable } from "./warnings/panel-noise.ts";
 import { benchSkill, benchWarnings } from "./warnings/warnings.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
@@ -39,6 +40,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   intervals: benchIntervals,
   warnings: async () => [...(await benchWarnings()), ...benchSkill()],
   skill: async () => benchSkill(),
+  "panel-noise": async () => [await panelNoiseTable()],
   service: benchService,
   doors: async () => [await benchDoors()],
   downloads: async () => [await benchUnreadDownloads()],
