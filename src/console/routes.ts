@@ -9,7 +9,7 @@ import { showOperations } from "./views/operations-view.ts";
 /** Every view by its address. Those with a `link` stand in the navigation. */
 const ROUTES: Readonly<Record<string, ViewRoute & { readonly link?: string }>> = {
   "/operations": { title: "Operations", view: showOperations, link: "Operations" },
-  "/job": { title: "Hand in a job", view: showJobForm, link: "New job", isWriting: true },
+  "/job": { title: "Submit a job", view: showJobForm, link: "New job", isWriting: true },
   "/upload": { title: "Upload inputs", view: showUploadForm, link: "Upload", isWriting: true },
   "/audit": { title: "Audit the inputs of a job", view: showAuditForm, link: "Audit", isWriting: true },
   "/replay": { title: "Replay an output", view: showReplayForm, link: "Replay", isWriting: true },

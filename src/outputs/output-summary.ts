@@ -18,6 +18,7 @@ export function summaryOf({ forecasts: _, cross_validation, ...rest }: OutputBlo
 }
 
 /** The name of what made the forecasts. */
-export function modelNameOf({ model, operation }: OutputSummary): string {
-  return typeof model.model === "string" ? model.model : operation;
+export function modelNameOf({ model, operation, pooled }: OutputSummary): string {
+  if (typeof model.model !== "string") return operation;
+  return pooled === undefined ? model.model : `pooled ${model.model}`;
 }

@@ -26,7 +26,7 @@ export function exampleChooser(form: PayloadForm, examples: readonly ExampleConf
   describe();
   return element(
     "div",
-    { class: "field" },
+    { class: "field examples" },
     element("label", { for: id }, "Start from an example config"),
     element("div", { class: "beside" }, chosen, use),
     about,

@@ -25,7 +25,7 @@ const SHARED = ["feature_url", "data_extractor_url", "portable"];
 const OFFERED_LATER =
   "Stored. The JSON has a fault and stays as it is; once it is mended, the fields offer the URL.";
 
-/** Hands in a job. The address may carry `operation`, `feature_url` and `data_extractor_url`. */
+/** Submits a job. The address may carry `operation`, `feature_url` and `data_extractor_url`. */
 export const showJobForm: View = async (container, context) => {
   const schemas = await formSchemas();
   const forms = new Map<Operation, JobForm>();

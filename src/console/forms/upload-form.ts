@@ -13,7 +13,7 @@ export const showUploadForm: View = (container, context) => {
       element(
         "a",
         { href: `#/job?${new URLSearchParams({ ...inputs })}` },
-        "Hand in a job with these inputs",
+        "Submit a job with these inputs",
       ),
     );
   };

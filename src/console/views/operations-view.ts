@@ -150,7 +150,7 @@ class OperationList {
           "p",
           { class: "empty" },
           "There is no operation yet. ",
-          element("a", { href: "#/job" }, "Hand in a job"),
+          element("a", { href: "#/job" }, "Submit a job"),
         );
     this.#table.hidden = operations.length === 0;
     fill(

@@ -47,7 +47,7 @@ export function quickStartHtml(service: ServiceAddress): Html {
       "Upload two small blobs that the service has as an example; yours `mucast prepare` makes of a price CSV",
       uploadLines(service).join("\n"),
     ],
-    ["Hand in a job, and keep its id", `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
+    ["Submit a job, and keep its id", `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
     ["See what it goes through, up to its end", get("/v1/operations/$ID/events", true)],
     ["Its result names the output", get("/v1/operations/$ID")],
     ["The forecasts: mu, by ticker", get("/data/ml_engine_$ID.json")],
