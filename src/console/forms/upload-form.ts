@@ -10,11 +10,7 @@ export const showUploadForm: View = (container, context) => {
     inputs = { ...inputs, ...more };
     fill(
       next,
-      element(
-        "a",
-        { href: `#/job?${new URLSearchParams({ ...inputs })}` },
-        "Submit a job with these inputs",
-      ),
+      element("a", { href: `#/job?${new URLSearchParams({ ...inputs })}` }, "Submit a job with these inputs"),
     );
   };
   container.append(makeInputs(context, ready), next);

@@ -6,6 +6,7 @@ import {
   type ApiOperationName,
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
+import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
 import { keepDefault } from "../../contract/schema/keep-default.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 
@@ -86,12 +87,12 @@ function toolOf(operation: ApiOperation): ToolDefinition {
       // A job reads blobs from other hosts.
       openWorldHint: isJob,
     },
-    inputSchema: publishedSchema(wholeSchema(isJob ? jobInput(input, config) : input, "input")),
+    inputSchema: publishedSchema(wholeSchema(isJob ? jobInput(name, input, config) : input, "input")),
     outputSchema: publishedSchema(wholeSchema(output, "output")),
   };
 }
 
-function jobInput(input: z.ZodObject, config: z.ZodType): z.ZodObject {
+function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObject {
   const text = z.string().describe("The same as JSON text, taken exactly as it is written.");
   const given = z.union([config, text]);
   const { config: described } = input.shape as { config: z.ZodType };
@@ -100,7 +101,7 @@ function jobInput(input: z.ZodObject, config: z.ZodType): z.ZodObject {
     config: described.safeParse(undefined).success
       ? given.optional().describe(described.description!)
       : given.describe(
-          "What to train. Leave out whatever should have its default; unknown keys are refused.",
+          `What to train. Leave out whatever should have its default; unknown keys are refused.${recommended(name)}`,
         ),
     idempotency_key: idempotencyKeySchema
       .optional()
@@ -109,4 +110,12 @@ function jobInput(input: z.ZodObject, config: z.ZodType): z.ZodObject {
           "arguments gives the operation it gave before and starts no second job.",
       ),
   });
+}
+
+/** The first example config of a job, as a sentence. */
+function recommended(name: string): string {
+  const example = EXAMPLE_CONFIGS.find(({ operation }) => operation === name);
+  return example === undefined
+    ? ""
+    : ` For a hundred tickers or more, start from ${JSON.stringify(example.config)}`;
 }
