@@ -8,11 +8,18 @@ export const MILLISECONDS_BETWEEN_LOOKS = 500;
  */
 export function whenParentEnds(ended) {
   const parent = process.ppid;
+  let isWatching = true;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(timer);
-    ended();
+    // A signal that ended the parent may have reached this process too. Its handler runs before an immediate does, and may end the watch.
+    setImmediate(() => {
+      if (isWatching) ended();
+    });
   }, MILLISECONDS_BETWEEN_LOOKS);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => {
+    isWatching = false;
+    clearInterval(timer);
+  };
 }
