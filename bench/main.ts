@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME …]` measures everything, or what is named. Ratios are measured side by side in one run. */
+/** `npm run bench [-- NAME …]` measures everything but `skill`, which needs options, or what is named. Ratios are measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/terminal/table.ts";
 import { benchAudit } from "./audit/audit.ts";
@@ -20,9 +20,10 @@ import { benchDoors } from "./service/doors.ts";
 import { benchService } from "./service/service.ts";
 import { benchUnreadDownloads } from "./service/unread-downloads.ts";
 import { benchUnreadStreams } from "./service/unread-streams.ts";
+import { benchSkill } from "./skill/skill.ts";
 import type { Table } from "./table.ts";
 import { panelNoiseTable } from "./warnings/panel-noise.ts";
-import { benchSkill, benchWarnings } from "./warnings/warnings.ts";
+import { benchNoSkill, benchWarnings } from "./warnings/warnings.ts";
 
 const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   audit: benchAudit,
@@ -38,8 +39,8 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   planted: benchPlanted,
   seeds: benchSeeds,
   intervals: benchIntervals,
-  warnings: async () => [...(await benchWarnings()), ...benchSkill()],
-  skill: async () => benchSkill(),
+  warnings: async () => [...(await benchWarnings()), ...benchNoSkill()],
+  "no-skill": async () => benchNoSkill(),
   "panel-noise": async () => [await panelNoiseTable()],
   service: benchService,
   doors: async () => [await benchDoors()],
@@ -54,11 +55,16 @@ process.stdout.write(
   `${new Date().toISOString().slice(0, 10)}, ${cpu?.model}, ${cpus().length} cores, ${memory} GiB, node ${process.version}\n`,
 );
 const asked = process.argv.slice(2);
-for (const name of asked.length > 0 ? asked : Object.keys(BENCHES)) {
+if (asked[0] === "skill") print(await benchSkill(asked.slice(1)));
+else for (const name of asked.length > 0 ? asked : Object.keys(BENCHES)) print(await benchNamed(name));
+
+function benchNamed(name: string): Promise<readonly Table[]> {
   const bench = BENCHES[name];
-  if (bench === undefined)
-    throw new Error(`no bench is called ${name}; there are ${Object.keys(BENCHES).join(", ")}`);
-  for (const { title, header, rows } of await bench()) {
+  if (bench !== undefined) return bench();
+  throw new Error(`no bench is called ${name}; there are skill, ${Object.keys(BENCHES).join(", ")}`);
+}
+
+function print(tables: readonly Table[]): void {
+  for (const { title, header, rows } of tables)
     process.stdout.write(`\n${title}\n\n${table(header, rows)}\n`);
-  }
 }

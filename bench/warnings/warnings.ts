@@ -19,7 +19,7 @@ const BY_MODEL: readonly Code[] = ["chosen_early", "no_skill", "oversized", "wil
 type WarnedJobs = Readonly<Record<MarketName, readonly WarnedJob[]>>;
 
 /** Size and power of `no_skill`, and what shrinkage does. Takes about half an hour on one idle core; nothing in it depends on the machine. */
-export function benchSkill(): readonly Table[] {
+export function benchNoSkill(): readonly Table[] {
   return [shrinkageBenchTable(), shrinkageCoverageTable(), skillPowerTable()];
 }
 

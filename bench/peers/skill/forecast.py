@@ -1,0 +1,136 @@
+"""Fits one peer at the cut and writes what it forecasts of every later row. Usage: forecast.py PEER PANEL_FOLDER OUT_FILE
+
+The file has `forecasts`, by ticker, as an output of mucast has them, and `seconds`: of the fit and the forecasts alone, since
+libraries are imported and the panel is read before.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+import pandas as pd
+from mlforecast import MLForecast
+from panel import Panel, read_panel
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+SEED = 42
+DEFAULTS = {"random_state": SEED, "verbose": -1}
+REGULARISED = {
+    "n_estimators": 400,
+    "learning_rate": 0.02,
+    "num_leaves": 31,
+    "min_child_samples": 2000,
+    "subsample": 0.7,
+    "subsample_freq": 1,
+    "colsample_bytree": 0.3,
+    "reg_lambda": 50,
+}
+
+# qlib, examples/benchmarks/LightGBM/workflow_config_lightgbm_Alpha158.yaml, without its number of threads. Rounds and early stopping are
+# the defaults of its LGBModel.
+QLIB = {
+    "objective": "mse",
+    "colsample_bytree": 0.8879,
+    "learning_rate": 0.2,
+    "subsample": 0.8789,
+    "lambda_l1": 205.6999,
+    "lambda_l2": 580.9768,
+    "max_depth": 8,
+    "num_leaves": 210,
+    "seed": SEED,
+    "verbosity": -1,
+}
+QLIB_ROUNDS, QLIB_STOPPING = 1000, 50
+# There the last two of nine years before the test are the validation part.
+QLIB_VALIDATION = 2 / 9
+
+MLFORECAST_LAGS = [1, 2, 3, 4, 5]
+
+
+def plain_lightgbm(panel: Panel, **params) -> np.ndarray:
+    model = lightgbm.LGBMRegressor(**params, **DEFAULTS).fit(panel.x[panel.learn], panel.y[panel.learn])
+    return model.predict(panel.x[panel.score])
+
+
+def z_scores_by_date(y: np.ndarray, date: np.ndarray) -> np.ndarray:
+    """qlib's CSZScoreNorm of labels."""
+    by_date = pd.Series(y).groupby(date)
+    return ((y - by_date.transform("mean")) / by_date.transform("std")).to_numpy()
+
+
+def qlib_lightgbm(panel: Panel) -> np.ndarray:
+    """Forecasts are z-scores. Its handler Alpha158 leaves features as they are."""
+    x, day = panel.x[panel.learn], panel.date[panel.learn]
+    y = z_scores_by_date(panel.y[panel.learn], day)
+    dates = np.unique(day)
+    validates = day >= dates[round(len(dates) * (1 - QLIB_VALIDATION))]
+    train, validation = (lightgbm.Dataset(x[part], y[part]) for part in (~validates, validates))
+    stopping = lightgbm.early_stopping(QLIB_STOPPING, verbose=False)
+    model = lightgbm.train(QLIB, train, QLIB_ROUNDS, valid_sets=[validation], callbacks=[stopping])
+    return model.predict(panel.x[panel.score])
+
+
+def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
+    """One global model with lags of the return beside our features; y of a date is the return to the next one, so lag 1 is known at its close."""
+    known = np.isfinite(panel.y) | panel.score
+    # A row without a label is the last of its ticker, whose own y no forecast reads.
+    frame = pd.DataFrame(panel.x[known]).add_prefix("feature")
+    frame.insert(0, "y", np.nan_to_num(panel.y[known]))
+    frame.insert(0, "ds", panel.date[known])
+    frame.insert(0, "unique_id", panel.ticker[known])
+    frame["learn"] = panel.learn[known]
+    frame["score"] = panel.score[known]
+    model = MLForecast(
+        models={"lightgbm": lightgbm.LGBMRegressor(**DEFAULTS)}, freq=1, lags=MLFORECAST_LAGS
+    )
+    prepared = model.preprocess(frame, static_features=[], dropna=False)
+    x = prepared.drop(columns=["unique_id", "ds", "y", "learn", "score"])
+    model.fit_models(x[prepared["learn"]], prepared.loc[prepared["learn"], "y"].to_numpy())
+    scored = prepared[prepared["score"]].assign(predicted=model.models_["lightgbm"].predict(x[prepared["score"]]))
+    return scored.sort_values(["ds", "unique_id"])["predicted"].to_numpy()
+
+
+def sklearn_mlp(panel: Panel) -> np.ndarray:
+    """Features and returns are standardised: on returns as they are, which are about 0.02, its tolerance of 0.0001 stops it at once."""
+    network = make_pipeline(StandardScaler(), MLPRegressor(early_stopping=True, random_state=SEED))
+    model = TransformedTargetRegressor(network, transformer=StandardScaler())
+    model.fit(panel.x[panel.learn], panel.y[panel.learn])
+    return model.predict(panel.x[panel.score])
+
+
+PEERS: dict[str, Callable[[Panel], np.ndarray]] = {
+    "plain-lightgbm": plain_lightgbm,
+    "plain-lightgbm-regularised": lambda panel: plain_lightgbm(panel, **REGULARISED),
+    "qlib-lightgbm": qlib_lightgbm,
+    "mlforecast-lightgbm": mlforecast_lightgbm,
+    "sklearn-mlp": sklearn_mlp,
+}
+
+
+def by_ticker(panel: Panel, predicted: np.ndarray) -> dict[str, dict[str, list]]:
+    ticker, day = panel.ticker[panel.score], panel.date[panel.score]
+    forecasts = {}
+    for number, name in enumerate(panel.tickers):
+        own = ticker == number
+        dates = [panel.dates[place] for place in day[own]]
+        forecasts[name] = {"dates": dates, "predicted": predicted[own].tolist()}
+    return forecasts
+
+
+def main() -> None:
+    peer, folder, out = sys.argv[1:]
+    panel = read_panel(Path(folder))
+    started = time.perf_counter()
+    predicted = PEERS[peer](panel)
+    seconds = time.perf_counter() - started
+    Path(out).write_text(json.dumps({"forecasts": by_ticker(panel, predicted), "seconds": seconds}))
+
+
+main()

@@ -1,0 +1,70 @@
+"""The panel that every peer learns from: what two input blobs hold, as arrays. Usage: panel.py FEATURES PRICES CUT FOLDER"""
+
+import json
+import sys
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+# The next price after more calendar days makes no label, as in mucast.
+LONGEST_GAP_DAYS = 10
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows ascend by date, then by ticker; each has a price and a value of every feature."""
+
+    x: np.ndarray  # shape (rows, features)
+    y: np.ndarray  # shape (rows): log-return to the next price, NaN without one
+    ticker: np.ndarray  # shape (rows): place in `tickers`
+    date: np.ndarray  # shape (rows): place in `dates`
+    learn: np.ndarray  # shape (rows): whether y is known at the cut
+    tickers: list[str]
+    dates: list[str]
+
+    @property
+    def score(self) -> np.ndarray:
+        """Shape (rows): the rows after the last one to learn from."""
+        return self.date > self.date[self.learn].max()
+
+
+def labels_of(prices: dict, cut: str) -> dict[str, dict[str, tuple[float, bool]]]:
+    """By ticker and price date: the log-return to the next price, and whether it is known at the cut."""
+    labels = {}
+    for ticker, column in prices["prices"].items():
+        dated = [(day, value) for day, value in zip(prices["dates"], column, strict=True) if value is not None]
+        own = labels[ticker] = {day: (np.nan, False) for day, _ in dated}
+        for (day, price), (after, later) in zip(dated, dated[1:]):
+            if (date.fromisoformat(after) - date.fromisoformat(day)).days <= LONGEST_GAP_DAYS:
+                own[day] = (float(np.log(later / price)), after <= cut)
+    return labels
+
+
+def write_panel(feature_path: str, price_path: str, cut: str, folder: Path) -> None:
+    features = json.load(open(feature_path))
+    labels = labels_of(json.load(open(price_path)), cut)
+    tickers = sorted(features["features"].keys() & labels.keys())
+    parts = []
+    for number, ticker in enumerate(tickers):
+        columns = features["features"].pop(ticker)
+        x = np.column_stack([np.array(columns[name], float) for name in sorted(columns)])
+        own = [labels[ticker].get(day) for day in features["dates"]]
+        rows = np.flatnonzero(np.isfinite(x).all(axis=1) & np.array([label is not None for label in own]))
+        y, learn = np.array([own[row] for row in rows]).reshape(-1, 2).T
+        parts.append((x[rows], y, np.full(len(rows), number), rows, learn == 1))
+    x, y, ticker, day, learn = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((ticker, day))
+    for name, values in {"x": x, "y": y, "ticker": ticker, "date": day, "learn": learn}.items():
+        np.save(folder / f"{name}.npy", values[order])
+    (folder / "names.json").write_text(json.dumps({"tickers": tickers, "dates": features["dates"]}))
+
+
+def read_panel(folder: Path) -> Panel:
+    arrays = {name: np.load(folder / f"{name}.npy") for name in ("x", "y", "ticker", "date", "learn")}
+    return Panel(**arrays, **json.loads((folder / "names.json").read_text()))
+
+
+if __name__ == "__main__":
+    write_panel(*sys.argv[1:4], Path(sys.argv[4]))

@@ -1,0 +1,68 @@
+import { atOnce } from "../../src/contract/machine/pausable.ts";
+import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
+import { forecastTable } from "../../src/evaluate/forecast-table.ts";
+import { neweyWestT } from "../../src/evaluate/newey-west.ts";
+import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
+import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
+import { tableRows } from "../../src/evaluate/table-rows.ts";
+import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts";
+import { spreadAfterCosts } from "../../src/report/statistics/spread-after-costs.ts";
+import { turnover } from "../../src/report/statistics/turnover.ts";
+
+const FIFTHS = 5;
+
+/** Basis points of what is traded, a side. */
+export const COSTS_BP = [1, 5, 10] as const;
+
+const BASIS_POINT = 1e-4;
+
+/** What forecasts are worth. Each t is the mean over dates by its Newey-West error. */
+export interface Score {
+  readonly rows: number;
+  /** Those with an IC. */
+  readonly dates: number;
+  readonly ic: number | null;
+  readonly icT: number | null;
+  readonly rankIc: number | null;
+  readonly rankIcT: number | null;
+  readonly r2Zero: number | null;
+  /** Against each ticker's mean return up to the cut. */
+  readonly r2Mean: number | null;
+  /** Basis points a day, simple returns: the fifth of a date's tickers with the highest forecasts less that with the lowest. */
+  readonly spread: number | null;
+  readonly spreadT: number | null;
+  /** Share of the top fifth that was not in it the date before. */
+  readonly turnover: number | null;
+  /** Basis points a day, by COSTS_BP: the spread less the cost of trading both ends. */
+  readonly net: readonly (number | null)[];
+}
+
+/**
+ * Scores forecasts by the product's own statistics.
+ * @param rows labelled, tickers in any order.
+ * @param isReturn whether forecasts are returns: R² has no meaning for others.
+ */
+export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean): Score {
+  const laid = atOnce(tableRows(rows));
+  const rankIcs: number[] = [];
+  const onDate = (_: number, { rankIc }: { rankIc: number }) => rankIcs.push(rankIc);
+  const { pooled, cross_section } = atOnce(forecastTable(laid, undefined, onDate));
+  const { spread } = quantileReturns(atOnce(sortedByDate(laid.tickers)), FIFTHS);
+  const { replaced } = turnover(laid.tickers, FIFTHS);
+  const costs = COSTS_BP.map((cost) => cost * BASIS_POINT);
+  const nets = spreadAfterCosts(spread, replaced, costs)?.nets;
+  return {
+    rows: pooled.n,
+    dates: cross_section.dates,
+    ic: cross_section.ic_mean,
+    icT: cross_section.ic_t_newey_west ?? null,
+    rankIc: cross_section.rank_ic_mean,
+    rankIcT: neweyWestT(Float64Array.from(rankIcs)),
+    r2Zero: isReturn ? pooled.r2_zero : null,
+    r2Mean: isReturn ? pooled.r2_mean : null,
+    spread: finiteOrNull(mean(spread.values) / BASIS_POINT),
+    spreadT: neweyWestT(spread.values),
+    turnover: finiteOrNull(mean(replaced.top)),
+    net: COSTS_BP.map((_, i) => (nets === undefined ? null : nets[i]!.mean / BASIS_POINT)),
+  };
+}
