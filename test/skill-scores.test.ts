@@ -25,7 +25,8 @@ function randomRows(seed: number): ForecastRows[] {
 
 function pearson(a: readonly number[], b: readonly number[]): number {
   const [x, y] = [a, b].map((values) => values.map((value) => value - average(values)));
-  const dot = (u: readonly number[], v: readonly number[]) => u.reduce((sum, value, i) => sum + value * v[i]!, 0);
+  const dot = (u: readonly number[], v: readonly number[]) =>
+    u.reduce((sum, value, i) => sum + value * v[i]!, 0);
   return dot(x!, y!) / Math.sqrt(dot(x!, x!) * dot(y!, y!));
 }
 
@@ -70,7 +71,8 @@ function slowScore(rows: readonly ForecastRows[]): Score {
   const all = rows.flatMap(({ predicted, realised, trainingMean }) =>
     Array.from(predicted, (p, i) => ({ p, y: realised[i]!, m: trainingMean[i]! })),
   );
-  const squares = (error: (row: (typeof all)[number]) => number) => average(all.map((row) => error(row) ** 2));
+  const squares = (error: (row: (typeof all)[number]) => number) =>
+    average(all.map((row) => error(row) ** 2));
   return {
     rows: all.length,
     dates: dates.length,

@@ -87,9 +87,7 @@ def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
     frame.insert(0, "unique_id", panel.ticker[known])
     frame["learn"] = panel.learn[known]
     frame["score"] = panel.score[known]
-    model = MLForecast(
-        models={"lightgbm": lightgbm.LGBMRegressor(**DEFAULTS)}, freq=1, lags=MLFORECAST_LAGS
-    )
+    model = MLForecast(models={"lightgbm": lightgbm.LGBMRegressor(**DEFAULTS)}, freq=1, lags=MLFORECAST_LAGS)
     prepared = model.preprocess(frame, static_features=[], dropna=False)
     x = prepared.drop(columns=["unique_id", "ds", "y", "learn", "score"])
     model.fit_models(x[prepared["learn"]], prepared.loc[prepared["learn"], "y"].to_numpy())
