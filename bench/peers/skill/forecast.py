@@ -1,7 +1,7 @@
-"""Fits one peer at the cut and writes what it forecasts of every later row. Usage: forecast.py PEER PANEL_FOLDER OUT_FILE
+"""Fits one peer at the cut and writes its forecasts of every later row. Usage: forecast.py PEER PANEL_FOLDER OUT_FILE
 
-The file has `forecasts`, by ticker, as an output of mucast has them, and `seconds`: of the fit and the forecasts alone, since
-libraries are imported and the panel is read before.
+The file has `forecasts`, by ticker, as an output of mucast has them, and `seconds`: of the fit and the forecasts alone,
+since libraries are imported and the panel is read before.
 """
 
 import json
@@ -14,11 +14,12 @@ import lightgbm
 import numpy as np
 import pandas as pd
 from mlforecast import MLForecast
-from panel import Panel, read_panel
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+from panel import Panel, read_panel
 
 SEED = 42
 DEFAULTS = {"random_state": SEED, "verbose": -1}
@@ -33,8 +34,8 @@ REGULARISED = {
     "reg_lambda": 50,
 }
 
-# qlib, examples/benchmarks/LightGBM/workflow_config_lightgbm_Alpha158.yaml, without its number of threads. Rounds and early stopping are
-# the defaults of its LGBModel.
+# qlib, examples/benchmarks/LightGBM/workflow_config_lightgbm_Alpha158.yaml, without its number of threads. Rounds and
+# early stopping are the defaults of its LGBModel.
 QLIB = {
     "objective": "mse",
     "colsample_bytree": 0.8879,
@@ -78,9 +79,12 @@ def qlib_lightgbm(panel: Panel) -> np.ndarray:
 
 
 def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
-    """One global model with lags of the return beside our features; y of a date is the return to the next one, so lag 1 is known at its close."""
+    """One global model with lags of the return beside our features.
+
+    y of a date is the return to the next one, so its lag 1 is known at the close of the date.
+    """
     known = np.isfinite(panel.y) | panel.score
-    # A row without a label is the last of its ticker, whose own y no forecast reads.
+    # Score rows without a label, the last of a ticker and those before a long gap, count as 0 in later lags.
     frame = pd.DataFrame(panel.x[known]).add_prefix("feature")
     frame.insert(0, "y", np.nan_to_num(panel.y[known]))
     frame.insert(0, "ds", panel.date[known])
@@ -96,7 +100,7 @@ def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
 
 
 def sklearn_mlp(panel: Panel) -> np.ndarray:
-    """Features and returns are standardised: on returns as they are, which are about 0.02, its tolerance of 0.0001 stops it at once."""
+    """Features and returns are standardised: an untrained network is far too large for returns, which are about 0.02."""
     network = make_pipeline(StandardScaler(), MLPRegressor(early_stopping=True, random_state=SEED))
     model = TransformedTargetRegressor(network, transformer=StandardScaler())
     model.fit(panel.x[panel.learn], panel.y[panel.learn])

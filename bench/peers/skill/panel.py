@@ -1,9 +1,10 @@
-"""The panel that every peer learns from: what two input blobs hold, as arrays. Usage: panel.py FEATURES PRICES CUT FOLDER"""
+"""The panel that every peer learns from: two input blobs as arrays. Usage: panel.py FEATURES PRICES CUT FOLDER"""
 
 import json
 import sys
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,15 +37,15 @@ def labels_of(prices: dict, cut: str) -> dict[str, dict[str, tuple[float, bool]]
     for ticker, column in prices["prices"].items():
         dated = [(day, value) for day, value in zip(prices["dates"], column, strict=True) if value is not None]
         own = labels[ticker] = {day: (np.nan, False) for day, _ in dated}
-        for (day, price), (after, later) in zip(dated, dated[1:]):
+        for (day, price), (after, later) in pairwise(dated):
             if (date.fromisoformat(after) - date.fromisoformat(day)).days <= LONGEST_GAP_DAYS:
                 own[day] = (float(np.log(later / price)), after <= cut)
     return labels
 
 
-def write_panel(feature_path: str, price_path: str, cut: str, folder: Path) -> None:
-    features = json.load(open(feature_path))
-    labels = labels_of(json.load(open(price_path)), cut)
+def write_panel(feature_path: Path, price_path: Path, cut: str, folder: Path) -> None:
+    features = json.loads(feature_path.read_bytes())
+    labels = labels_of(json.loads(price_path.read_bytes()), cut)
     tickers = sorted(features["features"].keys() & labels.keys())
     parts = []
     for number, ticker in enumerate(tickers):
@@ -67,4 +68,5 @@ def read_panel(folder: Path) -> Panel:
 
 
 if __name__ == "__main__":
-    write_panel(*sys.argv[1:4], Path(sys.argv[4]))
+    features, prices, cut, folder = sys.argv[1:]
+    write_panel(Path(features), Path(prices), cut, Path(folder))
