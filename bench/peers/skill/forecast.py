@@ -100,7 +100,7 @@ def mlforecast_lightgbm(panel: Panel) -> np.ndarray:
 
 
 def sklearn_mlp(panel: Panel) -> np.ndarray:
-    """Features and returns are standardised: an untrained network is far too large for returns, which are about 0.02."""
+    """Features and returns are standardised: an untrained network forecasts far more than returns of 0.02."""
     network = make_pipeline(StandardScaler(), MLPRegressor(early_stopping=True, random_state=SEED))
     model = TransformedTargetRegressor(network, transformer=StandardScaler())
     model.fit(panel.x[panel.learn], panel.y[panel.learn])
