@@ -31,8 +31,44 @@ const EXAMPLES: readonly SkillRow[] = EXAMPLE_CONFIGS.map(({ name, summary, oper
   config,
 }));
 
-/** Every row that there is; to add one, add it here, and a peer to forecast.py too. */
-export const SKILL_ROWS: readonly SkillRow[] = [
+/** Every regressor that is not among the examples, on relative returns. They run by name only, since some take long. */
+const OTHER_REGRESSORS: readonly SkillRow[] = [
+  relative("xgboost", {
+    n_estimators: 400,
+    learning_rate: 0.02,
+    max_depth: 5,
+    min_child_weight: 2000,
+    subsample: 0.7,
+    colsample_bytree: 0.3,
+    reg_lambda: 50,
+    random_state: 42,
+  }),
+  relative("catboost", { iterations: 400, learning_rate: 0.03, depth: 6, l2_leaf_reg: 50, random_seed: 42 }),
+  relative("random_forest", {
+    n_estimators: 60,
+    min_samples_leaf: 1000,
+    max_features: 0.3,
+    max_samples: 0.3,
+    random_state: 42,
+  }),
+  relative("linear", {}),
+  relative("lasso", { alpha: 0.001 }),
+  relative("elastic_net", { alpha: 0.002, l1_ratio: 0.5 }),
+  // Its linear program has a variable for each row, so one for all tickers takes too long.
+  relative("quantile", { quantile: 0.5, alpha: 0.001 }, "per_ticker"),
+];
+
+/** Networks per ticker on relative returns, with all defaults otherwise; by name only. */
+const OTHER_NETWORKS: readonly SkillRow[] = ["lstm", "mlp", "cnn", "transformer"].map((option) => ({
+  name: option,
+  what: `${option} per ticker on relative returns, defaults otherwise`,
+  by: "mucast",
+  operation: "run_dl_job",
+  config: { "NN params": { "Dot prediction": { "current option": option, target: "relative" } } },
+}));
+
+/** The rows that run where none are named, but for networks. To add a row, add it to a list of this file, and a peer to forecast.py too. */
+const USUAL_ROWS: readonly SkillRow[] = [
   ...EXAMPLES,
   {
     name: "lightgbm-7-leaves",
@@ -51,8 +87,10 @@ export const SKILL_ROWS: readonly SkillRow[] = [
   peer("sklearn-mlp", "MLPRegressor with early stopping on standardised features and returns"),
 ];
 
+export const SKILL_ROWS: readonly SkillRow[] = [...USUAL_ROWS, ...OTHER_REGRESSORS, ...OTHER_NETWORKS];
+
 /** Networks are slow, so they run only by name. */
-export const DEFAULT_ROWS = SKILL_ROWS.filter((row) => row.by === "peer" || row.operation === "run_ml_job");
+export const DEFAULT_ROWS = USUAL_ROWS.filter((row) => row.by === "peer" || row.operation === "run_ml_job");
 
 /** @throws Error for a name that is none. */
 export function rowsNamed(names: readonly string[]): SkillRow[] {
@@ -66,6 +104,17 @@ export function rowsNamed(names: readonly string[]): SkillRow[] {
 
 function regressor(params: object): Ours {
   return { by: "mucast", operation: "run_ml_job", config: { "ML params": { ...params, ...FOLDS } } };
+}
+
+function relative(model: string, model_params: object, fit = "pooled"): SkillRow {
+  const scaler = ["linear", "lasso", "elastic_net", "quantile"].includes(model) ? "standard" : "none";
+  const settings = { fit, target: "relative", cross_section: true, shrinkage: "pooled" };
+  const how = fit === "pooled" ? "for all tickers" : "per ticker";
+  return {
+    name: fit === "pooled" ? `pooled-${model}` : model,
+    what: `${model} ${how} on relative returns, with z-scores of the features`,
+    ...regressor({ model, model_params, scaler, ...settings }),
+  };
 }
 
 function peer(name: string, what: string, isReturn = true): SkillRow {
