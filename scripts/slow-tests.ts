@@ -6,6 +6,7 @@ import { globSync } from "node:fs";
  */
 export const STARTING: readonly string[] = [
   "scripts/locked-python.test.ts",
+  "scripts/parent.test.ts",
   "scripts/run.test.ts",
   "scripts/setup-lock.test.ts",
   "scripts/test-files.test.ts",

@@ -1,5 +1,6 @@
 /** What one caller does at a door of the service, in a thread of its own. */
 import { Agent, type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
@@ -10,6 +11,8 @@ export interface Attack {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Sends the body in chunks of one byte, on a connection for each request. */
+  readonly inBytes?: boolean;
   /** Requests at the same time. */
   readonly atOnce: number;
   /** `read` by default; `close`: the connection is closed after the request; `leave`: stays open, unread. */
@@ -55,8 +58,32 @@ async function repeat(): Promise<void> {
       return;
     }
     // A connection that the service closes is part of the attack.
-    await once(path.replace("{n}", nth)).catch(() => undefined);
+    const asked = path.replace("{n}", nth);
+    await (attack.inBytes ? chunked(asked) : once(asked)).catch(() => undefined);
   }
+}
+
+function chunked(asked: string): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      const all = {
+        ...headers,
+        host: `127.0.0.1:${port}`,
+        "transfer-encoding": "chunked",
+        connection: "close",
+      };
+      const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.write(`${method} ${asked} HTTP/1.1\r\n${lines.join("")}\r\n`);
+      socket.write(`${[...body!].map((byte) => `1\r\n${byte}\r\n`).join("")}0\r\n\r\n`);
+    });
+    socket.once("data", (answer: Buffer) => {
+      if (answer.toString("latin1", 9, 10) >= "4") counts.refused += 1;
+    });
+    socket.on("data", (answer: Buffer) => {
+      counts.bytes += answer.length;
+    });
+    socket.on("error", () => undefined).on("close", () => resolve());
+  });
 }
 
 function once(asked: string): Promise<void> {

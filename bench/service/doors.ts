@@ -56,6 +56,7 @@ function doors({ ids: { ended, waiting }, port }: DoorData): Readonly<Record<str
     ),
     "MCP: 12 KB that is no message": mcp(Array.from({ length: 3_000 }, () => 1)),
     "MCP: 200 KB of unknown arguments": mcp({ ...CALLED, params: { ...SMALL_CALL, arguments: MANY } }),
+    "MCP: 200 KB in one-byte chunks": { ...mcp("x".repeat(200_000), 20), inBytes: true },
     "the document": { path: "/openapi.json", ...all },
     "event streams, read": { path: `/v1/operations/${waiting}/events`, ...all },
     "event streams, left at once": { path: `/v1/operations/${waiting}/events`, ...all, answers: "close" },
@@ -76,6 +77,13 @@ function doors({ ids: { ended, waiting }, port }: DoorData): Readonly<Record<str
       path: "/data/feature_engine_large.json",
       body: "x".repeat(5_000_000),
       atOnce: 20,
+    },
+    "uploads of 500 KB in one-byte chunks": {
+      method: "PUT",
+      path: "/data/feature_engine_bytes{n}.json",
+      body: "x".repeat(500_000),
+      inBytes: true,
+      atOnce: 12,
     },
     prepare: { method: "POST", path: "/v1/prepare", body: prices(), atOnce: 20 },
     submissions: {

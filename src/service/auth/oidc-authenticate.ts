@@ -89,6 +89,8 @@ function checkUnverified(
   const claims: JWTPayload = UnsecuredJWT.decode(`${UNSECURED}.${payload}.`, checks).payload;
   if (!isSubject(claims.sub)) throw unauthorized(SUBJECT);
   if (claims.cnf !== undefined) throw unauthorized(BOUND);
+  // JSON has numbers that are infinite to JavaScript: 1e999.
+  if (!Number.isFinite(claims.exp)) throw unauthorized("the token is refused: its exp is not a time");
 }
 
 /** The only header with which jose checks claims alone. */

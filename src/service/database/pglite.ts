@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, rename } from "node:fs/promises";
+import { chmod, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -29,7 +29,9 @@ const UNWATCHED: FolderLock = { check: () => undefined, endIfLost: () => undefin
  */
 export async function openPglite(folder: string, lock: FolderLock = UNWATCHED): Promise<EmbeddedDatabase> {
   const restored = join(dirname(folder), RESTORED);
-  if (!existsSync(folder) && existsSync(restored)) await rename(restored, folder);
+  // A restore that was killed leaves it. Beside a database it is stale, and must not take the place of a later one.
+  if (existsSync(folder)) await rm(restored, { recursive: true, force: true });
+  else if (existsSync(restored)) await rename(restored, folder);
   if (!existsSync(folder)) await makeCluster(folder);
   // PGlite would silently make a new database there.
   if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it holds no PG_VERSION");

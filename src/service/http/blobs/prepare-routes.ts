@@ -11,6 +11,7 @@ import { type Prepared, tooLarge } from "../../preparation/preparations.ts";
 import { OpenWork } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { gatheredPieces } from "../server/gathered-pieces.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { blobBase } from "../server/public-origin.ts";
 import { requestAbort, whileIdle } from "../server/request-abort.ts";
@@ -54,7 +55,7 @@ async function prepareBlobs(
   checkHeaders(headers, settings.prepare_bytes);
   if (headers.expect !== undefined) reply.raw.writeContinue();
   // Where the work stops early, the connection has to stay open for the problem.
-  const csv = raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  const csv: AsyncIterable<Uint8Array> = gatheredPieces(raw).iterator({ destroyOnReturn: false });
   const preparing = preparations.prepare(request.caller!, csv, query, signal);
   const prepared = await whileIdle(request, preparing);
   const base = blobBase(settings, { url: prepared.storeUrl }, request);

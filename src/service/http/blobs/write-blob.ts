@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StoredBlob, StoreWrite } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { type BlobUpload, storageFailed } from "../../blobs/blobs.ts";
+import { gatheredPieces } from "../server/gathered-pieces.ts";
 import type { HttpOptions } from "../server/http-app.ts";
 import { blobBase } from "../server/public-origin.ts";
 import type { UploadedBlob } from "./blob-docs.ts";
@@ -119,7 +120,7 @@ class UploadBody {
 
   async *pieces(): AsyncGenerator<Uint8Array> {
     // Where the store stops early, the connection has to stay open for the problem.
-    for await (const piece of this.#raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const piece of gatheredPieces(this.#raw).iterator({ destroyOnReturn: false })) {
       this.bytes += piece.length;
       await this.#reserve(this.bytes);
       yield piece;

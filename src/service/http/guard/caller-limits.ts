@@ -83,8 +83,9 @@ export class OpenRequests {
   readonly #most: number;
   readonly #open = new OpenAnswers();
 
-  constructor(most = MOST_OPEN_REQUESTS) {
-    this.#most = most;
+  /** @param connections that the service may have open: one caller may use half of them. */
+  constructor(connections: number) {
+    this.#most = Math.min(MOST_OPEN_REQUESTS, Math.ceil(connections / 2));
   }
 
   /** Counts a request until its response closes. @throws MucastError rate_limited. */

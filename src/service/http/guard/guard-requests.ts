@@ -2,6 +2,7 @@ import type { FastifyRequest, RouteOptions } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
 import { inScope } from "../../request-scope.ts";
+import { connectionLimit } from "../server/connection-limit.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { earlyRefusal } from "../server/problem-answer.ts";
 import { limitBodyTime } from "../server/request-bodies.ts";
@@ -29,7 +30,7 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     failedTries: new TokenBuckets(settings.failed_tries_per_minute),
     refusals: new TokenBuckets(AT_ONCE_REFUSED_PER_MINUTE),
     known: new KnownTokens(options.localToken),
-    open: new OpenRequests(),
+    open: new OpenRequests(connectionLimit(settings)),
   };
   const routes = new RouteTable();
   app.addHook("onRoute", (route) => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
+import type { Authenticate } from "../../auth/authenticate.ts";
 import { openLog } from "../../telemetry/log.ts";
 import { ask, eventually, listenFor } from "../listening.testing.ts";
 import { ML_PAYLOAD } from "../openapi/examples.ts";
@@ -104,19 +105,20 @@ test("of a body in tiny chunks that the service does not ask for, little is kept
     else bodies.push(request);
   });
   openQuietly(t, port).write(
-    `POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(65_000)}`,
+    `POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${"8\r\nxxxxxxxx\r\n".repeat(20_000)}`,
   );
   await eventually(() => (bodies[0]?.readableLength ?? 0) >= 8_192);
   // The server would read on meanwhile.
   for (let i = 0; i < 20; i++) await (await fetch(`http://127.0.0.1:${port}/`)).text();
-  assert.ok(bodies[0]!.readableLength < 32_768, `${bodies[0]!.readableLength} bytes are kept`);
+  // One read of the socket.
+  assert.ok(bodies[0]!.readableLength < 65_536, `${bodies[0]!.readableLength} bytes are kept`);
 });
 
 test("a connection on which bodies in tiny chunks wait is closed once another request comes", async (t) => {
   const { port, seen } = await listening(t, () => undefined);
   const socket = openQuietly(t, port);
   socket.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
-  const body = `${"1\r\nx\r\n".repeat(5_000)}0\r\n\r\n`;
+  const body = `${"1\r\nx\r\n".repeat(4_000)}0\r\n\r\n`;
   const chunked = `POST /more HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
   for (let i = 0; i < 20; i++) socket.write(chunked);
   await eventually(() => socket.closed || seen() === 21);
@@ -255,10 +257,51 @@ async function statusOn(socket: Socket, path: string): Promise<string> {
   return String(answer).split(" ")[1]!;
 }
 
+test("a body in thousands of chunks of one byte is refused, and one of the same chunks with eight bytes is not", async (t) => {
+  const { port } = await listenFor(t);
+  const head = `POST /v1/run_ml_job HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const answerTo = async (chunk: string) => {
+    const socket = connect(port, "127.0.0.1");
+    t.after(() => socket.destroy());
+    socket.write(`${head}${`${chunk.length}\r\n${chunk}\r\n`.repeat(6_000)}0\r\n\r\n`);
+    const [answer] = await once(socket, "data");
+    return String(answer);
+  };
+  assert.match(await answerTo(" "), /^HTTP\/1.1 400 [\s\S]*chunks of fewer than 8 bytes/);
+  assert.match(await answerTo(" ".repeat(8)), /^HTTP\/1.1 400 (?![\s\S]*chunks of fewer)/);
+});
+
+test("where all connections are idle, the longest idle one makes room for a new one", async (t) => {
+  const { port } = await listenFor(t, { connections: 16 });
+  const idle = await openIdle(t, port, 16);
+  for (const socket of idle) assert.equal(await statusOn(socket, "/healthz"), "200");
+  assert.equal(await statusOn(idle[0]!, "/healthz"), "200");
+  const closed = once(idle[1]!, "close");
+  assert.equal((await ask(port, { path: "/v1/operations" })).status, 200);
+  await closed;
+  assert.equal(await statusOn(idle[0]!, "/healthz"), "200");
+});
+
+/** A whole request, and the head of one with a body of two bytes. */
+function unfinishedRequest(port: number, credentials: string): string {
+  const host = `Host: 127.0.0.1:${port}\r\nAuthorization: ${credentials}\r\n`;
+  const whole = `GET /healthz HTTP/1.1\r\n${host}\r\n`;
+  return `${whole}POST /v1/run_ml_job HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n`;
+}
+
 test("connections beyond the limit get only health checks, and those within it still work", async (t) => {
-  const service = await listenFor(t, { connections: 16 });
+  const authenticate: Authenticate = async (credentials = "none") => ({
+    subject: credentials,
+    scopes: new Set(["read", "write"]),
+  });
+  const service = await listenFor(t, { connections: 16 }, { authenticate });
   const { port } = service;
   const within = await openIdle(t, port, 16);
+  for (const [i, socket] of within.entries()) {
+    // Once the first is answered, the server has seen both. One caller may use half of the connections.
+    socket.write(`${unfinishedRequest(port, `caller-${i}`)}{`);
+    await once(socket, "data");
+  }
   const refused = await ask(port, { path: "/v1/operations" });
   assert.deepEqual(
     [
@@ -278,7 +321,11 @@ test("connections beyond the limit get only health checks, and those within it s
   const open = () =>
     new Promise<number>((resolve) => service.app.server.getConnections((_, n) => resolve(n)));
   await eventually(async () => (await open()) <= 32);
-  for (const socket of within) assert.equal(await statusOn(socket, "/healthz"), "200");
+  for (const socket of within) {
+    socket.write("}");
+    const [answer] = await once(socket, "data");
+    assert.match(String(answer), /^HTTP\/1.1 400 /);
+  }
   // The server closes its end, too, and frees the connection before this end sees that.
   await once(within[0]!.end(), "close");
   assert.equal(

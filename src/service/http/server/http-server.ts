@@ -40,14 +40,30 @@ const PIECE_BYTES = 300;
 /** Bytes of a body that Node reads before the service asks for them, and one read of the socket more. */
 const UNASKED_BODY_BYTES = 8 * 2 ** 10;
 
-/** A request that knows what it takes in memory. */
+/** A body in more pieces than these must have at least so many bytes a piece on average: each costs as much as kilobytes do. */
+const MAX_TINY_PIECES = 4_096;
+const MIN_BYTES_A_PIECE = 8;
+
+/** A request that knows what it takes in memory, and refuses a body in tiny pieces. */
 class WeighedMessage extends IncomingMessage {
   /** Pieces of the body that came since the last moment at which none was kept. */
   #pieces = 0;
+  #allPieces = 0;
+  #allBytes = 0;
+  #isRefused = false;
 
   override push(piece: Buffer | null): boolean {
+    // Node still parses the rest of what it has read of the socket.
+    if (this.#isRefused) return false;
     if (this.readableLength === 0) this.#pieces = 0;
     this.#pieces += 1;
+    if (piece !== null) this.#allPieces += 1;
+    this.#allBytes += piece?.length ?? 0;
+    if (this.#allPieces > MAX_TINY_PIECES && this.#allBytes < MIN_BYTES_A_PIECE * this.#allPieces) {
+      this.#isRefused = true;
+      this.emit(TINY_PIECES);
+      return false;
+    }
     return super.push(piece);
   }
 
@@ -58,6 +74,10 @@ class WeighedMessage extends IncomingMessage {
     return text + this.readableLength + (this.readableLength === 0 ? 0 : this.#pieces * PIECE_BYTES);
   }
 }
+
+/** The event of a request whose body comes in tiny pieces. */
+const TINY_PIECES = "tinyPieces";
+const TINY_PIECES_ERROR = `the body comes in more than ${MAX_TINY_PIECES} chunks of fewer than ${MIN_BYTES_A_PIECE} bytes on average; send larger ones`;
 
 interface HttpServerOptions {
   /** Most connections at the same time. A few more may be open for health checks. */
@@ -141,6 +161,10 @@ export class HttpServer {
       return;
     }
     response.setMaxListeners(MOST_LISTENERS);
+    request.once(TINY_PIECES, () => {
+      if (this.owesAnswer(socket)) socket.destroy();
+      else endWithProblem(socket, new MucastError("invalid_request", TINY_PIECES_ERROR, { path: "body" }));
+    });
     const before = this.#last.get(socket);
     this.#last.set(socket, response);
     // RFC 9110 (10.1.1): a client of HTTP/1.0 does not know "100 Continue".
@@ -193,6 +217,8 @@ const SPARE_IDLE_MILLISECONDS = 5_000;
 class OpenConnections {
   /** The unfinished answers of each connection. */
   readonly #active = new Map<Socket, Set<ServerResponse>>();
+  /** Connections within the limit on which no answer is due, the longest idle first. */
+  readonly #idle = new Set<Socket>();
   /** Connections beyond the limit, the oldest first. */
   readonly #spare = new Set<Socket>();
   #isClosing = false;
@@ -202,19 +228,19 @@ class OpenConnections {
     server.on("connection", (socket) => {
       if (this.#isClosing) socket.destroy();
       // A spare connection does not count towards the limit.
-      if (this.#active.size - this.#spare.size >= most) {
+      if (this.#active.size - this.#spare.size >= most && !this.#closeLongestIdle()) {
         onMore();
         this.#addSpare(socket);
+      } else {
+        this.#idle.add(socket);
       }
       this.#active.set(socket, new Set());
-      socket.once("close", () => {
-        this.#active.delete(socket);
-        this.#spare.delete(socket);
-      });
+      socket.once("close", () => this.#forget(socket));
     });
     // Runs before the handler, which may answer at once.
     server.prependListener("request", ({ socket }, response) => {
       this.#active.get(socket)?.add(response);
+      this.#idle.delete(socket);
       response.once("close", () => this.#removeAnswer(socket, response));
     });
   }
@@ -258,16 +284,32 @@ class OpenConnections {
     const [oldest] = this.#spare;
     if (oldest !== undefined && this.#spare.size >= SPARE) {
       oldest.destroy();
-      this.#spare.delete(oldest);
-      this.#active.delete(oldest);
+      this.#forget(oldest);
     }
     socket.setTimeout(SPARE_IDLE_MILLISECONDS);
     this.#spare.add(socket);
   }
 
+  /** Makes room for another connection: a client that keeps many must not lock the others out. @returns whether one was idle. */
+  #closeLongestIdle(): boolean {
+    const [longest] = this.#idle;
+    if (longest === undefined) return false;
+    longest.destroy();
+    this.#forget(longest);
+    return true;
+  }
+
+  #forget(socket: Socket): void {
+    this.#active.delete(socket);
+    this.#idle.delete(socket);
+    this.#spare.delete(socket);
+  }
+
   #removeAnswer(socket: Socket, response: ServerResponse): void {
     const active = this.#active.get(socket);
     active?.delete(response);
-    if (this.#isClosing && active?.size === 0) socket.destroySoon();
+    if (active?.size !== 0) return;
+    if (this.#isClosing) socket.destroySoon();
+    else if (!this.#spare.has(socket)) this.#idle.add(socket);
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
+import { gatheredPieces } from "./gathered-pieces.ts";
 import type { HttpApp } from "./http-app.ts";
 import { loopTurns } from "./loop-turns.ts";
 
@@ -18,6 +19,7 @@ export function readBodiesAsBytes(app: HttpApp): void {
 
 function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void {
   app.removeAllContentTypeParsers();
+  gatherPieces(app);
   app.addContentTypeParser<Buffer>(
     JSON_TYPE,
     { parseAs: "buffer" },
@@ -39,7 +41,16 @@ export function bodyText({ body }: { readonly body: unknown }): string {
 export function discardBodies(app: HttpApp): void {
   app.removeAllContentTypeParsers();
   ignoreContentType(app);
+  gatherPieces(app);
   app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
+}
+
+/** Fastify keeps the pieces of a body in a list until it has all of it. */
+function gatherPieces(app: HttpApp): void {
+  app.addHook("preParsing", async ({ headers }, _reply, payload) => {
+    if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return payload;
+    return gatheredPieces(payload);
+  });
 }
 
 /** Makes the routes of a group ignore Content-Type, so that Fastify does not refuse a malformed one. */
