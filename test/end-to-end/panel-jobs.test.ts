@@ -126,6 +126,21 @@ test("any number of workers leaves the same forecasts", async () => {
   }
 });
 
+for (const fit of ["per_ticker", "pooled"]) {
+  test(`constant predictions of relative targets are warned about with fit ${fit}`, async () => {
+    const lasso = { model: "lasso", model_params: { alpha: 1e6 } };
+    const { forecasts, warnings } = await jobOn(MARKET, config({ fit, target: "relative" }, lasso));
+    const told = warnings.filter(({ code }) => code === "constant_predictions");
+    const tickers = fit === "pooled" ? [undefined] : Object.keys(forecasts).sort();
+    assert.deepEqual(
+      told.map(({ ticker }) => ticker),
+      tickers,
+    );
+    // A pooled model predicts the mean of all targets, which is 0.
+    if (fit === "per_ticker") assert.ok(new Set(forecasts.AAPL!.predicted).size > 1);
+  });
+}
+
 describe("networks", () => {
   for (const option of ["lstm", "portfolio_lstm"] as const) {
     test(`${option} learns relative targets with z-scores, and the same again`, async () => {
