@@ -35,8 +35,10 @@ def largest_importances(model: Any, x: Matrix, y: Matrix) -> list[tuple[int, flo
 
 def _is_rounding(values: Matrix, x: Matrix, y: Matrix) -> Any:
     """Shape (k): whether a column is constant and its term, coefficient times value, is nothing beside the labels."""
-    sizes = np.abs(x).max(axis=0)
-    is_constant = np.ptp(x, axis=0) <= ROUNDING * sizes
+    # Without a copy of x, which may be as large as the memory of the job.
+    least, most = x.min(axis=0), x.max(axis=0)
+    sizes = np.maximum(np.abs(least), np.abs(most))
+    is_constant = most - least <= ROUNDING * sizes
     with np.errstate(over="ignore"):
         return is_constant & (np.abs(values) * sizes <= ROUNDING * np.abs(y).max())
 

@@ -182,8 +182,13 @@ async function fitTogether(
   const fault = new AbortController();
   options.trial.catch((error: unknown) => fault.abort(error));
   const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
-  const files = await writePanels(read(fault.signal), workFolder, signal, keep);
-  const prepared = await preparePanels(files, settings, workFolder, signal);
+  // The panels as they were read are not kept beside the prepared ones.
+  const prepared = await preparePanels(
+    await writePanels(read(fault.signal), workFolder, signal, keep),
+    settings,
+    workFolder,
+    signal,
+  );
   requireCurrentTicker(prepared.panels.map(datesOf), asOf);
   if (settings.fit === "per_ticker") {
     const readAgain = () => panelsInMemory(prepared);
