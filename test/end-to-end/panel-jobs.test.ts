@@ -6,6 +6,7 @@ import { runAudit } from "../../src/audit/run-audit.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
+import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import { validateJob } from "../../src/jobs/validate-job.ts";
 import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import type { Cell, Market } from "./market.ts";
@@ -196,6 +197,17 @@ describe("failures", () => {
     assert.match(error.message, /pooled.*float32/s);
   });
 
+  test("a fit that takes more memory than the job may hold is not begun", async () => {
+    const text = config({ fit: "pooled" }, { model: "rf", model_params: { n_estimators: 100_000 } });
+    const limited: typeof runMlJob = (request, context) =>
+      runMlJob(request, { ...context, memoryBytes: 2 ** 32 });
+    await assert.rejects(runJob(await writeMarket(MARKET), text, 1, limited), {
+      code: "out_of_memory",
+      message:
+        /^one random_forest for all tickers, on \d+ rows and 6 columns, takes about \d{4} MiB .* over the limit of 4096 MiB$/,
+    });
+  });
+
   test("a ticker without a current row has no mu, and the others have theirs", async () => {
     const ended = withFeatures((cells, ticker) =>
       ticker === "KO" ? cells.map((cell, i) => (i > 165 ? null : cell)) : cells,
@@ -251,13 +263,14 @@ test("a preview has the matrix, folds and warnings of the job", async () => {
   };
   const preview = await validateJob(request, auditContext());
   const { output } = await runJob(blobs, config(ALL));
-  const { fit_rows, columns, rows, bytes, folds } = preview.pooled!;
+  const { fit_rows, columns, rows, bytes, fit_bytes, folds } = preview.pooled!;
   assert.deepEqual([fit_rows, columns, folds], [output.pooled!.fit_rows, output.pooled!.features, 3]);
   assert.equal(
     rows,
     fit_rows + Object.values(output.forecasts).reduce((sum, { dates }) => sum + dates.length, 0),
   );
   assert.equal(bytes, 8 * rows * columns);
+  assert.ok(fit_bytes > 8 * fit_rows * columns);
   assert.deepEqual(
     preview.tickers.map(({ ticker, fit_rows: own }) => [ticker, own]),
     Object.entries(output.fits!)

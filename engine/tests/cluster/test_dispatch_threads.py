@@ -67,9 +67,7 @@ class GatedSession(FakeSession):
         self.at_put.pass_through()
         return super().put(array)
 
-    def run(
-        self, request: Message, values: list[Any], cpus: float, gpus: float, memory: int, avoid: list[str]
-    ) -> str:
+    def run(self, request: Message, values: list[Any], cpus: float, gpus: float, memory: int, avoid: list[str]) -> str:
         self.at_run.pass_through()
         return super().run(request, values, cpus, gpus, memory, avoid)
 
