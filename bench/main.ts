@@ -4,6 +4,7 @@ import { table } from "../src/cli/terminal/table.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
+import { benchPooledFits } from "./jobs/pooled-fits.ts";
 import { benchProcessorSeconds } from "./jobs/processor-seconds.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
@@ -33,6 +34,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   steps: benchSteps,
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],
+  pooled: async () => [await benchPooledFits()],
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,
   ensembles: async () => [await benchEnsembles()],

@@ -4,14 +4,15 @@ import { after, describe, test } from "node:test";
 import { auditContext, auditInputs } from "../../src/audit/checked.testing.ts";
 import { runAudit } from "../../src/audit/run-audit.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
+import type { Architecture } from "../../src/contract/config/networks.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import { validateJob } from "../../src/jobs/validate-job.ts";
 import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import type { Cell, Market } from "./market.ts";
-import { networkConfig, runNetworkJob } from "./network-jobs.ts";
-import { panelMarket } from "./panel-market.ts";
+import { networkConfig, runNetworkJob, type Sections } from "./network-jobs.ts";
+import { dirtyPanelMarket, panelMarket } from "./panel-market.ts";
 import { assertValid } from "./published-schemas.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 
@@ -22,6 +23,21 @@ const ALL = { fit: "pooled", target: "relative", cross_section: true };
 
 function config(settings: object, params: object = { model: "ridge", scaler: "standard" }): string {
   return JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3, ...settings } });
+}
+
+/** JSON text: a small network that learns relative targets from features and their z-scores. */
+function relativeNetwork(option: Architecture, sections: Sections): string {
+  const asked = JSON.parse(networkConfig(option, sections));
+  Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
+  return JSON.stringify(asked);
+}
+
+async function networkOn(market: Market, text: string): Promise<OutputBlob> {
+  return (await runNetworkJob(await writeMarket(market), text)).output;
+}
+
+function trainLosses({ training }: OutputBlob) {
+  return Object.entries(training!).map(([name, { epochs }]) => [name, epochs.map((e) => e.train_loss)]);
 }
 
 async function jobOn(market: Market, text: string): Promise<OutputBlob> {
@@ -44,10 +60,18 @@ function changedAfter(last: string, market: Market): Market {
   };
 }
 
-/** Forecasts of rows dated `last` or before, out of fold and published. */
+/** Rows of an output that are dated. */
+interface Dated {
+  readonly dates: readonly string[];
+  readonly predicted: readonly number[];
+  readonly lower?: readonly (number | null)[] | undefined;
+  readonly upper?: readonly (number | null)[] | undefined;
+}
+
+/** Forecasts of rows dated `last` or before, out of fold and published, with their intervals. */
 function forecastsUpTo(last: string, { cross_validation = {}, forecasts }: OutputBlob) {
-  const upTo = ({ dates, predicted }: { dates: readonly string[]; predicted: readonly number[] }) =>
-    dates.flatMap((date, i) => (date <= last ? [[date, predicted[i]!]] : []));
+  const upTo = ({ dates, predicted, lower, upper }: Dated) =>
+    dates.flatMap((date, i) => (date <= last ? [[date, predicted[i]!, lower?.[i], upper?.[i]]] : []));
   return [cross_validation, forecasts].map((part) =>
     Object.entries(part).map(([ticker, rows]) => [ticker, upTo(rows)]),
   );
@@ -73,6 +97,49 @@ describe("what is dated later changes no forecast before it", () => {
         assert.deepEqual(after, before);
         assert.notDeepEqual(changed.forecasts, whole.forecasts);
       }
+    });
+  }
+});
+
+describe("what is dated later changes no forecast before it,", () => {
+  const last = MARKET.priceDates[160]!;
+
+  test("on blobs with late listings, gaps and absent features", async () => {
+    const market = dirtyPanelMarket();
+    const whole = await jobOn(market, config(ALL));
+    const [fold] = whole.cross_validation!.AAPL!.folds.slice(1);
+    for (const day of [fold!.test_start, last]) {
+      const changed = await jobOn(changedAfter(day, market), config(ALL));
+      assert.deepEqual(forecastsUpTo(day, changed), forecastsUpTo(day, whole));
+      assert.notDeepEqual(changed.forecasts, whole.forecasts);
+    }
+  });
+
+  test("nor its interval or its factor", async () => {
+    const text = config({ ...ALL, shrinkage: "pooled", intervals: { alpha: 0.2 } });
+    const [whole, changed] = [await jobOn(MARKET, text), await jobOn(changedAfter(last, MARKET), text)];
+    assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
+    assert.notDeepEqual(changed.forecasts, whole.forecasts);
+  });
+
+  for (const option of ["lstm", "portfolio_lstm", "portfolio_transformer"] as const) {
+    const text = relativeNetwork(option, { intervals: { alpha: 0.2 } });
+    test(`with ${option}`, async () => {
+      const [whole, changed] = [
+        await networkOn(MARKET, text),
+        await networkOn(changedAfter(last, MARKET), text),
+      ];
+      assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
+      assert.notDeepEqual(changed.forecasts, whole.forecasts);
+    });
+
+    test(`${option} trains on nothing that comes after its training part`, async () => {
+      const whole = await networkOn(MARKET, text);
+      const days = MARKET.priceDates;
+      const known = days[days.indexOf(whole.fits!.AAPL!.splits!.train!.end) + 1]!;
+      const changed = await networkOn(changedAfter(known, MARKET), text);
+      assert.deepEqual(trainLosses(changed), trainLosses(whole));
+      assert.notDeepEqual(changed.training, whole.training);
     });
   }
 });
@@ -146,11 +213,9 @@ describe("networks", () => {
   for (const option of ["lstm", "portfolio_lstm"] as const) {
     test(`${option} learns relative targets with z-scores, and the same again`, async () => {
       const blobs = await writeMarket(MARKET);
-      const text = networkConfig(option, { intervals: {}, training: { ensemble: 2 } });
-      const asked = JSON.parse(text);
-      Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
-      const relative = await runNetworkJob(blobs, JSON.stringify(asked));
-      const again = await runNetworkJob(blobs, JSON.stringify(asked));
+      const text = relativeNetwork(option, { intervals: {}, training: { ensemble: 2 } });
+      const relative = await runNetworkJob(blobs, text);
+      const again = await runNetworkJob(blobs, text);
       assertValid("output-blob", relative.output);
       const { mu, mu_spread, forecasts, fits, model } = relative.output;
       assert.deepEqual([model.target, model.cross_section], ["relative", true]);
