@@ -1,6 +1,7 @@
 /** What `fit`, `target` and `cross_section` may not see, what they leave as it was, and how their jobs fail. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { auditContext, auditInputs } from "../../src/audit/checked.testing.ts";
 import { runAudit } from "../../src/audit/run-audit.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
@@ -8,7 +9,9 @@ import type { Architecture } from "../../src/contract/config/networks.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { JOBS } from "../../src/jobs/run-job.ts";
 import { validateJob } from "../../src/jobs/validate-job.ts";
+import { replayOutput } from "../../src/replay/replay.ts";
 import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import type { Cell, Market } from "./market.ts";
 import { networkConfig, runNetworkJob, type Sections } from "./network-jobs.ts";
@@ -154,18 +157,25 @@ test("labels after the cut move no fit", async () => {
     assert.deepEqual(changed[key], whole[key]);
 });
 
-test("the audit's truncations of a job with all three are clean", async () => {
-  const { features, prices } = await writeMarket(MARKET);
-  const request = { featureUrl: features, dataExtractorUrl: prices, config: config(ALL), id: "audit" };
-  const { checks } = await runAudit(
-    auditInputs({ request }),
-    auditContext({ openEngine: openSharedEngine }),
-    {
-      checks: [truncation],
-    },
-  );
-  assert.equal(checks.truncation!.status, "clean");
-});
+for (const [job, operation, text] of [
+  ["a job with all three", "run_ml_job", config(ALL)],
+  ["a network of relative targets", "run_dl_job", relativeNetwork("portfolio_lstm", {})],
+] as const) {
+  test(`the audit's truncations of ${job} are clean, and a replay is identical`, async () => {
+    const { features, prices } = await writeMarket(MARKET);
+    const request = { featureUrl: features, dataExtractorUrl: prices, config: text, id: "audit" };
+    const context = auditContext({ openEngine: openSharedEngine });
+    const inputs = auditInputs({ request, operation });
+    const { checks } = await runAudit(inputs, context, { checks: [truncation] });
+    assert.equal(checks.truncation!.status, "clean");
+    const record = await JOBS[operation](request, context);
+    const { verdict } = await replayOutput(
+      { id: "replay", outputUrl: fileURLToPath(record.output_url) },
+      context,
+    );
+    assert.equal(verdict, "identical");
+  });
+}
 
 test("the defaults, written out, leave the bytes of a config without them", async () => {
   const blobs = await writeMarket(MARKET);
