@@ -5,6 +5,7 @@ import { benchAudit } from "./audit/audit.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchPooledFits } from "./jobs/pooled-fits.ts";
+import { benchPooledMemory } from "./jobs/pooled-memory.ts";
 import { benchProcessorSeconds } from "./jobs/processor-seconds.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
@@ -35,6 +36,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],
   pooled: async () => [await benchPooledFits()],
+  "pooled-memory": async () => [await benchPooledMemory()],
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,
   ensembles: async () => [await benchEnsembles()],

@@ -16,7 +16,7 @@ export interface FitSize {
 
 /**
  * Bytes that a worker holds at most during a fit, for each value and for each row of its training matrix, besides the mapped matrix itself;
- * `npm run bench -- pooled` measures them. linear and ridge work on a copy, which is counted here.
+ * `npm run bench -- pooled-memory` measures some. linear and ridge work on a copy, which is counted here.
  */
 const FIT_BYTES: Readonly<Record<ModelName, { readonly value: number; readonly row: number }>> = {
   random_forest: { value: 4, row: 40 },
