@@ -4,6 +4,8 @@ import { table } from "../src/cli/terminal/table.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
+import { benchPooledFits } from "./jobs/pooled-fits.ts";
+import { benchPooledMemory } from "./jobs/pooled-memory.ts";
 import { benchProcessorSeconds } from "./jobs/processor-seconds.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
@@ -33,6 +35,8 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   steps: benchSteps,
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],
+  pooled: async () => [await benchPooledFits()],
+  "pooled-memory": async () => [await benchPooledMemory()],
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,
   ensembles: async () => [await benchEnsembles()],

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/table.ts";
+import type { Operation } from "../../src/contract/config/job-operations.ts";
 import type { Table } from "../table.ts";
 import { writeLargeMarket } from "./large-market.ts";
 
@@ -52,13 +53,19 @@ export async function benchNetworkMemory(options = OPTIONS, size = SIZE): Promis
 
 async function runWatched(option: string, features: string, prices: string) {
   const prediction = { "current option": option, training_params: { epochs: 1 } };
+  const config = JSON.stringify({ "NN params": { "Dot prediction": prediction } });
+  return watchedJob("run_dl_job", config, features, prices);
+}
+
+/** Runs a command and looks at the memory of all its processes together; the peaks, in bytes. */
+export async function watchedJob(operation: Operation, config: string, features: string, prices: string) {
   const args = [
     "src/cli/main.ts",
-    "run_dl_job",
+    operation,
     "--quiet",
     ...["--feature-url", features],
     ...["--data-extractor-url", prices],
-    ...["--config", JSON.stringify({ "NN params": { "Dot prediction": prediction } })],
+    ...["--config", config],
   ];
   const started = performance.now();
   const job = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
@@ -72,7 +79,7 @@ async function runWatched(option: string, features: string, prices: string) {
   const printed = text(job.stderr);
   const [code] = await once(job, "exit");
   clearInterval(looking);
-  if (code !== 0) throw new Error(`run_dl_job ${option} ended with exit code ${code}:\n${await printed}`);
+  if (code !== 0) throw new Error(`${operation} ended with exit code ${code}:\n${await printed}`);
   return { ...peak, seconds: (performance.now() - started) / 1_000 };
 }
 

@@ -12,7 +12,7 @@ from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.constant import describe_constant
 from mucast_engine.estimator import is_linear, make_estimator, make_scaler
 from mucast_engine.failure import TaskError, sentence_of
-from mucast_engine.importances import largest_importances
+from mucast_engine.importances import columns_of, largest_importances
 
 
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
@@ -89,7 +89,9 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         scaler = make_scaler(task["scaler"])
         if scaler is not None:
             train_x = check("Scaled X", scaler.fit_transform(train_x))
-        model = make_estimator(task["estimator"], task["estimator"]["params"])
+        # Before a fit that works in place.
+        columns = columns_of(train_x) if fit.get("diagnose") else None
+        model = make_estimator(task["estimator"], _params(task))
         model.fit(train_x, train_y)
         doing = f"predicting {d - c} rows"
         check("Input X", score_x)
@@ -101,18 +103,28 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
     except Exception as error:
         raise TaskError("fit_failed", f"{doing}: {sentence_of(error)}", _rows(fit)) from error
     predicted = _usable(raw, d - c, fit)
-    if not fit.get("diagnose"):
+    if columns is None:
         return predicted, {}
     diagnosis = {
         "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
-        "importances": largest_importances(model, train_x, train_y),
+        "importances": largest_importances(model, columns, train_y),
     }
     return predicted, {name: found for name, found in diagnosis.items() if found is not None}
 
 
 def _copies(task: Message) -> bool:
-    """Whether the first step of a fit copies its rows by itself: scalers do, and trees bin them."""
-    return task["scaler"] != "none" or not is_linear(task["estimator"])
+    """Whether the first step of a fit leaves its rows as they are: scalers copy them, and trees bin them."""
+    return task["scaler"] != "none" or not _works_in_place(task)
+
+
+def _works_in_place(task: Message) -> bool:
+    """Whether the regressor takes rows that are its own, of which it would make two copies."""
+    return bool(task.get("views")) and task["estimator"]["class"] in ("LinearRegression", "Ridge")
+
+
+def _params(task: Message) -> dict[str, Any]:
+    params: dict[str, Any] = task["estimator"]["params"]
+    return {**params, "copy_X": False} if _works_in_place(task) else params
 
 
 def _fill_absent(train_x: Matrix, score_x: Matrix) -> None:

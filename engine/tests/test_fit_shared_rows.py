@@ -33,6 +33,34 @@ def test_views_change_no_bit_and_no_row(
     np.testing.assert_array_equal(np.load(tmp_path / "wide.npy"), x)
 
 
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
+def test_the_importances_of_a_fit_that_works_in_place_are_those_of_one_that_copies(
+    name: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(7)
+    x, y = random.normal(size=(90, 4)), random.normal(size=60)
+    x[:, 2] = 1 / 3
+    given = {"x": save(tmp_path, "wide.npy", x), "y": save(tmp_path, "labels.npy", y)}
+    task = make_task(spec_of(name), fits=[{**FITS[1], "diagnose": True}], scaler="standard", **given)
+    copies, in_place = (fit_predict({**task, "views": views}, store, lambda _: None) for views in (False, True))
+    assert in_place["importances"] == copies["importances"]
+    assert len(copies["importances"]) == 4
+
+
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge", "Lasso", "ElasticNet"])
+def test_an_argument_that_asks_for_no_copy_changes_no_shared_row(
+    name: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(8)
+    x, y = random.normal(size=(90, 4)), random.normal(size=60)
+    given = {"x": save(tmp_path, "wide.npy", x), "y": save(tmp_path, "labels.npy", y)}
+    copies = predicted(make_task(spec_of(name), fits=FITS, **given), store)
+    task = make_task(spec_of(name, copy_X=False), fits=FITS, **given)
+    (tmp_path / "p.npy").unlink(missing_ok=True)
+    np.testing.assert_array_equal(predicted(task, store, views=True), copies)
+    np.testing.assert_array_equal(np.load(tmp_path / "wide.npy"), x)
+
+
 @pytest.mark.parametrize("scaler", ["none", "robust"])
 @pytest.mark.parametrize("name", ["LinearRegression", "LGBMRegressor"])
 def test_absent_values_are_the_mean_of_the_training_rows_that_have_the_column(

@@ -11,7 +11,7 @@ from xgboost import XGBRegressor
 
 from mucast_engine.arrays import ArrayStore, Matrix
 from mucast_engine.fit_predict import fit_predict
-from mucast_engine.importances import MOST, largest_importances
+from mucast_engine.importances import MOST, columns_of, largest_importances
 
 FINAL = [{"train": [0, 200], "predict": [200, 240]}, {"train": [0, 280], "predict": [280, 300], "diagnose": True}]
 
@@ -60,7 +60,7 @@ class Fitted:
 def test_of_many_features_the_largest_are_told_and_of_equals_the_first() -> None:
     values = np.zeros(MOST + 30)
     values[[70, 3, 60]] = [-2.0, 1.0, 2.0]
-    largest = largest_importances(Fitted(values), rows(len(values)), np.arange(3.0))
+    largest = largest_importances(Fitted(values), columns_of(rows(len(values))), np.arange(3.0))
     assert largest is not None
     assert largest[:4] == [(60, 2.0), (70, -2.0), (3, 1.0), (0, 0.0)]
     assert [column for column, _ in largest[3:]] == [i for i in range(MOST - 2) if i != 3]
@@ -69,12 +69,12 @@ def test_of_many_features_the_largest_are_told_and_of_equals_the_first() -> None
 
 @pytest.mark.parametrize("values", [None, [1.0], [[1.0, 2.0]], [1.0, float("nan")], [1.0, float("inf")]])
 def test_importances_of_another_shape_or_not_finite_are_not_told(values: Any) -> None:
-    assert largest_importances(Fitted(values), rows(2), np.arange(3.0)) is None
+    assert largest_importances(Fitted(values), columns_of(rows(2)), np.arange(3.0)) is None
 
 
 def test_a_library_that_has_none_for_its_arguments_costs_no_fit(x: Matrix, y: Matrix) -> None:
     model = XGBRegressor(booster="gblinear", importance_type="gain", n_estimators=2).fit(x, y)
-    assert largest_importances(model, x, y) is None
+    assert largest_importances(model, columns_of(x), y) is None
 
 
 @pytest.mark.parametrize("constant", [0.1, 1 / 3, 123456.789])
@@ -84,7 +84,7 @@ def test_a_constant_column_has_no_importance_where_its_coefficient_is_rounding(
     with_constant = np.column_stack([x, np.full(len(x), constant)])
     model = Ridge().fit(with_constant, y)
     assert model.coef_[-1] != 0
-    importances = largest_importances(model, with_constant, y)
+    importances = largest_importances(model, columns_of(with_constant), y)
     assert importances is not None
     assert importances[-1] == (x.shape[1], 0.0)
     assert [value for _, value in importances[:-1]] == sorted(model.coef_[:-1], key=lambda value: -abs(value))
@@ -93,6 +93,6 @@ def test_a_constant_column_has_no_importance_where_its_coefficient_is_rounding(
 def test_a_constant_column_that_stands_for_the_intercept_keeps_its_importance(x: Matrix, y: Matrix) -> None:
     with_constant = np.column_stack([x, np.ones(len(x))])
     model = Ridge(fit_intercept=False).fit(with_constant, y + 1)
-    importances = largest_importances(model, with_constant, y + 1)
+    importances = largest_importances(model, columns_of(with_constant), y + 1)
     assert importances is not None
     assert dict(importances)[x.shape[1]] == float(model.coef_[-1]) != 0

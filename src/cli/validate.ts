@@ -53,9 +53,10 @@ function asText({ model, window, tickers, failures, pooled }: Omit<JobPreview, "
 }
 
 /** MB are 10^6 bytes. */
-function matrixLine({ rows, fit_rows, columns, bytes, folds }: PooledPreview): string {
+function matrixLine({ rows, fit_rows, columns, bytes, fit_bytes, folds }: PooledPreview): string {
   const size = `${rows} rows x ${columns} columns, ${(bytes / 1e6).toFixed(1)} MB`;
-  return `pooled  ${size}; ${fit_rows} rows to fit, ${folds} folds`;
+  const fits = `${fit_rows} rows to fit, ${folds} folds, about ${(fit_bytes / 1e6).toFixed(0)} MB of memory a fit`;
+  return `pooled  ${size}; ${fits}`;
 }
 
 /** A row a ticker; the counts between the rows and the dates are those of the job. */

@@ -209,6 +209,7 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Tra
   return {
     ...tickerFacts(row, fit),
     fitLabels: row.labels.subarray(0, fit),
+    predictions: scoreOf(row, fit).predicted,
     predictionUnit: 1,
     validation: part(validate, calibrate),
     calibration: part(calibrate, fit),

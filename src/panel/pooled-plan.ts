@@ -3,7 +3,7 @@ import type { Day } from "../contract/market/dates.ts";
 import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Fold } from "./folds.ts";
-import { orderByDates } from "./row-order.ts";
+import { orderByDates, valuesAt } from "./row-order.ts";
 import { LEAST_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
 type PooledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "fit" | "score">;
@@ -58,10 +58,20 @@ export function* planPooled<P extends PooledRows>(
     folds,
     members: ascending.map((panel, i) => ({
       panel,
-      places: Float64Array.from([...fit.places[i]!, ...score.places[i]!.map((place) => fit.rows + place)]),
+      places: concatenated(
+        fit.places[i]!,
+        score.places[i]!.map((place) => fit.rows + place),
+      ),
       folds: foldsOfTicker(panel, folds),
     })),
   };
+}
+
+function concatenated(a: Float64Array, b: Float64Array): Float64Array {
+  const both = new Float64Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
 }
 
 /** Where the rows of each ticker stand: fit rows by the date of their label, score rows by their own. */
@@ -69,12 +79,16 @@ function* placesOf(
   panels: readonly PooledRows[],
   part: "fit" | "score",
 ): Pausable<{ readonly rows: number; readonly places: Float64Array[]; readonly labelDays: Int32Array }> {
-  const [days, labelDays]: [number[], number[]] = [[], []];
+  const n = panels.reduce((sum, panel) => sum + panel[part].length, 0);
+  const days = new Int32Array(n);
+  const labelDays = new Int32Array(n);
+  let count = 0;
   for (const panel of panels) {
     yield 0;
     for (const row of panel[part]) {
-      days.push(panel.days[row]!);
-      labelDays.push(part === "fit" ? panel.labelDays[row]! : panel.days[row]!);
+      days[count] = panel.days[row]!;
+      labelDays[count] = part === "fit" ? panel.labelDays[row]! : panel.days[row]!;
+      count++;
     }
   }
   const order = orderByDates(
@@ -91,7 +105,7 @@ function* placesOf(
     at += panel[part].length;
     return places.subarray(from, at);
   });
-  return { rows: order.length, places: own, labelDays: Int32Array.from(order, (i) => labelDays[i]!) };
+  return { rows: order.length, places: own, labelDays: valuesAt(labelDays, order) };
 }
 
 /** @param labelDays shape (fit rows), ascending. */

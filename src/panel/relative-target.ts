@@ -2,7 +2,7 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { orderByDates } from "./row-order.ts";
+import { orderByDates, valuesAt } from "./row-order.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
 /** A date needs so many labelled tickers for its mean and deviation to stand for the market. */
@@ -53,50 +53,98 @@ type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit
  * @param panels in any order; the results are the same to the bit.
  */
 export function* relativeTargets(panels: readonly LabelledRows[]): Pausable<RelativeTargets> {
-  const values = new Map(
-    panels.map(({ ticker, days }) => [ticker, new Float64Array(days.length).fill(Number.NaN)]),
-  );
-  const cuts = new Map(panels.map(({ ticker, fit }) => [ticker, fit.length === 0 ? -1 : fit.at(-1)!]));
-  const learned: { readonly labelDay: Day; readonly y: number }[] = [];
+  const labels = yield* labelsByDate(panels);
+  const values = labels.panels.map(({ days }) => new Float64Array(days.length).fill(Number.NaN));
+  const cuts = labels.panels.map(({ fit }) => fit.at(-1) ?? -1);
+  const learned = new Uint8Array(labels.y.length);
   const spreads: DateSpreads[] = [];
   let thinDates = 0;
-  for (const rows of yield* labelledRowsByDate(panels)) {
+  for (const [from, to] of runsOf(labels.days, 0, labels.days.length)) {
     yield 0;
-    const cohorts = cohortsOf(rows);
-    spreads.push({ day: rows[0]!.panel.days[rows[0]!.row]!, cohorts });
-    const isFit = ({ panel, row }: LabelledRow) => row <= cuts.get(panel.ticker)!;
-    const fitRows = rows.filter(isFit).length;
+    const cohorts = cohortsOf(labels, from, to);
+    spreads.push({ day: labels.days[from]!, cohorts });
+    const isFit = (i: number) => labels.rows[i]! <= cuts[labels.panelOf[i]!]!;
+    let fitRows = 0;
+    for (let i = from; i < to; i++) if (isFit(i)) fitRows++;
     if (fitRows > 0 && fitRows < MIN_DATE_TICKERS) thinDates++;
-    for (const cohort of cohorts) {
-      if (cohort.hasEqualLabels) continue;
-      for (const labelled of cohort.rows.filter(isFit)) {
-        const { panel, row, labelDay, y } = labelled;
-        const target = (y - cohort.mean) / cohort.deviation;
-        values.get(panel.ticker)![row] = Math.max(-MAX_TARGET, Math.min(MAX_TARGET, target));
-        learned.push({ labelDay, y });
+    for (const { begin, end, mean, deviation, hasEqualLabels } of cohorts) {
+      for (let i = begin; i < end; i++) {
+        if (hasEqualLabels || !isFit(i)) continue;
+        const target = (labels.y[i]! - mean) / deviation;
+        values[labels.panelOf[i]!]![labels.rows[i]!] = Math.max(-MAX_TARGET, Math.min(MAX_TARGET, target));
+        learned[i] = 1;
       }
     }
   }
   const widthAt = widthsOf(spreads);
   const byTicker = new Map(
-    panels.map(({ ticker, days }) => [
+    labels.panels.map(({ ticker, days }, p) => [
       ticker,
-      { values: values.get(ticker)!, widths: Float64Array.from(days, widthAt) },
+      { values: values[p]!, widths: Float64Array.from(days, widthAt) },
     ]),
   );
-  return { byTicker, levels: levelsOf(learned), thinDates };
+  return { byTicker, levels: levelsOf(labels, learned), thinDates };
 }
 
-interface LabelledRow {
-  readonly panel: LabelledRows;
-  readonly row: number;
-  readonly labelDay: Day;
-  readonly y: number;
+/** Shape (n) each: the labelled rows of all panels, ascending by date, then by the date of their label, then by ticker. */
+interface SortedLabels {
+  /** Ascending by code point. */
+  readonly panels: readonly LabelledRows[];
+  /** Number of the panel that has the row. */
+  readonly panelOf: Int32Array;
+  /** The row within its panel. */
+  readonly rows: Int32Array;
+  readonly days: Int32Array;
+  readonly labelDays: Int32Array;
+  readonly y: Float64Array;
 }
 
-/** The rows of a date whose labels become known on one day, and what all labels of the date that are known by then say. */
+/** In arrays of numbers: millions of rows as objects would take as much memory as a matrix. */
+function* labelsByDate(given: readonly LabelledRows[]): Pausable<SortedLabels> {
+  const panels = given.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+  const most = panels.reduce((sum, { days }) => sum + days.length, 0);
+  const panelOf = new Int32Array(most);
+  const rows = new Int32Array(most);
+  const days = new Int32Array(most);
+  const labelDays = new Int32Array(most);
+  let count = 0;
+  for (const [p, panel] of panels.entries()) {
+    yield 0;
+    for (const [row, labelDay] of panel.labelDays.entries()) {
+      if (labelDay === NO_LABEL_DAY) continue;
+      panelOf[count] = p;
+      rows[count] = row;
+      days[count] = panel.days[row]!;
+      labelDays[count] = labelDay;
+      count++;
+    }
+  }
+  const order = orderByDates(days.subarray(0, count), labelDays.subarray(0, count));
+  yield 0;
+  return {
+    panels,
+    panelOf: valuesAt(panelOf, order),
+    rows: valuesAt(rows, order),
+    days: valuesAt(days, order),
+    labelDays: valuesAt(labelDays, order),
+    y: order.map((i) => panels[panelOf[i]!]!.y[rows[i]!]!),
+  };
+}
+
+/** The stretches [begin, end) of equal values in [from, to). */
+function* runsOf(values: Int32Array, from: number, to: number): Generator<readonly [number, number]> {
+  for (let begin = from; begin < to; ) {
+    let end = begin + 1;
+    while (end < to && values[end] === values[begin]) end++;
+    yield [begin, end];
+    begin = end;
+  }
+}
+
+/** The labels [begin, end) of a date that become known on one day, and what all labels of the date that are known by then say. */
 interface Cohort {
-  readonly rows: readonly LabelledRow[];
+  readonly begin: number;
+  readonly end: number;
   readonly labelDay: Day;
   readonly mean: number;
   readonly deviation: number;
@@ -109,67 +157,37 @@ interface DateSpreads {
   readonly cohorts: readonly Cohort[];
 }
 
-/** The labelled rows of each date, ascending by the date of their label, then by ticker. */
-function* labelledRowsByDate(panels: readonly LabelledRows[]): Pausable<LabelledRow[][]> {
-  const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const flat: LabelledRow[] = [];
-  for (const panel of ascending) {
-    yield 0;
-    for (const [row, labelDay] of panel.labelDays.entries()) {
-      if (labelDay !== NO_LABEL_DAY) flat.push({ panel, row, labelDay, y: panel.y[row]! });
-    }
-  }
-  const dayOf = ({ panel, row }: LabelledRow) => panel.days[row]!;
-  const order = orderByDates(
-    flat.map(dayOf),
-    flat.map(({ labelDay }) => labelDay),
-  );
-  yield 0;
-  const dates: LabelledRow[][] = [];
-  for (const i of order) {
-    const row = flat[i]!;
-    const last = dates.at(-1);
-    if (last !== undefined && dayOf(last[0]!) === dayOf(row)) last.push(row);
-    else dates.push([row]);
-  }
-  return dates;
-}
-
-/** @param rows of one date, ascending by label date. */
-function cohortsOf(rows: readonly LabelledRow[]): Cohort[] {
+/** Of the labels [from, to), all of one date. */
+function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number): Cohort[] {
   const cohorts: Cohort[] = [];
-  for (let from = 0; from < rows.length; ) {
-    const { labelDay } = rows[from]!;
-    let to = from;
-    while (to < rows.length && rows[to]!.labelDay === labelDay) to++;
-    if (to >= MIN_DATE_TICKERS) {
-      cohorts.push({ rows: rows.slice(from, to), labelDay, ...spreadOf(rows.slice(0, to)) });
-    }
-    from = to;
+  for (const [begin, end] of runsOf(labelDays, from, to)) {
+    if (end - from < MIN_DATE_TICKERS) continue;
+    cohorts.push({ begin, end, labelDay: labelDays[begin]!, ...spreadOf(y.subarray(from, end)) });
   }
   return cohorts;
 }
 
-function spreadOf(rows: readonly LabelledRow[]): Pick<Cohort, "mean" | "deviation" | "hasEqualLabels"> {
+function spreadOf(labels: Float64Array): Pick<Cohort, "mean" | "deviation" | "hasEqualLabels"> {
   let [sum, squares, largest] = [0, 0, 0];
-  for (const { y } of rows) sum += y;
-  const mean = sum / rows.length;
-  for (const { y } of rows) {
+  for (const y of labels) sum += y;
+  const mean = sum / labels.length;
+  for (const y of labels) {
     squares += (y - mean) * (y - mean);
     largest = Math.max(largest, Math.abs(y));
   }
-  const deviation = Math.sqrt(squares / rows.length);
+  const deviation = Math.sqrt(squares / labels.length);
   return { mean, deviation, hasEqualLabels: deviation <= EQUAL * largest };
 }
 
 /** The width of each date. @param spreads ascending by date. */
 function widthsOf(spreads: readonly DateSpreads[]): (day: Day) => number {
+  const dates = Int32Array.from(spreads, ({ day }) => day);
   const widths = new Map<Day, number>();
   return (day) => {
     const known = widths.get(day);
     if (known !== undefined) return known;
     let [squares, count] = [0, 0];
-    for (let i = countUpTo(spreads, day - 1) - 1; i >= 0 && count < WIDTH_DATES; i--) {
+    for (let i = countUpTo(dates, day - 1) - 1; i >= 0 && count < WIDTH_DATES; i--) {
       const cohort = spreads[i]!.cohorts.findLast(({ labelDay }) => labelDay <= day);
       if (cohort === undefined) continue;
       squares += cohort.deviation * cohort.deviation;
@@ -181,24 +199,28 @@ function widthsOf(spreads: readonly DateSpreads[]): (day: Day) => number {
   };
 }
 
-function levelsOf(learned: readonly { readonly labelDay: Day; readonly y: number }[]): Levels {
-  const ascending = learned.map(({ labelDay, y }) => ({ day: labelDay, y })).sort((a, b) => a.day - b.day);
-  const sums = new Float64Array(ascending.length);
+/** @param learned 1 for each label that teaches. */
+function levelsOf({ labelDays, y }: SortedLabels, learned: Uint8Array): Levels {
+  const order = orderByDates(labelDays, labelDays).filter((i) => learned[i] === 1);
   let sum = 0;
-  for (const [i, { y }] of ascending.entries()) {
-    sum += y;
-    sums[i] = sum;
-  }
-  const mean = (count: number) => (count === 0 ? Number.NaN : sums[count - 1]! / count);
-  return { final: mean(ascending.length), knownAt: (day) => mean(countUpTo(ascending, day)) };
+  return levels(
+    valuesAt(labelDays, order),
+    order.map((i) => (sum += y[i]!)),
+  );
 }
 
-/** How many entries are dated at or before `day`. @param entries ascending by day. */
-function countUpTo(entries: readonly { readonly day: Day }[], day: Day): number {
-  let [from, to] = [0, entries.length];
+/** Keeps these two arrays alone. @param days shape (n), ascending; `sums` shape (n): of the labels up to each. */
+function levels(days: Int32Array, sums: Float64Array): Levels {
+  const mean = (count: number) => (count === 0 ? Number.NaN : sums[count - 1]! / count);
+  return { final: mean(days.length), knownAt: (day) => mean(countUpTo(days, day)) };
+}
+
+/** How many of the ascending days are at or before `day`. */
+function countUpTo(days: Int32Array, day: Day): number {
+  let [from, to] = [0, days.length];
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (entries[middle]!.day <= day) from = middle + 1;
+    if (days[middle]! <= day) from = middle + 1;
     else to = middle;
   }
   return from;

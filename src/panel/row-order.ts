@@ -12,6 +12,17 @@ const SPANS = LONGEST_GAP_DAYS + 1;
  */
 export function orderByDates(first: ArrayLike<Day>, second: ArrayLike<Day>): Float64Array {
   const n = first.length;
-  const keys = Float64Array.from(first, (day, i) => (day * SPANS + (second[i]! - day)) * n + i);
-  return keys.sort().map((key) => key - Math.floor(key / n) * n);
+  // A loop, because `from` first makes a list of as many objects.
+  const keys = new Float64Array(n);
+  for (let i = 0; i < n; i++) keys[i] = (first[i]! * SPANS + (second[i]! - first[i]!)) * n + i;
+  keys.sort();
+  for (let i = 0; i < n; i++) keys[i]! -= Math.floor(keys[i]! / n) * n;
+  return keys;
+}
+
+/** The values at these places, in that order. @param order shape (n). */
+export function valuesAt(values: Int32Array, order: Float64Array): Int32Array {
+  const found = new Int32Array(order.length);
+  for (let i = 0; i < order.length; i++) found[i] = values[order[i]!]!;
+  return found;
 }

@@ -29,6 +29,7 @@ import {
 } from "../end-to-end/job-runs.ts";
 import { cleanMarket } from "../end-to-end/market.ts";
 import { networkConfig } from "../end-to-end/network-jobs.ts";
+import { panelMarket } from "../end-to-end/panel-market.ts";
 import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 const FEW: Readonly<Record<string, object>> = {
@@ -42,7 +43,10 @@ const WRONG = "wrong-token-0123456789";
 
 let cluster: RayCluster;
 let blobs: BlobPair;
+/** Of as many tickers as relative targets and z-scores need. */
+let panels: BlobPair;
 before(async () => {
+  panels = await writeMarket(panelMarket());
   blobs = await writeMarket(cleanMarket());
   cluster = await startRayCluster({ nodes: [{ name: "head" }, { name: "second", cpus: 2 }] });
   process.env.RAY_AUTH_TOKEN_PATH = cluster.tokenFile;
@@ -54,10 +58,10 @@ after(async () => {
 });
 
 /** The text of the output but for what names the run and its machine. */
-async function textOf(job: Job, config: string, more: Partial<JobContext>): Promise<string> {
+async function textOf(job: Job, config: string, more: Partial<JobContext>, pair: BlobPair): Promise<string> {
   const run: Job = (request, context) => job(request, { ...context, ...more });
   const starts: unknown[] = [];
-  const { text } = await runJob(blobs, config, 2, run, (need) => {
+  const { text } = await runJob(pair, config, 2, run, (need) => {
     const engine = openEngine(need);
     void engine.pool.greeting.then(({ start }) => starts.push(start));
     return engine;
@@ -75,9 +79,14 @@ async function tasksOnNodes(): Promise<string[]> {
   return commands.filter((command) => / -m mucast_engine node|^ray::mucast/.test(command));
 }
 
-async function assertSame(job: Job, config: string, more: Partial<JobContext> = {}): Promise<void> {
+async function assertSame(
+  job: Job,
+  config: string,
+  more: Partial<JobContext> = {},
+  pair = blobs,
+): Promise<void> {
   const onCluster = { ...more, cluster: { url: cluster.address, insecure: false } };
-  assert.equal(await textOf(job, config, onCluster), await textOf(job, config, more));
+  assert.equal(await textOf(job, config, onCluster, pair), await textOf(job, config, more, pair));
 }
 
 describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
@@ -91,6 +100,20 @@ describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
   for (const option of ["lstm", "portfolio_transformer"] as const) {
     test(`${option} leaves the bytes of this machine`, () => assertSame(runDlJob, networkConfig(option)));
   }
+
+  for (const model of ["lightgbm", "ridge"]) {
+    test(`pooled ${model}, which reserves memory, leaves the bytes of this machine`, () => {
+      const settings = { fit: "pooled", target: "relative", cross_section: true, intervals: {} };
+      const params = { model, n_splits: 3, cv_test_size: 10, ...settings };
+      return assertSame(runMlJob, JSON.stringify({ "ML params": params }), {}, panels);
+    });
+  }
+
+  test("portfolio_lstm of relative targets leaves the bytes of this machine", () => {
+    const asked = JSON.parse(networkConfig("portfolio_lstm"));
+    Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
+    return assertSame(runDlJob, JSON.stringify(asked), {}, panels);
+  });
 
   test("a replay there of an output of this machine is identical, and the other way round", async () => {
     const config = '{"ML params": {"model": "lightgbm", "n_splits": 2}}';

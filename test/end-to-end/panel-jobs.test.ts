@@ -1,16 +1,21 @@
 /** What `fit`, `target` and `cross_section` may not see, what they leave as it was, and how their jobs fail. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { auditContext, auditInputs } from "../../src/audit/checked.testing.ts";
 import { runAudit } from "../../src/audit/run-audit.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
+import type { Architecture } from "../../src/contract/config/networks.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
+import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { JOBS } from "../../src/jobs/run-job.ts";
 import { validateJob } from "../../src/jobs/validate-job.ts";
+import { replayOutput } from "../../src/replay/replay.ts";
 import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import type { Cell, Market } from "./market.ts";
-import { networkConfig, runNetworkJob } from "./network-jobs.ts";
-import { panelMarket } from "./panel-market.ts";
+import { networkConfig, runNetworkJob, type Sections } from "./network-jobs.ts";
+import { dirtyPanelMarket, panelMarket } from "./panel-market.ts";
 import { assertValid } from "./published-schemas.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 
@@ -21,6 +26,21 @@ const ALL = { fit: "pooled", target: "relative", cross_section: true };
 
 function config(settings: object, params: object = { model: "ridge", scaler: "standard" }): string {
   return JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3, ...settings } });
+}
+
+/** JSON text: a small network that learns relative targets from features and their z-scores. */
+function relativeNetwork(option: Architecture, sections: Sections): string {
+  const asked = JSON.parse(networkConfig(option, sections));
+  Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
+  return JSON.stringify(asked);
+}
+
+async function networkOn(market: Market, text: string): Promise<OutputBlob> {
+  return (await runNetworkJob(await writeMarket(market), text)).output;
+}
+
+function trainLosses({ training }: OutputBlob) {
+  return Object.entries(training!).map(([name, { epochs }]) => [name, epochs.map((e) => e.train_loss)]);
 }
 
 async function jobOn(market: Market, text: string): Promise<OutputBlob> {
@@ -43,10 +63,18 @@ function changedAfter(last: string, market: Market): Market {
   };
 }
 
-/** Forecasts of rows dated `last` or before, out of fold and published. */
+/** Rows of an output that are dated. */
+interface Dated {
+  readonly dates: readonly string[];
+  readonly predicted: readonly number[];
+  readonly lower?: readonly (number | null)[] | undefined;
+  readonly upper?: readonly (number | null)[] | undefined;
+}
+
+/** Forecasts of rows dated `last` or before, out of fold and published, with their intervals. */
 function forecastsUpTo(last: string, { cross_validation = {}, forecasts }: OutputBlob) {
-  const upTo = ({ dates, predicted }: { dates: readonly string[]; predicted: readonly number[] }) =>
-    dates.flatMap((date, i) => (date <= last ? [[date, predicted[i]!]] : []));
+  const upTo = ({ dates, predicted, lower, upper }: Dated) =>
+    dates.flatMap((date, i) => (date <= last ? [[date, predicted[i]!, lower?.[i], upper?.[i]]] : []));
   return [cross_validation, forecasts].map((part) =>
     Object.entries(part).map(([ticker, rows]) => [ticker, upTo(rows)]),
   );
@@ -76,6 +104,49 @@ describe("what is dated later changes no forecast before it", () => {
   }
 });
 
+describe("what is dated later changes no forecast before it,", () => {
+  const last = MARKET.priceDates[160]!;
+
+  test("on blobs with late listings, gaps and absent features", async () => {
+    const market = dirtyPanelMarket();
+    const whole = await jobOn(market, config(ALL));
+    const [fold] = whole.cross_validation!.AAPL!.folds.slice(1);
+    for (const day of [fold!.test_start, last]) {
+      const changed = await jobOn(changedAfter(day, market), config(ALL));
+      assert.deepEqual(forecastsUpTo(day, changed), forecastsUpTo(day, whole));
+      assert.notDeepEqual(changed.forecasts, whole.forecasts);
+    }
+  });
+
+  test("nor its interval or its factor", async () => {
+    const text = config({ ...ALL, shrinkage: "pooled", intervals: { alpha: 0.2 } });
+    const [whole, changed] = [await jobOn(MARKET, text), await jobOn(changedAfter(last, MARKET), text)];
+    assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
+    assert.notDeepEqual(changed.forecasts, whole.forecasts);
+  });
+
+  for (const option of ["lstm", "portfolio_lstm", "portfolio_transformer"] as const) {
+    const text = relativeNetwork(option, { intervals: { alpha: 0.2 } });
+    test(`with ${option}`, async () => {
+      const [whole, changed] = [
+        await networkOn(MARKET, text),
+        await networkOn(changedAfter(last, MARKET), text),
+      ];
+      assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
+      assert.notDeepEqual(changed.forecasts, whole.forecasts);
+    });
+
+    test(`${option} trains on nothing that comes after its training part`, async () => {
+      const whole = await networkOn(MARKET, text);
+      const days = MARKET.priceDates;
+      const known = days[days.indexOf(whole.fits!.AAPL!.splits!.train!.end) + 1]!;
+      const changed = await networkOn(changedAfter(known, MARKET), text);
+      assert.deepEqual(trainLosses(changed), trainLosses(whole));
+      assert.notDeepEqual(changed.training, whole.training);
+    });
+  }
+});
+
 test("labels after the cut move no fit", async () => {
   const cut = MARKET.bounds.Learning_end!;
   const [whole, changed] = await Promise.all([
@@ -86,18 +157,25 @@ test("labels after the cut move no fit", async () => {
     assert.deepEqual(changed[key], whole[key]);
 });
 
-test("the audit's truncations of a job with all three are clean", async () => {
-  const { features, prices } = await writeMarket(MARKET);
-  const request = { featureUrl: features, dataExtractorUrl: prices, config: config(ALL), id: "audit" };
-  const { checks } = await runAudit(
-    auditInputs({ request }),
-    auditContext({ openEngine: openSharedEngine }),
-    {
-      checks: [truncation],
-    },
-  );
-  assert.equal(checks.truncation!.status, "clean");
-});
+for (const [job, operation, text] of [
+  ["a job with all three", "run_ml_job", config(ALL)],
+  ["a network of relative targets", "run_dl_job", relativeNetwork("portfolio_lstm", {})],
+] as const) {
+  test(`the audit's truncations of ${job} are clean, and a replay is identical`, async () => {
+    const { features, prices } = await writeMarket(MARKET);
+    const request = { featureUrl: features, dataExtractorUrl: prices, config: text, id: "audit" };
+    const context = auditContext({ openEngine: openSharedEngine });
+    const inputs = auditInputs({ request, operation });
+    const { checks } = await runAudit(inputs, context, { checks: [truncation] });
+    assert.equal(checks.truncation!.status, "clean");
+    const record = await JOBS[operation](request, context);
+    const { verdict } = await replayOutput(
+      { id: "replay", outputUrl: fileURLToPath(record.output_url) },
+      context,
+    );
+    assert.equal(verdict, "identical");
+  });
+}
 
 test("the defaults, written out, leave the bytes of a config without them", async () => {
   const blobs = await writeMarket(MARKET);
@@ -126,15 +204,28 @@ test("any number of workers leaves the same forecasts", async () => {
   }
 });
 
+for (const fit of ["per_ticker", "pooled"]) {
+  test(`constant predictions of relative targets are warned about with fit ${fit}`, async () => {
+    const lasso = { model: "lasso", model_params: { alpha: 1e6 } };
+    const { forecasts, warnings } = await jobOn(MARKET, config({ fit, target: "relative" }, lasso));
+    const told = warnings.filter(({ code }) => code === "constant_predictions");
+    const tickers = fit === "pooled" ? [undefined] : Object.keys(forecasts).sort();
+    assert.deepEqual(
+      told.map(({ ticker }) => ticker),
+      tickers,
+    );
+    // A pooled model predicts the mean of all targets, which is 0.
+    if (fit === "per_ticker") assert.ok(new Set(forecasts.AAPL!.predicted).size > 1);
+  });
+}
+
 describe("networks", () => {
   for (const option of ["lstm", "portfolio_lstm"] as const) {
     test(`${option} learns relative targets with z-scores, and the same again`, async () => {
       const blobs = await writeMarket(MARKET);
-      const text = networkConfig(option, { intervals: {}, training: { ensemble: 2 } });
-      const asked = JSON.parse(text);
-      Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
-      const relative = await runNetworkJob(blobs, JSON.stringify(asked));
-      const again = await runNetworkJob(blobs, JSON.stringify(asked));
+      const text = relativeNetwork(option, { intervals: {}, training: { ensemble: 2 } });
+      const relative = await runNetworkJob(blobs, text);
+      const again = await runNetworkJob(blobs, text);
       assertValid("output-blob", relative.output);
       const { mu, mu_spread, forecasts, fits, model } = relative.output;
       assert.deepEqual([model.target, model.cross_section], ["relative", true]);
@@ -179,6 +270,17 @@ describe("failures", () => {
     );
     assert.equal(error.code, "fit_failed");
     assert.match(error.message, /pooled.*float32/s);
+  });
+
+  test("a fit that takes more memory than the job may hold is not begun", async () => {
+    const text = config({ fit: "pooled" }, { model: "rf", model_params: { n_estimators: 100_000 } });
+    const limited: typeof runMlJob = (request, context) =>
+      runMlJob(request, { ...context, memoryBytes: 2 ** 32 });
+    await assert.rejects(runJob(await writeMarket(MARKET), text, 1, limited), {
+      code: "out_of_memory",
+      message:
+        /^one random_forest for all tickers, on \d+ rows and 6 columns, takes about \d{4} MiB .* over the limit of 4096 MiB$/,
+    });
   });
 
   test("a ticker without a current row has no mu, and the others have theirs", async () => {
@@ -236,13 +338,14 @@ test("a preview has the matrix, folds and warnings of the job", async () => {
   };
   const preview = await validateJob(request, auditContext());
   const { output } = await runJob(blobs, config(ALL));
-  const { fit_rows, columns, rows, bytes, folds } = preview.pooled!;
+  const { fit_rows, columns, rows, bytes, fit_bytes, folds } = preview.pooled!;
   assert.deepEqual([fit_rows, columns, folds], [output.pooled!.fit_rows, output.pooled!.features, 3]);
   assert.equal(
     rows,
     fit_rows + Object.values(output.forecasts).reduce((sum, { dates }) => sum + dates.length, 0),
   );
   assert.equal(bytes, 8 * rows * columns);
+  assert.ok(fit_bytes > 8 * fit_rows * columns);
   assert.deepEqual(
     preview.tickers.map(({ ticker, fit_rows: own }) => [ticker, own]),
     Object.entries(output.fits!)

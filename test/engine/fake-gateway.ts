@@ -32,6 +32,7 @@ export interface Request {
   readonly cpus?: number;
   readonly gpus?: number;
   readonly node?: string;
+  readonly memory?: number;
   readonly task?: { readonly predictions: { readonly ref: string } };
 }
 

@@ -110,9 +110,12 @@ class Membership:
         self.members = [self.nodes[id] for id in ids]
         self.avoid = frozenset(self.nodes.keys() - set(ids))
 
-    def can_hold(self, cpus: float, gpus: float, besides: Collection[str] = ()) -> bool:
-        """Whether a member that is none of `besides` could take such a task, were it idle."""
-        return any(node.cpus >= cpus and node.gpus >= gpus and node.id not in besides for node in self.members)
+    def can_hold(self, cpus: float, gpus: float, memory: int = 0, besides: Collection[str] = ()) -> bool:
+        """Whether a member that is none of `besides` could take such a task, were it idle. `memory`: bytes."""
+        return any(
+            node.cpus >= cpus and node.gpus >= gpus and node.memory_bytes >= memory and node.id not in besides
+            for node in self.members
+        )
 
     @property
     def most_cpus(self) -> float:

@@ -33,4 +33,6 @@ def avoided(membership: Membership, request: TaskRequest) -> frozenset[str]:
 def needs(request: TaskRequest) -> str:
     """In words."""
     cores = "a core" if request.cpus == 1 else f"{request.cpus:g} cores"
-    return cores + (f" and {request.gpus:g} GPUs" if request.gpus else "")
+    gpus = [f"{request.gpus:g} GPUs"] if request.gpus else []
+    memory = [f"{request.memory / 2**20:,.0f} MiB of memory"] if request.memory else []
+    return " and ".join([cores, *gpus, *memory])

@@ -25,6 +25,8 @@ class TaskRequest(NamedTuple):
     gpus: float
     node: str | None
     """The name of the one node that may run it."""
+    memory: int = 0
+    """Bytes that it takes of its node; 0 where that is not known."""
 
 
 def read_task(header: dict[str, Any], text: bytes) -> TaskRequest:
@@ -41,6 +43,7 @@ def read_task(header: dict[str, Any], text: bytes) -> TaskRequest:
         cpus=float(header.get("cpus", task.get("threads", 1))),
         gpus=float(header.get("gpus", 1 if device.startswith("cuda") else 0)),
         node=header.get("node"),
+        memory=int(header.get("memory", 0)),
     )
 
 

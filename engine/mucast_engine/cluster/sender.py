@@ -65,7 +65,7 @@ class Sender:
                     values.append(self._reference(ref))
                 if not claim():
                     return
-                handle = self._session.run(message, values, cpus, request.gpus, avoid)
+                handle = self._session.run(message, values, cpus, request.gpus, request.memory, avoid)
                 taken(handle)
                 self._session.watch(handle, done)
             except Exception as error:

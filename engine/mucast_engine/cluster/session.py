@@ -68,11 +68,15 @@ class Session:
         """A reference to a copy of `array` in the cluster, which lives as long as the reference. Blocks."""
         return self._ray.put(array)
 
-    def run(self, request: dict[str, Any], values: list[Any], cpus: float, gpus: float, avoid: list[str]) -> Any:
-        """Starts `run_task` with the references `values` on no node of `avoid`."""
+    def run(
+        self, request: dict[str, Any], values: list[Any], cpus: float, gpus: float, memory: int, avoid: list[str]
+    ) -> Any:
+        """Starts `run_task` with the references `values` on no node of `avoid`. `memory`: bytes."""
         options: dict[str, Any] = {"num_cpus": cpus, "name": f"mucast {request['key']}"}
         if gpus:
             options["num_gpus"] = gpus
+        if memory:
+            options["memory"] = memory
         if avoid:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoid)})"}
         return self._run_task.options(**options).remote(request, self._relay, *values)

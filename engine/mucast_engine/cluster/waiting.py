@@ -53,7 +53,7 @@ class WaitingTasks:
         if request.node is not None and all(node.name != request.node for node in membership.members):
             self._slots.withdraw_all(run)
             self._slots.end_slot(worker, None, f"the node {request.node} takes no tasks any more")
-        elif membership.can_hold(request.cpus, request.gpus, besides=avoided(membership, request)):
+        elif membership.can_hold(request.cpus, request.gpus, request.memory, besides=avoided(membership, request)):
             run.unplaceable_since = None
             for attempt in list(run.attempts.values()):
                 if attempt.waits_since is not None:
@@ -68,7 +68,8 @@ class WaitingTasks:
         """The largest node is another one than it was."""
         membership = self._muster.membership
         now = fitted(membership, run)
-        return now != run.request and membership.can_hold(now.cpus, now.gpus, besides=avoided(membership, now))
+        besides = avoided(membership, now)
+        return now != run.request and membership.can_hold(now.cpus, now.gpus, now.memory, besides=besides)
 
     def _wait_for_node(self, run: Run, now: float) -> None:
         request = run.request
@@ -80,6 +81,7 @@ class WaitingTasks:
                 f"no node of the cluster can hold a task that needs {needs(request)}, for {PLACEMENT_SECONDS:.0f} s",
                 cpus=request.cpus,
                 gpus=request.gpus,
+                **({"memory_bytes": request.memory} if request.memory else {}),
             )
         if waited > DELAYED_SECONDS and not run.is_delayed:
             run.is_delayed = True
@@ -97,7 +99,7 @@ class WaitingTasks:
                 self._muster.leave_out(node, "it does not answer")
             attempt.waits_since = now
         # Ray still takes it to nodes that were left out since, and never to those that were admitted again.
-        is_held_back = not membership.can_hold(request.cpus, request.gpus, besides=attempt.avoided)
+        is_held_back = not membership.can_hold(request.cpus, request.gpus, request.memory, besides=attempt.avoided)
         if is_held_back or (attempt.waits_since == now and not avoided(membership, request) <= attempt.avoided):
             self._slots.replace(run, attempt)
 

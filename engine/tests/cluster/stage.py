@@ -73,7 +73,7 @@ class FakeSession:
         self.on_put()
         return array
 
-    def run(self, request: Message, values: list[Any], cpus: float, gpus: float, avoid: list[str]) -> str:
+    def run(self, request: Message, values: list[Any], cpus: float, gpus: float, memory: int, avoid: list[str]) -> str:
         self.started.append((request, avoid))
         self.cpus = cpus
         return str(request["key"])

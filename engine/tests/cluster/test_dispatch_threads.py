@@ -67,9 +67,9 @@ class GatedSession(FakeSession):
         self.at_put.pass_through()
         return super().put(array)
 
-    def run(self, request: Message, values: list[Any], cpus: float, gpus: float, avoid: list[str]) -> str:
+    def run(self, request: Message, values: list[Any], cpus: float, gpus: float, memory: int, avoid: list[str]) -> str:
         self.at_run.pass_through()
-        return super().run(request, values, cpus, gpus, avoid)
+        return super().run(request, values, cpus, gpus, memory, avoid)
 
     def watch(self, task: str, done: Callable[[Any], None]) -> None:
         super().watch(task, done)

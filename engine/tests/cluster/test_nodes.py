@@ -81,4 +81,7 @@ def test_what_a_task_needs_is_held_by_one_node() -> None:
     assert found.can_hold(2, 1)
     assert not found.can_hold(4, 1)
     assert not found.can_hold(1, 2)
+    assert found.can_hold(1, 0, 8_000_000_000)
+    assert not found.can_hold(1, 0, 8_000_000_001)
+    assert not found.can_hold(1, 0, 8_000_000_000, besides=[A["NodeID"]])
     assert found.most_cpus == 4

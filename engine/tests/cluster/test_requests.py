@@ -44,6 +44,6 @@ def test_a_stack_writes_an_array_for_each_network_and_takes_a_gpu() -> None:
 
 
 def test_the_header_says_what_a_task_needs() -> None:
-    request = read(FIT, cpus=2, gpus=0.25, node="10.0.0.7")
-    assert (request.cpus, request.gpus, request.node) == (2, 0.25, "10.0.0.7")
-    assert read(FIT).node is None
+    request = read(FIT, cpus=2, gpus=0.25, node="10.0.0.7", memory=3_000_000_000)
+    assert (request.cpus, request.gpus, request.node, request.memory) == (2, 0.25, "10.0.0.7", 3_000_000_000)
+    assert (read(FIT).node, read(FIT).memory) == (None, 0)

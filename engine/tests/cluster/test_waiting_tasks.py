@@ -50,6 +50,17 @@ def test_a_task_that_no_node_can_hold_is_told_and_in_the_end_given_up(stage: Sta
     assert (raised.value.code, raised.value.data) == ("engine_unavailable", {"cpus": 1.0, "gpus": 1.0})
 
 
+def test_a_task_that_takes_more_memory_than_any_node_has_is_told_with_the_bytes(stage: Stage) -> None:
+    stage.give(memory=3 * 2**30)
+    assert stage.after(0) == []
+    delayed = stage.after(DELAYED_SECONDS + 1)[0]
+    assert "a node that has a core and 3,072 MiB of memory" in delayed["message"]
+    stage.after(1.0)
+    with pytest.raises(ClusterError, match="a core and 3,072 MiB of memory") as raised:
+        stage.after(PLACEMENT_SECONDS)
+    assert raised.value.data == {"cpus": 1.0, "gpus": 0.0, "memory_bytes": 3 * 2**30}
+
+
 def test_a_cluster_that_has_lost_all_its_nodes_is_told_and_in_the_end_given_up(stage: Stage) -> None:
     """No task is given to it then, so none waits here."""
     stage.muster.leave_out("a", "the node was lost")

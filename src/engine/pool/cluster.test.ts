@@ -224,7 +224,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(notices, ["A: no node has 4 free cores"]);
   });
 
-  test("reserves the threads of a joint network, and a GPU for what runs on one", async () => {
+  test("reserves the threads of a joint network, a GPU for what runs on one, and memory", async () => {
     const gpus = { ...GREETING.cluster!, nodes: [{ name: "g", cpus: 8, gpus: 2, memory_bytes: 1 }] };
     const { pool, process: started } = await cluster.connected({}, { cluster: gpus, slots: 9 });
     assert.deepEqual(await pool.capacity, { slots: 9, cpus: 8, gpus: 2 });
@@ -239,8 +239,9 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(await asked({ task: "train_network", device: "cpu" }), [undefined, undefined]);
     assert.deepEqual(await asked({ task: "device", device: "auto" }), [undefined, undefined]);
     assert.deepEqual(await asked(cluster.task("A")), [undefined, undefined]);
-    void pool.run(cluster.task("B"), { node: "g" }).catch(() => undefined);
-    assert.equal((await started.started()).node, "g");
+    void pool.run(cluster.task("B"), { node: "g", memoryBytes: 3_000 }).catch(() => undefined);
+    const { node, memory } = await started.started();
+    assert.deepEqual([node, memory], ["g", 3_000]);
   });
 
   test("cancels a task, and has its end before it rejects", async () => {

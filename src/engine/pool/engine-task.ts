@@ -5,6 +5,8 @@ export interface PendingTask {
   readonly task: EngineTask;
   /** The node of a cluster that it has to run on. */
   readonly node?: string | undefined;
+  /** Bytes that it reserves there. */
+  readonly memoryBytes?: number | undefined;
   readonly onProgress: ((progress: TaskProgress) => void) | undefined;
   /** Resolves or rejects the caller's promise. */
   readonly settle: (outcome: { readonly result: unknown } | { readonly error: unknown }) => void;

@@ -4,6 +4,7 @@ import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
+import { memoryOf } from "../process-memory.ts";
 import { AbortListeners } from "./abort-listeners.ts";
 import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
 import { ClusterNotices } from "./cluster-notices.ts";
@@ -80,6 +81,8 @@ interface RunOptions<T extends EngineTask = EngineTask> {
   readonly onProgress?: (progress: ProgressOf<T>) => void;
   /** The node of a cluster that it has to run on, by its name; the cluster chooses by default. */
   readonly node?: string | undefined;
+  /** Bytes that it reserves on its node of a cluster. */
+  readonly memoryBytes?: number | undefined;
 }
 
 /** How the pool's log line about a worker's death begins. */
@@ -148,7 +151,12 @@ export class EnginePool {
       killHost: () => this.#host.kill(),
       killGraceMilliseconds: killGraceMilliseconds ?? (cluster && CLUSTER_KILL_GRACE_MILLISECONDS),
       resources:
-        cluster && (({ task, node }) => ({ ...resourcesOf(task), ...(node === undefined ? {} : { node }) })),
+        cluster &&
+        (({ task, node, memoryBytes }) => ({
+          ...resourcesOf(task),
+          ...(node === undefined ? {} : { node }),
+          ...(memoryBytes === undefined ? {} : { memory: memoryBytes }),
+        })),
     });
     this.#host = new EngineHost({
       ...options,
@@ -158,7 +166,7 @@ export class EnginePool {
     });
     this.#memory = new MemoryWatch({
       limitBytes: memoryLimitBytes,
-      base: () => [process.pid, this.#host.pid ?? []].flat(),
+      base: () => this.#base(),
       workers: this.#workers,
       kill: (worker, reason) => this.#workers.kill(worker, reason),
       fail: (error) => this.#failAll(error),
@@ -177,7 +185,10 @@ export class EnginePool {
    *   with `ticker` where the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
    *   of `signal` where that was aborted, once the task's worker has ended.
    */
-  run<T extends EngineTask>(task: T, { signal, onProgress, node }: RunOptions<T> = {}): Promise<ResultOf<T>> {
+  run<T extends EngineTask>(
+    task: T,
+    { signal, onProgress, node, memoryBytes }: RunOptions<T> = {},
+  ): Promise<ResultOf<T>> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
@@ -185,6 +196,7 @@ export class EnginePool {
       const pending: PendingTask = {
         task,
         node,
+        memoryBytes,
         // The engine reports for a task what the protocol states for its kind.
         onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],
@@ -198,6 +210,15 @@ export class EnginePool {
       this.#queue.add(pending);
       this.#dispatch();
     });
+  }
+
+  /** Bytes that this process and the host hold, besides those of the workers; 0 where there is no /proc (macOS). */
+  heldBytes(): number {
+    return memoryOf(this.#base(), 0);
+  }
+
+  #base(): readonly number[] {
+    return [process.pid, this.#host.pid ?? []].flat();
   }
 
   /**

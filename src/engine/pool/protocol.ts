@@ -186,6 +186,8 @@ export interface TaskResources {
   readonly gpus?: number;
   /** The name of the one node that may run it. */
   readonly node?: string;
+  /** Bytes that Ray reserves of its node. */
+  readonly memory?: number;
 }
 
 export interface TaskFault {

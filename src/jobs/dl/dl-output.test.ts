@@ -60,6 +60,7 @@ const TICKER: TrainedTicker = {
   ticker: "10",
   dates: { ticker: "10", days: Int32Array.of(97, 98, 99, 100), lastPriceDay: 100, lastFeatureDay: 100 },
   fitLabels: Float64Array.of(0.2, 0.4),
+  predictions: Float64Array.of(0.45, 0.1, 0.2, 0.3),
   predictionUnit: 1,
   validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
   calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),

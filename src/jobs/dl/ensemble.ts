@@ -117,12 +117,13 @@ function memberRecord(result: TrainResult, index: number): MemberRecord {
   return { member: index + 1, ...record };
 }
 
+/** Looks at predictions: with target `relative` the forecasts that they stand for vary by date. */
 function withConstantWarning(trained: TrainedTicker, results: readonly TrainResult[]): TrainedTicker {
-  const { ticker, score, warnings } = trained;
-  if (score.predicted.length < 2 || !isConstant(score.predicted)) return trained;
+  const { ticker, predictions, warnings } = trained;
+  if (predictions.length < 2 || !isConstant(predictions)) return trained;
   const scales = new Set(results.map(({ prediction_scale }) => prediction_scale));
   const prediction_scale = scales.size === 1 ? results[0]!.prediction_scale : undefined;
-  const constant = constantWarning(ticker, { value: score.predicted[0]!, prediction_scale });
+  const constant = constantWarning(ticker, { value: predictions[0]!, prediction_scale });
   return { ...trained, warnings: [...warnings, constant] };
 }
 

@@ -228,6 +228,7 @@ test("predictions of relative targets become returns once, each part with the le
   assert.deepEqual([...ticker.validation.predicted], [0.105 + 5 * 0.5, 0.105 + 6]);
   assert.deepEqual([...ticker.calibration.predicted], [0.105 - 7, 0.105 + 8 * 2]);
   assert.deepEqual([...ticker.score.predicted], [7 + 9, 7, 7 - 11 * 2]);
+  assert.deepEqual([...ticker.predictions], [1, 0, -2]);
   assert.equal(ticker.predictionUnit, 11);
   assert.deepEqual([...ticker.validation.realised], [0.005, 0.006]);
 });

@@ -76,6 +76,8 @@ export interface TrainedTicker {
   readonly listed: readonly Listed[];
   /** Of an ensemble the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
   readonly spread?: number;
+  /** Shape (score): what its network predicts, in units of what it learns. */
+  readonly predictions: Float64Array;
   /** What a difference of 1 between two predictions of the last score row is as log-return. */
   readonly predictionUnit: number;
 }
@@ -115,6 +117,7 @@ export function trainedTicker(
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
       predicted: forecastReturns(panel, rows.score, predicted.score),
     },
+    predictions: predicted.score,
     predictionUnit: panel.relative?.widths[rows.score.at(-1)!] ?? 1,
     rows: facts,
     splits: {

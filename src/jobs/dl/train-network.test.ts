@@ -84,6 +84,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
         {
           ticker: name,
           warnings: [],
+          predictions: predicted.slice(),
           predictionUnit: 1,
           score: { predicted: predicted.slice() },
         } as unknown as TrainedTicker,

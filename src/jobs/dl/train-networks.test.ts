@@ -94,7 +94,13 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
     *forecasts(predicted) {
       yield 0;
       return [
-        { ticker: name, warnings: [], predictionUnit: 1, score: { predicted } } as unknown as TrainedTicker,
+        {
+          ticker: name,
+          warnings: [],
+          predictions: predicted,
+          predictionUnit: 1,
+          score: { predicted },
+        } as unknown as TrainedTicker,
       ];
     },
   };
@@ -204,7 +210,7 @@ test("a ticker that is called portfolio fails like any other", async () => {
   );
 });
 
-test("forecasts that are all the same are warned about", async () => {
+test("predictions that are all the same are warned about", async () => {
   const { trained } = await train(new FakePool({ A: { prediction_scale: 0 } }), [network("A")]);
   assert.deepEqual(
     trained[0]!.warnings.map(({ code, ticker }) => [code, ticker]),
@@ -348,7 +354,18 @@ test("members of a network that has failed are in no later stack", async () => {
   assert.deepEqual(failures, [{ ticker: "T0", code: "diverged", message: "T0 member 1: why" }]);
 });
 
-test("forecasts of members that differ and have one mean are warned about", async () => {
+test("predictions that are all the same are warned about where the forecasts that they stand for differ", async () => {
+  const relative = network("A");
+  const forecasts: PlannedNetwork["forecasts"] = function* (predicted) {
+    const [trained] = yield* relative.forecasts(predicted);
+    const returns = predicted.map((value, row) => 0.001 + 0.01 * (row + 1) * value);
+    return [{ ...trained!, score: { ...trained!.score, predicted: returns } }];
+  };
+  const { trained } = await train(new FakePool({ A: { told: [0.5, 0.5] } }), [{ ...relative, forecasts }]);
+  assert.match(trained[0]!.warnings[0]!.message, /^A: the model predicts 0\.5 for every score row\./);
+});
+
+test("predictions of members that differ and have one mean are warned about", async () => {
   const { trained } = await train(
     new FakePool({ "A member 0": { told: [1, 3] }, "A member 1": { told: [3, 1] } }),
     [network("A")],

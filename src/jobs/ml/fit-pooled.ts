@@ -5,7 +5,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { removeArray } from "../../engine/npy.ts";
-import type { FitPredictTask } from "../../engine/pool/protocol.ts";
+import type { FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { hasFewRows } from "../../panel/few-rows.ts";
@@ -19,7 +19,8 @@ import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
 import { type PlannedFit, refusedColumns } from "./plan-fits.ts";
-import { type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
+import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
+import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
 import { type FitPredictions, type ListedPanel, pooledTickers } from "./pooled-tickers.ts";
 
 /** The name of the one fit in warnings, progress and errors. */
@@ -48,11 +49,14 @@ export interface PooledOutcome extends FitOutcome {
 type PooledOptions = FitOptions & {
   /** Called at the start, and after each fit. */
   readonly onFits: (done: number, planned: number) => void;
+  /** Bytes that the job's processes may hold; undefined on a cluster, whose nodes have their own. */
+  readonly memoryLimit: number | undefined;
 };
 
 /**
- * Fits one regressor on the rows of all tickers: every fold, and the final model. A task is one fit, the largest first.
- * @throws MucastError fit_failed or engine_crashed where any of them fails, since all tickers depend on it; output_failed where the work
+ * Fits one regressor on the rows of all tickers: every fold, and the final model. A task is one fit, the largest first. As many run at a time
+ * as there are workers, and as their memory has room.
+ * @throws MucastError out_of_memory, before anything is fitted, where the largest fit would not fit into the memory; fit_failed or engine_crashed where any of them fails, since all tickers depend on it; output_failed where the work
  *   folder's disk is full.
  */
 export async function fitPooled(
@@ -64,9 +68,10 @@ export async function fitPooled(
   const union = unitePooled(plan);
   const failures = refusedTickers(panels, union, settings);
   if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
+  const run = fitRunner(plan, union, options);
   const matrix = await inTurns(writePooledMatrix(plan, union, workFolder), signal);
   for (const { x } of panels) removeArray(x.ref);
-  const fits = await runFits(plan, matrix, union.warnings.length > 0, options);
+  const fits = await runFits(plan, matrix, union.warnings.length > 0, run, options);
   timings.finishAll();
   for (const { ref } of [matrix.x, matrix.y]) removeArray(ref);
   return {
@@ -104,20 +109,49 @@ export function pooledFits({ folds, fitRows, scoreRows }: PooledPlan): PlannedFi
   ];
 }
 
+/** Runs a task when there is memory for a fit on so many rows. */
+type FitRunner = (
+  rows: number,
+  task: FitPredictTask,
+  options: { readonly signal: AbortSignal; readonly onProgress: (progress: { seconds: number }) => void },
+) => Promise<FitPredictResult>;
+
+/** @throws MucastError out_of_memory where there is none for the largest. */
+function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions): FitRunner {
+  const { pool, settings, memoryLimit } = options;
+  const sizeOf = (rows: number): FitSize => ({
+    rows,
+    columns: union.names.length,
+    hasAbsent: union.warnings.length > 0,
+  });
+  if (memoryLimit === undefined) {
+    const read = matrixBytes(plan, union.names.length) + NODE_ENGINE_BYTES;
+    return (rows, task, own) =>
+      pool.run(task, { ...own, memoryBytes: read + workerBytes(sizeOf(rows), settings) });
+  }
+  const memory = { limit: memoryLimit, held: pool.heldBytes() };
+  const room = roomForFits(sizeOf(plan.fitRows), settings, memory);
+  return (rows, task, own) => room.during(workerBytes(sizeOf(rows), settings), () => pool.run(task, own));
+}
+
+/** The engine process of a node with its libraries, which has the matrix in memory of its own. */
+const NODE_ENGINE_BYTES = 128 * 2 ** 20;
+
 async function runFits(
   plan: PooledPlan,
   matrix: PooledMatrix,
   hasAbsent: boolean,
+  runTask: FitRunner,
   options: PooledOptions,
 ): Promise<readonly FitPredictions[]> {
-  const { pool, timings, onFits } = options;
+  const { timings, onFits } = options;
   await options.trial;
   const fits = pooledFits(plan);
   const results = new Map<number, FitPredictions>();
   onFits(0, fits.length);
   const run = async (number: number, signal: AbortSignal): Promise<void> => {
     const task = fitTask(fits, number, matrix, hasAbsent, options);
-    const result = await pool.run(task, {
+    const result = await runTask(fits[number]!.train[1], task, {
       signal,
       onProgress: ({ seconds }) => timings.add(POOLED, seconds),
     });

@@ -11,6 +11,7 @@ import { rowFacts } from "../shared/row-facts.ts";
 import { listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import { listedOfFeatures, planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes } from "./pooled-matrix.ts";
+import { workerBytes } from "./pooled-memory.ts";
 
 /** The config of run_ml_job, and the fits that the job would plan. @throws MucastError as run_ml_job does. */
 export function previewMl(config: string): PreviewedConfig {
@@ -65,6 +66,7 @@ function* planPool(panels: readonly PanelRows[], settings: MlSettings): ReturnTy
       fit_rows: plan.fitRows,
       columns,
       bytes: matrixBytes(plan, columns),
+      fit_bytes: workerBytes({ rows: plan.fitRows, columns, hasAbsent: union.warnings.length > 0 }, settings),
       folds: plan.folds.length,
     },
   };

@@ -36,9 +36,10 @@ export function* writePooledMatrix(
   const writer = new NpyWriter(join(workFolder, "pooled-x.npy"), [rows, k]);
   const cursors = plan.members.map(() => 0);
   const step = Math.max(1, Math.floor(PIECE_BYTES / (8 * Math.max(1, k))));
+  const buffer = new Float64Array(Math.min(step, rows) * k);
   for (let from = 0; from < rows; from += step) {
     const to = Math.min(rows, from + step);
-    const piece = new Float64Array((to - from) * k).fill(Number.NaN);
+    const piece = buffer.subarray(0, (to - from) * k).fill(Number.NaN);
     for (const [j, member] of plan.members.entries()) {
       yield 0;
       const end = countBelow(member.places, to, cursors[j]!);

@@ -1,4 +1,5 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
+import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
@@ -151,7 +152,7 @@ async function fitInputs(
       timings: new FitTimings(context),
     };
     const outcome = comparesTickers(settings)
-      ? await fitTogether(read, inputs.asOf, options, report)
+      ? await fitTogether(read, inputs.asOf, options, context)
       : ofEachTicker(await fitTickers(read, { ...options, onFits: fitsReport(report) }));
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs.asOf);
@@ -175,15 +176,20 @@ async function fitTogether(
   read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,
   asOf: Day,
   options: FitOptions,
-  report: Report,
+  { report, memoryBytes, cluster }: JobContext,
 ): Promise<PooledOutcome> {
   const { settings, workFolder, signal } = options;
   // A trial that fails ends the reading.
   const fault = new AbortController();
   options.trial.catch((error: unknown) => fault.abort(error));
   const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
-  const files = await writePanels(read(fault.signal), workFolder, signal, keep);
-  const prepared = await preparePanels(files, settings, workFolder, signal);
+  // The panels as they were read are not kept beside the prepared ones.
+  const prepared = await preparePanels(
+    await writePanels(read(fault.signal), workFolder, signal, keep),
+    settings,
+    workFolder,
+    signal,
+  );
   requireCurrentTicker(prepared.panels.map(datesOf), asOf);
   if (settings.fit === "per_ticker") {
     const readAgain = () => panelsInMemory(prepared);
@@ -191,7 +197,8 @@ async function fitTogether(
     return ofEachTicker(outcome, prepared.warnings);
   }
   const onFits = (done: number, total: number) => report({ kind: "progress", stage: "fit", done, total });
-  const outcome = await fitPooled(prepared.panels, { ...options, onFits });
+  const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
+  const outcome = await fitPooled(prepared.panels, { ...options, onFits, memoryLimit });
   const failures = [...prepared.failures, ...outcome.failures];
   return {
     ...outcome,

@@ -40,6 +40,8 @@ export interface PooledPreview {
   readonly columns: number;
   /** Of the matrix, in the work folder. */
   readonly bytes: number;
+  /** That the largest fit takes beside it, by estimate. */
+  readonly fit_bytes: number;
   readonly folds: number;
 }
 

@@ -23,7 +23,7 @@ export function originPanels(origin: Origin): Panel[] {
         }),
         numbers: numbersTable({
           caption: "importances",
-          columns: ["Feature", "Mean share", "Tickers"],
+          columns: ["Feature", "Mean share", "Models"],
           rows: features.map(({ feature, share, tickers }) => [
             feature,
             figure(share, "share"),

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { MODELS } from "../../contract/model-params/models.ts";
+import { MemoryRoom, roomForFits, workerBytes } from "./pooled-memory.ts";
+
+const settingsOf = (params: object) =>
+  parseMlSettings(JSON.stringify({ "ML params": { fit: "pooled", ...params } })).settings;
+
+const SIZE = { rows: 1_000_000, columns: 50, hasAbsent: false };
+const COPY = 8 * SIZE.rows * SIZE.columns;
+
+test("a fit of any model takes more with more rows, and with a scaler and absent columns no less", () => {
+  for (const { name } of MODELS) {
+    const settings = settingsOf({ model: name });
+    const scaled = settingsOf({ model: name, scaler: "standard" });
+    const bytes = workerBytes(SIZE, settings);
+    assert.ok(bytes < workerBytes({ ...SIZE, rows: 2 * SIZE.rows }, settings), name);
+    assert.ok(bytes <= workerBytes(SIZE, scaled), name);
+    assert.ok(bytes <= workerBytes({ ...SIZE, hasAbsent: true }, settings), name);
+  }
+});
+
+test("trees take a copy for a scaler, and ridge and linear, which work on one, do not", () => {
+  const extra = (model: string) =>
+    workerBytes(SIZE, settingsOf({ model, scaler: "standard" })) - workerBytes(SIZE, settingsOf({ model }));
+  assert.deepEqual(["lightgbm", "lasso", "ridge", "linear"].map(extra), [COPY, COPY, 0, 0]);
+});
+
+test("a forest takes room for its trees, as large as they may grow", () => {
+  const forest = (params: object) =>
+    workerBytes(SIZE, settingsOf({ model: "rf", model_params: { n_estimators: 100, ...params } }));
+  const one = workerBytes(SIZE, settingsOf({ model: "rf", model_params: { n_estimators: 1 } }));
+  assert.equal(forest({}) - one, 99 * 72 * SIZE.rows);
+  const trees = (params: object) => Math.round((forest({}) - forest(params)) / (100 * 72));
+  assert.equal(trees({ min_samples_leaf: 50 }), SIZE.rows - SIZE.rows / 50);
+  assert.equal(trees({ min_samples_leaf: 0.01 }), SIZE.rows - 100);
+  assert.equal(trees({ max_depth: 10 }), SIZE.rows - 1024);
+  assert.equal(trees({ max_leaf_nodes: 300 }), SIZE.rows - 600);
+});
+
+test("a fit that is too large is refused with its bytes, those held, the limit and the model", () => {
+  const settings = settingsOf({ model: "ridge" });
+  const needed = workerBytes(SIZE, settings);
+  assert.doesNotThrow(() => roomForFits(SIZE, settings, { held: 5, limit: needed + 5 }));
+  assert.throws(() => roomForFits(SIZE, settings, { held: 6, limit: needed + 5 }), {
+    code: "out_of_memory",
+    message: /^one ridge for all tickers, on 1000000 rows and 50 columns, takes about 4\d\d MiB of memory/,
+    data: {
+      needed_bytes: needed,
+      held_bytes: 6,
+      limit_bytes: needed + 5,
+      rows: SIZE.rows,
+      columns: SIZE.columns,
+    },
+  });
+});
+
+test("fits start in their order, as soon as there is room, and one that fails gives its room back", async () => {
+  const room = new MemoryRoom(10);
+  const log: string[] = [];
+  const gates = ["a", "b", "c", "d"].map((name) => ({ name, ...Promise.withResolvers<void>() }));
+  const bytes = [6, 6, 4, 10];
+  const all = Promise.allSettled(
+    gates.map(({ name, promise }, i) =>
+      room.during(bytes[i]!, async () => {
+        log.push(name);
+        await promise;
+      }),
+    ),
+  );
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  await settled();
+  assert.deepEqual(log, ["a"]);
+  gates[0]!.reject(new Error("the fit failed"));
+  await settled();
+  assert.deepEqual(log, ["a", "b", "c"]);
+  gates[2]!.resolve();
+  await settled();
+  assert.deepEqual(log, ["a", "b", "c"]);
+  gates[1]!.resolve();
+  gates[3]!.resolve();
+  const ends = (await all).map(({ status }) => status);
+  assert.deepEqual(log, ["a", "b", "c", "d"]);
+  assert.deepEqual(ends, ["rejected", "fulfilled", "fulfilled", "fulfilled"]);
+});
