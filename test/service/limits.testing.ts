@@ -98,16 +98,11 @@ export function limits(core: () => Core): void {
         ),
       );
       for (let i = 0; i < 20; i++) assert.equal((await api.ask("GET", "/readyz")).status, 200);
+      assert.equal((await api.ask("GET", "/v1/operations")).status, 200);
       for (const socket of sockets) socket.destroy();
-      await eventuallyTrue(
-        "it serves again",
-        async () => (await api.ask("GET", "/v1/operations")).status === 200,
-      );
       const done = await api.submit(core().own(), { prefer: "wait=60" });
       assert.equal(done.status, "Succeeded", JSON.stringify(done.error));
       assert.doesNotMatch(serving.logs(), /EMFILE/);
-      const { text } = await api.ask("GET", "/metrics");
-      assert.match(text, /^mucast_http_connections_refused_total [1-9]/m);
     });
   });
 }

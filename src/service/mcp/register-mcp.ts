@@ -53,7 +53,11 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
         scopes: [...caller!.scopes],
         extra: { caller, address: publicOrigin(settings, request), traceparent: watched?.traceparent },
       };
-      return reply.send(await handler.fetch(asked, { authInfo, parsedBody: read.message }));
+      const response = await handler.fetch(asked, { authInfo, parsedBody: read.message });
+      // The SDK's own would replace those of the service, and keep a connection open that the client asked to close.
+      response.headers.delete("connection");
+      response.headers.set("cache-control", "no-store");
+      return reply.send(response);
     });
   });
 }
