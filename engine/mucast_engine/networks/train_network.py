@@ -95,9 +95,9 @@ class TickerObjective:
         loss.backward()
         return loss.detach()
 
-    def validation_loss(self) -> float:
+    def validate(self) -> dict[str, float]:
         predictions, labels = self._validation()
-        return float(self._loss.total(predictions, labels) / self._loss.denominator(labels))
+        return {"validation_loss": float(self._loss.total(predictions, labels) / self._loss.denominator(labels))}
 
     def zero_validation_loss(self) -> float:
         return loss_of_zero(self._loss, self._watched())

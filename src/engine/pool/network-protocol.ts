@@ -94,6 +94,8 @@ export interface DeviceResult {
 interface EpochLosses {
   readonly train_loss: number;
   readonly validation_loss: number;
+  /** With `monitor` ic: the mean over the validation dates of the correlation between forecasts and targets. */
+  readonly validation_ic?: number;
 }
 
 export interface TrainResult {
