@@ -1,6 +1,6 @@
 import math
 from collections.abc import Iterable
-from itertools import islice, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,13 @@ class FakeObjective:
     largest_loss = largest_loss(torch.tensor([0.5, -1.0, 0.0]))
 
     def __init__(
-        self, losses: list[float], train_losses: Iterable[float] = repeat(1.0), ics: Iterable[float] = ()
+        self, losses: list[float], train_losses: Iterable[float] = repeat(1.0), ics: Iterable[float] | None = None
     ) -> None:
         self.module = torch.nn.Linear(1, 1, bias=False)
         self.weights = FlatWeights(self.module)
         self.weights.values.zero_()
-        self._losses, self._train_losses, self._ics = iter(losses), iter(train_losses), iter(ics)
+        self._losses, self._train_losses = iter(losses), iter(train_losses)
+        self._ics = None if ics is None else iter(ics)
         self.batches: list[list[int]] = []
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
@@ -44,7 +45,8 @@ class FakeObjective:
         return torch.tensor(next(self._train_losses))
 
     def validate(self) -> dict[str, float]:
-        return {"validation_loss": next(self._losses), **{"validation_ic": ic for ic in islice(self._ics, 1)}}
+        record = {"validation_loss": next(self._losses)}
+        return record if self._ics is None else {**record, "validation_ic": next(self._ics)}
 
     def zero_validation_loss(self) -> float:
         return 1.0

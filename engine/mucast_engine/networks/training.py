@@ -59,8 +59,8 @@ def train(
 ) -> History:
     """Trains until `patience` epochs in a row have brought nothing better; keeps the best epoch's weights.
 
-    Better is a lower validation loss or, with `monitor` ic, a higher validation IC. Raises TaskError `diverged` as soon as a
-    loss is not finite or beyond `largest_loss`.
+    Better is a lower validation loss or, with `monitor` ic, a higher validation IC. Raises TaskError `diverged` as soon
+    as a loss is not finite or beyond `largest_loss`.
     """
     optimiser = Optimiser(objective.weights, training)
     epochs: list[dict[str, float]] = []
