@@ -16,6 +16,7 @@ import {
   trainedTicker,
   trainingOf,
   writeSamples,
+  zScoresOf,
 } from "./planned-network.ts";
 
 /** The name of a joint network; a single one is named by its ticker. */
@@ -85,6 +86,7 @@ function jointNetwork(
           tickers: plan.members.map(({ panel, train }, j) => ({
             ticker: panel.ticker,
             x: panel.x,
+            ...zScoresOf(panel),
             columns: union.columns[j]!,
             scale_rows: train.at(-1)! + 1,
           })),
