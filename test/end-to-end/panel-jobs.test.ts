@@ -265,6 +265,18 @@ test("a joint network that stops by the IC records it, and keeps the epoch with 
   assert.ok(!Object.hasOwn(recorded(byLoss.output), "monitor"));
 });
 
+test("a joint network of too few tickers cannot stop by the IC", async () => {
+  const blobs = await writeMarket({
+    ...MARKET,
+    features: new Map([...MARKET.features].slice(0, 4)),
+  });
+  const text = networkConfig("portfolio_lstm", { training: { monitor: "ic" } });
+  await assert.rejects(runNetworkJob(blobs, text), {
+    code: "insufficient_history",
+    message: /more than 4 tickers/,
+  });
+});
+
 describe("failures", () => {
   async function failure(market: Market, text: string): Promise<MucastError> {
     try {
