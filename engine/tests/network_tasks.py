@@ -34,6 +34,7 @@ TRAINING: dict[str, Any] = {
     "weight_decay": 0.0,
     "grad_clip": 1.0,
     "loss": "mse",
+    "monitor": "loss",
 }
 LOOKBACK, FEATURES, TICKERS = 8, 3, 4
 PARTS = {"train": 60, "validate": 15, "predict": 25}

@@ -95,7 +95,8 @@ task = {
     "predictions": {"ref": str(folder / "p.npy")},
     "parts": {"train": 50, "validate": 10, "predict": len(rows) - 60},
     "training": {"epochs": 2, "batch_size": 16, "learning_rate": 1e-3, "patience": 2, "optimizer": "adam",
-                 "weight_decay": 0.0, "grad_clip": 1.0, "loss": loss},
+                 "weight_decay": 0.0, "grad_clip": 1.0, "loss": loss,
+                 "monitor": "loss"},
 }
 one = {"ticker": "A", "x": x, "ends": save("e.npy", rows), "labels": save("l.npy", labels)}
 two = {

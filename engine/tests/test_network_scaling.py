@@ -34,6 +34,17 @@ def test_a_scaler_is_scikit_learns(scaler: str, x: Matrix, share: float) -> None
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("scaler", SCALERS)
+@given(x=panels, z=st.integers(0, 3))
+def test_z_scores_stay_as_they_are_and_the_other_columns_are_scaled_as_without_them(
+    scaler: str, x: Matrix, z: int
+) -> None:
+    both = np.concatenate([x, x[:, :1] ** 2 * np.ones(z)], axis=1)
+    found = scaled(both, fit_scaling(scaler, both, z))
+    np.testing.assert_array_equal(found[:, : x.shape[1]], scaled(x, fit_scaling(scaler, x)))
+    np.testing.assert_array_equal(found[:, x.shape[1] :], both[:, x.shape[1] :].astype(np.float32))
+
+
 @given(x=panels, value=eighths)
 def test_quartiles_that_coincide_give_way_to_the_standard_deviation(x: Matrix, value: float) -> None:
     assume((x != value).any(axis=0).all())

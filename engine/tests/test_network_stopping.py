@@ -28,11 +28,14 @@ class FakeObjective:
     train_samples = STEPS * 4
     largest_loss = largest_loss(torch.tensor([0.5, -1.0, 0.0]))
 
-    def __init__(self, losses: list[float], train_losses: Iterable[float] = repeat(1.0)) -> None:
+    def __init__(
+        self, losses: list[float], train_losses: Iterable[float] = repeat(1.0), ics: Iterable[float] | None = None
+    ) -> None:
         self.module = torch.nn.Linear(1, 1, bias=False)
         self.weights = FlatWeights(self.module)
         self.weights.values.zero_()
         self._losses, self._train_losses = iter(losses), iter(train_losses)
+        self._ics = None if ics is None else iter(ics)
         self.batches: list[list[int]] = []
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
@@ -41,8 +44,9 @@ class FakeObjective:
         self.weights.gradients.fill_(-1.0)
         return torch.tensor(next(self._train_losses))
 
-    def validation_loss(self) -> float:
-        return next(self._losses)
+    def validate(self) -> dict[str, float]:
+        record = {"validation_loss": next(self._losses)}
+        return record if self._ics is None else {**record, "validation_ic": next(self._ics)}
 
     def zero_validation_loss(self) -> float:
         return 1.0
@@ -88,6 +92,19 @@ def test_training_stops_after_patience_epochs_without_a_lower_loss_and_keeps_the
     assert [(update["epoch"], update["validation_loss"]) for update in reported] == list(
         enumerate(losses[:run_epochs], 1)
     )
+
+
+@given(st.lists(st.sampled_from([-0.02, 0.0, 0.01, 0.03, 0.05]), min_size=1, max_size=12), st.integers(1, 5))
+def test_with_monitor_ic_training_keeps_the_epoch_of_the_highest_ic_whatever_the_losses(
+    ics: list[float], patience: int
+) -> None:
+    losses = [float(epoch) for epoch in range(1, len(ics) + 1)]
+    objective = FakeObjective(losses, ics=ics)
+    history, _ = trained(objective, epochs=len(ics), patience=patience, monitor="ic")
+    run_epochs, best = stopping_twin([-ic for ic in ics], patience)
+    assert (len(history.epochs), history.best_epoch) == (run_epochs, best)
+    assert [epoch["validation_ic"] for epoch in history.epochs] == ics[:run_epochs]
+    assert objective.module.weight.item() == pytest.approx(averaged_weight(best), rel=FLOAT32)
 
 
 def test_an_equal_loss_is_no_improvement() -> None:

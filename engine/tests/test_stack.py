@@ -138,3 +138,9 @@ def test_predictions_that_cannot_be_written_end_the_task(tmp_path: Path, store: 
     with pytest.raises(TaskError) as failure:
         stacked([task], store)
     assert failure.value.code == "output_failed"
+
+
+def test_z_scores_are_as_in_a_network_alone(tmp_path: Path, store: ArrayStore) -> None:
+    (plain, *_), _ = stacked(own_tasks(tmp_path, "mlp"), store)
+    (result, *_) = assert_as_alone([{**task, "z_scores": 1} for task in own_tasks(tmp_path, "mlp")], store)
+    assert result["epochs"] != plain["epochs"]

@@ -205,7 +205,13 @@ const crossValidation = object<CrossValidation>({
 
 type Training = ByTicker<"training">;
 const NETWORK = {
-  epochs: listOf(object<Training["epochs"][number]>({ train_loss: number, validation_loss: number })),
+  epochs: listOf(
+    object<Training["epochs"][number]>({
+      train_loss: number,
+      validation_loss: number,
+      validation_ic: optional(number),
+    }),
+  ),
   best_epoch: positive,
   prediction_scale: optional(number),
 };

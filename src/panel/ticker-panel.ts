@@ -43,6 +43,8 @@ export interface TickerPanel {
   readonly warmUp: WarmUp;
   readonly warnings: readonly Warning[];
   readonly counts: RowCounts;
+  /** How many of the last columns are z-scores among the tickers of a date; absent without `cross_section`. */
+  readonly zScores?: number;
   /** What models learn in place of `y`, with target `relative`. */
   readonly relative?: RelativeTarget;
 }

@@ -168,6 +168,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/model-params.md", "config.ML params.model_params", EYE],
   ["docs/model-params.md", '{ "model": "rf"', ML_LINES],
   ["docs/networks.md", '{ "NN params"', DL],
+  ["docs/networks.md", '{\n  "NN params"', DL],
   ["docs/observability.md", '{"level"', PLAIN],
   ["docs/observability.md", "POST /v1/run_ml_job", EYE],
   ["docs/output.md", '{ "status"', RECORD],

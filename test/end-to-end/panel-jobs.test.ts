@@ -241,6 +241,42 @@ describe("networks", () => {
   }
 });
 
+test("a joint network that stops by the IC records it, and keeps the epoch with the highest", async () => {
+  const blobs = await writeMarket(MARKET);
+  const asked = (monitor: object) =>
+    networkConfig("portfolio_lstm", { training: { epochs: 5, patience: 5, ...monitor } });
+  const [byIc, again] = [
+    await runNetworkJob(blobs, asked({ monitor: "ic" }), 1),
+    await runNetworkJob(blobs, asked({ monitor: "ic" }), 2),
+  ];
+  assertValid("output-blob", byIc.output);
+  assert.deepEqual(again.output.forecasts, byIc.output.forecasts);
+  const { epochs, best_epoch } = byIc.output.training!.portfolio!;
+  const ics = epochs.map(({ validation_ic }) => validation_ic!);
+  assert.equal(best_epoch, ics.indexOf(Math.max(...ics)) + 1);
+  const byLoss = await runNetworkJob(blobs, asked({ monitor: "loss" }));
+  const losses = byLoss.output.training!.portfolio!.epochs;
+  assert.deepEqual(
+    losses,
+    epochs.map(({ validation_ic: _, ...epoch }) => epoch),
+  );
+  const recorded = ({ model }: typeof byIc.output) => model.training_params as object;
+  assert.equal((recorded(byIc.output) as { monitor?: string }).monitor, "ic");
+  assert.ok(!Object.hasOwn(recorded(byLoss.output), "monitor"));
+});
+
+test("a joint network of too few tickers cannot stop by the IC", async () => {
+  const blobs = await writeMarket({
+    ...MARKET,
+    features: new Map([...MARKET.features].slice(0, 4)),
+  });
+  const text = networkConfig("portfolio_lstm", { training: { monitor: "ic" } });
+  await assert.rejects(runNetworkJob(blobs, text), {
+    code: "insufficient_history",
+    message: /more than 4 tickers/,
+  });
+});
+
 describe("failures", () => {
   async function failure(market: Market, text: string): Promise<MucastError> {
     try {

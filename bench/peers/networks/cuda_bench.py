@@ -39,6 +39,7 @@ def tasks(folder, architecture, tickers, epochs):
     """One `train_network` task a ticker, on noise with a weak signal."""
     windows = sum(PARTS.values())
     training = {"epochs": epochs, "patience": epochs, "batch_size": BATCH, "learning_rate": 1e-3, "loss": "mse"}
+    training["monitor"] = "loss"
     made = []
     for ticker in range(tickers):
         random = np.random.default_rng(ticker)

@@ -22,13 +22,20 @@ class Scaling(NamedTuple):
     spread: Matrix
 
 
-def fit_scaling(scaler: str, x: Matrix) -> Scaling:
-    """`x` (rows, k): the rows to learn from, at least one. A feature that is constant there becomes 0."""
+def fit_scaling(scaler: str, x: Matrix, z_scores: int = 0) -> Scaling:
+    """`x` (rows, k): the rows to learn from, at least one. A feature that is constant there becomes 0.
+
+    The last `z_scores` columns stay as they are: they compare the tickers of a date, and a scaler of one ticker would
+    take away how the ticker differs from the others for good.
+    """
     center, spread = SCALERS[scaler](x)
     constant = x.max(axis=0) == x.min(axis=0)
     usable = np.isfinite(spread) & (spread > 0) & ~constant
     # An infinite spread takes every finite value to 0, also those that differ later on.
-    return Scaling(np.where(usable, center, 0.0), np.where(usable, spread, np.inf))
+    scaling = Scaling(np.where(usable, center, 0.0), np.where(usable, spread, np.inf))
+    first = x.shape[1] - z_scores
+    scaling.center[first:], scaling.spread[first:] = 0.0, 1.0
+    return scaling
 
 
 def scaled(x: Matrix, scaling: Scaling) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:

@@ -38,7 +38,7 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
     parts = task["parts"]
     seed, member = (task["seed"], task["ticker"]), task["member"]
     target = target_scale(labels[: parts["train"]])
-    rows = scaled(x, fit_scaling(task["scaler"], x[: ends[parts["train"] - 1] + 1]))
+    rows = scaled(x, fit_scaling(task["scaler"], x[: ends[parts["train"] - 1] + 1], task.get("z_scores", 0)))
     network = build_network(task["network"], x.shape[1], task["lookback"], generator_for(*seed, "weights", member))
     start_quietly(network, float(labels[: parts["train"]].mean() / target))
     objective = TickerObjective(
@@ -95,9 +95,9 @@ class TickerObjective:
         loss.backward()
         return loss.detach()
 
-    def validation_loss(self) -> float:
+    def validate(self) -> dict[str, float]:
         predictions, labels = self._validation()
-        return float(self._loss.total(predictions, labels) / self._loss.denominator(labels))
+        return {"validation_loss": float(self._loss.total(predictions, labels) / self._loss.denominator(labels))}
 
     def zero_validation_loss(self) -> float:
         return loss_of_zero(self._loss, self._watched())

@@ -6,18 +6,19 @@ follow the noise of their batches, and so the seed that shuffled them. Training 
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from mucast_engine.arrays import Matrix
-from mucast_engine.failure import TaskError
+from mucast_engine.failure import TaskError, unknown
 from mucast_engine.networks.weights import FlatWeights, Optimiser
 
 # How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
+LOSSES = ("train_loss", "validation_loss")
 ADVICE = "lower learning_rate or weight_decay, or look for absurd values among the features"
 
 
@@ -33,13 +34,16 @@ class Objective(Protocol):
         """Puts the gradient of the batch's loss into the weights' gradients and returns the loss, a scalar."""
         ...
 
-    def validation_loss(self) -> float:
-        """Over the whole validation part."""
+    def validate(self) -> dict[str, float]:
+        """`validation_loss` over the whole validation part, and `validation_ic` if training watches it."""
         ...
 
     def zero_validation_loss(self) -> float:
         """That of the forecast 0, likewise."""
         ...
+
+
+MonitorName = Literal["loss", "ic"]
 
 
 class History(NamedTuple):
@@ -53,9 +57,10 @@ class History(NamedTuple):
 def train(
     objective: Objective, training: dict[str, Any], order: torch.Generator, progress: Callable[[dict[str, Any]], None]
 ) -> History:
-    """Trains until `patience` epochs in a row have brought no lower validation loss; keeps the best epoch's weights.
+    """Trains until `patience` epochs in a row have brought nothing better; keeps the best epoch's weights.
 
-    Raises TaskError `diverged` as soon as a loss is not finite or beyond `largest_loss`.
+    Better is a lower validation loss or, with `monitor` ic, a higher validation IC. Raises TaskError `diverged` as soon
+    as a loss is not finite or beyond `largest_loss`.
     """
     optimiser = Optimiser(objective.weights, training)
     epochs: list[dict[str, float]] = []
@@ -72,18 +77,30 @@ def train(
             steps += 1
         last = values.clone()
         values.copy_(average)
-        record = {"train_loss": losses.item(), "validation_loss": objective.validation_loss()}
+        record = {"train_loss": losses.item(), **objective.validate()}
         check_losses(record, epoch, objective.largest_loss)
         epochs.append(record)
         progress({"epoch": epoch, **record})
-        if record["validation_loss"] < best:
-            best, best_epoch = record["validation_loss"], epoch
+        cost = monitored_cost(training["monitor"], record)
+        if cost < best:
+            best, best_epoch = cost, epoch
             best_values.copy_(average)
         elif epoch - best_epoch >= training["patience"]:
             break
         values.copy_(last)
     values.copy_(best_values)
     return History(epochs, best_epoch, objective.zero_validation_loss())
+
+
+def monitored_cost(monitor: MonitorName, record: dict[str, float]) -> float:
+    """What early stopping minimises."""
+    match monitor:
+        case "loss":
+            return record["validation_loss"]
+        case "ic":
+            return -record["validation_ic"]
+        case _:
+            raise unknown("monitor", monitor)
 
 
 def largest_loss(labels: Tensor) -> float:
@@ -96,7 +113,8 @@ def largest_loss(labels: Tensor) -> float:
 
 def check_losses(record: dict[str, float], epoch: int, largest: float) -> None:
     """Raises TaskError `diverged` where a loss of the epoch is not finite or beyond `largest`."""
-    for name, loss in record.items():
+    for name in LOSSES:
+        loss = record[name]
         if not abs(loss) <= largest:
             said = f"{loss:.3g}" if math.isfinite(loss) else "not finite"
             raise TaskError(

@@ -30,6 +30,25 @@ const cnn = (entry: Section, lookback?: number) => ({
   models_params: { cnn: entry },
 });
 
+const watching = (architecture: string, monitor: string) => ({
+  "current option": architecture,
+  training_params: { monitor },
+});
+
+test("only a network of all tickers can stop by the IC", () => {
+  assert.deepEqual(faultsOf(watching("lstm", "ic")), [
+    {
+      path: "config.NN params.Dot prediction.training_params.monitor",
+      message:
+        "must be loss for lstm, which sees one ticker alone, got ic; portfolio_lstm and portfolio_transformer can use ic",
+    },
+  ]);
+  for (const architecture of ["portfolio_lstm", "portfolio_transformer"]) {
+    assert.deepEqual(faultsOf(watching(architecture, "ic")), []);
+  }
+  assert.deepEqual(faultsOf(watching("mlp", "loss")), []);
+});
+
 for (const architecture of ["transformer", "portfolio_transformer"]) {
   test(`${architecture}: nhead has to divide d_model, and the fault lists the divisors`, () => {
     assert.deepEqual(faultsOf(transformer({ d_model: 30, nhead: 8 }, architecture)), [

@@ -3,7 +3,15 @@ import type { Fault } from "../errors/errors.ts";
 import { joinPath } from "../errors/faults.ts";
 import { lookbackSchema } from "./dl-config.ts";
 import { LIMITS } from "./limits.ts";
-import { ARCHITECTURES, cnnSchema, transformerSchema } from "./networks.ts";
+import {
+  ARCHITECTURES,
+  type Architecture,
+  architecturesOf,
+  cnnSchema,
+  type Monitor,
+  NETWORKS,
+  transformerSchema,
+} from "./networks.ts";
 
 /** The path of a setting of run_dl_job in errors. */
 export function settingPath(...keys: readonly string[]): string {
@@ -19,6 +27,7 @@ const poolingSchema = z.object({ filters: cnnSchema.shape.filters, pool_size: cn
 const predictionSchema = z.object({
   "current option": z.enum(ARCHITECTURES),
   data_processing: z.unknown().optional(),
+  training_params: z.unknown().optional(),
   models_params: z.unknown().optional(),
 });
 
@@ -30,8 +39,25 @@ const predictionSchema = z.object({
 export function networkFaults(config: unknown): Fault[] {
   const read = predictionSchema.safeParse(memberOf(memberOf(config, "NN params"), "Dot prediction"));
   if (!read.success) return [];
-  const { "current option": architecture, models_params, data_processing } = read.data;
+  const { "current option": architecture, training_params, models_params, data_processing } = read.data;
   const entry = memberOf(models_params, architecture) ?? {};
+  const layers = layerFaults(architecture, entry, data_processing);
+  return [...monitorFaults(architecture, memberOf(training_params, "monitor")), ...layers];
+}
+
+/** An IC compares the tickers of a date, and a network of one ticker knows no other. */
+function monitorFaults(architecture: Architecture, monitor: unknown): Fault[] {
+  if (NETWORKS[architecture].joint || monitor !== ("ic" satisfies Monitor)) return [];
+  const joint = architecturesOf({ joint: true }).join(" and ");
+  return [
+    {
+      path: settingPath("training_params", "monitor"),
+      message: `must be loss for ${architecture}, which sees one ticker alone, got ic; ${joint} can use ic`,
+    },
+  ];
+}
+
+function layerFaults(architecture: Architecture, entry: unknown, data_processing: unknown): Fault[] {
   switch (architecture) {
     case "cnn":
       return poolingFaults(entry, memberOf(data_processing, "lookback"));

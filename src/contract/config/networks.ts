@@ -70,6 +70,10 @@ type LossType = (typeof LOSS_TYPES)[number];
 
 export const OPTIMIZERS = ["adam", "sgd", "rmsprop"] as const;
 
+/** What early stopping watches on the validation part. Ours. */
+export const MONITORS = ["loss", "ic"] as const;
+export type Monitor = (typeof MONITORS)[number];
+
 /** `training_params` of run_dl_job's config, as the caller writes it. */
 export const trainingParamsSchema = z.strictObject({
   epochs: z.int().min(1).max(LIMITS.epochs).default(20),
@@ -94,6 +98,12 @@ export const trainingParamsSchema = z.strictObject({
     .max(LIMITS.ensemble)
     .default(1)
     .describe("Networks with seeds of their own whose mean is the forecast; 1: one network."),
+  monitor: z
+    .enum(MONITORS)
+    .default("loss")
+    .describe(
+      "What early stopping watches on the validation dates. ic: the mean correlation between forecasts and targets across the tickers of a date; portfolio_* only.",
+    ),
 });
 
 /** How a network is trained, every default filled in; the engine reads each field. */

@@ -57,6 +57,7 @@ test("every default of run_dl_job is filled in", () => {
       grad_clip: 1,
       loss_type: "r2",
       ensemble: 1,
+      monitor: "loss",
     },
     models_params: {},
     shrinkage: "none",

@@ -190,7 +190,16 @@ const crossValidationSchema = z.strictObject({
   ...metricsSchema.shape,
 });
 
-const epochsSchema = z.array(z.strictObject({ train_loss: z.number(), validation_loss: z.number() }));
+const epochsSchema = z.array(
+  z.strictObject({
+    train_loss: z.number(),
+    validation_loss: z.number(),
+    validation_ic: z
+      .number()
+      .optional()
+      .describe("With monitor ic: mean correlation between forecasts and targets over the validation dates."),
+  }),
+);
 const bestEpochSchema = z
   .int()
   .positive()

@@ -35,6 +35,8 @@ export interface TrainNetworkTask extends NetworkTask {
   readonly ticker: string;
   /** Shape (rows, k): every row in date order, labelled or not, all finite. */
   readonly x: ArrayRef;
+  /** How many of the last columns of x are z-scores by date, which the scaler leaves as they are; 0 if absent. */
+  readonly z_scores?: number;
   /** Shape (train + validate + predict): the row of x on which each window ends; ascending within each part. */
   readonly ends: ArrayRef;
   /** Shape (train + validate): next-day log-returns, all finite. */
@@ -71,6 +73,8 @@ interface JointTicker {
   readonly ticker: string;
   /** Shape (rows, k): every row in date order, all finite. */
   readonly x: ArrayRef;
+  /** How many of the last columns of x are z-scores by date, which the scaler leaves as they are; 0 if absent. */
+  readonly z_scores?: number;
   /** Shape (k): where each of its columns stands in the union. */
   readonly columns: readonly number[];
   /** The scaler sees rows [0, scale_rows) alone: those up to the ticker's last training window. */
@@ -94,6 +98,8 @@ export interface DeviceResult {
 interface EpochLosses {
   readonly train_loss: number;
   readonly validation_loss: number;
+  /** With `monitor` ic: the mean over the validation dates of the correlation between forecasts and targets. */
+  readonly validation_ic?: number;
 }
 
 export interface TrainResult {

@@ -27,7 +27,15 @@ function resultRules(): { readonly [K in TaskKind]: ResultRules<K> } {
   const inMessage = z.strictObject({ base64: z.string(), ...layout });
   const trained = z.object({
     predictions: inFile,
-    epochs: z.array(z.object({ train_loss: z.number(), validation_loss: z.number() })).min(1),
+    epochs: z
+      .array(
+        z.object({
+          train_loss: z.number(),
+          validation_loss: z.number(),
+          validation_ic: z.number().exactOptional(),
+        }),
+      )
+      .min(1),
     best_epoch: z.int().min(1),
     zero_validation_loss: z.number(),
     parameters: count,

@@ -124,13 +124,18 @@ function modelOf(settings: DlSettings): OrderedJson {
   const { joint: _, ...unrecorded } = rest; // It follows from the network.
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   const { architecture, ...params } = network;
-  const { batch_size, loss, ...trainingParams } = training;
+  const { batch_size, loss, monitor, ...trainingParams } = training;
   return {
     model: architecture,
     status: enabled,
     global_settings: { device, seed },
     data_processing: { scaler, lookback, batch_size },
-    training_params: { ...trainingParams, loss_type: loss, ensemble },
+    training_params: {
+      ...trainingParams,
+      loss_type: loss,
+      ensemble,
+      ...(monitor === "loss" ? {} : { monitor }), // So that an output without it is what it was before it existed.
+    },
     model_params: plain(params),
     intervals: recordedIntervals(intervals),
     shrinkage,

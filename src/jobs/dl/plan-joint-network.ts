@@ -1,12 +1,15 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { checkNetworkSize } from "../../contract/config/network-size.ts";
-import type { MucastError } from "../../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { type JointPlan, planJoint } from "../../panel/joint-plan.ts";
 import { jointSamples, ownSamples } from "../../panel/joint-samples.ts";
+import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import {
@@ -16,6 +19,7 @@ import {
   trainedTicker,
   trainingOf,
   writeSamples,
+  zScoresOf,
 } from "./planned-network.ts";
 
 /** The name of a joint network; a single one is named by its ticker. */
@@ -30,7 +34,8 @@ interface JointWindows<P extends PanelRows> {
 
 /**
  * Which tickers take part in a joint network, on which dates, and with which features.
- * @throws MucastError invalid_request where the network is too large for the features of all.
+ * @throws MucastError invalid_request where the network is too large for the features of all; insufficient_history where early stopping
+ *   watches the IC and no validation date has enough labels for one.
  */
 export function* planJointWindows<P extends PanelRows>(
   panels: readonly P[],
@@ -40,8 +45,25 @@ export function* planJointWindows<P extends PanelRows>(
   const plan = yield* planJoint(panels, { lookback, calibrates: intervals !== undefined });
   const union = uniteFeatures(plan.members.map((member) => member.panel));
   const { length } = plan.members;
-  if (length > 0) checkNetworkSize(settings, union.names.length, length);
+  if (length > 0) {
+    checkNetworkSize(settings, union.names.length, length);
+    if (settings.training.monitor === "ic") requireComparable(plan);
+  }
   return { plan, union, failures: plan.excluded.map(failureOf) };
+}
+
+function requireComparable({ members }: JointPlan<PanelRows>): void {
+  const counts = new Map<Day, number>();
+  for (const { panel, validate } of members) {
+    for (const row of validate) counts.set(panel.days[row]!, (counts.get(panel.days[row]!) ?? 0) + 1);
+  }
+  const most = counts.values().reduce((a, b) => Math.max(a, b), 0);
+  if (most >= MIN_DATE_TICKERS) return;
+  throw new MucastError(
+    "insufficient_history",
+    `training_params.monitor is ic, which compares the tickers of a date, and no validation date has more than ${counted(most, "ticker")} ` +
+      `with a label, at least ${MIN_DATE_TICKERS} are needed: set monitor to loss, or add tickers`,
+  );
 }
 
 /** One network for all tickers that can take part; none where no ticker can. @throws MucastError as planJointWindows does. */
@@ -85,6 +107,7 @@ function jointNetwork(
           tickers: plan.members.map(({ panel, train }, j) => ({
             ticker: panel.ticker,
             x: panel.x,
+            ...zScoresOf(panel),
             columns: union.columns[j]!,
             scale_rows: train.at(-1)! + 1,
           })),

@@ -14,6 +14,7 @@ import {
   trainedTicker,
   trainingOf,
   writeSamples,
+  zScoresOf,
 } from "./planned-network.ts";
 
 /** The networks of single tickers, planned. */
@@ -92,6 +93,7 @@ function tickerNetwork(
           ticker,
           device,
           x,
+          ...zScoresOf(panel),
           parts,
         },
         files: [x.ref, written.ends.ref, written.labels.ref],

@@ -93,6 +93,27 @@ test("the task of a ticker names its rows, where its windows end, and the labels
   );
 });
 
+test("tasks say how many of a ticker's last columns are z-scores, and nothing where there are none", async () => {
+  for (const [option, plan] of [
+    ["mlp", planTickerNetworks],
+    ["portfolio_lstm", planJointNetwork],
+  ] as const) {
+    for (const zScores of [undefined, 1]) {
+      const work = newFolder();
+      const own = {
+        ...panel("AAA", 100, 106, ["f", "f (z)"]),
+        ...(zScores === undefined ? {} : { zScores }),
+      };
+      const panels = await onDisk(work, own);
+      const { networks } = atOnce(plan(panels, settingsOf(option), work));
+      const { task } = await networks[0]!.task(ALONE);
+      const carrier = task.task === "train_joint" ? task.tickers[0]! : task;
+      assert.equal(carrier.z_scores, zScores);
+      assert.equal("z_scores" in carrier, zScores !== undefined);
+    }
+  }
+});
+
 test("of what a ticker's network predicted, the second part makes the intervals of the rest", async () => {
   const work = newFolder();
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });

@@ -161,6 +161,11 @@ export function writeSamples(
   };
 }
 
+/** The z-scores of a panel as its task has them. */
+export function zScoresOf({ zScores }: Pick<PanelRows, "zScores">): { readonly z_scores?: number } {
+  return zScores === undefined ? {} : { z_scores: zScores };
+}
+
 /** The settings that every training task carries, those of member 0. */
 export function trainingOf(settings: DlSettings) {
   const { network, training, scaler, lookback, seed, ...rest } = settings;

@@ -59,6 +59,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
           weight_decay: 0,
           grad_clip: 1,
           loss: "mse",
+          monitor: "loss",
         },
         scaler: "standard",
         lookback: LOOKBACK,

@@ -57,7 +57,8 @@ export async function planCrossSection<P extends PanelRows>(
     const kept = Int32Array.from(has.keys()).filter((row) => has[row] === 1);
     thinRows += has.length - kept.length;
     const names = source.columns.filter((name) => scored.has(name)).map(zScoreName);
-    const panel = { ...onRows(source, kept), columns: [...source.columns, ...names] };
+    const columns = [...source.columns, ...names];
+    const panel = { ...onRows(source, kept), columns, zScores: names.length };
     if (panel.fit.length >= LEAST_FIT_ROWS) members.push({ source, kept, panel });
     else failures.push(tooFewRows(panel));
   }

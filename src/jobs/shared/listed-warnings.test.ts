@@ -88,6 +88,15 @@ test("networks whose first epoch was the best are listed by their name", () => {
   ]);
 });
 
+test("the warning about a first epoch names the IC where early stopping watched it", () => {
+  const training = new Map([["portfolio", { best_epoch: 1, epochs: [{ validation_ic: 0.01 }] }]]);
+  const [warning] = listedWarnings(chosenEarly(training));
+  assert.equal(
+    warning!.message,
+    "The first epoch was the best by the validation IC, for 1 network: portfolio.",
+  );
+});
+
 test("an ensemble is listed where any member chose its first epoch, with how many did", () => {
   const members = (...epochs: number[]) => epochs.map((best_epoch) => ({ best_epoch }));
   const training = new Map([

@@ -16,6 +16,8 @@ export interface Listed {
   readonly ticker: string;
   /** What stands beside the ticker in the list. */
   readonly detail?: string;
+  /** Of `chosen_early`, what early stopping watched; the same for all networks of a job. */
+  readonly watched?: "loss" | "IC";
 }
 
 /** What stands before the list of a warning, in the order in which a job gives them. */
@@ -28,8 +30,9 @@ const SENTENCES = {
   unscaled_features: (tickers) =>
     `No scaler is set, so that the penalty picks features by their units; deviations of features differ more than tenfold for ${tickers}`,
   wild_forecast: (tickers) => `Forecasts of ${tickers} are far larger than the returns warrant`,
-  chosen_early: (networks) => `The first epoch was the best by the validation loss, for ${networks}`,
-} as const satisfies Partial<Record<Warning["code"], (count: string) => string>>;
+  chosen_early: (networks, watched = "loss") =>
+    `The first epoch was the best by the validation ${watched}, for ${networks}`,
+} as const satisfies Partial<Record<Warning["code"], (count: string, watched?: Listed["watched"]) => string>>;
 
 /** What the names of a list are, where they are not tickers. */
 const COUNTED: Partial<Record<keyof typeof SENTENCES, string>> = { chosen_early: "network" };
@@ -43,7 +46,7 @@ export function listedWarnings(listed: readonly Listed[]): Warning[] {
     const names = found.map(({ ticker, detail }) =>
       detail === undefined ? ticker : `${ticker} (${detail})`,
     );
-    const sentence = SENTENCES[code](counted(found.length, COUNTED[code] ?? "ticker"));
+    const sentence = SENTENCES[code](counted(found.length, COUNTED[code] ?? "ticker"), found[0]!.watched);
     return [{ code, message: `${sentence}: ${listNames(names)}.`, count: found.length }];
   });
 }
@@ -58,6 +61,7 @@ export function olderForecast(dates: PanelDates, asOf: Day): Listed[] {
 /** When a network was best. */
 interface Chosen {
   readonly best_epoch: number;
+  readonly epochs?: readonly { readonly validation_ic?: number }[];
 }
 
 /**
@@ -67,11 +71,13 @@ interface Chosen {
 export function chosenEarly(
   training: ReadonlyMap<string, Chosen & { readonly members?: readonly Chosen[] }>,
 ): Listed[] {
-  return [...training].flatMap(([ticker, { best_epoch, members = [] }]): Listed[] => {
+  return [...training].flatMap(([ticker, { best_epoch, epochs = [], members = [] }]): Listed[] => {
     const early = [{ best_epoch }, ...members].filter((member) => member.best_epoch === 1).length;
     if (early === 0) return [];
     const all = members.length + 1;
-    return [{ code: "chosen_early", ticker, ...(all === 1 ? {} : { detail: `${early} of ${all} members` }) }];
+    const watched = epochs[0]?.validation_ic === undefined ? "loss" : "IC";
+    const detail = all === 1 ? {} : { detail: `${early} of ${all} members` };
+    return [{ code: "chosen_early", ticker, watched, ...detail }];
   });
 }
 

@@ -278,6 +278,18 @@ test("curves of networks stand beside the zero forecast, where the output has it
   assert.doesNotMatch(older.finding + older.networks[0]!.finding, /zero forecast/);
 });
 
+test("the finding of a network whose early stopping watched the IC has the IC beside the loss", () => {
+  const document: OutputBlob = JSON.parse(TEXTS.network);
+  for (const { epochs } of Object.values(document.training!)) {
+    for (const [i, epoch] of epochs.entries()) epoch.validation_ic = 0.01 * i;
+  }
+  const { networks } = reportOn(JSON.stringify(document)).training.data!;
+  assert.match(
+    networks[0]!.finding,
+    /number 4, with a validation IC of 0\.03000 and a validation loss of 1\.000/,
+  );
+});
+
 test("the members of an ensemble are courses of their network, and all of them count", () => {
   const config = { training_params: { ensemble: 3 } };
   const report = reportOn(dlText({ config }));

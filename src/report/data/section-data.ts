@@ -241,9 +241,11 @@ export interface Training {
   readonly finding: string;
 }
 
-/** The curve that early stopping watched. */
+/** How one network went through its epochs. */
 export interface Course {
   readonly validationLoss: Float64Array;
+  /** What early stopping watched, where that was the IC of the validation dates. */
+  readonly validationIc: Float64Array | undefined;
   /** Counted from 1. */
   readonly bestEpoch: number;
   /** The validation loss of the zero forecast, where the blob has it. */

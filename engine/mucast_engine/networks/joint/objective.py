@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from mucast_engine.networks.dropout import DropoutMasks
+from mucast_engine.networks.joint.ic import mean_ic
 from mucast_engine.networks.joint.network import JointNetwork
 from mucast_engine.networks.joint.panel import ABSENT, JointPanel
 from mucast_engine.networks.losses import Labels, Loss, loss_of_zero, prediction_scale
-from mucast_engine.networks.training import largest_loss
+from mucast_engine.networks.training import MonitorName, largest_loss
 from mucast_engine.networks.weights import FlatWeights
 
 # A batch is cut into about this many pieces or more, so that as many threads find work; each slot adds up the gradients
@@ -32,13 +33,14 @@ class JointObjective:
         train_samples: int,
         batch_size: int,
         loss: Loss,
+        monitor: MonitorName,
         masks: DropoutMasks,
         threads: int,
     ) -> None:
         self.weights = FlatWeights(network)
         self.train_samples = train_samples
         self._panel, self._loss, self._masks = panel, loss, masks
-        self._network = network
+        self._network, self._monitor = network, monitor
         self._validation_part = slice(train_samples, len(panel.labels.values))
         self.largest_loss = largest_loss(panel.labels.values)
         self._replicas = [self.weights.replica(network) for _ in range(SLOTS)]
@@ -106,9 +108,12 @@ class JointObjective:
     def _labels(self, dates: Tensor) -> Labels:
         return Labels(self._panel.labels.values[dates], self._panel.labels.known[dates])
 
-    def validation_loss(self) -> float:
+    def validate(self) -> dict[str, float]:
         predictions, labels = self._validation()
-        return float(self._loss.total(predictions, labels) / self._loss.denominator(labels))
+        record = {"validation_loss": float(self._loss.total(predictions, labels) / self._loss.denominator(labels))}
+        if self._monitor == "ic":
+            record["validation_ic"] = mean_ic(predictions, labels, self._panel.scales)
+        return record
 
     def zero_validation_loss(self) -> float:
         return loss_of_zero(self._loss, self._watched())

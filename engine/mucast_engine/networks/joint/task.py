@@ -10,6 +10,7 @@ from mucast_engine.arrays import ArrayStore, Message
 from mucast_engine.failure import unknown
 from mucast_engine.networks.architectures import JointArchitecture, build_joint_network, parameter_count, start_quietly
 from mucast_engine.networks.dropout import DropoutMasks
+from mucast_engine.networks.joint.ic import require_comparable
 from mucast_engine.networks.joint.objective import JointObjective
 from mucast_engine.networks.joint.panel import ABSENT, JointPanel, read_joint_panel
 from mucast_engine.networks.losses import (
@@ -38,6 +39,8 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     device, parts = torch.device(task["device"]), task["parts"]
     seed, member = (task["seed"], NAME), task["member"]
     panel = read_joint_panel(task, store, device)
+    if task["training"]["monitor"] == "ic":
+        require_comparable(panel.labels.known[parts["train"] :])
     first = generator_for(*seed, "weights", member)
     network = build_joint_network(task["network"], task["features"], task["lookback"], first)
     centred = is_centred(task["network"]["architecture"], task["training"]["weight_decay"])
@@ -51,6 +54,7 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
         train_samples=parts["train"],
         batch_size=task["training"]["batch_size"],
         loss=loss,
+        monitor=task["training"]["monitor"],
         masks=masks,
         threads=task["threads"],
     ) as objective:

@@ -54,7 +54,7 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
     return StackTicker(
         name=task["ticker"],
         member=member,
-        rows=scaled(x, fit_scaling(task["scaler"], x[: ends[train - 1] + 1])),
+        rows=scaled(x, fit_scaling(task["scaler"], x[: ends[train - 1] + 1], task.get("z_scores", 0))),
         ends=ends,
         labels=(labels / target).astype(np.float32),
         target=target,

@@ -34,6 +34,7 @@ const LABELS: Readonly<Record<string, string>> = {
   grad_clip: "Largest gradient norm",
   loss_type: "Loss",
   ensemble: "Networks of an ensemble",
+  monitor: "Early stopping watches",
   models_params: "Size of the network",
   hidden_dims: "Widths of the layers",
   filters: "Filters of the blocks",

@@ -33,19 +33,29 @@ type RecordedCourse = Pick<
 function courseOf({ epochs, best_epoch, zero_validation_loss }: RecordedCourse): Course {
   return {
     validationLoss: Float64Array.from(epochs, ({ validation_loss }) => validation_loss),
+    validationIc: validationIcs(epochs),
     bestEpoch: best_epoch,
     zeroLoss: zero_validation_loss,
   };
+}
+
+function validationIcs(epochs: RecordedCourse["epochs"]): Float64Array | undefined {
+  const ics = epochs.flatMap(({ validation_ic }) => (validation_ic === undefined ? [] : [validation_ic]));
+  return ics.length === 0 ? undefined : Float64Array.from(ics);
 }
 
 function nameOf(name: string, others: number): string {
   return others === 0 ? name : `${name}, member 0 of ${figure(others + 1, "count")}`;
 }
 
-function bestOf({ validationLoss, bestEpoch, zeroLoss }: Course): string {
+function bestOf({ validationLoss, validationIc, bestEpoch, zeroLoss }: Course): string {
   const best = validationLoss[bestEpoch - 1];
+  const ic =
+    validationIc === undefined
+      ? ""
+      : `a validation IC of ${figure(validationIc[bestEpoch - 1], "number")} and `;
   const of = countedRows(validationLoss.length, "epoch");
-  return `the best of ${of} was number ${bestEpoch}, with a validation loss of ${figure(best, "number")}${besideZero(best, zeroLoss)}`;
+  return `the best of ${of} was number ${bestEpoch}, with ${ic}a validation loss of ${figure(best, "number")}${besideZero(best, zeroLoss)}`;
 }
 
 /** In which epochs the further members were best. */

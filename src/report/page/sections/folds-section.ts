@@ -69,6 +69,7 @@ const MOST_MEMBERS = 19;
 export function trainingPanels({ networks, finding }: Training): Panel[] {
   const shown = networks.slice(0, MOST_CURVES);
   const cut = shown.length < networks.length ? ` The first ${MOST_CURVES} are drawn.` : "";
+  const haveIc = networks.some(({ validationIc }) => validationIc !== undefined);
   const areEnsembles = networks.some(({ members }) => members.length > 0);
   const epochs = numbersTable({
     caption: "networks",
@@ -77,15 +78,17 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
       "Epochs",
       "Best epoch",
       "Validation loss there",
+      ...(haveIc ? ["Validation IC there"] : []),
       "Loss of the zero forecast",
       ...(areEnsembles ? ["Further members", "Their best epochs"] : []),
       "Parameters",
     ],
-    rows: networks.map(({ name, validationLoss, bestEpoch, zeroLoss, members, parameters }) => [
+    rows: networks.map(({ name, validationLoss, validationIc, bestEpoch, zeroLoss, members, parameters }) => [
       name,
       figure(validationLoss.length, "count"),
       figure(bestEpoch, "count"),
       figure(validationLoss[bestEpoch - 1], "number"),
+      ...(haveIc ? [figure(validationIc?.[bestEpoch - 1], "number")] : []),
       figure(zeroLoss, "number"),
       ...(areEnsembles ? [figure(members.length, "count"), epochsOf(members)] : []),
       figure(parameters, "count"),
