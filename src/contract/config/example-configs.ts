@@ -69,32 +69,15 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
   {
     name: "portfolio-lstm",
     operation: "run_dl_job",
-    summary: "One LSTM for all tickers on relative returns, the mean of five networks",
-    config: {
-      "NN params": {
-        "Dot prediction": {
-          "current option": "portfolio_lstm",
-          training_params: { ensemble: 5 },
-          target: "relative",
-          intervals: { alpha: 0.1 },
-        },
-      },
-    },
+    summary: "One LSTM for all tickers on relative returns, stopped by its IC: the mean of five networks",
+    config: jointNetwork("portfolio_lstm", 10, { hidden_dims: [32], dropout: 0.2 }),
   },
   {
     name: "portfolio-transformer",
     operation: "run_dl_job",
-    summary: "One transformer for all tickers on relative returns, the mean of five networks",
-    config: {
-      "NN params": {
-        "Dot prediction": {
-          "current option": "portfolio_transformer",
-          training_params: { ensemble: 5 },
-          target: "relative",
-          intervals: { alpha: 0.1 },
-        },
-      },
-    },
+    summary:
+      "One transformer for all tickers on relative returns, stopped by its IC: the mean of five networks",
+    config: jointNetwork("portfolio_transformer", 15, { d_model: 32, nhead: 4, num_layers: 1, dropout: 0.1 }),
   },
   {
     name: "ridge",
@@ -111,6 +94,23 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
     },
   },
 ];
+
+/** A window of one row is enough: the features of `prepare` cover up to 126 days. */
+function jointNetwork(option: string, epochs: number, size: object): object {
+  return {
+    "NN params": {
+      "Dot prediction": {
+        "current option": option,
+        data_processing: { lookback: 1, batch_size: 16 },
+        training_params: { epochs, patience: 5, monitor: "ic", ensemble: 5 },
+        models_params: { [option]: size },
+        target: "relative",
+        cross_section: true,
+        ...PUBLISHED,
+      },
+    },
+  };
+}
 
 /** The text of a config as its file has it. */
 export function exampleConfigText({ config }: ExampleConfig): string {
