@@ -185,6 +185,33 @@ const pooledFit = object<PooledFit>({
   importances,
 });
 
+type Refits = Member<"refits">;
+const refits = object<Refits>({
+  blocks: listOf(
+    object<Refits["blocks"][number]>({
+      start: date,
+      end: date,
+      fit_rows: count,
+      tickers: count,
+      stand_ins: count,
+      n: count,
+      r2_zero: maybe,
+      hit_rate: maybe,
+      dates: count,
+      ic_mean: maybe,
+      rank_ic_mean: maybe,
+    }),
+  ),
+  by_ticker: recordOf(
+    object<Refits["by_ticker"][string]>({
+      label_means: listOf(maybe),
+      factors: optional(listOf(maybe)),
+      importances,
+    }),
+  ),
+  importances,
+});
+
 type CrossValidation = ByTicker<"cross_validation">;
 const crossValidation = object<CrossValidation>({
   folds: listOf(
@@ -260,6 +287,7 @@ const output = object<OutputBlob>({
   forecasts: recordOf(forecast),
   fits: optional(recordOf(fit)),
   pooled: optional(pooledFit),
+  refits: optional(refits),
   cross_validation: optional(recordOf(crossValidation)),
   training: optional(recordOf(training)),
   metrics,

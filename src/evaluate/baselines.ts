@@ -31,8 +31,9 @@ export function meanForecast({ trainingMean }: ForecastRows): Float64Array {
   return trainingMean;
 }
 
-/** A fold as positions in the fit rows: trains on [0, trainEnd), tests [testStart, testEnd). */
+/** A fold as positions in the fit rows: trains on [trainStart, trainEnd), tests [testStart, testEnd). */
 interface FoldRange {
+  readonly trainStart: number;
   readonly trainEnd: number;
   readonly testStart: number;
   readonly testEnd: number;
@@ -48,9 +49,9 @@ export function outOfFoldMeans(labels: Float64Array, folds: readonly FoldRange[]
   const rows = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
   const means = new Float64Array(rows);
   let at = 0;
-  for (const { trainEnd, testStart, testEnd } of folds) {
+  for (const { trainStart, trainEnd, testStart, testEnd } of folds) {
     const to = at + testEnd - testStart;
-    means.fill(mean(labels.subarray(0, trainEnd)), at, to);
+    means.fill(mean(labels.subarray(trainStart, trainEnd)), at, to);
     at = to;
   }
   return means;

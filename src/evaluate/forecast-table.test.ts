@@ -332,8 +332,8 @@ test("a forecast that is a benchmark but for the rounding of its library has an 
 test("the historical mean of a fold is that of its own training labels", () => {
   const labels = Float64Array.of(1, 2, 6, 100, 200, 300);
   const folds = [
-    { trainEnd: 2, testStart: 2, testEnd: 4 },
-    { trainEnd: 4, testStart: 4, testEnd: 6 },
+    { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },
+    { trainStart: 0, trainEnd: 4, testStart: 4, testEnd: 6 },
   ];
   assert.deepEqual([...outOfFoldMeans(labels, folds)], [1.5, 1.5, 27.25, 27.25]);
   assert.deepEqual([...outOfFoldMeans(labels, [])], []);

@@ -6,9 +6,10 @@ import { type Day, parseDay } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { trainingMeans } from "../evaluate/baselines.ts";
+import { mean } from "../evaluate/statistics.ts";
 import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
-import type { FittedTicker } from "../jobs/ml/fit-ticker.ts";
+import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
 import { NO_ENGINE } from "../jobs/shared/engine-facts.ts";
 import { provenance } from "../jobs/shared/job-document.ts";
@@ -184,10 +185,21 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
   const starts = Array.from({ length: folds }, (_, k) => fit - (folds - k) * FOLD_ROWS);
   return {
     ...tickerFacts(row, fit),
-    folds: starts.map((start) => ({ trainEnd: start, testStart: start, testEnd: start + FOLD_ROWS })),
+    folds: starts.map((start) => ({
+      trainStart: 0,
+      trainEnd: start,
+      testStart: start,
+      testEnd: start + FOLD_ROWS,
+    })),
     fit: { days: row.days.subarray(0, fit), labels: row.labels.subarray(0, fit) },
     outOfFold: row.predicted.subarray(fit - folds * FOLD_ROWS, fit),
     score: scoreOf(row, fit),
+    models: [
+      {
+        ...{ block: 0, from: 0, to: row.days.length - fit, fitRows: fit, isStandIn: false },
+        labelMean: mean(row.labels.subarray(0, fit)),
+      },
+    ],
     importances: [
       { feature: "momentum", importance: -0.75 },
       { feature: "volatility", importance: 0.25 },

@@ -12,13 +12,14 @@ export interface ScoredRows extends ForecastRows, Bounds {}
  * The score rows of an output as typed arrays, tickers ascending by code point.
  * @throws MucastError invalid_data where lists differ in length, or dates do not ascend.
  */
-export function scoredRows(name: string, { forecasts, fits }: OutputBlob): ScoredRows[] {
+export function scoredRows(name: string, document: OutputBlob): ScoredRows[] {
+  const { forecasts } = document;
   const dayOf = dayReader();
+  const meansOf = meanReader(document, dayOf);
   return byTicker(forecasts).map(([ticker, forecast]) => {
     const place = `forecasts.${ticker}`;
     const days = daysOf(name, place, forecast.dates, dayOf);
     checkLengths(name, place, forecast, ["predicted", "realised", "lower", "upper"], days.length);
-    const mean = fits !== undefined && Object.hasOwn(fits, ticker) ? fits[ticker]!.label_mean : Number.NaN;
     return {
       ticker,
       days,
@@ -26,9 +27,29 @@ export function scoredRows(name: string, { forecasts, fits }: OutputBlob): Score
       realised: withGaps(forecast.realised),
       lower: withGaps(forecast.lower),
       upper: withGaps(forecast.upper),
-      trainingMean: new Float64Array(days.length).fill(mean),
+      trainingMean: meansOf(ticker, days),
     };
   });
+}
+
+/** The mean of the labels that the models of a ticker had learned from, by row: of its fit, or of the fits of its blocks. */
+function meanReader({ fits, refits }: OutputBlob, dayOf: DayOf) {
+  const starts = refits?.blocks.map(({ start }) => dayOf(start) ?? Number.NaN) ?? [];
+  return (ticker: string, days: Int32Array): Float64Array => {
+    const means = new Float64Array(days.length);
+    if (refits === undefined) return means.fill(ownMember(fits, ticker)?.label_mean ?? Number.NaN);
+    const byBlock = ownMember(refits.by_ticker, ticker)?.label_means ?? [];
+    let block = 0;
+    for (const [row, day] of days.entries()) {
+      while (block + 1 < starts.length && starts[block + 1]! <= day) block++;
+      means[row] = byBlock[block] ?? Number.NaN;
+    }
+    return means;
+  };
+}
+
+function ownMember<T>(part: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return part !== undefined && Object.hasOwn(part, name) ? part[name] : undefined;
 }
 
 /** The out-of-fold rows of an output; undefined where it has no cross-validation. Their training means are not recorded: NaN. */

@@ -12,7 +12,10 @@ export function hasFewRows(fitRows: number, features: number, folds: readonly Fo
   const least = LEAST_ROWS_A_FEATURE * features;
   if (fitRows < least) return true;
   const tested = testRows(folds);
-  return tested > 0 && 3 * testRows(folds.filter(({ trainEnd }) => trainEnd < least)) >= tested;
+  return (
+    tested > 0 &&
+    3 * testRows(folds.filter(({ trainStart, trainEnd }) => trainEnd - trainStart < least)) >= tested
+  );
 }
 
 function testRows(folds: readonly Fold[]): number {

@@ -52,7 +52,9 @@ test("there are as many folds as still give the first training thirty rows", () 
 
 test("forty-four rows make no fold of fifteen and forty-five make one", () => {
   assert.deepEqual(walkForwardFolds(44, 15, 15), []);
-  assert.deepEqual(walkForwardFolds(45, 15, 15), [{ trainEnd: 30, testStart: 30, testEnd: 45 }]);
+  assert.deepEqual(walkForwardFolds(45, 15, 15), [
+    { trainStart: 0, trainEnd: 30, testStart: 30, testEnd: 45 },
+  ]);
 });
 
 test("fewer folds than asked are a warning with their number", () => {

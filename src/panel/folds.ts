@@ -2,9 +2,10 @@ import { counted } from "../contract/errors/wording.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { LEAST_FIT_ROWS } from "./ticker-panel.ts";
 
-/** One walk-forward fold, as positions in the list of fit rows: trains on [0, trainEnd), tests [testStart, testEnd). */
+/** One walk-forward fold, as positions in the list of fit rows: trains on [trainStart, trainEnd), tests [testStart, testEnd). */
 export interface Fold {
-  /** Equal to `testStart`: training uses every fit row before the test, expanding from fold to fold. */
+  /** 0 where training uses every row before the test; with a window it uses the last of these. */
+  readonly trainStart: number;
   readonly trainEnd: number;
   readonly testStart: number;
   readonly testEnd: number;
@@ -18,13 +19,20 @@ export interface Fold {
  * Timing: the last training label is realised no later than the first test date, so it is known at the close at
  * which that forecast is made; a one-day horizon needs no gap.
  *
+ * @param window rows that a fold trains on at most, at least LEAST_FIT_ROWS.
  * @returns k folds in time order; none where the history is too short.
  */
-export function walkForwardFolds(n: number, testSize: number, nSplits: number): Fold[] {
+export function walkForwardFolds(
+  n: number,
+  testSize: number,
+  nSplits: number,
+  window: number = Number.POSITIVE_INFINITY,
+): Fold[] {
   const k = Math.max(0, Math.min(nSplits, Math.floor((n - LEAST_FIT_ROWS) / testSize)));
   return Array.from({ length: k }, (_, j) => {
     const testStart = n - (k - j) * testSize;
-    return { trainEnd: testStart, testStart, testEnd: testStart + testSize };
+    const trainStart = Math.max(0, testStart - window);
+    return { trainStart, trainEnd: testStart, testStart, testEnd: testStart + testSize };
   });
 }
 

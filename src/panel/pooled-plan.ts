@@ -3,33 +3,57 @@ import type { Day } from "../contract/market/dates.ts";
 import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Fold } from "./folds.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
+import { countBefore, ONE_BLOCK, type RefitBlock, type TickerBlock, tickerBlocks } from "./refit-blocks.ts";
 import { orderByDates, valuesAt } from "./row-order.ts";
 import { LEAST_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
-type PooledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "fit" | "score">;
+type PooledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score">;
 
-/** One fold of a pooled fit, as rows of its matrix: it trains on [0, trainEnd) and predicts [trainEnd, testEnd). */
+/** One fold of a pooled fit, as rows of its matrix: it trains on [trainStart, trainEnd) and predicts [trainEnd, testEnd). */
 export interface PooledFold {
   /** Its first test date: every label of its training rows is known at that close. */
   readonly from: Day;
+  /** 0 without a window. */
+  readonly trainStart: number;
   readonly trainEnd: number;
   readonly testEnd: number;
+}
+
+/** The fit of one block of score rows, as rows of the matrix: it trains on [trainStart, trainEnd) and predicts [scoreStart, scoreEnd). */
+export interface PooledBlock extends RefitBlock {
+  readonly trainStart: number;
+  readonly trainEnd: number;
+  readonly scoreStart: number;
+  readonly scoreEnd: number;
 }
 
 /** The rows of one ticker in a pooled fit. */
 export interface PooledMember<P extends PooledRows = PooledRows> {
   readonly panel: P;
-  /** Shape (fit + score), ascending: the row of the matrix that each fit row, then each score row, is. */
+  /** Shape (learn), ascending rows of the panel: the fit rows, then the score rows that a later block learns from. */
+  readonly learn: Int32Array;
+  /** Shape (learn + score), ascending: the row of the matrix that each row of `learn`, then each score row, is. */
   readonly places: Float64Array;
+  /** One entry a block: positions [trainStart, trainEnd) in `learn`, and [scoreStart, scoreEnd) in the score rows. */
+  readonly blocks: readonly PooledTickerBlock[];
   /** Those of the folds that test rows of the ticker, as positions in its fit rows, with the number of each among all folds. */
   readonly folds: readonly (Fold & { readonly fold: number })[];
 }
 
-/** One regressor for all tickers: the fit rows of all, by the date of their label, then their score rows by date. */
+type PooledTickerBlock = Omit<TickerBlock, "learnEnd"> & {
+  readonly trainStart: number;
+  readonly trainEnd: number;
+};
+
+/** One regressor for all tickers: the rows of all that some fit learns from, by the date of their label, then their score rows by date. */
 export interface PooledPlan<P extends PooledRows = PooledRows> {
   readonly fitRows: number;
+  /** The fit rows and, behind them, the score rows that a later block learns from. */
+  readonly learnRows: number;
   readonly scoreRows: number;
   readonly folds: readonly PooledFold[];
+  readonly blocks: readonly PooledBlock[];
   /** Ascending by code point. */
   readonly members: readonly PooledMember<P>[];
 }
@@ -41,30 +65,100 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
  * Timing: a fold trains on the rows whose label is known at the close of its first test date, so every fold's training rows are a prefix of
  * the matrix. It tests the rows that are dated in its block and whose label is known at the close of the next block's first date; a row whose
  * label comes later, after a gap in its prices, has no forecast out of fold. A ticker with fewer than LEAST_FIT_ROWS training rows
- * in a fold is not tested by it.
+ * in a fold is not tested by it. A block trains on the rows whose label is known at the close of its first date. With a window, both train
+ * on the last so many label dates of these rows.
  * @param panels in any order; the plan is the same.
+ * @param jobBlocks of `refitBlocks`, ascending.
  */
 export function* planPooled<P extends PooledRows>(
   panels: readonly P[],
-  { cvTestSize, nSplits }: { readonly cvTestSize: number; readonly nSplits: number },
+  { cvTestSize, nSplits, window }: PooledPlanSettings,
+  jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
 ): Pausable<PooledPlan<P>> {
   const ascending = panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  const fit = yield* placesOf(ascending, "fit");
-  const score = yield* placesOf(ascending, "score");
-  const folds = yield* foldsOf(ascending, fit.labelDays, cvTestSize, nSplits);
+  const own = ascending.map((panel) => tickerBlocks(panel, jobBlocks));
+  const learn = yield* placesOf(
+    ascending,
+    own.map((ticker) => ticker.learn),
+    "labelDays",
+  );
+  const score = yield* placesOf(
+    ascending,
+    ascending.map((panel) => panel.score),
+    "days",
+  );
+  const fitRows = ascending.reduce((sum, { fit }) => sum + fit.length, 0);
+  // Labels of fit rows come out by the cut and those of score rows after it.
+  const fitLabelDays = learn.days.subarray(0, fitRows);
+  const startOf = windowStarts(learn.days, window);
+  const folds = yield* foldsOf(ascending, fitLabelDays, cvTestSize, nSplits, startOf);
+  const blocks = blocksOf(jobBlocks, { fitRows, learnDays: learn.days, scoreDays: score.days }, startOf);
+  const firstKnown = (trainStart: number) => (trainStart === 0 ? NO_LABEL_DAY : learn.days[trainStart]!);
   return {
-    fitRows: fit.rows,
+    fitRows,
+    learnRows: learn.rows,
     scoreRows: score.rows,
     folds,
-    members: ascending.map((panel, i) => ({
-      panel,
-      places: concatenated(
-        fit.places[i]!,
-        score.places[i]!.map((place) => fit.rows + place),
-      ),
-      folds: foldsOfTicker(panel, folds),
-    })),
+    blocks,
+    members: ascending.map((panel, i) => {
+      const knownDays = own[i]!.learn.map((row) => panel.labelDays[row]!);
+      return {
+        panel,
+        learn: own[i]!.learn,
+        places: concatenated(
+          learn.places[i]!,
+          score.places[i]!.map((place) => learn.rows + place),
+        ),
+        folds: foldsOfTicker(panel, folds, firstKnown),
+        blocks: own[i]!.blocks.map(({ learnEnd, ...scored }, b) => {
+          const trainStart = countBefore(knownDays, firstKnown(blocks[b]!.trainStart));
+          return { ...scored, trainStart, trainEnd: learnEnd };
+        }),
+      };
+    }),
   };
+}
+
+interface PooledPlanSettings {
+  readonly cvTestSize: number;
+  readonly nSplits: number;
+  readonly window?: number;
+}
+
+/** Where the training rows begin that end before a row: at 0, or at the first row of the last `window` label dates. */
+type StartOf = (trainEnd: number) => number;
+
+/** @param labelDays shape (n), ascending. */
+function windowStarts(labelDays: Int32Array, window: number | undefined): StartOf {
+  if (window === undefined) return () => 0;
+  // The first row of each label date.
+  const starts: number[] = [];
+  for (const [i, day] of labelDays.entries()) if (i === 0 || day !== labelDays[i - 1]) starts.push(i);
+  return (trainEnd) => {
+    const dates = starts.filter((start) => start < trainEnd).length;
+    return starts[Math.max(0, dates - window)] ?? 0;
+  };
+}
+
+/** @param rows `learnDays` label dates of the rows to learn from, `scoreDays` dates of the score rows; both ascending. */
+function blocksOf(
+  blocks: readonly RefitBlock[],
+  rows: { readonly fitRows: number; readonly learnDays: Int32Array; readonly scoreDays: Int32Array },
+  startOf: StartOf,
+): PooledBlock[] {
+  const { fitRows, learnDays, scoreDays } = rows;
+  const first = learnDays.length;
+  const starts = blocks.map(({ from }, b) => first + (b === 0 ? 0 : countBefore(scoreDays, from)));
+  return blocks.map((block, b) => {
+    const trainEnd = block.known === undefined ? fitRows : countBefore(learnDays, block.known + 1);
+    return {
+      ...block,
+      trainStart: startOf(trainEnd),
+      trainEnd,
+      scoreStart: starts[b]!,
+      scoreEnd: starts[b + 1] ?? first + scoreDays.length,
+    };
+  });
 }
 
 function concatenated(a: Float64Array, b: Float64Array): Float64Array {
@@ -74,25 +168,26 @@ function concatenated(a: Float64Array, b: Float64Array): Float64Array {
   return both;
 }
 
-/** Where the rows of each ticker stand: fit rows by the date of their label, score rows by their own. */
+/** Where rows of each ticker stand: those to learn from by the date of their label, score rows by their own. */
 function* placesOf(
   panels: readonly PooledRows[],
-  part: "fit" | "score",
-): Pausable<{ readonly rows: number; readonly places: Float64Array[]; readonly labelDays: Int32Array }> {
-  const n = panels.reduce((sum, panel) => sum + panel[part].length, 0);
+  rows: readonly Int32Array[],
+  by: "labelDays" | "days",
+): Pausable<{ readonly rows: number; readonly places: Float64Array[]; readonly days: Int32Array }> {
+  const n = rows.reduce((sum, own) => sum + own.length, 0);
   const days = new Int32Array(n);
-  const labelDays = new Int32Array(n);
+  const firstDays = new Int32Array(n);
   let count = 0;
-  for (const panel of panels) {
+  for (const [p, panel] of panels.entries()) {
     yield 0;
-    for (const row of panel[part]) {
+    for (const row of rows[p]!) {
       days[count] = panel.days[row]!;
-      labelDays[count] = part === "fit" ? panel.labelDays[row]! : panel.days[row]!;
+      firstDays[count] = panel[by][row]!;
       count++;
     }
   }
   const order = orderByDates(
-    labelDays,
+    firstDays,
     // Later than every label's date, and in the order of the rows' dates.
     days.map((day) => day + LONGEST_GAP_DAYS),
   );
@@ -100,12 +195,12 @@ function* placesOf(
   const places = new Float64Array(order.length);
   for (const [place, i] of order.entries()) places[i] = place;
   let at = 0;
-  const own = panels.map((panel) => {
+  const own = rows.map(({ length }) => {
     const from = at;
-    at += panel[part].length;
+    at += length;
     return places.subarray(from, at);
   });
-  return { rows: order.length, places: own, labelDays: valuesAt(labelDays, order) };
+  return { rows: order.length, places: own, days: valuesAt(firstDays, order) };
 }
 
 /** @param labelDays shape (fit rows), ascending. */
@@ -114,6 +209,7 @@ function* foldsOf(
   labelDays: Int32Array,
   testSize: number,
   nSplits: number,
+  startOf: StartOf,
 ): Pausable<PooledFold[]> {
   const distinct = new Set<Day>();
   for (const { fit, days } of panels) {
@@ -125,34 +221,35 @@ function* foldsOf(
   const k = Math.max(0, Math.min(nSplits, Math.floor((n - LEAST_FIT_ROWS) / testSize)));
   const firsts = Array.from({ length: k }, (_, j) => dates[n - (k - j) * testSize]!);
   const ends = firsts.map((day) => countUpTo(labelDays, day));
-  return firsts.map((from, j) => ({ from, trainEnd: ends[j]!, testEnd: ends[j + 1] ?? labelDays.length }));
+  return firsts.map((from, j) => {
+    const trainEnd = ends[j]!;
+    return { from, trainStart: startOf(trainEnd), trainEnd, testEnd: ends[j + 1] ?? labelDays.length };
+  });
 }
 
+/** @param firstKnown the first label date of the training rows that begin there. */
 function foldsOfTicker(
   { fit, days, labelDays }: PooledRows,
   folds: readonly PooledFold[],
+  firstKnown: (trainStart: number) => Day,
 ): (Fold & { readonly fold: number })[] {
-  const ownDays = Int32Array.from(fit, (row) => days[row]!);
-  const ownLabelDays = Int32Array.from(fit, (row) => labelDays[row]!);
-  return folds.flatMap(({ from }, fold) => {
+  const ownDays = fit.map((row) => days[row]!);
+  const ownLabelDays = fit.map((row) => labelDays[row]!);
+  return folds.flatMap(({ from, trainStart }, fold) => {
     const next = folds[fold + 1]?.from;
     const range = {
+      trainStart: countBefore(ownLabelDays, firstKnown(trainStart)),
       trainEnd: countUpTo(ownLabelDays, from),
       testStart: countUpTo(ownDays, from - 1),
       testEnd: next === undefined ? fit.length : countUpTo(ownLabelDays, next),
     };
-    const isTested = range.trainEnd >= LEAST_FIT_ROWS && range.testEnd > range.testStart;
+    const trained = range.trainEnd - range.trainStart;
+    const isTested = trained >= LEAST_FIT_ROWS && range.testEnd > range.testStart;
     return isTested ? [{ fold, ...range }] : [];
   });
 }
 
-/** How many of the ascending values are at most `limit`. */
-function countUpTo(values: Int32Array, limit: number): number {
-  let [from, to] = [0, values.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (values[middle]! <= limit) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+/** How many of the ascending days are at most `limit`. */
+function countUpTo(ascending: Int32Array, limit: Day): number {
+  return countBefore(ascending, limit + 1);
 }

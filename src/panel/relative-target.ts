@@ -27,25 +27,25 @@ export interface RelativeTargets {
 
 /** The part of one ticker. */
 export interface RelativeTarget {
-  /** Shape (rows): NaN where the row teaches nothing. */
+  /** Shape (rows): of fit rows, and of score rows with a label, from which a later refit learns; NaN where a row teaches nothing. */
   readonly values: Float64Array;
   /** Shape (rows): what a prediction of 1 stands for, log-return above the level; known at the row's date, NaN where it is not. */
   readonly widths: Float64Array;
   readonly levels: Levels;
 }
 
-/** Means of the labels that teach, over all tickers. */
+/** Means of the labels of rows with a target, over all tickers. */
 export interface Levels {
   /** The mean of the labels that are known at the close of `day`; NaN where there is none. */
   knownAt(day: Day): number;
-  /** The mean of all labels before the cut. */
+  /** The mean of the labels of all fit rows. */
   readonly final: number;
 }
 
 type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit">;
 
 /**
- * The target of a fit row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation (ddof 0)
+ * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation (ddof 0)
  * of the labels of date d over the tickers whose label is known by the time the row's own is. So no target depends on a label that comes
  * later than its own. A row teaches nothing where fewer than MIN_DATE_TICKERS labels make its mean, or where these are all equal.
  *
@@ -56,7 +56,7 @@ export function* relativeTargets(panels: readonly LabelledRows[]): Pausable<Rela
   const labels = yield* labelsByDate(panels);
   const values = labels.panels.map(({ days }) => new Float64Array(days.length).fill(Number.NaN));
   const cuts = labels.panels.map(({ fit }) => fit.at(-1) ?? -1);
-  const learned = new Uint8Array(labels.y.length);
+  const kinds = new Uint8Array(labels.y.length);
   const spreads: DateSpreads[] = [];
   let thinDates = 0;
   for (const [from, to] of runsOf(labels.days, 0, labels.days.length)) {
@@ -69,10 +69,10 @@ export function* relativeTargets(panels: readonly LabelledRows[]): Pausable<Rela
     if (fitRows > 0 && fitRows < MIN_DATE_TICKERS) thinDates++;
     for (const { begin, end, mean, deviation, hasEqualLabels } of cohorts) {
       for (let i = begin; i < end; i++) {
-        if (hasEqualLabels || !isFit(i)) continue;
+        if (hasEqualLabels) continue;
         const target = (labels.y[i]! - mean) / deviation;
         values[labels.panelOf[i]!]![labels.rows[i]!] = Math.max(-MAX_TARGET, Math.min(MAX_TARGET, target));
-        learned[i] = 1;
+        kinds[i] = isFit(i) ? FIT : LATER;
       }
     }
   }
@@ -83,8 +83,11 @@ export function* relativeTargets(panels: readonly LabelledRows[]): Pausable<Rela
       { values: values[p]!, widths: Float64Array.from(days, widthAt) },
     ]),
   );
-  return { byTicker, levels: levelsOf(labels, learned), thinDates };
+  return { byTicker, levels: levelsOf(labels, kinds), thinDates };
 }
+
+/** Kinds of rows with a target. */
+const [FIT, LATER] = [1, 2];
 
 /** Shape (n) each: the labelled rows of all panels, ascending by date, then by the date of their label, then by ticker. */
 interface SortedLabels {
@@ -199,20 +202,22 @@ function widthsOf(spreads: readonly DateSpreads[]): (day: Day) => number {
   };
 }
 
-/** @param learned 1 for each label that teaches. */
-function levelsOf({ labelDays, y }: SortedLabels, learned: Uint8Array): Levels {
-  const order = orderByDates(labelDays, labelDays).filter((i) => learned[i] === 1);
+/** @param kinds FIT or LATER for each label of a row with a target, 0 for the others. */
+function levelsOf({ labelDays, y }: SortedLabels, kinds: Uint8Array): Levels {
+  const order = orderByDates(labelDays, labelDays).filter((i) => kinds[i] !== 0);
   let sum = 0;
   return levels(
     valuesAt(labelDays, order),
     order.map((i) => (sum += y[i]!)),
+    // Labels of fit rows come out by the cut and all others after it, so they stay ahead.
+    order.findLastIndex((i) => kinds[i] === FIT) + 1,
   );
 }
 
-/** Keeps these two arrays alone. @param days shape (n), ascending; `sums` shape (n): of the labels up to each. */
-function levels(days: Int32Array, sums: Float64Array): Levels {
+/** Keeps these two arrays alone. @param days shape (n), ascending; `sums` shape (n): of the labels up to each; `fit`: those of fit rows. */
+function levels(days: Int32Array, sums: Float64Array, fit: number): Levels {
   const mean = (count: number) => (count === 0 ? Number.NaN : sums[count - 1]! / count);
-  return { final: mean(days.length), knownAt: (day) => mean(countUpTo(days, day)) };
+  return { final: mean(fit), knownAt: (day) => mean(countUpTo(days, day)) };
 }
 
 /** How many of the ascending days are at or before `day`. */

@@ -3,6 +3,12 @@ export const LIMITS = {
   configBytes: 32 * 1024,
   cvTestSize: 10_000,
   nSplits: 1_000,
+  refitEvery: 10_000,
+  /** Blocks of score rows that models are fitted for, one after the other. */
+  refitBlocks: 1_000,
+  /** As many rows as a fit needs at least. */
+  leastWindow: 30,
+  window: 100_000,
   epochs: 10_000,
   /** Networks of one ensemble. */
   ensemble: 50,

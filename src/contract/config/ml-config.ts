@@ -3,6 +3,7 @@ import { MODEL_NAMES, MODELS } from "../model-params/models.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
 import { crossSectionSchema, targetSchema } from "./panel-settings.ts";
+import { refitEverySchema, windowSchema } from "./refit-settings.ts";
 import { shrinkageSchema } from "./shrinkage.ts";
 
 /** Whose rows a regressor learns from. Ours. */
@@ -46,6 +47,8 @@ export const mlParamsSchema = z
       .describe("per_ticker: one regressor per ticker. pooled: one regressor of the rows of all tickers."),
     target: targetSchema,
     cross_section: crossSectionSchema,
+    refit_every: refitEverySchema,
+    window: windowSchema,
   })
   .refine((params) => !conflicting(params), {
     path: ["test_size"],

@@ -9,10 +9,11 @@ import { DEFAULT_CV_TEST_SIZE, type FitKind, mlConfigSchema } from "./ml-config.
 import { SECTION_KEYS } from "./own-section.ts";
 import type { PanelSettings } from "./panel-settings.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
+import { type RefitSettings, refitSettings } from "./refit-settings.ts";
 import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_ml_job with every default filled in. */
-export interface MlSettings extends PanelSettings {
+export interface MlSettings extends PanelSettings, RefitSettings {
   readonly model: Model;
   /** The regressor that the engine constructs. */
   readonly estimator: Estimator;
@@ -49,6 +50,8 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     fit,
     target,
     cross_section,
+    refit_every,
+    window,
     ...rest
   } = params;
   rest satisfies NoField;
@@ -71,6 +74,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
       fit,
       target,
       crossSection: cross_section,
+      ...refitSettings(refit_every, window),
     },
     warnings: [...warnings, ...resolved.warnings],
   };

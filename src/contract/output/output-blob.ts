@@ -173,6 +173,51 @@ const pooledFitSchema = z
     description: "run_ml_job with fit pooled: what the one regressor was fitted on.",
   });
 
+const refitBlockSchema = z
+  .strictObject({
+    start: date,
+    end: date.describe("The last date with a score row."),
+    fit_rows: count.describe("That its models learned from, of all tickers."),
+    tickers: count.describe("With a forecast in the block."),
+    stand_ins: count.describe(
+      "Of these, forecast by the model of an earlier block, since the fit of this one failed.",
+    ),
+    n: count.describe("Score rows with a label."),
+    r2_zero: maybe,
+    hit_rate: maybe,
+    dates: count.describe("Dates with an IC."),
+    ic_mean: maybe,
+    rank_ic_mean: maybe,
+  })
+  .meta({ id: "RefitBlock" });
+
+const refitsSchema = z
+  .strictObject({
+    blocks: z.array(refitBlockSchema).describe("In time order; the first is that of the fit rows."),
+    by_ticker: byTicker(
+      z.strictObject({
+        label_means: z
+          .array(maybe)
+          .describe(
+            "By block: the mean of the ticker's labels that its model learned from, log-return; null where it forecasts no row.",
+          ),
+        factors: z
+          .array(maybe)
+          .optional()
+          .describe(
+            "By block: what shrinkage multiplies the ticker's forecasts by; absent without shrinkage.",
+          ),
+        importances: fitSchema.shape.importances.describe("Of the ticker's last fit."),
+      }),
+    ),
+    importances: fitSchema.shape.importances.describe("With fit pooled: of the last fit."),
+  })
+  .meta({
+    id: "Refits",
+    description:
+      "run_ml_job with refit_every or window: the blocks of score rows, and the fits that forecast them.",
+  });
+
 const foldSchema = z.strictObject({
   train_start: date,
   train_end: date,
@@ -298,6 +343,7 @@ export const outputBlobSchema = z
     forecasts: byTicker(forecastSchema),
     fits: byTicker(fitSchema).optional(),
     pooled: pooledFitSchema.optional(),
+    refits: refitsSchema.optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
     training: byTicker(trainingSchema).optional(),
     metrics: z.strictObject({

@@ -119,6 +119,15 @@ export const WARNING_TABLE = {
       "A ticker lacks a feature that others have. A joint network sees 0 after scaling, a pooled fit the mean of the tickers that have it.",
     cure: "Give the ticker the feature, or drop it for all.",
   },
+  failed_refit: {
+    cause:
+      "With refit_every, the library failed to fit some models again. The model before each forecasts those rows.",
+    cure: "Read the library's error in the message. If it speaks of too few or equal labels, raise refit_every or window.",
+  },
+  no_refit: {
+    cause: "refit_every changes nothing: all score rows lie in its first block of dates.",
+    cure: "Lower refit_every, or set an earlier Learning_end. A job without Learning_end forecasts one date with a fresh model and needs no refit.",
+  },
   thin_dates: {
     cause:
       "On some dates fewer than 5 tickers can be compared: with target relative their labels teach nothing, with cross_section their rows are left out.",

@@ -161,7 +161,7 @@ test("residuals of a walk-forward mean on independent returns cover the next ret
     const n = 100 + 15 * folds;
     const ranges = Array.from({ length: folds }, (_, j) => {
       const testStart = 100 + 15 * j;
-      return { trainEnd: testStart, testStart, testEnd: testStart + 15 };
+      return { trainStart: 0, trainEnd: testStart, testStart, testEnd: testStart + 15 };
     });
     const rows = Array.from({ length: trials }, (_, trial) => {
       const labels = Float64Array.from({ length: n }, () => 0.001 + 0.02 * random.normal());

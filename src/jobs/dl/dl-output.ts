@@ -6,6 +6,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import { shrinkageFactors } from "../../evaluate/shrinkage.ts";
+import { mean } from "../../evaluate/statistics.ts";
 import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
@@ -49,7 +50,9 @@ export function* evaluateDl(
   for (const [i, ticker] of trained.entries()) {
     const { calibration } = ticker;
     const factor = factors.get(ticker.ticker)!;
-    const facts = { ...ticker, heldOut: heldOut[i]!, residuals: calibration, factor };
+    const labelMean = mean(ticker.fitLabels);
+    const parts = [{ from: 0, to: ticker.score.days.length, labelMean, factor }];
+    const facts = { ...ticker, heldOut: heldOut[i]!, residuals: calibration, parts };
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }

@@ -9,7 +9,7 @@ import type { FitPredictResult, FitPredictTask } from "../../engine/pool/protoco
 import { mean } from "../../evaluate/statistics.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { hasFewRows } from "../../panel/few-rows.ts";
-import { type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
+import { type PooledBlock, type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
@@ -18,10 +18,11 @@ import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
-import { type PlannedFit, refusedColumns } from "./plan-fits.ts";
+import { diagnosed, type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
-import { type FitPredictions, type ListedPanel, pooledTickers } from "./pooled-tickers.ts";
+import { type FitPredictions, type ListedPanel, type PooledFits, pooledTickers } from "./pooled-tickers.ts";
+import { type BlockPredictions, constantOf, runRefits, standInWarnings } from "./run-refits.ts";
 
 /** The name of the one fit in warnings, progress and errors. */
 export const POOLED = "pooled";
@@ -34,6 +35,10 @@ export interface PooledFit {
   readonly labelMean: number;
   /** Training rows of each fold, of all tickers. */
   readonly foldRows: readonly number[];
+  /** Training rows of the models of each block, of all tickers. */
+  readonly blockRows: readonly number[];
+  /** Of the last fit. */
+  readonly lastImportances?: readonly Importance[];
   readonly importances?: readonly Importance[];
 }
 
@@ -63,8 +68,8 @@ export async function fitPooled(
   panels: readonly ListedPanel[],
   options: PooledOptions,
 ): Promise<PooledOutcome> {
-  const { settings, workFolder, signal, timings } = options;
-  const plan = await inTurns(planPooled(panels, settings), signal);
+  const { settings, workFolder, signal, timings, blocks } = options;
+  const plan = await inTurns(planPooled(panels, settings, blocks), signal);
   const union = unitePooled(plan);
   const failures = refusedTickers(panels, union, settings);
   if (failures.length === panels.length) return { fitted: [], failures, listed: [], warnings: [] };
@@ -99,14 +104,29 @@ export function refusedTickers(
   return refused === undefined ? [] : panels.map(({ ticker }) => ({ ...refused, ticker }));
 }
 
-/** The fits of a plan as rows of its matrix: of the folds in time order, then of the final model. */
-export function pooledFits({ folds, fitRows, scoreRows }: PooledPlan): PlannedFit[] {
-  return [
-    ...folds.map(
-      ({ trainEnd, testEnd }): PlannedFit => ({ train: [0, trainEnd], predict: [trainEnd, testEnd] }),
-    ),
-    { train: [0, fitRows], predict: [fitRows, fitRows + scoreRows], diagnose: true },
-  ];
+/** The fits of a plan as rows of its matrix, in time order: of the folds, of the first block, and of the later blocks. */
+export function pooledFits({ folds, blocks }: PooledPlan): {
+  readonly fits: readonly PlannedFit[];
+  readonly refits: readonly PlannedRefit[];
+} {
+  const [first, ...later] = blocks.map(({ trainStart, trainEnd, scoreStart, scoreEnd }, block) => ({
+    block,
+    train: [trainStart, trainEnd] as const,
+    predict: [scoreStart, scoreEnd] as const,
+  }));
+  const { block: _, ...firstFit } = first!;
+  return {
+    fits: [
+      ...folds.map(
+        ({ trainStart, trainEnd, testEnd }): PlannedFit => ({
+          train: [trainStart, trainEnd],
+          predict: [trainEnd, testEnd],
+        }),
+      ),
+      { ...firstFit, diagnose: true },
+    ],
+    refits: diagnosed(later),
+  };
 }
 
 /** Runs a task when there is memory for a fit on so many rows. */
@@ -130,8 +150,14 @@ function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions
       pool.run(task, { ...own, memoryBytes: read + workerBytes(sizeOf(rows), settings) });
   }
   const memory = { limit: memoryLimit, held: pool.heldBytes() };
-  const room = roomForFits(sizeOf(plan.fitRows), settings, memory);
+  const { fits, refits } = pooledFits(plan);
+  const largest = Math.max(...[...fits, ...refits].map(learnedRows));
+  const room = roomForFits(sizeOf(largest), settings, memory);
   return (rows, task, own) => room.during(workerBytes(sizeOf(rows), settings), () => pool.run(task, own));
+}
+
+function learnedRows({ train: [from, to] }: PlannedFit): number {
+  return to - from;
 }
 
 /** The engine process of a node with its libraries, which has the matrix in memory of its own. */
@@ -143,31 +169,50 @@ async function runFits(
   hasAbsent: boolean,
   runTask: FitRunner,
   options: PooledOptions,
-): Promise<readonly FitPredictions[]> {
+): Promise<PooledFits> {
   const { timings, onFits } = options;
   await options.trial;
-  const fits = pooledFits(plan);
-  const results = new Map<number, FitPredictions>();
-  onFits(0, fits.length);
-  const run = async (number: number, signal: AbortSignal): Promise<void> => {
-    const task = fitTask(fits, number, matrix, hasAbsent, options);
-    const result = await runTask(fits[number]!.train[1], task, {
+  const { fits, refits } = pooledFits(plan);
+  const total = fits.length + refits.length;
+  let [done, tasks] = [0, 0];
+  onFits(0, total);
+  const runFit = async (fit: PlannedFit, label: string, signal: AbortSignal) => {
+    const task = fitTask(fit, label, tasks++, matrix, hasAbsent, options);
+    const result = await runTask(learnedRows(fit), task, {
       signal,
       onProgress: ({ seconds }) => timings.add(POOLED, seconds),
     });
-    const from = fits[number]!.predict[0];
-    results.set(number, { result, predicted: readArray(result.predictions), from });
+    const predicted = readArray(result.predictions);
     if (!("base64" in result.predictions)) removeArray(task.predictions.ref);
-    onFits(results.size, fits.length);
+    done = Math.min(done + 1, total);
+    onFits(done, total);
+    return { result, predicted, from: fit.predict[0] };
   };
+  const results: FitPredictions[] = [];
+  let refitted: readonly BlockPredictions[] = [];
+  const first = fits.at(-1)!;
   await runEach(options.signal, async (start, signal) => {
-    for (let number = fits.length - 1; number >= 0; number--) start(run(number, signal));
+    const runRefit = ([fit]: readonly PlannedFit[]) => runFit(fit!, `${POOLED}, refit`, signal);
+    start(
+      runRefits(
+        first,
+        refits.map((fit) => [fit]),
+        runRefit,
+      ).then((found) => void (refitted = found)),
+    );
+    for (let number = fits.length - 1; number >= 0; number--) {
+      const label = number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`;
+      start(runFit(fits[number]!, label, signal).then((found) => void (results[number] = found)));
+    }
   });
-  return fits.map((_, number) => results.get(number)!);
+  const { result, predicted } = results.at(-1)!;
+  const firstBlock = { block: 0, model: 0, train: first.train, predicted, result };
+  return { folds: results.slice(0, -1), blocks: [firstBlock, ...refitted] };
 }
 
 function fitTask(
-  fits: readonly PlannedFit[],
+  fit: PlannedFit,
+  label: string,
   number: number,
   { x, y }: PooledMatrix,
   hasAbsent: boolean,
@@ -175,12 +220,12 @@ function fitTask(
 ): FitPredictTask {
   return {
     task: "fit_predict",
-    label: number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`,
+    label,
     estimator,
     scaler,
     x,
     y,
-    fits: [fits[number]!],
+    fits: [fit],
     predictions: { ref: join(workFolder, `pooled-p${number}.npy`) },
     views: true,
     ...(hasAbsent ? { absent: true } : {}),
@@ -190,21 +235,23 @@ function fitTask(
 function pooledFit(
   plan: PooledPlan<PanelOnDisk>,
   { names }: FeatureUnion,
-  fits: readonly FitPredictions[],
+  { blocks }: PooledFits,
 ): PooledFit {
-  const { importances } = fits.at(-1)!.result;
+  const importancesOf = ({ result: { importances } }: BlockPredictions) =>
+    importances?.map(([column, importance]) => ({ feature: names[column]!, importance }));
+  const [importances, lastImportances] = [blocks[0]!, blocks.at(-1)!].map(importancesOf);
   return {
     fitRows: plan.fitRows,
     features: names.length,
     labelMean: labelMean(plan),
-    foldRows: plan.folds.map(({ trainEnd }) => trainEnd),
-    ...(importances && {
-      importances: importances.map(([column, importance]) => ({ feature: names[column]!, importance })),
-    }),
+    foldRows: plan.folds.map(({ trainStart, trainEnd }) => trainEnd - trainStart),
+    blockRows: blocks.map(({ train: [from, to] }) => to - from),
+    ...(importances && { importances }),
+    ...(lastImportances && { lastImportances }),
   };
 }
 
-/** Sums in the order of the matrix. */
+/** Over the fit rows; sums in the order of the matrix. */
 function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
   const labels = new Float64Array(fitRows);
   for (const { panel, places } of members) {
@@ -214,24 +261,26 @@ function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
 }
 
 /** Lists the fit of all tickers where their rows together are too few for the features. */
-export function listedOfPool({ fitRows, folds }: PooledPlan, features: number): Listed[] {
-  const ranges = folds.map(({ trainEnd, testEnd }) => ({ trainEnd, testStart: trainEnd, testEnd }));
-  if (!hasFewRows(fitRows, features, ranges)) return [];
-  const detail = `${counted(fitRows, "fit row")}, ${counted(features, "feature")}`;
+export function listedOfPool({ blocks, folds }: PooledPlan, features: number): Listed[] {
+  const ranges = folds.map((fold) => ({ ...fold, testStart: fold.trainEnd }));
+  const [{ trainStart, trainEnd }] = blocks as readonly [PooledBlock];
+  const learned = trainEnd - trainStart;
+  if (!hasFewRows(learned, features, ranges)) return [];
+  const detail = `${counted(learned, "fit row")}, ${counted(features, "feature")}`;
   return [{ code: "few_rows", ticker: POOLED, detail }];
 }
 
-function fitWarnings(fits: readonly FitPredictions[]): Warning[] {
-  const { constant } = fits.at(-1)!.result;
+function fitWarnings({ folds, blocks }: PooledFits): Warning[] {
   const warnings: Warning[] = [];
+  const constant = constantOf(blocks);
   if (constant !== undefined) {
     const { ticker: _, ...warning } = constantWarning(POOLED, constant);
     warnings.push(warning);
   }
-  const count = fits.reduce((sum, { result }) => sum + result.unconverged_fits, 0);
+  const count = [...folds, ...blocks].reduce((sum, { result }) => sum + result.unconverged_fits, 0);
   if (count > 0) {
     const message = `${counted(count, "pooled fit")} did not converge.`;
     warnings.push({ code: "not_converged", count, message });
   }
-  return warnings;
+  return [...warnings, ...standInWarnings(blocks)];
 }

@@ -2,7 +2,8 @@ import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import { runEach } from "../shared/run-concurrently.ts";
-import { type FitOptions, type FittedTicker, fitTicker } from "./fit-ticker.ts";
+import { type FitOptions, fitTicker } from "./fit-ticker.ts";
+import type { FittedTicker } from "./fitted-ticker.ts";
 import { planFits, refusedColumns } from "./plan-fits.ts";
 
 export interface FitOutcome {
@@ -52,8 +53,8 @@ export async function fitTickers(
         failures.push(refused);
         continue;
       }
-      const plan = planFits(panel, settings);
-      progress.planned += plan.fits.length;
+      const plan = planFits(panel, settings, options.blocks);
+      progress.planned += plan.fits.length + plan.refits.length;
       start(fitTicker(panel, plan, index++, { ...options, signal }, onFit));
     }
     progress.isComplete = true;

@@ -12,7 +12,7 @@ import { wildForecasts } from "../shared/forecast-warnings.ts";
 import { provenance } from "../shared/job-document.ts";
 import { listedWarnings } from "../shared/listed-warnings.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
-import type { FittedTicker } from "./fit-ticker.ts";
+import type { FittedTicker } from "./fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "./ml-output.ts";
 
 const SHA = "0".repeat(64);
@@ -81,8 +81,8 @@ const FITTED: FittedTicker = {
   ticker: "AAA",
   dates: { ticker: "AAA", days: Int32Array.of(1, 2, 3, 4, 5, 6, 7), lastPriceDay: 7, lastFeatureDay: 7 },
   folds: [
-    { trainEnd: 2, testStart: 2, testEnd: 4 },
-    { trainEnd: 4, testStart: 4, testEnd: 6 },
+    { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },
+    { trainStart: 0, trainEnd: 4, testStart: 4, testEnd: 6 },
   ],
   fit: { days: Int32Array.of(1, 2, 3, 4, 5, 6), labels: Float64Array.of(0, 1, 2, 3, 4, 5) },
   outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
@@ -93,6 +93,7 @@ const FITTED: FittedTicker = {
     predicted: Float64Array.of(10),
     volatility: Float64Array.of(1),
   },
+  models: [{ block: 0, from: 0, to: 1, fitRows: 6, labelMean: 2.5, isStandIn: false }],
   rows: {
     fitRows: 6,
     features: 2,
@@ -256,6 +257,7 @@ test("forecasts that follow the drift alone earn no_skill, and those that also t
     (_, i) => 0.01 + 0.003 * Math.sin(i) + 0.003 * Math.cos(i * i),
   );
   const folds = [60, 80, 100, 120, 140].map((start) => ({
+    trainStart: 0,
     trainEnd: start,
     testStart: start,
     testEnd: start + 20,

@@ -1,14 +1,22 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { recordedPanelSettings } from "../../contract/config/panel-settings.ts";
+import {
+  type RefitSettings,
+  recordedRefitSettings,
+  recordsRefits,
+  refitSettings,
+} from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Metrics } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
+import { blockFactors } from "../../evaluate/block-factors.ts";
+import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/metrics.ts";
-import { shrinkageFactors } from "../../evaluate/shrinkage.ts";
 import type { Fold } from "../../panel/folds.ts";
+import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
@@ -21,7 +29,8 @@ import {
   scoreTicker,
 } from "../shared/score-tables.ts";
 import type { PooledFit } from "./fit-pooled.ts";
-import type { FittedTicker } from "./fit-ticker.ts";
+import type { FittedTicker } from "./fitted-ticker.ts";
+import { type EvaluatedBlock, refitsOf } from "./refits-output.ts";
 
 /** The forecasts of one ticker, with their intervals and its metrics out of fold. */
 interface EvaluatedTicker extends ScoredTicker {
@@ -35,6 +44,8 @@ interface EvaluatedTicker extends ScoredTicker {
 interface MlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
+  /** One entry a block; empty where neither refits nor a window were asked for. */
+  readonly blocks: readonly EvaluatedBlock[];
   /** Of the intervals and of the forecasts. */
   readonly warnings: readonly Warning[];
 }
@@ -45,11 +56,14 @@ interface MlEvaluation {
  */
 export function* evaluateMl(
   fitted: readonly FittedTicker[],
-  settings: ScoreSettings,
+  settings: ScoreSettings & RefitSettings,
   asOf: Day,
+  blocks: readonly RefitBlock[] = ONE_BLOCK,
 ): Pausable<MlEvaluation> {
+  const isRecorded = recordsRefits(settings);
   const outOfFold = fitted.map(outOfFoldRows);
-  const factors = yield* shrinkageFactors(settings.shrinkage, outOfFold);
+  const held = fitted.map((ticker, i) => ({ heldOut: outOfFold[i]!, score: ticker.score }));
+  const factors = yield* blockFactors(settings.shrinkage, held, blocks);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of fitted.entries()) {
     tickers.push(yield* evaluateTicker(ticker, outOfFold[i]!, factors, settings, asOf));
@@ -57,16 +71,29 @@ export function* evaluateMl(
   }
   const heldOut = { rows: "out_of_fold", forecasts: outOfFold } as const;
   const tables = yield* scoreTables(tickers, settings.intervals, heldOut);
+  const scored = tickers.map(({ score }) => score);
+  const skills = isRecorded
+    ? yield* blockSkills(
+        scored,
+        blocks.map(({ from }) => from),
+      )
+    : [];
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...verdictWarnings(tables, settings.shrinkage),
   ];
-  return { tickers, tables, warnings };
+  return {
+    tickers,
+    tables,
+    blocks: skills.map((skill, b) => ({ ...skill, start: blocks[b]!.from, factors: factors[b]! })),
+    warnings,
+  };
 }
 
 /** The units of progress of `evaluateMl`. */
-export function mlEvaluationUnits(tickers: number): number {
-  return evaluationUnits(tickers, 2);
+export function mlEvaluationUnits(fitted: readonly FittedTicker[], settings: RefitSettings): number {
+  const inBlocks = recordsRefits(settings) ? fitted.reduce((sum, { models }) => sum + models.length, 0) : 0;
+  return evaluationUnits(fitted.length, 2) + inBlocks;
 }
 
 function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): ForecastRows {
@@ -83,14 +110,15 @@ function outOfFoldRows({ ticker, folds, fit, outOfFold }: FittedTicker): Forecas
 function* evaluateTicker(
   fitted: FittedTicker,
   outOfFold: ForecastRows,
-  factors: ReadonlyMap<string, number>,
+  factors: readonly ReadonlyMap<string, number>[],
   settings: ScoreSettings,
   asOf: Day,
 ): Pausable<EvaluatedTicker> {
-  const { ticker, dates, folds, fit, score } = fitted;
+  const { ticker, dates, folds, fit, score, models } = fitted;
   const facts = {
     ...{ dates, fitLabels: fit.labels, score },
-    ...{ heldOut: outOfFold, residuals: outOfFold, factor: factors.get(ticker)! },
+    ...{ heldOut: outOfFold, residuals: outOfFold },
+    parts: models.map((model) => ({ ...model, factor: factors[model.block]!.get(ticker)! })),
   };
   return {
     ...(yield* scoreTicker(facts, settings, asOf)),
@@ -139,6 +167,7 @@ export function mlOutput({ settings, evaluation, pooled, ...parts }: MlOutputPar
     fits: tickers.map(({ fitted }) => ({ ...fitted, labels: fitted.fit.labels })),
     fitting: {
       ...(pooled === undefined ? {} : { pooled: pooledOf(pooled) }),
+      ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, pooled, settings) }),
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
       ),
@@ -165,12 +194,12 @@ function pooledOf({ fitRows, features, labelMean, foldRows, importances }: Poole
 function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: EvaluatedTicker): OrderedJson {
   const { days } = fitted.fit;
   return {
-    folds: fitted.folds.map(({ trainEnd, testStart, testEnd }, j) => ({
-      train_start: formatDay(days[0]!),
+    folds: fitted.folds.map(({ trainStart, trainEnd, testStart, testEnd }, j) => ({
+      train_start: formatDay(days[trainStart]!),
       train_end: formatDay(days[trainEnd - 1]!),
       test_start: formatDay(days[testStart]!),
       test_end: formatDay(days[testEnd - 1]!),
-      train_rows: trainEnd,
+      train_rows: trainEnd - trainStart,
       ...foldMetrics[j]!,
     })),
     dates: dateTexts(outOfFold.days),
@@ -183,7 +212,7 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
 /** The resolved configuration: what was fitted, every default filled in. */
 function modelOf(settings: MlSettings): OrderedJson {
   const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...others } = settings;
-  const { fit, target, crossSection, ...rest } = others;
+  const { fit, target, crossSection, refitEvery, window, ...rest } = others;
   const { estimator: _, columnDemands: __, ...unrecorded } = rest; // Both follow from the parameters.
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   return {
@@ -198,5 +227,6 @@ function modelOf(settings: MlSettings): OrderedJson {
     intervals: recordedIntervals(intervals),
     ...(fit === "per_ticker" ? {} : { fit }),
     ...recordedPanelSettings({ target, crossSection }),
+    ...recordedRefitSettings(refitSettings(refitEvery, window)),
   };
 }

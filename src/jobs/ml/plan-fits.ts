@@ -1,41 +1,68 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
+import { counted } from "../../contract/errors/wording.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
+import { ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 
-/** Half-open row range of a ticker's matrix, whose rows are the fit rows followed by the score rows. */
-type RowRange = readonly [from: number, to: number];
+/** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
+export type RowRange = readonly [from: number, to: number];
 
 /** One fit: which rows to learn from and which to predict. */
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
-  /** Set for the final fit: the engine tells the importances of its features, and explains a constant forecast. */
+  /** Set for the first and the last fit that predict score rows: the engine tells the importances of their features, and explains a constant forecast. */
   readonly diagnose?: true;
 }
 
-/** All fits of one ticker, in time order: its walk-forward folds, then the final fit on all fit rows. */
+/** The fit of a block of score rows after the first. */
+export interface PlannedRefit extends PlannedFit {
+  readonly block: number;
+}
+
+/** All fits of one ticker, in time order. */
 export interface FitPlan {
   readonly folds: readonly Fold[];
+  /** Of the walk-forward folds, then on all fit rows, which predicts the score rows of the first block. */
   readonly fits: readonly PlannedFit[];
+  /** Of the later blocks that have score rows of the ticker. */
+  readonly refits: readonly PlannedRefit[];
+  /** Shape (n), rows of the panel: what the fits learn from, the first rows of the matrix. */
+  readonly learn: Int32Array;
 }
 
 /** Plans the fits of a ticker over its `fit` rows to learn from and its `score` rows to predict. */
 export function planFits(
-  { fit, score }: Pick<PanelRows, "fit" | "score">,
-  { cvTestSize, nSplits }: Pick<MlSettings, "cvTestSize" | "nSplits">,
+  panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score">,
+  { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
+  jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
 ): FitPlan {
-  const folds = walkForwardFolds(fit.length, cvTestSize, nSplits);
-  const fits: PlannedFit[] = folds.map(({ trainEnd, testStart, testEnd }) => ({
-    train: [0, trainEnd],
+  const { fit } = panel;
+  const { learn, blocks } = tickerBlocks(panel, jobBlocks);
+  const folds = walkForwardFolds(fit.length, cvTestSize, nSplits, window);
+  const fits: PlannedFit[] = folds.map(({ trainStart, trainEnd, testStart, testEnd }) => ({
+    train: [trainStart, trainEnd],
     predict: [testStart, testEnd],
   }));
-  fits.push({ train: [0, fit.length], predict: [fit.length, fit.length + score.length], diagnose: true });
-  return { folds, fits };
+  const [first, ...later] = blocks.map(({ learnEnd, scoreStart, scoreEnd }, block) => ({
+    block,
+    train: [window === undefined ? 0 : Math.max(0, learnEnd - window), learnEnd] as const,
+    predict: [learn.length + scoreStart, learn.length + scoreEnd] as const,
+  }));
+  const { block: _, ...firstFit } = first!;
+  fits.push({ ...firstFit, diagnose: true });
+  const refits = later.filter(({ predict: [from, to] }) => to > from);
+  return { folds, fits, refits: diagnosed(refits), learn };
+}
+
+/** The same with `diagnose` on the last. */
+export function diagnosed(refits: readonly PlannedRefit[]): PlannedRefit[] {
+  return refits.map((fit, i) => (i === refits.length - 1 ? { ...fit, diagnose: true } : fit));
 }
 
 /** The warnings of a ticker before anything is fitted: those of its rows, then that of its folds. */
@@ -73,16 +100,16 @@ export function listedOfFeatures(panel: TickerPanel, { model, scaler }: MlSettin
 const TASKS_PER_WORKER = 32;
 
 /**
- * Cuts a ticker's fits into tasks of neighbours, each of about the same number of fits.
- * @param tickers about how many tickers the job has: the fewer, the finer the cut.
+ * Fits of a task, so that each task has about the same number of them.
+ * @param fits of a ticker; `tickers`: about how many the job has: the fewer, the smaller the tasks.
  */
-export function cutFits(
-  fits: readonly PlannedFit[],
-  tickers: number,
-  workers: number,
-): (readonly PlannedFit[])[] {
-  const size = Math.max(1, Math.round((tickers * fits.length) / (TASKS_PER_WORKER * workers)));
-  const tasks: (readonly PlannedFit[])[] = [];
+export function fitsPerTask(fits: number, tickers: number, workers: number): number {
+  return Math.max(1, Math.round((tickers * fits) / (TASKS_PER_WORKER * workers)));
+}
+
+/** Cuts a ticker's fits into tasks of neighbours. */
+export function cutFits<F extends PlannedFit>(fits: readonly F[], size: number): (readonly F[])[] {
+  const tasks: (readonly F[])[] = [];
   for (let from = 0; from < fits.length; from += size) tasks.push(fits.slice(from, from + size));
   return tasks;
 }
@@ -97,4 +124,14 @@ export function refusedColumns(
 ): Failure | undefined {
   const unmet = unmetDemands(columnDemands, columns);
   return unmet.length === 0 ? undefined : { ticker, code: "invalid_model_params", message: unmet.join("; ") };
+}
+
+/** The warning that there is nothing to fit again for. */
+export function noRefit(
+  blocks: readonly RefitBlock[],
+  { refitEvery }: Pick<MlSettings, "refitEvery">,
+): readonly Warning[] {
+  if (refitEvery === undefined || blocks.length > 1) return [];
+  const message = `refit_every ${refitEvery} changes nothing: the score rows lie on ${counted(refitEvery, "date")} or fewer.`;
+  return [{ code: "no_refit", message }];
 }

@@ -6,11 +6,11 @@ import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
 import { targetsOf } from "../../panel/ticker-panel.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 
-/** The rows of all tickers as the engine maps them: the fit rows followed by the score rows. */
+/** The rows of all tickers as the engine maps them: those that some fit learns from, followed by the score rows. */
 export interface PooledMatrix {
-  /** Shape (fit + score, features of all): NaN where a ticker lacks the feature. */
+  /** Shape (learn + score, features of all): NaN where a ticker lacks the feature. */
   readonly x: ArrayRef;
-  /** Shape (fit): targets. */
+  /** Shape (learn): targets. */
   readonly y: ArrayRef;
 }
 
@@ -18,8 +18,8 @@ export interface PooledMatrix {
 const PIECE_BYTES = 32 * 2 ** 20;
 
 /** Bytes that the matrix takes in the work folder, and as much again in the page cache while it is read. */
-export function matrixBytes(plan: Pick<PooledPlan, "fitRows" | "scoreRows">, columns: number): number {
-  return 8 * (plan.fitRows + plan.scoreRows) * columns;
+export function matrixBytes(plan: Pick<PooledPlan, "learnRows" | "scoreRows">, columns: number): number {
+  return 8 * (plan.learnRows + plan.scoreRows) * columns;
 }
 
 /**
@@ -32,7 +32,7 @@ export function* writePooledMatrix(
   workFolder: string,
 ): Pausable<PooledMatrix> {
   const k = union.names.length;
-  const rows = plan.fitRows + plan.scoreRows;
+  const rows = plan.learnRows + plan.scoreRows;
   const writer = new NpyWriter(join(workFolder, "pooled-x.npy"), [rows, k]);
   const cursors = plan.members.map(() => 0);
   const step = Math.max(1, Math.floor(PIECE_BYTES / (8 * Math.max(1, k))));
@@ -43,7 +43,10 @@ export function* writePooledMatrix(
     for (const [j, member] of plan.members.entries()) {
       yield 0;
       const end = countBelow(member.places, to, cursors[j]!);
-      placeRows(member, [cursors[j]!, end], union.columns[j]!, piece, from, k);
+      // The score rows that a later block learns from stand in both parts.
+      const part = Math.max(cursors[j]!, Math.min(end, member.learn.length));
+      placeRows(member, [cursors[j]!, part], union.columns[j]!, piece, from, k);
+      placeRows(member, [part, end], union.columns[j]!, piece, from, k);
       cursors[j] = end;
     }
     writer.append(piece);
@@ -58,9 +61,9 @@ function countBelow(places: Float64Array, limit: number, from: number): number {
   return end;
 }
 
-/** Copies some rows of a ticker to their places. @param range positions among its fit and score rows. */
+/** Copies some rows of a ticker to their places. @param range positions, all among its rows to learn from or all among its score rows. */
 function placeRows(
-  { panel, places }: PooledMember<PanelOnDisk>,
+  { panel, learn, places }: PooledMember<PanelOnDisk>,
   [begin, end]: readonly [number, number],
   columns: readonly number[],
   piece: Float64Array,
@@ -69,7 +72,7 @@ function placeRows(
 ): void {
   if (begin === end) return;
   const rowOf = (position: number) =>
-    position < panel.fit.length ? panel.fit[position]! : panel.score[position - panel.fit.length]!;
+    position < learn.length ? learn[position]! : panel.score[position - learn.length]!;
   const from = rowOf(begin);
   const x = readNpyRows(panel.x, from, rowOf(end - 1) + 1);
   for (let position = begin; position < end; position++) {
@@ -79,11 +82,11 @@ function placeRows(
   }
 }
 
-function writeTargets({ members, fitRows }: PooledPlan<PanelOnDisk>, workFolder: string): ArrayRef {
-  const y = new Float64Array(fitRows);
-  for (const { panel, places } of members) {
+function writeTargets({ members, learnRows }: PooledPlan<PanelOnDisk>, workFolder: string): ArrayRef {
+  const y = new Float64Array(learnRows);
+  for (const { panel, learn, places } of members) {
     const targets = targetsOf(panel);
-    for (const [position, row] of panel.fit.entries()) y[places[position]!] = targets[row]!;
+    for (const [position, row] of learn.entries()) y[places[position]!] = targets[row]!;
   }
-  return writeNpy(join(workFolder, "pooled-y.npy"), y, [fitRows]);
+  return writeNpy(join(workFolder, "pooled-y.npy"), y, [learnRows]);
 }

@@ -8,13 +8,14 @@ import { forecastReturns } from "../../panel/ticker-panel.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { rowFacts } from "../shared/row-facts.ts";
-import { type FittedTicker, fittedRows } from "./fit-ticker.ts";
+import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
 import { planWarnings } from "./plan-fits.ts";
+import type { BlockPredictions } from "./run-refits.ts";
 
 /** A panel in the work folder with what its features show. */
 export type ListedPanel = PanelOnDisk & { readonly listed: readonly Listed[] };
 
-/** What one fit of a pooled plan predicts: the test rows of a fold, or all score rows. */
+/** What the fit of a fold predicts: its test rows. */
 export interface FitPredictions {
   readonly result: FitPredictResult;
   readonly predicted: Float64Array;
@@ -22,14 +23,20 @@ export interface FitPredictions {
   readonly from: number;
 }
 
+/** The fits of a pooled plan that are done, in time order. */
+export interface PooledFits {
+  readonly folds: readonly FitPredictions[];
+  /** One entry a block. */
+  readonly blocks: readonly BlockPredictions[];
+}
+
 /**
  * The forecasts of each ticker, taken from those of the pooled fits.
- * @param fits of the folds in time order, then of the final model.
  * @param absent `feature_absent`, for the tickers that lack some.
  */
 export function* pooledTickers(
   plan: PooledPlan<ListedPanel>,
-  fits: readonly FitPredictions[],
+  fits: PooledFits,
   absent: readonly Warning[],
   settings: MlSettings,
 ): Pausable<FittedTicker[]> {
@@ -37,13 +44,15 @@ export function* pooledTickers(
   const fitted: FittedTicker[] = [];
   for (const member of plan.members) {
     yield 0;
-    const { panel, places, folds } = member;
-    const { ticker, fit } = panel;
+    const { panel, folds } = member;
+    const { ticker } = panel;
     const rows = rowFacts(panel);
+    const byBlock = blocksOfTicker(member, plan, fits.blocks);
     fitted.push({
-      ...fittedRows(panel, predictionsAt(places.subarray(fit.length), fits.at(-1)!)),
+      ...fittedRows(panel, byBlock, plan.blocks),
+      models: scoreModels(panel, member.learn, byBlock),
       folds,
-      outOfFold: outOfFoldReturns(member, plan, fits),
+      outOfFold: outOfFoldReturns(member, plan, fits.folds),
       rows,
       warnings: [...planWarnings(panel, folds, settings), ...(absentOf.get(ticker) ?? [])],
       // One regressor learns from all rows, so that a ticker's own rows are never too few for the features.
@@ -51,6 +60,23 @@ export function* pooledTickers(
     });
   }
   return fitted;
+}
+
+/** What the models of the blocks predict for one ticker, and the rows of its own that they learned from. */
+function blocksOfTicker(
+  { learn, places, blocks }: PooledMember<ListedPanel>,
+  plan: PooledPlan,
+  predictions: readonly BlockPredictions[],
+): BlockPredictions[] {
+  const score = places.subarray(learn.length);
+  return predictions.flatMap((part, b) => {
+    const { scoreStart, scoreEnd } = blocks[b]!;
+    if (b > 0 && scoreStart === scoreEnd) return [];
+    const { trainStart, trainEnd } = blocks[part.model]!;
+    const from = plan.blocks[b]!.scoreStart;
+    const predicted = predictionsAt(score.subarray(scoreStart, scoreEnd), { ...part, from });
+    return [{ ...part, train: [trainStart, trainEnd], predicted }];
+  });
 }
 
 /** Forecasts of returns of each fold's test rows; its model learned from the labels known at the close of its first test date. */
@@ -67,6 +93,9 @@ function outOfFoldReturns(
 }
 
 /** @param places rows of the matrix. */
-function predictionsAt(places: Float64Array, { predicted, from }: FitPredictions): Float64Array {
+function predictionsAt(
+  places: Float64Array,
+  { predicted, from }: Pick<FitPredictions, "predicted" | "from">,
+): Float64Array {
   return places.map((place) => predicted[place - from]!);
 }

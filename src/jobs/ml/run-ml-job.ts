@@ -1,4 +1,5 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
+import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
@@ -9,6 +10,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { regressorLibraries } from "../../engine/environment/libraries.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
+import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import { engineFacts } from "../shared/engine-facts.ts";
 import { wildForecasts } from "../shared/forecast-warnings.ts";
@@ -33,7 +35,7 @@ import { fitPooled, type PooledOutcome } from "./fit-pooled.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FitOutcome, type FitProgress, fitTickers } from "./fit-tickers.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
-import { listedOfFeatures } from "./plan-fits.ts";
+import { listedOfFeatures, noRefit } from "./plan-fits.ts";
 
 /**
  * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one
@@ -51,11 +53,11 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   const output = await openJobOutput("run_ml_job", request, context);
   const libraries = regressorLibraries(settings.estimator.library, settings.scaler);
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
-    const { inputs, outcome } = await readAndFit(request, context, settings, engine);
+    const { inputs, outcome, blocks } = await readAndFit(request, context, settings, engine);
     const { fitted, failures, warnings: aboutAll, pooled } = outcome;
     const evaluation = await evaluateInTurns(
-      evaluateMl(fitted, settings, inputs.asOf),
-      mlEvaluationUnits(fitted.length),
+      evaluateMl(fitted, settings, inputs.asOf, blocks),
+      mlEvaluationUnits(fitted, settings),
       context,
     );
     const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
@@ -91,6 +93,8 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
 interface ReadAndFitted {
   readonly inputs: Inputs;
   readonly outcome: PooledOutcome;
+  /** Of the score rows. */
+  readonly blocks: readonly RefitBlock[];
 }
 
 /**
@@ -151,24 +155,32 @@ async function fitInputs(
       expectedTickers: inputs.priceTickers,
       timings: new FitTimings(context),
     };
-    const outcome = comparesTickers(settings)
+    const { blocks, ...outcome } = comparesTickers(settings)
       ? await fitTogether(read, inputs.asOf, options, context)
-      : ofEachTicker(await fitTickers(read, { ...options, onFits: fitsReport(report) }));
+      : ofEachTicker(await fitTickers(read, { ...options, onFits: fitsReport(report) }), ONE_BLOCK);
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs.asOf);
-    return { inputs, outcome };
+    return { inputs, outcome, blocks };
   } finally {
     await inputs.close();
   }
 }
 
 /** Whether something needs the rows of all tickers before the first is fitted. */
-function comparesTickers({ fit, target, crossSection }: MlSettings): boolean {
-  return fit === "pooled" || target === "relative" || crossSection;
+function comparesTickers(settings: MlSettings): boolean {
+  const { fit, target, crossSection } = settings;
+  return fit === "pooled" || target === "relative" || crossSection || recordsRefits(settings);
 }
 
-function ofEachTicker(outcome: FitOutcome, warnings: readonly Warning[] = []): PooledOutcome {
-  return { ...outcome, listed: [], warnings };
+/** What the fits gave, and the blocks of score rows that they were planned for. */
+type BlockedOutcome = PooledOutcome & { readonly blocks: readonly RefitBlock[] };
+
+function ofEachTicker(
+  outcome: FitOutcome,
+  blocks: readonly RefitBlock[],
+  warnings: readonly Warning[] = [],
+): BlockedOutcome {
+  return { ...outcome, blocks, listed: [], warnings };
 }
 
 /** Reads all tickers into files, compares them as the settings ask, and fits one regressor for all or one per ticker. */
@@ -177,7 +189,7 @@ async function fitTogether(
   asOf: Day,
   options: FitOptions,
   { report, memoryBytes, cluster }: JobContext,
-): Promise<PooledOutcome> {
+): Promise<BlockedOutcome> {
   const { settings, workFolder, signal } = options;
   // A trial that fails ends the reading.
   const fault = new AbortController();
@@ -191,19 +203,22 @@ async function fitTogether(
     signal,
   );
   requireCurrentTicker(prepared.panels.map(datesOf), asOf);
+  const blocks = refitBlocks(prepared.panels, settings.refitEvery);
+  const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
   if (settings.fit === "per_ticker") {
     const readAgain = () => panelsInMemory(prepared);
-    const outcome = await fitTickers(readAgain, { ...options, onFits: fitsReport(report) });
-    return ofEachTicker(outcome, prepared.warnings);
+    const outcome = await fitTickers(readAgain, { ...options, blocks, onFits: fitsReport(report) });
+    return ofEachTicker(outcome, blocks, warnings);
   }
   const onFits = (done: number, total: number) => report({ kind: "progress", stage: "fit", done, total });
   const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
-  const outcome = await fitPooled(prepared.panels, { ...options, onFits, memoryLimit });
+  const outcome = await fitPooled(prepared.panels, { ...options, blocks, onFits, memoryLimit });
   const failures = [...prepared.failures, ...outcome.failures];
   return {
     ...outcome,
+    blocks,
     failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
-    warnings: [...prepared.warnings, ...outcome.warnings],
+    warnings: [...warnings, ...outcome.warnings],
   };
 }
 

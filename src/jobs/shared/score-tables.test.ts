@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { JobEvent } from "../../contract/output/job-events.ts";
-import type { FittedTicker } from "../ml/fit-ticker.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import type { FittedTicker } from "../ml/fitted-ticker.ts";
 import { evaluateMl, mlEvaluationUnits } from "../ml/ml-output.ts";
 import { evaluateInTurns } from "./score-tables.ts";
 
@@ -26,7 +27,7 @@ function fitted(index: number): FittedTicker {
   return {
     ticker,
     dates: { ticker, days: days(60, ROWS), lastPriceDay: 60 + ROWS, lastFeatureDay: 60 + ROWS },
-    folds: [{ trainEnd: 40, testStart: 40, testEnd: 60 }],
+    folds: [{ trainStart: 0, trainEnd: 40, testStart: 40, testEnd: 60 }],
     fit: { days: days(0, 60), labels: values(60, 2) },
     outOfFold: values(20, 3),
     score: {
@@ -36,6 +37,7 @@ function fitted(index: number): FittedTicker {
       predicted: values(ROWS, 7),
       volatility: values(ROWS, 9),
     },
+    models: [{ block: 0, from: 0, to: ROWS, fitRows: 60, labelMean: mean(values(60, 2)), isStandIn: false }],
     rows: {
       fitRows: 60,
       features: 1,
@@ -59,7 +61,7 @@ function done(events: readonly JobEvent[]): (number | undefined)[] {
 test("progress grows to all units, and the tables are those made at once", async (t) => {
   slow(t);
   const events: JobEvent[] = [];
-  const total = mlEvaluationUnits(TICKERS);
+  const total = mlEvaluationUnits(ALL, SETTINGS);
   const evaluation = await evaluateInTurns(evaluateMl(ALL, SETTINGS, 100), total, {
     signal: new AbortController().signal,
     report: (event) => events.push(event),
@@ -77,7 +79,7 @@ test("a job that is aborted while it evaluates its forecasts ends at once", asyn
   const controller = new AbortController();
   const reason = new Error("cancelled");
   const events: JobEvent[] = [];
-  const evaluation = evaluateInTurns(evaluateMl(ALL, SETTINGS, 100), mlEvaluationUnits(TICKERS), {
+  const evaluation = evaluateInTurns(evaluateMl(ALL, SETTINGS, 100), mlEvaluationUnits(ALL, SETTINGS), {
     signal: controller.signal,
     report: (event) => {
       events.push(event);

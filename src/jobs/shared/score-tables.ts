@@ -4,7 +4,7 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { Coverage } from "../../contract/output/output-blob.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { type SetTables, setTables, trainingMeans } from "../../evaluate/baselines.ts";
+import { type SetTables, setTables } from "../../evaluate/baselines.ts";
 import { type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Bounds } from "../../evaluate/intervals/conformal.ts";
@@ -51,7 +51,7 @@ export interface ScoredTicker {
   readonly heldOut: ForecastRows;
   /** The rows whose residuals make the intervals: the model's own forecasts. */
   readonly residuals: DatedForecasts;
-  /** What shrinkage multiplies its forecasts by. */
+  /** What shrinkage multiplies its last forecasts by, mu among them. */
   readonly factor: number;
   /** Of an ensemble how far its members' forecasts of the last score row are from each other, as they are published. */
   readonly spread?: number;
@@ -87,10 +87,9 @@ export interface ScoreTables {
 }
 
 /**
- * Multiplies a ticker's forecasts by its factor, and puts the historical mean and the intervals beside them. Labels of score rows have no
- * part in the factor.
+ * Multiplies a ticker's forecasts by its factors, and puts the historical mean and the intervals beside them.
  * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, which
- *   tell what its forecasts are worth; `residuals`: those that make the intervals.
+ *   tell what its forecasts are worth; `residuals`: those that make the intervals; `parts`: its score rows, in time order.
  * @param asOf the date of the forecasts.
  */
 export function* scoreTicker(
@@ -100,18 +99,19 @@ export function* scoreTicker(
     readonly score: ScoreRows;
     readonly heldOut: ForecastRows;
     readonly residuals: DatedForecasts;
-    readonly factor: number;
+    readonly parts: readonly ScorePart[];
     readonly spread?: number;
   },
   { intervals }: Pick<ScoreSettings, "intervals">,
   asOf: Day,
 ): Pausable<ScoredTicker> {
-  const { dates, fitLabels, heldOut, residuals, factor, spread } = facts;
+  const { dates, fitLabels, heldOut, residuals, parts, spread } = facts;
   const { days, labels, labelDays, volatility } = facts.score;
   const { ticker } = dates;
-  const published = factor === 1 ? asItIs : scaledBy(factor);
-  const { predicted } = published(facts.score);
-  const trainingMean = trainingMeans(fitLabels, days.length);
+  // Held-out rows were known before the first model forecast a score row.
+  const published = scaledBy(parts[0]!.factor);
+  const { factor } = parts.at(-1)!;
+  const { predicted, trainingMean } = scoreParts(facts.score.predicted, parts);
   const score = { ticker, days, predicted, realised: labels, trainingMean };
   const rows = { days, labelDays, realised: labels, predicted, volatility };
   const mu = muRow(dates, asOf).row === undefined ? undefined : predicted.at(-1);
@@ -127,12 +127,32 @@ export function* scoreTicker(
   };
 }
 
+/** Score rows of one model: positions [from, to). */
+export interface ScorePart {
+  readonly from: number;
+  readonly to: number;
+  /** The mean of the labels that the model learned from. */
+  readonly labelMean: number;
+  /** What shrinkage multiplies its forecasts by. */
+  readonly factor: number;
+}
+
 type Published = <T extends { readonly predicted: Float64Array }>(rows: T) => T;
 
-const asItIs: Published = (rows) => rows;
-
 function scaledBy(factor: number): Published {
+  if (factor === 1) return (rows) => rows;
   return (rows) => ({ ...rows, predicted: rows.predicted.map((value) => factor * value) });
+}
+
+/** The forecasts of all parts as they are published, and the historical mean beside each. */
+function scoreParts(own: Float64Array, parts: readonly ScorePart[]) {
+  const predicted = own.slice();
+  const trainingMean = new Float64Array(own.length);
+  for (const { from, to, labelMean, factor } of parts) {
+    for (let row = from; row < to; row++) predicted[row] = factor * own[row]!;
+    trainingMean.fill(labelMean, from, to);
+  }
+  return { predicted, trainingMean };
 }
 
 /** The rows before the score rows by which the models' own forecasts are judged. */

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { LIMITS } from "./limits.ts";
+
+/** How models are fitted again on the way through the score rows, and how far back each fit learns. Ours. */
+export interface RefitSettings {
+  /** Dates that one set of models forecasts; absent where the models of the cut forecast all score rows. */
+  readonly refitEvery?: number;
+  /** Each fit learns from the labels of so many label dates; absent where it learns from all. */
+  readonly window?: number;
+}
+
+export const refitEverySchema = z
+  .int()
+  .min(1)
+  .max(LIMITS.refitEvery)
+  .optional()
+  .describe(
+    "Fits the models again after so many dates with score rows, on all labels known by then. Without it one fit forecasts all score rows.",
+  );
+
+export const windowSchema = z
+  .int()
+  .min(LIMITS.leastWindow)
+  .max(LIMITS.window)
+  .optional()
+  .describe("Each fit learns from its last so many label dates. Without it it learns from all.");
+
+/** The settings that are given, for `exactOptionalPropertyTypes`. */
+export function refitSettings(refitEvery: number | undefined, window: number | undefined): RefitSettings {
+  return {
+    ...(refitEvery === undefined ? {} : { refitEvery }),
+    ...(window === undefined ? {} : { window }),
+  };
+}
+
+/** The settings as an output records them: those that are given. */
+export function recordedRefitSettings({ refitEvery, window }: RefitSettings): Record<string, number> {
+  return {
+    ...(refitEvery === undefined ? {} : { refit_every: refitEvery }),
+    ...(window === undefined ? {} : { window }),
+  };
+}
+
+/** Whether an output tells of the blocks of its score rows. */
+export function recordsRefits({ refitEvery, window }: RefitSettings): boolean {
+  return refitEvery !== undefined || window !== undefined;
+}

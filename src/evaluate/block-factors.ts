@@ -1,0 +1,76 @@
+import type { ShrinkageChoice } from "../contract/config/shrinkage.ts";
+import type { Pausable } from "../contract/machine/pausable.ts";
+import type { Day } from "../contract/market/dates.ts";
+import { concatenate, type DatedForecasts } from "./forecast-rows.ts";
+import { shrinkageFactors } from "./shrinkage.ts";
+
+/** What the models of one ticker forecast of rows that they did not learn from. */
+interface JudgedTicker {
+  /** All labelled, known when the first model was fitted. */
+  readonly heldOut: DatedForecasts;
+  /** The models' own forecasts, ascending by date. */
+  readonly score: Omit<DatedForecasts, "ticker" | "realised"> & {
+    /** Shape (n), NaN where the label is not known yet. */
+    readonly labels: Float64Array;
+    readonly labelDays: Int32Array;
+  };
+}
+
+/**
+ * What shrinkage multiplies the forecasts of each block by, by ticker. Labels that come out after a block's first date have no part in its
+ * factors: those of the first block come from the held-out rows, those of a later one from these and from the score rows of the blocks before
+ * whose labels are known by then.
+ * @param blocks ascending; `known` is undefined for the first.
+ */
+export function* blockFactors(
+  choice: ShrinkageChoice,
+  tickers: readonly JudgedTicker[],
+  blocks: readonly { readonly known: Day | undefined }[],
+): Pausable<readonly ReadonlyMap<string, number>[]> {
+  const first = yield* shrinkageFactors(
+    choice,
+    tickers.map(({ heldOut }) => heldOut),
+  );
+  if (choice === "none") return blocks.map(() => first);
+  const histories = tickers.map(historyOf);
+  const factors = [first];
+  for (const { known } of blocks.slice(1)) {
+    const rows = histories.map((history) => upTo(history, known!));
+    factors.push(yield* shrinkageFactors(choice, rows));
+  }
+  return factors;
+}
+
+/** Held-out rows, then labelled score rows. */
+interface History {
+  readonly rows: DatedForecasts;
+  /** Shape (labelled score rows), ascending. */
+  readonly labelDays: Int32Array;
+}
+
+function historyOf({ heldOut, score }: JudgedTicker): History {
+  const labelled = Int32Array.from(score.labels.keys()).filter((row) => !Number.isNaN(score.labels[row]!));
+  const taken = (values: Float64Array) => Float64Array.from(labelled, (row) => values[row]!);
+  const { ticker, days, predicted, realised } = heldOut;
+  return {
+    rows: {
+      ticker,
+      days: Int32Array.from([...days, ...labelled.map((row) => score.days[row]!)]),
+      predicted: concatenate([predicted, taken(score.predicted)]),
+      realised: concatenate([realised, taken(score.labels)]),
+    },
+    labelDays: labelled.map((row) => score.labelDays[row]!),
+  };
+}
+
+/** The rows whose labels are known at the close of `known`. */
+function upTo({ rows, labelDays }: History, known: Day): DatedForecasts {
+  const later = labelDays.findIndex((day) => day > known);
+  const end = rows.days.length - (later < 0 ? 0 : labelDays.length - later);
+  return {
+    ticker: rows.ticker,
+    days: rows.days.subarray(0, end),
+    predicted: rows.predicted.subarray(0, end),
+    realised: rows.realised.subarray(0, end),
+  };
+}

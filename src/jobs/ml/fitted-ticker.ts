@@ -1,0 +1,171 @@
+import { counted } from "../../contract/errors/wording.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { readArray } from "../../engine/inline-array.ts";
+import type { FitPredictResult } from "../../engine/pool/protocol.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { datesOf, type PanelDates } from "../../panel/as-of.ts";
+import type { Fold } from "../../panel/folds.ts";
+import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
+import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
+import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
+import type { ScoreRows } from "../shared/score-tables.ts";
+import type { Importance } from "../shared/ticker-fits.ts";
+import { constantWarning } from "../shared/ticker-warnings.ts";
+import type { FitOptions } from "./fit-ticker.ts";
+import { type FitPlan, planWarnings } from "./plan-fits.ts";
+import { type BlockPredictions, constantOf, standInWarnings } from "./run-refits.ts";
+
+/** The forecasts of one ticker, without the features that they were made from. */
+export interface FittedTicker {
+  readonly ticker: string;
+  readonly dates: PanelDates;
+  readonly folds: readonly Fold[];
+  /** The fit rows, shape (n): their dates and labels. */
+  readonly fit: { readonly days: Int32Array; readonly labels: Float64Array };
+  /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
+  readonly outOfFold: Float64Array;
+  readonly score: ScoreRows;
+  /** The models that forecast the score rows, in time order. */
+  readonly models: readonly ScoreModel[];
+  readonly rows: RowFacts;
+  /** Of the fit on the fit rows, the largest first; absent where its library has none. */
+  readonly importances?: readonly Importance[];
+  /** Of the last fit. */
+  readonly lastImportances?: readonly Importance[];
+  readonly warnings: readonly Warning[];
+  readonly listed: readonly Listed[];
+}
+
+/** A model, and the score rows of one block that it forecasts. */
+export interface ScoreModel {
+  readonly block: number;
+  /** Positions [from, to) in the score rows. */
+  readonly from: number;
+  readonly to: number;
+  /** Of the ticker, that the model learned from. */
+  readonly fitRows: number;
+  /** Their mean label, log-return; 0 without a row. */
+  readonly labelMean: number;
+  /** Whether the fit of the block failed, so that this is the model of a block before. */
+  readonly isStandIn: boolean;
+}
+
+/** A panel without its features, and what these show. */
+export type FitRows = PanelRows & { readonly listed: readonly Listed[] };
+
+/** What the fits of a ticker's plan gave, in time order. */
+interface DoneFits {
+  /** Tasks of the folds and of the first block. */
+  readonly fits: readonly FitPredictResult[];
+  readonly refits: readonly BlockPredictions[];
+}
+
+/** The forecasts of a ticker whose fits are done. */
+export function fittedTicker(
+  panel: FitRows,
+  plan: FitPlan,
+  { fits: results, refits: refitted }: DoneFits,
+  { settings, blocks = ONE_BLOCK }: Pick<FitOptions, "settings" | "blocks">,
+): FittedTicker {
+  const { folds, learn } = plan;
+  const tested = folds.reduce((sum, fold) => sum + fold.testEnd - fold.testStart, 0);
+  const { ticker, columns } = panel;
+  const predicted = concatenate(results.map(({ predictions }) => readArray(predictions)));
+  const first = results.at(-1)!;
+  const { train } = plan.fits.at(-1)!;
+  const inFirst = { block: 0, model: 0, train, predicted: predicted.subarray(tested), result: first };
+  const byBlock = [inFirst, ...refitted];
+  const constant = constantOf(byBlock);
+  const [importances, lastImportances] = [first, byBlock.at(-1)!.result].map((result) =>
+    result.importances?.map(([column, importance]) => ({ feature: columns[column]!, importance })),
+  );
+  const rows = rowFacts(panel);
+  const learned = { ...rows, fitRows: Math.min(rows.fitRows, settings.window ?? rows.fitRows) };
+  return {
+    ...fittedRows(panel, byBlock, blocks),
+    models: scoreModels(panel, learn, byBlock),
+    folds,
+    outOfFold: outOfFoldReturns(panel, folds, predicted),
+    rows,
+    ...(importances && { importances }),
+    ...(lastImportances && { lastImportances }),
+    warnings: [
+      ...planWarnings(panel, folds, settings),
+      ...(constant === undefined ? [] : [constantWarning(ticker, constant)]),
+      ...convergenceWarnings(ticker, [...results, ...new Set(refitted.map(({ result }) => result))]),
+      ...standInWarnings(byBlock, ticker),
+    ],
+    listed: [...listedOfRows(ticker, learned, folds), ...panel.listed],
+  };
+}
+
+/** The fit and score rows of a ticker, with forecasts of returns. @param byBlock what the models of each block predict, in time order. */
+export function fittedRows(
+  panel: PanelRows,
+  byBlock: readonly Pick<BlockPredictions, "model" | "predicted">[],
+  blocks: readonly RefitBlock[],
+): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score"> {
+  const { ticker, days, labelDays, y, volatility, fit, score } = panel;
+  let at = 0;
+  const parts = byBlock.map(({ model, predicted }) => {
+    const from = at;
+    at += predicted.length;
+    return forecastReturns(panel, score.subarray(from, at), predicted, blocks[model]!.known);
+  });
+  return {
+    ticker,
+    dates: datesOf(panel),
+    fit: { days: Int32Array.from(fit, (row) => days[row]!), labels: fitLabels(panel) },
+    score: {
+      days: Int32Array.from(score, (row) => days[row]!),
+      labels: Float64Array.from(score, (row) => y[row]!),
+      labelDays: Int32Array.from(score, (row) => labelDays[row]!),
+      volatility: Float64Array.from(score, (row) => volatility[row]!),
+      predicted: parts.length === 1 ? parts[0]! : concatenate(parts),
+    },
+  };
+}
+
+/** @param byBlock their `train` as positions in `learn`. */
+export function scoreModels(
+  { y }: Pick<PanelRows, "y">,
+  learn: Int32Array,
+  byBlock: readonly BlockPredictions[],
+): ScoreModel[] {
+  let at = 0;
+  return byBlock.map(({ block, train, predicted, error }) => {
+    const from = at;
+    at += predicted.length;
+    const labels = Float64Array.from(learn.subarray(...train), (row) => y[row]!);
+    const fitRows = labels.length;
+    const labelMean = fitRows === 0 ? 0 : mean(labels);
+    return { block, from, to: at, fitRows, labelMean, isStandIn: error !== undefined };
+  });
+}
+
+/** Forecasts of returns of each fold's test rows; its model learned from the labels known at the close of the first. */
+function outOfFoldReturns(panel: FitRows, folds: readonly Fold[], predicted: Float64Array): Float64Array {
+  let at = 0;
+  const parts = folds.map(({ testStart, testEnd }) => {
+    const from = at;
+    at += testEnd - testStart;
+    const rows = panel.fit.subarray(testStart, testEnd);
+    return forecastReturns(panel, rows, predicted.subarray(from, at), panel.days[rows[0]!]!);
+  });
+  return concatenate(parts);
+}
+
+function convergenceWarnings(ticker: string, results: readonly FitPredictResult[]): Warning[] {
+  const count = results.reduce((sum, result) => sum + result.unconverged_fits, 0);
+  if (count === 0) return [];
+  return [
+    {
+      code: "not_converged",
+      ticker,
+      count,
+      message: `${ticker}: ${counted(count, "fit")} did not converge.`,
+    },
+  ];
+}

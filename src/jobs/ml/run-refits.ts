@@ -1,0 +1,111 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { counted } from "../../contract/errors/wording.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import type { ConstantDescription, FitPredictResult } from "../../engine/pool/protocol.ts";
+import type { PlannedFit, PlannedRefit, RowRange } from "./plan-fits.ts";
+
+/** The predictions of the score rows of one block, and the model that made them. */
+export interface BlockPredictions {
+  readonly block: number;
+  /** The block that the model was fitted for: an earlier one where the fit of this block failed. */
+  readonly model: number;
+  /** The rows that the model learned from. */
+  readonly train: RowRange;
+  readonly predicted: Float64Array;
+  readonly result: FitPredictResult;
+  /** What the library said of the fit that failed. */
+  readonly error?: MucastError;
+}
+
+/** Runs fits as one task of the engine. @throws MucastError of the engine. */
+export type RunFits = (
+  fits: readonly PlannedFit[],
+) => Promise<{ readonly result: FitPredictResult; readonly predicted: Float64Array }>;
+
+/**
+ * Runs the fits of the blocks after the first, in tasks of neighbours. Where a fit cannot be trained, the model of the block before it
+ * is fitted once more and predicts the block's rows.
+ *
+ * A fit that can be trained and fails on the rows that it predicts is an error, as it is of the first block: these rows are at fault, and a
+ * forecast must not depend on rows that come later in its block.
+ * @param first the fit of the first block, which has succeeded.
+ * @throws MucastError fit_failed, of the first fit in time order; of the engine.
+ */
+export async function runRefits(
+  first: PlannedFit,
+  tasks: readonly (readonly PlannedRefit[])[],
+  run: RunFits,
+): Promise<BlockPredictions[]> {
+  // The largest first.
+  const started = tasks.toReversed().map((fits) => run(fits).catch(fitError));
+  // All end before one is tried again: a fault of the engine ends the others.
+  const results = (await Promise.all(started)).reverse();
+  const done: BlockPredictions[] = [];
+  for (const [i, fits] of tasks.entries()) {
+    const result = results[i]!;
+    if (!(result instanceof MucastError)) done.push(...partsOf(fits, result));
+    else for (const fit of fits) done.push(await runAlone(fit, done.at(-1) ?? firstModel(first), run));
+  }
+  return done;
+}
+
+/** The error of a fit. @throws any other. */
+function fitError(error: unknown): MucastError {
+  if (error instanceof MucastError && error.code === "fit_failed") return error;
+  throw error;
+}
+
+function partsOf(
+  fits: readonly PlannedRefit[],
+  { result, predicted }: Awaited<ReturnType<RunFits>>,
+): BlockPredictions[] {
+  let at = 0;
+  return fits.map(({ block, train, predict: [from, to] }) => {
+    const start = at;
+    at += to - from;
+    return { block, model: block, train, predicted: predicted.subarray(start, at), result };
+  });
+}
+
+type FittedModel = Pick<BlockPredictions, "model" | "train">;
+
+function firstModel({ train }: PlannedFit): FittedModel {
+  return { model: 0, train };
+}
+
+/** One fit of a task that failed. @param before the model of the block before it. */
+async function runAlone(fit: PlannedRefit, before: FittedModel, run: RunFits): Promise<BlockPredictions> {
+  const { block, ...alone } = fit;
+  const result = await run([alone]).catch(fitError);
+  if (!(result instanceof MucastError)) return partsOf([fit], result)[0]!;
+  const { train, predict } = fit;
+  const trained = await run([{ train, predict: [predict[0], predict[0]] }]).catch(fitError);
+  if (!(trained instanceof MucastError)) throw result;
+  const standIn = await run([{ ...alone, train: before.train }]);
+  return { ...before, ...standIn, block, error: result };
+}
+
+/** The warning that models of earlier blocks stand in. @param ticker undefined for one fit of all tickers. */
+export function standInWarnings(byBlock: readonly BlockPredictions[], ticker?: string): Warning[] {
+  const standIns = byBlock.filter(({ error }) => error !== undefined);
+  if (standIns.length === 0) return [];
+  const rows = standIns.reduce((sum, { predicted }) => sum + predicted.length, 0);
+  const failed = `${counted(standIns.length, "refit")} failed, and the ${standIns.length === 1 ? "model" : "models"} before forecast ${counted(rows, "row")}`;
+  const subject = ticker === undefined ? "" : `${ticker}: `;
+  return [
+    {
+      code: "failed_refit",
+      ...(ticker === undefined ? {} : { ticker }),
+      count: standIns.length,
+      message: `${subject}${failed}. The first error: ${standIns[0]!.error!.message}`,
+    },
+  ];
+}
+
+/** What describes a model that predicts one value in every block, and for at least two rows of one; undefined otherwise. */
+export function constantOf(byBlock: readonly BlockPredictions[]): ConstantDescription | undefined {
+  const isOne = byBlock.every(({ predicted }) => predicted.every((value) => value === predicted[0]));
+  return isOne
+    ? byBlock.map(({ result }) => result.constant).find((found) => found !== undefined)
+    : undefined;
+}

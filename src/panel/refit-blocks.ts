@@ -1,0 +1,106 @@
+import { LIMITS } from "../contract/config/limits.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { Day } from "../contract/market/dates.ts";
+import { type PanelRows, targetsOf } from "./ticker-panel.ts";
+
+/** Score rows of all tickers that one set of models forecasts. */
+export interface RefitBlock {
+  /** The date of its first score rows, of any ticker. It ends before the first date of the next block. */
+  readonly from: Day;
+  /** Its models learn from the labels that are known at this close; undefined for the first block, whose models learn from the fit rows. */
+  readonly known: Day | undefined;
+}
+
+/** The blocks of a job without refits. */
+export const ONE_BLOCK: readonly RefitBlock[] = [{ from: 0, known: undefined }];
+
+type ScoredRows = Pick<PanelRows, "days" | "labelDays" | "fit" | "score">;
+
+/**
+ * Cuts the dates that have score rows of any ticker into blocks of `every` dates, counted from the last label date of the fit rows. Score rows
+ * dated before it, of tickers whose prices have a gap or end there, belong to the first block.
+ *
+ * Timing: the labels that are known at the close of the first counted date are those of the fit rows, so the first block's models are those of
+ * a job without refits. Every later block's models know the labels of its first date, at whose close its first forecasts are made.
+ * @param every undefined: one block.
+ * @returns at least one block, ascending; its `from` is 0 where no ticker has a score row.
+ * @throws MucastError invalid_request for more than LIMITS.refitBlocks.
+ */
+export function refitBlocks(panels: readonly ScoredRows[], every: number | undefined): RefitBlock[] {
+  const distinct = new Set<Day>();
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { fit, score, days, labelDays } of panels) {
+    for (const row of score) distinct.add(days[row]!);
+    if (fit.length > 0) last = Math.max(last, labelDays[fit.at(-1)!]!);
+  }
+  const dates = Int32Array.from(distinct).sort();
+  const first: RefitBlock = { from: dates[0] ?? 0, known: undefined };
+  if (every === undefined) return [first];
+  const counted = dates.filter((day) => day >= last);
+  const blocks = Math.ceil(counted.length / every);
+  if (blocks > LIMITS.refitBlocks) throw tooManyBlocks(every, counted.length, blocks);
+  const later = counted.filter((_, i) => i > 0 && i % every === 0);
+  return [first, ...Array.from(later, (day) => ({ from: day, known: day }))];
+}
+
+function tooManyBlocks(every: number, dates: number, blocks: number): MucastError {
+  const least = Math.ceil(dates / LIMITS.refitBlocks);
+  return new MucastError(
+    "invalid_request",
+    `refit_every ${every} cuts the ${dates} dates with score rows into ${blocks} blocks, and at most ${LIMITS.refitBlocks} are allowed; set it to ${least} or more`,
+    { path: "refit_every", value: every },
+  );
+}
+
+/** The rows of one ticker that models learn from, over all blocks, and the rows that those of each block forecast. */
+export interface TickerBlocks {
+  /** Shape (n), ascending: the fit rows, then the score rows whose label some block's models know. */
+  readonly learn: Int32Array;
+  /** One entry a block. */
+  readonly blocks: readonly TickerBlock[];
+}
+
+export interface TickerBlock {
+  /** Its models may learn from `learn` rows [0, learnEnd): their labels are known. */
+  readonly learnEnd: number;
+  /** Positions [scoreStart, scoreEnd) in the score rows. */
+  readonly scoreStart: number;
+  readonly scoreEnd: number;
+}
+
+/** @param blocks of the whole job, ascending. */
+export function tickerBlocks(
+  panel: ScoredRows & Pick<PanelRows, "y" | "relative">,
+  blocks: readonly RefitBlock[],
+): TickerBlocks {
+  const { fit, score, days, labelDays } = panel;
+  const targets = targetsOf(panel);
+  const known = blocks.at(-1)!.known;
+  const later =
+    known === undefined
+      ? []
+      : score.filter((row) => !Number.isNaN(targets[row]!) && labelDays[row]! <= known);
+  const learn = Int32Array.from([...fit, ...later]);
+  const scoreDays = score.map((row) => days[row]!);
+  const knownDays = learn.map((row) => labelDays[row]!);
+  const starts = blocks.map(({ from }, b) => (b === 0 ? 0 : countBefore(scoreDays, from)));
+  return {
+    learn,
+    blocks: blocks.map((block, b) => ({
+      learnEnd: block.known === undefined ? fit.length : countBefore(knownDays, block.known + 1),
+      scoreStart: starts[b]!,
+      scoreEnd: starts[b + 1] ?? score.length,
+    })),
+  };
+}
+
+/** How many of the ascending days come before `day`. */
+export function countBefore(ascending: Int32Array, day: Day): number {
+  let [from, to] = [0, ascending.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (ascending[middle]! < day) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
