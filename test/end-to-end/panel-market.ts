@@ -52,6 +52,11 @@ export function dirtyPanelMarket(): Market {
   return marketOf(tickers);
 }
 
+/** The market with about 60 dates to forecast. @param cut `Learning_end`, in the middle of its dates. */
+export function learningUntil(cut: string, market: Market): Market {
+  return { ...market, bounds: { ...market.bounds, Learning_end: cut } };
+}
+
 function whole(seed: number): Ticker {
   const { prices, columns } = tickerSeries(900 + seed, DATES.length);
   return { prices, columns };

@@ -11,6 +11,7 @@ import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts
 import { dirtyPanelMarket, panelMarket } from "./panel-market.ts";
 import { askTwin } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
+import { FORESTS, QUICK_MODELS } from "./quick-models.ts";
 
 /** Largest difference between two forecasts of a linear model, log-return; others agree to the bit. */
 const LINEAR_TOLERANCE = 1e-9;
@@ -31,29 +32,12 @@ interface PanelTwin {
   >;
 }
 
-const MODELS: readonly (readonly [name: string, params: object])[] = [
-  [
-    "random_forest",
-    { model_params: { n_estimators: 4, max_depth: 5, max_features: 2, min_samples_leaf: 3 } },
-  ],
-  ["xgboost", { model_params: { n_estimators: 5, max_depth: 3, subsample: 0.8, colsample_bytree: 0.7 } }],
-  ["lightgbm", { model_params: { n_estimators: 5, num_leaves: 7, min_child_samples: 5 } }],
-  ["catboost", { model_params: { iterations: 5, depth: 3 } }],
-  ["linear", {}],
-  ["ridge", { model_params: { alpha: 0.5 }, scaler: "standard" }],
-  ["lasso", { model_params: { alpha: 0.01 }, scaler: "maxabs" }],
-  ["elastic_net", { model_params: { alpha: 0.05, l1_ratio: 0.5 }, scaler: "minmax" }],
-  ["quantile", { model_params: { quantile: 0.4, alpha: 0.01 }, scaler: "robust" }],
-];
-
-const FORESTS = new Set(["random_forest", "xgboost", "lightgbm", "catboost"]);
-
 const ALL = { fit: "pooled", target: "relative", cross_section: true };
 
 /** Every regressor with all three settings, and two with each of the settings alone and in pairs. */
 const CASES = [
-  ...MODELS.map(([model, params]) => ({ model, ...params, ...ALL })),
-  ...MODELS.filter(([model]) => ["lightgbm", "ridge"].includes(model)).flatMap(([model, params]) =>
+  ...QUICK_MODELS.map(([model, params]) => ({ model, ...params, ...ALL })),
+  ...QUICK_MODELS.filter(([model]) => ["lightgbm", "ridge"].includes(model)).flatMap(([model, params]) =>
     [
       { fit: "pooled" },
       { target: "relative" },
@@ -85,7 +69,7 @@ before(async () => {
 after(removeFolders);
 
 test("every model is compared with all settings", () => {
-  assert.deepEqual(MODELS.map(([name]) => name).sort(), REGRESSORS.map(({ name }) => name).sort());
+  assert.deepEqual(QUICK_MODELS.map(([name]) => name).sort(), REGRESSORS.map(({ name }) => name).sort());
 });
 
 describe("the numbers of a plain script", { concurrency: 2 }, () => {

@@ -1,0 +1,244 @@
+"""The slow, obvious twin of run_ml_job with `refit_every` and `window`, written from docs/semantics.md.
+
+It takes rows, z-scores, targets and regressors from plain_pooled_job.py, and shares no code with mucast or its engine. Usage:
+`python plain_refit_job.py REQUEST.json`, as for plain_job.py.
+"""
+
+import json
+import math
+import sys
+import warnings
+
+import numpy as np
+from plain_intervals import ends_by_method, score_rows, settings_of
+from plain_job import MINIMUM_FIT_ROWS, iso, read_features, read_prices, resolve_window, rows_of
+from plain_pooled_job import fit_and_predict, relative, z_scored
+from plain_verdict import shrinkage_table
+
+
+def blocks_of(tickers, every):
+    """The dates of each block, ascending."""
+    last = max(rows["label_day"][rows["fit"][-1]] for rows in tickers.values())
+    dates = sorted({d for rows in tickers.values() for d in rows["score"]})
+    early, counted = [d for d in dates if d < last], [d for d in dates if d >= last]
+    if every is None:
+        return [dates]
+    blocks = [counted[i : i + every] for i in range(0, len(counted), every)] or [[]]
+    return [early + blocks[0], *blocks[1:]]
+
+
+class Job:
+    def __init__(self, params, tickers, everyone, targets, widths):
+        self.params, self.tickers, self.everyone, self.targets, self.widths = params, tickers, everyone, targets, widths
+        self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
+        self.window = params.get("window")
+        self.blocks = blocks_of(tickers, params.get("refit_every"))
+
+    def known(self, ticker, d):
+        return self.tickers[ticker]["label_day"][d]
+
+    def learnable(self):
+        """Every row with something to learn, of fit and score rows."""
+        for ticker, rows in self.tickers.items():
+            for d in rows["fit"] + rows["score"]:
+                if d in rows["label"] and (self.targets is None or (ticker, d) in self.targets):
+                    yield ticker, d
+
+    def fit_rows(self):
+        return [(ticker, d) for ticker, rows in self.tickers.items() for d in rows["fit"]]
+
+    def level(self, until):
+        """Of the fit rows where `until` is None."""
+        known = []
+        for ticker, d in self.targets:
+            rows = self.everyone[ticker]
+            if (d <= rows["fit"][-1]) if until is None else (rows["label_day"][d] <= until):
+                known.append((rows["label_day"][d], d, ticker))
+        total = 0.0
+        for _, d, ticker in sorted(known):
+            total += self.everyone[ticker]["label"][d]
+        return total / len(known)
+
+    def returned(self, keys, predicted, until):
+        if self.targets is None:
+            return dict(zip(keys, predicted))
+        level = self.level(until)
+        return {key: level + self.widths[key[1]] * p for key, p in zip(keys, predicted)}
+
+    def in_window(self, train):
+        if self.window is None:
+            return train
+        dates = sorted({self.known(*key) for key in train})[-self.window :]
+        return [key for key in train if self.known(*key) >= dates[0]]
+
+    def fit(self, train, test, columns):
+        def matrix(keys):
+            rows = []
+            for ticker, d in keys:
+                own = dict(zip(self.tickers[ticker]["columns"], self.tickers[ticker]["x"][d]))
+                rows.append([own.get(name, math.nan) for name in columns])
+            return np.array(rows, dtype=np.float64)
+
+        if not test:
+            return []
+        train = sorted(train, key=lambda key: (self.known(*key), key[1], key[0]))
+        y = [self.tickers[t]["label"][d] if self.targets is None else self.targets[t, d] for t, d in train]
+        return fit_and_predict(self.params, matrix(train), np.array(y), matrix(test))
+
+    def folds_of_ticker(self, ticker):
+        """Training rows, test rows and the close at which the training labels are known."""
+        fit = self.tickers[ticker]["fit"]
+        k = max(0, min(self.splits, (len(fit) - MINIMUM_FIT_ROWS) // self.size))
+        for j in range(k):
+            start = len(fit) - (k - j) * self.size
+            train = self.in_window([(ticker, d) for d in fit[:start]])
+            yield train, [(ticker, d) for d in fit[start : start + self.size]], fit[start]
+
+    def pooled_folds(self):
+        fit = self.fit_rows()
+        dates = sorted({d for _, d in fit})
+        k = max(0, min(self.splits, (len(dates) - MINIMUM_FIT_ROWS) // self.size))
+        firsts = [dates[len(dates) - (k - j) * self.size] for j in range(k)]
+        for j, first in enumerate(firsts):
+            following = firsts[j + 1] if j + 1 < k else None
+            train = self.in_window([key for key in fit if self.known(*key) <= first])
+            test = [
+                key
+                for key in fit
+                if key[1] >= first and (following is None or (key[1] < following and self.known(*key) <= following))
+            ]
+            yield train, test, first
+
+    def run(self):
+        pools = [sorted(self.tickers)] if self.params.get("fit") == "pooled" else [[t] for t in sorted(self.tickers)]
+        self.result = {ticker: {"folds": [], "out_of_fold": [], "score": [], "means": []} for ticker in self.tickers}
+        self.block_rows = [0 for _ in self.blocks]
+        for names in pools:
+            columns = []
+            for ticker in names:
+                columns += [name for name in self.tickers[ticker]["columns"] if name not in columns]
+            folds = self.pooled_folds() if self.params.get("fit") == "pooled" else self.folds_of_ticker(names[0])
+            for train, test, first in folds:
+                own = {name: sum(1 for t, _ in train if t == name) for name in names}
+                got = self.returned(test, self.fit(train, test, columns), first)
+                for ticker in names:
+                    tested = [(d, got[t, d]) for t, d in test if t == ticker]
+                    if own[ticker] >= MINIMUM_FIT_ROWS and tested:
+                        self.result[ticker]["folds"].append(own[ticker])
+                        self.result[ticker]["out_of_fold"] += tested
+            self.score(names, columns)
+        return self.result
+
+    def score(self, names, columns):
+        for b, dates in enumerate(self.blocks):
+            until = None if b == 0 else dates[0]
+            rows = self.fit_rows() if b == 0 else [key for key in self.learnable() if self.known(*key) <= dates[0]]
+            train = self.in_window([key for key in rows if key[0] in names])
+            test = [(t, d) for d in dates for t in names if d in self.tickers[t]["score"]]
+            if b > 0 and not test:
+                for ticker in names:
+                    self.result[ticker]["means"].append(None)
+                continue
+            self.block_rows[b] += len(train)
+            got = self.returned(test, self.fit(train, test, columns), until)
+            for ticker in names:
+                own = [self.tickers[t]["label"][d] for t, d in train if t == ticker]
+                has_rows = b == 0 or any(t == ticker for t, _ in test)
+                self.result[ticker]["means"].append((math.fsum(own) / len(own) if own else 0.0) if has_rows else None)
+                self.result[ticker]["score"] += [(d, b, got[t, d]) for t, d in test if t == ticker]
+
+    def shrink(self):
+        """Multiplies forecasts by the pooled factor of their block."""
+        factors = []
+        for b, dates in enumerate(self.blocks):
+            rows = {}
+            for ticker, own in self.result.items():
+                label = self.tickers[ticker]["label"]
+                seen = own["out_of_fold"] + [
+                    (d, p) for d, _, p in own["score"] if b > 0 and d in label and self.known(ticker, d) <= dates[0]
+                ]
+                rows[ticker] = [(d, label[d], p, 0.0) for d, p in seen]
+            factors.append(shrinkage_table(rows)["by_date"]["s"])
+        return factors
+
+
+def published(job, params):
+    """Score rows after shrinkage, with the ends of their intervals."""
+    factors = job.shrink() if params.get("shrinkage") == "pooled" else [1.0] * len(job.blocks)
+    settings = settings_of(params.get("intervals"))
+    tickers = {}
+    for ticker, own in sorted(job.result.items()):
+        rows = job.tickers[ticker]
+        score = [(d, factors[b] * p) for d, b, p in own["score"]]
+        ends = ([None] * len(score), [None] * len(score))
+        if settings is not None:
+            pairs = [(rows["label"][d], factors[0] * p) for d, p in own["out_of_fold"]]
+            dated = score_rows(rows, score)
+            ends = ends_by_method(pairs, dated, settings["alpha"], settings["bound"])[settings["method"]]
+        tickers[ticker] = {
+            "folds": own["folds"],
+            "out_of_fold": [[iso(d), p] for d, p in own["out_of_fold"]],
+            "score": [[iso(d), p] for d, p in score],
+            "lower": ends[0],
+            "upper": ends[1],
+            "label_means": own["means"],
+        }
+    return tickers, factors
+
+
+def run(params, tickers):
+    failures = set()
+    if params.get("cross_section"):
+        tickers, _ = z_scored(tickers)
+        failures |= {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
+        tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in failures}
+    everyone, targets, widths = tickers, None, None
+    if params.get("target") == "relative":
+        targets, widths = relative_of_all(tickers)
+        tickers = {
+            ticker: {**rows, "fit": [d for d in rows["fit"] if (ticker, d) in targets]} for ticker, rows in tickers.items()
+        }
+        short = {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
+        failures |= short
+        tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in short}
+    job = Job(params, tickers, everyone, targets, widths)
+    job.run()
+    told, factors = published(job, params)
+    return {
+        "failures": failures,
+        "tickers": told,
+        "factors": factors,
+        "blocks": [
+            {"start": iso(dates[0]), "end": iso(dates[-1]), "fit_rows": rows} for dates, rows in zip(job.blocks, job.block_rows)
+        ],
+    }
+
+
+def relative_of_all(tickers):
+    """Targets of fit rows and of labelled score rows, and widths by date."""
+    targets, widths, _ = relative({t: {**rows, "fit": rows["fit"] + rows["score"]} for t, rows in tickers.items()})
+    return targets, widths
+
+
+def main():
+    warnings.simplefilter("ignore")
+    results = []
+    for entry in json.load(open(sys.argv[1], encoding="utf-8")):
+        bounds, prices = read_prices(entry["prices"])
+        features, feature_days = read_features(entry["features"])
+        start, end, learning_end, _ = resolve_window(bounds, prices)
+        cut = end if learning_end is None else learning_end
+        both = sorted(set(prices) & set(features))
+        rows = {t: rows_of(prices[t], features[t], feature_days, start, end, cut) for t in both}
+        short = {t for t in both if len(rows[t]["fit"]) < MINIMUM_FIT_ROWS or not rows[t]["columns"]}
+        kept = {t: rows[t] for t in both if t not in short}
+        answers = []
+        for config in entry["configs"]:
+            answer = run(json.loads(config)["ML params"], kept)
+            answers.append({**answer, "failures": sorted(answer["failures"] | short)})
+        results.append(answers)
+    json.dump(results, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+/**
+ * `refit_every` and `window` give the numbers of a plain script that is written from docs/semantics.md: every regressor, one per ticker and one
+ * for all, on clean blobs and on dirty ones.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
+import { findEnvironment } from "../../src/engine/environment/environment.ts";
+import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
+import { dirtyPanelMarket, learningUntil, panelMarket } from "./panel-market.ts";
+import { assertClose, askTwin } from "./plain-twin.ts";
+import { assertValid } from "./published-schemas.ts";
+import { FORESTS, QUICK_MODELS } from "./quick-models.ts";
+
+/** Largest difference between two forecasts of a linear model, log-return; others agree to the bit. */
+const LINEAR_TOLERANCE = 1e-9;
+
+interface RefitTwin {
+  readonly failures: readonly string[];
+  readonly factors: readonly number[];
+  readonly blocks: readonly { readonly start: string; readonly end: string; readonly fit_rows: number }[];
+  readonly tickers: Readonly<
+    Record<
+      string,
+      {
+        readonly folds: readonly number[];
+        readonly out_of_fold: readonly (readonly [string, number])[];
+        readonly score: readonly (readonly [string, number])[];
+        readonly lower: readonly (number | null)[];
+        readonly upper: readonly (number | null)[];
+        readonly label_means: readonly (number | null)[];
+      }
+    >
+  >;
+}
+
+const RELATIVE = { fit: "pooled", target: "relative", cross_section: true };
+
+/** Every regressor per ticker and pooled, and two with each other setting. */
+const CASES = [
+  ...QUICK_MODELS.flatMap(([model, params]) => [
+    { model, ...params, refit_every: 17 },
+    { model, ...params, ...RELATIVE, refit_every: 17 },
+  ]),
+  ...QUICK_MODELS.filter(([model]) => ["lightgbm", "ridge"].includes(model)).flatMap(([model, params]) =>
+    [
+      { refit_every: 9, window: 45 },
+      { fit: "pooled", refit_every: 9, window: 45 },
+      { window: 40 },
+      { fit: "pooled", window: 40 },
+      { refit_every: 13, target: "relative" },
+      { refit_every: 13, target: "relative", cross_section: true, window: 50 },
+      { refit_every: 1000, fit: "pooled" },
+      { refit_every: 12, fit: "pooled", shrinkage: "pooled", intervals: {} },
+      { refit_every: 12, shrinkage: "pooled", intervals: { method: "split", alpha: 0.2 } },
+      { ...RELATIVE, refit_every: 5, window: 60, shrinkage: "pooled", intervals: { alpha: 0.2 } },
+    ].map((settings) => ({ model, ...params, ...settings })),
+  ),
+];
+
+const CONFIGS = CASES.map((params) =>
+  JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3 } }),
+);
+
+/** The cut of the dirty blobs is a Saturday. After it prices have gaps with and without labels, features are missing, and a ticker has ended. */
+const MARKETS = [
+  ["clean blobs", learningUntil("2021-06-04", panelMarket())],
+  ["dirty blobs", learningUntil("2021-05-15", dirtyPanelMarket())],
+] as const;
+
+const pairs: BlobPair[] = [];
+let twins: RefitTwin[][];
+
+before(async () => {
+  for (const [, market] of MARKETS) pairs.push(await writeMarket(market));
+  const request = pairs.map(({ features, prices }) => ({ features, prices, configs: CONFIGS }));
+  twins = await askTwin<RefitTwin[][]>("plain_refit_job.py", findEnvironment().python, request);
+});
+after(removeFolders);
+
+describe("the numbers of a plain script", { concurrency: 2 }, () => {
+  for (const [i, [market]] of MARKETS.entries()) {
+    for (const [c, { model, ...params }] of CASES.entries()) {
+      const { model_params: _, scaler: __, ...settings } = params as Record<string, unknown>;
+      test(`${model} ${JSON.stringify(settings)} on ${market}`, async () => {
+        const { output } = await runJob(pairs[i]!, CONFIGS[c]!);
+        assertValid("output-blob", output);
+        assertSame(output, twins[i]![c]!, FORESTS.has(model) ? 0 : LINEAR_TOLERANCE);
+      });
+    }
+  }
+});
+
+function assertSame(output: OutputBlob, twin: RefitTwin, tolerance: number): void {
+  assert.deepEqual(
+    output.failures.map(({ ticker }) => ticker),
+    twin.failures,
+  );
+  const { blocks, by_ticker } = output.refits!;
+  assert.deepEqual(
+    blocks.map(({ start, end, fit_rows }) => ({ start, end, fit_rows })),
+    twin.blocks,
+  );
+  assert.deepEqual(Object.keys(output.forecasts).sort(), Object.keys(twin.tickers).sort());
+  for (const [ticker, expected] of Object.entries(twin.tickers)) {
+    const tested = output.cross_validation![ticker]!;
+    assert.deepEqual(
+      tested.folds.map(({ train_rows }) => train_rows),
+      expected.folds,
+      ticker,
+    );
+    assertSameRows(tested, expected.out_of_fold, tolerance, `${ticker} out of fold`);
+    const forecast = output.forecasts[ticker]!;
+    // Factors and ends are made of sums, which the two add in another order.
+    const isPublished = twin.factors.some((factor) => factor !== 1);
+    assertSameRows(forecast, expected.score, isPublished ? 1e-12 + tolerance : tolerance, ticker);
+    assertClose(forecast.lower, expected.lower, 1e-9, `${ticker} lower`);
+    assertClose(forecast.upper, expected.upper, 1e-9, `${ticker} upper`);
+    const { label_means, factors } = by_ticker[ticker]!;
+    assertClose(label_means, expected.label_means, 1e-12, `${ticker} label means`);
+    const used = expected.label_means.map((mean, b) => (mean === null ? null : twin.factors[b]!));
+    if (factors !== undefined) assertClose(factors, used, 1e-9, `${ticker} factors`);
+  }
+}
+
+function assertSameRows(
+  actual: { readonly dates: readonly string[]; readonly predicted: readonly number[] },
+  expected: readonly (readonly [string, number])[],
+  tolerance: number,
+  place: string,
+): void {
+  assert.deepEqual(
+    actual.dates,
+    expected.map(([date]) => date),
+    place,
+  );
+  for (const [i, [date, value]] of expected.entries()) {
+    const difference = Math.abs(actual.predicted[i]! - value);
+    assert.ok(difference <= tolerance, `${place} on ${date}: ${actual.predicted[i]} against ${value}`);
+  }
+}
