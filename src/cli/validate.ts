@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
-import { printable } from "../contract/errors/wording.ts";
+import { counted, printable } from "../contract/errors/wording.ts";
 import { namedFailure } from "../contract/problems/failures.ts";
-import type { JobPreview, PooledPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
+import type { JobPreview, PooledPreview, RefitsPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
 import { untilSignal } from "./terminal/signals.ts";
@@ -39,12 +39,13 @@ export function addValidate(program: Command): void {
     });
 }
 
-function asText({ model, window, tickers, failures, pooled }: Omit<JobPreview, "error">): string {
+function asText({ model, window, tickers, failures, pooled, refits }: Omit<JobPreview, "error">): string {
   const { start, end, learning_end, as_of } = window;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
     ...(pooled === undefined ? [] : [matrixLine(pooled)]),
+    ...(refits === undefined ? [] : [refitsLine(refits)]),
     "",
     tickerTable(tickers),
     ...failures.map((failure) => printable(`left out: ${failure.code}: ${namedFailure(failure)}`)),
@@ -57,6 +58,10 @@ function matrixLine({ rows, fit_rows, columns, bytes, fit_bytes, folds }: Pooled
   const size = `${rows} rows x ${columns} columns, ${(bytes / 1e6).toFixed(1)} MB`;
   const fits = `${fit_rows} rows to fit, ${folds} folds, about ${(fit_bytes / 1e6).toFixed(0)} MB of memory a fit`;
   return `pooled  ${size}; ${fits}`;
+}
+
+function refitsLine({ fits, blocks }: RefitsPreview): string {
+  return `fits    ${fits}, of folds and of ${counted(blocks, "block")} of score rows`;
 }
 
 /** A row a ticker; the counts between the rows and the dates are those of the job. */

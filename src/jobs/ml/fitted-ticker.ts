@@ -14,7 +14,7 @@ import type { ScoreRows } from "../shared/score-tables.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
-import { type FitPlan, planWarnings } from "./plan-fits.ts";
+import { type FitPlan, learnedRows, planWarnings } from "./plan-fits.ts";
 import { type BlockPredictions, constantOf, standInWarnings } from "./run-refits.ts";
 
 /** The forecasts of one ticker, without the features that they were made from. */
@@ -82,7 +82,6 @@ export function fittedTicker(
     result.importances?.map(([column, importance]) => ({ feature: columns[column]!, importance })),
   );
   const rows = rowFacts(panel);
-  const learned = { ...rows, fitRows: Math.min(rows.fitRows, settings.window ?? rows.fitRows) };
   return {
     ...fittedRows(panel, byBlock, blocks),
     models: scoreModels(panel, learn, byBlock),
@@ -97,7 +96,7 @@ export function fittedTicker(
       ...convergenceWarnings(ticker, [...results, ...new Set(refitted.map(({ result }) => result))]),
       ...standInWarnings(byBlock, ticker),
     ],
-    listed: [...listedOfRows(ticker, learned, folds), ...panel.listed],
+    listed: [...listedOfRows(ticker, learnedRows(panel, settings), folds), ...panel.listed],
   };
 }
 

@@ -1,15 +1,26 @@
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
+import { recordsRefits } from "../../contract/config/refit-settings.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { planPooled } from "../../panel/pooled-plan.ts";
+import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
-import type { PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
+import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/row-facts.ts";
 import { listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
-import { listedOfFeatures, planFits, planWarnings, refusedColumns } from "./plan-fits.ts";
+import {
+  type FitPlan,
+  learnedRows,
+  listedOfFeatures,
+  noRefit,
+  planFits,
+  planWarnings,
+  refusedColumns,
+} from "./plan-fits.ts";
 import { matrixBytes } from "./pooled-matrix.ts";
 import { workerBytes } from "./pooled-memory.ts";
 
@@ -22,38 +33,60 @@ export function previewMl(config: string): PreviewedConfig {
     trains: true,
     panel: settings,
     listed: (panel) => listedOfFeatures(panel, settings),
-    plan: (panels) =>
-      settings.fit === "pooled" ? planPool(panels, settings) : planTickers(panels, settings),
+    plan: (panels) => planAll(panels, settings),
   };
 }
+
+function* planAll(panels: readonly PanelRows[], settings: MlSettings): Pausable<PlannedJob> {
+  const blocks = refitBlocks(panels, settings.refitEvery);
+  const { fits, ...planned } =
+    settings.fit === "pooled"
+      ? yield* planPool(panels, settings, blocks)
+      : yield* planTickers(panels, settings, blocks);
+  const warnings = noRefit(blocks, settings);
+  if (!recordsRefits(settings)) return planned;
+  return { ...planned, refits: { fits, blocks: blocks.length }, warnings };
+}
+
+type Planned = Pausable<PlannedJob & { readonly fits: number }>;
 
 function* planTickers(
   panels: readonly PanelRows[],
   settings: MlSettings,
-): ReturnType<PreviewedConfig["plan"]> {
+  blocks: readonly RefitBlock[],
+): Planned {
   const tickers: PlannedTicker[] = [];
   const failures: Failure[] = [];
+  let fits = 0;
   for (const panel of panels) {
     const refused = refusedColumns(panel, settings);
-    if (refused === undefined) tickers.push(planTicker(panel, settings));
-    else failures.push(refused);
+    if (refused === undefined) {
+      const plan = planFits(panel, settings, blocks);
+      tickers.push(planTicker(panel, plan, settings));
+      fits += plan.fits.length + plan.refits.length;
+    } else failures.push(refused);
     yield 0;
   }
-  return { tickers, failures };
+  return { tickers, failures, fits };
 }
 
-function planTicker(panel: PanelRows, settings: MlSettings): PlannedTicker {
-  const { folds } = planFits(panel, settings);
-  return plannedTicker(panel, folds, settings, listedOfRows(panel.ticker, rowFacts(panel), folds));
+function planTicker(panel: PanelRows, { folds }: FitPlan, settings: MlSettings): PlannedTicker {
+  const listed = listedOfRows(panel.ticker, learnedRows(panel, settings), folds);
+  return plannedTicker(panel, folds, settings, listed);
 }
 
-function* planPool(panels: readonly PanelRows[], settings: MlSettings): ReturnType<PreviewedConfig["plan"]> {
-  const plan = yield* planPooled(panels, settings);
+function* planPool(
+  panels: readonly PanelRows[],
+  settings: MlSettings,
+  blocks: readonly RefitBlock[],
+): Planned {
+  const plan = yield* planPooled(panels, settings, blocks);
   const union = unitePooled(plan);
   const columns = union.names.length;
   const failures = refusedTickers(panels, union, settings);
-  if (failures.length === panels.length) return { tickers: [], failures };
+  if (failures.length === panels.length) return { tickers: [], failures, fits: 0 };
   return {
+    fits: plan.folds.length + plan.blocks.length,
     tickers: plan.members.map(({ panel, folds }) => {
       const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
       const listed = listedOfRows(panel.ticker, { ...rowFacts(panel), features: 0 });
@@ -62,7 +95,7 @@ function* planPool(panels: readonly PanelRows[], settings: MlSettings): ReturnTy
     failures: [],
     listed: listedOfPool(plan, columns),
     pooled: {
-      rows: plan.fitRows + plan.scoreRows,
+      rows: plan.learnRows + plan.scoreRows,
       fit_rows: plan.fitRows,
       columns,
       bytes: matrixBytes(plan, columns),

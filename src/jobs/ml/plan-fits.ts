@@ -8,6 +8,7 @@ import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
+import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 
 /** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
 export type RowRange = readonly [from: number, to: number];
@@ -124,6 +125,12 @@ export function refusedColumns(
 ): Failure | undefined {
   const unmet = unmetDemands(columnDemands, columns);
   return unmet.length === 0 ? undefined : { ticker, code: "invalid_model_params", message: unmet.join("; ") };
+}
+
+/** The facts of a ticker's rows, with as many fit rows as its fit learns from. */
+export function learnedRows(panel: PanelRows, { window }: Pick<MlSettings, "window">): RowFacts {
+  const facts = rowFacts(panel);
+  return { ...facts, fitRows: Math.min(facts.fitRows, window ?? facts.fitRows) };
 }
 
 /** The warning that there is nothing to fit again for. */

@@ -26,6 +26,8 @@ export interface JobPreview {
   readonly failures: readonly Failure[];
   /** run_ml_job with `fit` pooled. */
   readonly pooled?: PooledPreview;
+  /** run_ml_job with `refit_every` or `window`. */
+  readonly refits?: RefitsPreview;
   /** Those of the job, in its order, without those that only fitting can show. */
   readonly warnings: readonly Warning[];
   /** The error that the job would end with although both blobs can be read: insufficient_history, no_forecast. */
@@ -34,7 +36,7 @@ export interface JobPreview {
 
 /** The matrix of one fit for all tickers. */
 export interface PooledPreview {
-  /** Fit rows and score rows. */
+  /** Those that some fit learns from, and score rows. */
   readonly rows: number;
   readonly fit_rows: number;
   readonly columns: number;
@@ -43,6 +45,12 @@ export interface PooledPreview {
   /** That the largest fit takes beside it, by estimate. */
   readonly fit_bytes: number;
   readonly folds: number;
+}
+
+/** The fits of all tickers, those of folds among them, and the blocks of score rows that they forecast. */
+export interface RefitsPreview {
+  readonly fits: number;
+  readonly blocks: number;
 }
 
 export interface TickerPreview {
@@ -73,14 +81,19 @@ export interface PreviewedConfig {
    * Plans the tickers that were read, in any order.
    * @throws MucastError as the job would before it trains.
    */
-  plan(panels: readonly PanelRows[]): Pausable<{
-    readonly tickers: readonly PlannedTicker[];
-    readonly failures: readonly Failure[];
-    /** Of one fit for all tickers. */
-    readonly pooled?: PooledPreview;
-    /** Lists it where its rows are too few. */
-    readonly listed?: readonly Listed[];
-  }>;
+  plan(panels: readonly PanelRows[]): Pausable<PlannedJob>;
+}
+
+export interface PlannedJob {
+  readonly tickers: readonly PlannedTicker[];
+  readonly failures: readonly Failure[];
+  /** Of one fit for all tickers. */
+  readonly pooled?: PooledPreview;
+  readonly refits?: RefitsPreview;
+  /** Of the plan as a whole. */
+  readonly warnings?: readonly Warning[];
+  /** Lists a fit of all tickers where its rows are too few. */
+  readonly listed?: readonly Listed[];
 }
 
 export interface PlannedTicker {
@@ -119,10 +132,12 @@ export async function previewJob(
     tickers: tickers.map((ticker) => previewTicker(ticker, config, inputs.asOf)),
     failures: failures.toSorted(byTicker),
     ...(planned.pooled === undefined ? {} : { pooled: planned.pooled }),
+    ...(planned.refits === undefined ? {} : { refits: planned.refits }),
     warnings: [
       ...config.warnings,
       ...inputs.warnings,
       ...prepared.warnings,
+      ...(planned.warnings ?? []),
       ...tickerWarnings(inputs, tickers.map(toldOf(read.listed)), [], planned.listed ?? []).filter(
         // What is switched off forecasts nothing that could be old.
         ({ code }) => config.trains || code !== "older_forecast",
