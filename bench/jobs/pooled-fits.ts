@@ -58,7 +58,7 @@ export async function benchPooledFits(): Promise<Table> {
     const figures = [alone.seconds, alone.processor, pooled.seconds, pooled.processor, limit];
     const { tickers, dates, columns, folds } = SIZE;
     const rows = tickers * dates;
-    const megabytes = matrixBytes({ fitRows: rows, scoreRows: tickers }, columns) / 1e6;
+    const megabytes = matrixBytes({ learnRows: rows, scoreRows: tickers }, columns) / 1e6;
     return {
       title: `pooled lightgbm: ${tickers} tickers x ${dates} dates x ${columns} columns (${megabytes.toFixed(0)} MB), ${folds + 1} fits, ${cores} cores`,
       header: [

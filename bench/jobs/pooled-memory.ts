@@ -26,7 +26,7 @@ export async function benchPooledMemory(): Promise<Table> {
     const { featurePath, dataExtractorPath } = await writeLargeMarket(folder, SIZE);
     const rows = SIZE.tickers * (SIZE.days - 1);
     const columns = 2 * SIZE.features;
-    const matrix = matrixBytes({ fitRows: rows, scoreRows: SIZE.tickers }, columns);
+    const matrix = matrixBytes({ learnRows: rows, scoreRows: SIZE.tickers }, columns);
     const gigabytes = (bytes: number) => (bytes / 1e9).toFixed(2);
     const measured: string[][] = [];
     for (const [model, params] of Object.entries(MODELS)) {

@@ -53,6 +53,8 @@ export function writeMarket(market: Market): Promise<BlobPair> {
 }
 
 export interface JobRun {
+  /** Of the output. */
+  readonly url: string;
   readonly text: string;
   readonly output: OutputBlob;
   readonly events: readonly JobEvent[];
@@ -85,7 +87,7 @@ export async function runJob(
     },
   );
   const text = readFileSync(fileURLToPath(record.output_url), "utf8");
-  return { text, output: JSON.parse(text), events };
+  return { url: record.output_url, text, output: JSON.parse(text), events };
 }
 
 const JUDGEMENTS: ReadonlySet<string> = new Set(["no_skill", "wild_forecast"]);

@@ -13,6 +13,7 @@ import { JOBS } from "../../src/jobs/run-job.ts";
 import { validateJob } from "../../src/jobs/validate-job.ts";
 import { replayOutput } from "../../src/replay/replay.ts";
 import { removeFolders, runJob, writeMarket } from "./job-runs.ts";
+import { changedAfter, forecastsUpTo } from "./later-changes.ts";
 import type { Cell, Market } from "./market.ts";
 import { networkConfig, runNetworkJob, type Sections } from "./network-jobs.ts";
 import { dirtyPanelMarket, panelMarket } from "./panel-market.ts";
@@ -45,39 +46,6 @@ function trainLosses({ training }: OutputBlob) {
 
 async function jobOn(market: Market, text: string): Promise<OutputBlob> {
   return (await runJob(await writeMarket(market), text)).output;
-}
-
-/** The market with every price and feature changed that is dated after `last`. */
-function changedAfter(last: string, market: Market): Market {
-  const change = (dates: readonly string[], cells: readonly Cell[], i: number) =>
-    cells.map((cell, d) => (dates[d]! > last && cell !== null ? cell * (1 + ((i + d) % 5)) + 0.5 : cell));
-  return {
-    ...market,
-    prices: new Map([...market.prices].map(([t, cells], i) => [t, change(market.priceDates, cells, i)])),
-    features: new Map(
-      [...market.features].map(([ticker, columns], i) => [
-        ticker,
-        new Map([...columns].map(([name, cells]) => [name, change(market.featureDates, cells, i)])),
-      ]),
-    ),
-  };
-}
-
-/** Rows of an output that are dated. */
-interface Dated {
-  readonly dates: readonly string[];
-  readonly predicted: readonly number[];
-  readonly lower?: readonly (number | null)[] | undefined;
-  readonly upper?: readonly (number | null)[] | undefined;
-}
-
-/** Forecasts of rows dated `last` or before, out of fold and published, with their intervals. */
-function forecastsUpTo(last: string, { cross_validation = {}, forecasts }: OutputBlob) {
-  const upTo = ({ dates, predicted, lower, upper }: Dated) =>
-    dates.flatMap((date, i) => (date <= last ? [[date, predicted[i]!, lower?.[i], upper?.[i]]] : []));
-  return [cross_validation, forecasts].map((part) =>
-    Object.entries(part).map(([ticker, rows]) => [ticker, upTo(rows)]),
-  );
 }
 
 describe("what is dated later changes no forecast before it", () => {

@@ -8,7 +8,7 @@ import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import { dirtyPanelMarket, learningUntil, panelMarket } from "./panel-market.ts";
-import { assertClose, askTwin } from "./plain-twin.ts";
+import { askTwin, assertClose } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
 import { FORESTS, QUICK_MODELS } from "./quick-models.ts";
 

@@ -91,7 +91,10 @@ export function* evaluateMl(
 }
 
 /** The units of progress of `evaluateMl`. */
-export function mlEvaluationUnits(fitted: readonly FittedTicker[], settings: ScoreSettings & RefitSettings): number {
+export function mlEvaluationUnits(
+  fitted: readonly FittedTicker[],
+  settings: ScoreSettings & RefitSettings,
+): number {
   const inBlocks = recordsRefits(settings) ? fitted.reduce((sum, { models }) => sum + models.length, 0) : 0;
   return evaluationUnits(fitted.length, 2) + inBlocks;
 }

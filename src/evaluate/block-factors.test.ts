@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../test/twins/random.ts";
+import { SHRINKAGES } from "../contract/config/shrinkage.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
+import { blockFactors } from "./block-factors.ts";
+import { shrinkageFactors } from "./shrinkage.ts";
+
+const random = seededRandom(8);
+const TICKERS = ["A", "B", "C"].map((ticker, t) => {
+  const y = Float64Array.from({ length: 90 }, () => random.normal());
+  const p = y.map((value) => 0.5 * value + (t + 1) * random.normal());
+  const days = Int32Array.from(y, (_, i) => 2 * i + t);
+  // Row 70 has no label; that of row 75 comes out late.
+  const labels = y.slice(60).map((value, i) => (i === 10 || i === 29 ? Number.NaN : value));
+  const labelDays = days.slice(60).map((day, i) => (i === 15 ? day + 9 : day + 2));
+  return {
+    heldOut: { ticker, days: days.slice(0, 60), predicted: p.slice(0, 60), realised: y.slice(0, 60) },
+    score: { days: days.slice(60), predicted: p.slice(60), labels, labelDays: labelDays.sort() },
+  };
+});
+const BLOCKS = [{ known: undefined }, { known: 137 }, { known: 152 }, { known: 170 }];
+
+for (const choice of SHRINKAGES) {
+  test(`${choice}: a block's factors are those of all rows known at its first date, taken one by one`, () => {
+    const factors = atOnce(blockFactors(choice, TICKERS, BLOCKS));
+    assert.equal(factors.length, BLOCKS.length);
+    for (const [b, { known }] of BLOCKS.entries()) {
+      const rows = TICKERS.map(({ heldOut, score }) => {
+        const own = {
+          days: [...heldOut.days],
+          predicted: [...heldOut.predicted],
+          realised: [...heldOut.realised],
+        };
+        for (const [i, label] of score.labels.entries()) {
+          if (Number.isNaN(label) || known === undefined || score.labelDays[i]! > known) continue;
+          own.days.push(score.days[i]!);
+          own.predicted.push(score.predicted[i]!);
+          own.realised.push(label);
+        }
+        return {
+          ticker: heldOut.ticker,
+          days: Int32Array.from(own.days),
+          predicted: Float64Array.from(own.predicted),
+          realised: Float64Array.from(own.realised),
+        };
+      });
+      assert.deepEqual(factors[b], atOnce(shrinkageFactors(choice, rows)), `block ${b}`);
+    }
+    if (choice !== "none") assert.notDeepEqual(factors[1], factors[3]);
+  });
+}
