@@ -1,4 +1,4 @@
-import { printable } from "../../contract/errors/wording.ts";
+import { counted, printable } from "../../contract/errors/wording.ts";
 import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { table } from "./table.ts";
@@ -6,7 +6,7 @@ import { table } from "./table.ts";
 /** An output under the name of its column. */
 export interface ShownOutput {
   readonly name: string;
-  readonly output: Pick<OutputSummary, "mu" | "window" | "metrics">;
+  readonly output: Pick<OutputSummary, "mu" | "window" | "metrics" | "refits">;
   /** Undefined for an output without a ticker. */
   readonly verdict: Verdict | undefined;
   /** The standard error of the hit rate with dates as units; null of too few dates. */
@@ -19,8 +19,10 @@ type Cell = readonly [label: string, value: string];
 
 /** What outputs are worth, one column each, as text for a terminal: figures of the score rows, beside those that any model has to beat. */
 export function outputTable(outputs: readonly ShownOutput[]): string {
+  const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
   const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
     ...cellsOf(output, hitRateError),
+    ...(hasRefits ? [refitsCell(output)] : []),
     ...verdictCells(verdict),
     ...more,
   ]);
@@ -49,6 +51,14 @@ function cellsOf({ mu, window, metrics }: ShownOutput["output"], hitRateError: n
     ["  got", percent(intervals?.pooled.coverage)],
     ["  got by split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
   ];
+}
+
+/** How many sets of models made the forecasts, one after the other. */
+function refitsCell({ refits }: ShownOutput["output"]): Cell {
+  const [first, ...later] = refits?.blocks ?? [];
+  if (first === undefined || later.length === 0) return ["models fitted again", "-"];
+  const last = later.at(-1)!;
+  return ["models fitted again", `${counted(later.length, "time")}, last on ${last.start}`];
 }
 
 /** The headline of the verdict, and what it rests on. */

@@ -191,19 +191,17 @@ async function runFits(
   const results: FitPredictions[] = [];
   let refitted: readonly BlockPredictions[] = [];
   const first = fits.at(-1)!;
+  const refitAll = async (signal: AbortSignal): Promise<void> => {
+    const alone = refits.map((fit) => [fit]);
+    refitted = await runRefits(first, alone, ([fit]) => runFit(fit!, `${POOLED}, refit`, signal));
+  };
+  const runNumber = async (number: number, signal: AbortSignal): Promise<void> => {
+    const label = number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`;
+    results[number] = await runFit(fits[number]!, label, signal);
+  };
   await runEach(options.signal, async (start, signal) => {
-    const runRefit = ([fit]: readonly PlannedFit[]) => runFit(fit!, `${POOLED}, refit`, signal);
-    start(
-      runRefits(
-        first,
-        refits.map((fit) => [fit]),
-        runRefit,
-      ).then((found) => void (refitted = found)),
-    );
-    for (let number = fits.length - 1; number >= 0; number--) {
-      const label = number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`;
-      start(runFit(fits[number]!, label, signal).then((found) => void (results[number] = found)));
-    }
+    start(refitAll(signal));
+    for (let number = fits.length - 1; number >= 0; number--) start(runNumber(number, signal));
   });
   const { result, predicted } = results.at(-1)!;
   const firstBlock = { block: 0, model: 0, train: first.train, predicted, result };

@@ -17,6 +17,8 @@ const LABELS: Readonly<Record<string, string>> = {
   fit: "Regressors",
   target: "What the models learn",
   cross_section: "Add z-scores among the tickers of a date",
+  refit_every: "Dates before models are fitted again",
+  window: "Dates that a fit learns from",
   status: "Switched on",
   "current option": "Network",
   global_settings: "Machine",

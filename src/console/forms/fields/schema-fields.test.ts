@@ -41,6 +41,8 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["config.ML params.fit", "choice"],
     ["config.ML params.target", "choice"],
     ["config.ML params.cross_section", "flag"],
+    ["config.ML params.refit_every", "integer"],
+    ["config.ML params.window", "integer"],
     ["portable", "flag"],
   ]);
 });
