@@ -4,6 +4,7 @@ import { after, describe, test } from "node:test";
 import { auditContext, auditInputs } from "../../src/audit/checked.testing.ts";
 import { runAudit } from "../../src/audit/run-audit.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
+import { outputTable } from "../../src/cli/terminal/output-table.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { validateJob } from "../../src/jobs/validate-job.ts";
@@ -245,6 +246,18 @@ describe("failures", () => {
       });
     });
   }
+});
+
+test("the table of outputs says how often models were fitted again", async () => {
+  const blobs = await writeMarket(MARKET);
+  const shown = await Promise.all(
+    [{ refit_every: 20 }, {}].map(async (settings) => {
+      const { output } = await runJob(blobs, config(settings));
+      return { name: "ridge", output, verdict: output.verdict, hitRateError: null };
+    }),
+  );
+  assert.match(outputTable(shown), /^models fitted again +3 times, last on 2021-08-27 +-$/m);
+  assert.doesNotMatch(outputTable(shown.slice(1)), /fitted again/);
 });
 
 test("a preview has the fits, blocks and warnings of the job", async () => {
