@@ -209,7 +209,15 @@ const refits = object<Refits>({
       importances,
     }),
   ),
-  importances,
+  importances: optional(
+    listOf(
+      object<NonNullable<Refits["importances"]>[number]>({
+        feature: text,
+        importance: number,
+        spread: optional(number),
+      }),
+    ),
+  ),
 });
 
 type CrossValidation = ByTicker<"cross_validation">;

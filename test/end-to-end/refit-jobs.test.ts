@@ -248,6 +248,20 @@ describe("failures", () => {
   }
 });
 
+test("importances are of the last fit, of a pooled one with their deviation over all fits", async () => {
+  const blobs = await writeMarket(MARKET);
+  const own = await runJob(blobs, config({ refit_every: 20 }));
+  const last = own.output.refits!.by_ticker.KO!.importances!;
+  assert.deepEqual(Object.keys(last[0]!), ["feature", "importance"]);
+  assert.notDeepEqual(last, own.output.fits!.KO!.importances);
+  const pooled = await runJob(blobs, config({ refit_every: 20, fit: "pooled" }));
+  const { importances } = pooled.output.refits!;
+  assert.equal(importances!.length, pooled.output.pooled!.features);
+  assert.ok(importances!.every(({ spread }) => spread! > 0));
+  const without = importances!.map(({ feature, importance }) => ({ feature, importance }));
+  assert.notDeepEqual(without, pooled.output.pooled!.importances);
+});
+
 test("the table of outputs says how often models were fitted again", async () => {
   const blobs = await writeMarket(MARKET);
   const shown = await Promise.all(

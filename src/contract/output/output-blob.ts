@@ -210,7 +210,19 @@ const refitsSchema = z
         importances: fitSchema.shape.importances.describe("Of the ticker's last fit."),
       }),
     ),
-    importances: fitSchema.shape.importances.describe("With fit pooled: of the last fit."),
+    importances: z
+      .array(
+        importanceSchema.extend({
+          spread: z
+            .number()
+            .optional()
+            .describe(
+              "Standard deviation (ddof 1) over the fits of all blocks; absent where one does not list the feature.",
+            ),
+        }),
+      )
+      .optional()
+      .describe("With fit pooled: of the last fit, as in `pooled`."),
   })
   .meta({
     id: "Refits",

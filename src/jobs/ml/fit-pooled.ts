@@ -18,11 +18,12 @@ import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
-import { diagnosed, type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
+import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
 import { type FitPredictions, type ListedPanel, type PooledFits, pooledTickers } from "./pooled-tickers.ts";
 import { type BlockPredictions, constantOf, runRefits, standInWarnings } from "./run-refits.ts";
+import { type SpreadImportance, spreadImportances } from "./spread-importances.ts";
 
 /** The name of the one fit in warnings, progress and errors. */
 export const POOLED = "pooled";
@@ -37,8 +38,8 @@ export interface PooledFit {
   readonly foldRows: readonly number[];
   /** Training rows of the models of each block, of all tickers. */
   readonly blockRows: readonly number[];
-  /** Of the last fit. */
-  readonly lastImportances?: readonly Importance[];
+  /** Of the last fit, with their deviation over the fits of all blocks. */
+  readonly lastImportances?: readonly SpreadImportance[];
   readonly importances?: readonly Importance[];
 }
 
@@ -125,7 +126,7 @@ export function pooledFits({ folds, blocks }: PooledPlan): {
       ),
       { ...firstFit, diagnose: true },
     ],
-    refits: diagnosed(later),
+    refits: later.map((refit) => ({ ...refit, diagnose: true })),
   };
 }
 
@@ -237,7 +238,8 @@ function pooledFit(
 ): PooledFit {
   const importancesOf = ({ result: { importances } }: BlockPredictions) =>
     importances?.map(([column, importance]) => ({ feature: names[column]!, importance }));
-  const [importances, lastImportances] = [blocks[0]!, blocks.at(-1)!].map(importancesOf);
+  const own = blocks.filter(({ error }) => error === undefined).map(importancesOf);
+  const [importances, lastImportances] = [importancesOf(blocks[0]!), spreadImportances(own)];
   return {
     fitRows: plan.fitRows,
     features: names.length,

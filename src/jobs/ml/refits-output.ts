@@ -5,6 +5,7 @@ import type { BlockSkill } from "../../evaluate/block-skill.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import type { PooledFit } from "./fit-pooled.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
+import type { SpreadImportance } from "./spread-importances.ts";
 
 /** A block of score rows with its metrics. */
 export interface EvaluatedBlock extends BlockSkill {
@@ -73,9 +74,15 @@ function tickerOf(
   } satisfies Members<Omit<Refits["by_ticker"][string], "importances" | "factors">>;
 }
 
-function importancesOf(fit: Pick<FittedTicker, "lastImportances"> | undefined) {
+function importancesOf(fit: { readonly lastImportances?: readonly SpreadImportance[] } | undefined) {
   const importances = fit?.lastImportances;
   return importances === undefined
     ? {}
-    : { importances: importances.map(({ feature, importance }) => ({ feature, importance })) };
+    : {
+        importances: importances.map(({ feature, importance, spread }) => ({
+          feature,
+          importance,
+          ...(spread === undefined ? {} : { spread }),
+        })),
+      };
 }
