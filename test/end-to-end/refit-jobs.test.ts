@@ -6,10 +6,13 @@ import { runAudit } from "../../src/audit/run-audit.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
 import { outputTable } from "../../src/cli/terminal/output-table.ts";
 import { MucastError } from "../../src/contract/errors/errors.ts";
+import { parseDay } from "../../src/contract/market/dates.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { validateJob } from "../../src/jobs/validate-job.ts";
 import { openDocument } from "../../src/outputs/open-document.ts";
+import { skillOverTime } from "../../src/report/data/sections/skill-over-time.ts";
 import { checkedEvidence } from "../../src/report/evidence/check-metrics.ts";
+import { skillPanels } from "../../src/report/page/sections/skill-section.ts";
 import { removeFolders, runJob, withoutIdentity, writeMarket } from "./job-runs.ts";
 import { changedAfter, pricesChangedAfter } from "./later-changes.ts";
 import type { Cell, Market } from "./market.ts";
@@ -162,6 +165,20 @@ test("the metrics of the output are those of its forecasts, training means of bl
     assert.ok(evidence.meanTable !== undefined);
     const means = new Set(evidence.rows.flatMap(({ trainingMean }) => [...trainingMean]));
     assert.ok(means.size > evidence.rows.length);
+    const { data } = skillOverTime(evidence);
+    const starts = document.document.refits!.blocks.slice(1).map(({ start }) => parseDay(start));
+    assert.deepEqual(data!.refits, starts);
+    const panels = skillPanels(data!).filter(({ key }) => key?.includes("models fitted again"));
+    assert.deepEqual(
+      panels.map(({ title }) => title),
+      ["IC, summed", "RankIC, summed"],
+    );
+    const shown = starts.filter((day) => day! <= data!.days.at(-1)!).length;
+    for (const { chart } of panels) {
+      const drawn = typeof chart === "string" ? chart : chart.draw([]);
+      const [, path] = drawn.match(/<path class="at" d="([^"]*)"/)!;
+      assert.equal(path!.match(/M/g)!.length, shown);
+    }
   }
 });
 

@@ -24,8 +24,13 @@ export interface LineChart {
   readonly levels?: readonly number[];
   /** A line down. */
   readonly at?: number | undefined;
+  /** Short lines up from the axis of x. */
+  readonly ticks?: readonly number[];
   readonly height?: number;
 }
+
+/** The length of a tick on the grid. */
+const TICK = GRID / 20;
 
 export function lineChart(chart: LineChart): ScaledChart {
   return { extent: extentOf(valuesOf(chart)), draw: (within) => drawn(chart, within) };
@@ -33,6 +38,7 @@ export function lineChart(chart: LineChart): ScaledChart {
 
 function drawn(chart: LineChart, within: readonly number[]): string {
   const { finding, x, xKind, unit, lines, faint = [], band, levels = [], at, height = 200 } = chart;
+  const ups = (chart.ticks ?? []).filter((value) => value >= x[0]! && value <= x.at(-1)!);
   const y = linearScale([...valuesOf(chart), ...within]);
   const [first, last] = [x[0]!, x.at(-1)!];
   const column = columnsOf(x);
@@ -41,6 +47,7 @@ function drawn(chart: LineChart, within: readonly number[]): string {
     band === undefined ? "" : mark("band", bandPath(band, column, y, x)),
     ...levels.map((level) => mark("level", acrossAt(down(y.share(level))))),
     at === undefined ? "" : mark("at", segment(column(at), 0, column(at), GRID)),
+    mark("at", ups.map((value) => segment(column(value), GRID - TICK, column(value), GRID)).join("")),
     mark("line faint", faint.map((values) => linePath(values, x, column, y)).join("")),
     ...lines.map(({ name, values }, i) =>
       mark(i === 0 ? "line" : "line second", linePath(values, x, column, y), name),

@@ -35,6 +35,8 @@ export interface SkillOverTime {
   readonly days: Int32Array;
   readonly ic: DailyCorrelation;
   readonly rankIc: DailyCorrelation;
+  /** The dates on which models were fitted again; empty without refits. */
+  readonly refits: readonly Day[];
   /** How many dates a rolling mean is over. */
   readonly rollingDates: number;
   readonly years: readonly PeriodSkill[];

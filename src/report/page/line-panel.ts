@@ -21,6 +21,8 @@ export interface DatedLine {
   readonly band?: { readonly half: Float64Array; readonly meaning: string };
   /** A dashed line across, and what it is where that has to be said. */
   readonly level?: { readonly value: number; readonly meaning?: string };
+  /** Short lines up from the axis, and what they are. */
+  readonly ticks?: { readonly days: readonly number[]; readonly meaning: string } | undefined;
   /** Of the table of numbers, beside the date: shape (n) each. */
   readonly columns: readonly (readonly [name: string, values: Float64Array])[];
 }
@@ -36,6 +38,7 @@ export function linePanel({
   meaning,
   band,
   level,
+  ticks,
   columns,
 }: DatedLine): Panel {
   if (values.every(Number.isNaN)) return { title, finding, chart: "" };
@@ -51,11 +54,13 @@ export function linePanel({
       lines: [{ name, values }],
       band: drawn && { low: drawn.half.map((half) => -half), high: drawn.half },
       levels: level === undefined ? [] : [level.value],
+      ...(ticks && { ticks: ticks.days }),
     }),
     key: keyLine([
       ["line", meaning],
       ...(drawn === undefined ? [] : [["band", drawn.meaning] as const]),
       ...(level?.meaning === undefined ? [] : [["level", level.meaning] as const]),
+      ...(ticks === undefined ? [] : [["at", ticks.meaning] as const]),
     ]),
     numbers: numbersTable({
       caption: title,

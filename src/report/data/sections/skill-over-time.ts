@@ -1,6 +1,7 @@
-import { formatDay } from "../../../contract/market/dates.ts";
+import { type Day, formatDay, parseDay } from "../../../contract/market/dates.ts";
 import { neweyWestT } from "../../../evaluate/newey-west.ts";
 import { mean } from "../../../evaluate/statistics.ts";
+import type { OutputSummary } from "../../../outputs/output-summary.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { histogram } from "../../statistics/histogram.ts";
 import { noSkillFunnel, noSkillMean } from "../../statistics/no-skill-funnel.ts";
@@ -34,6 +35,7 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
       days,
       ic: correlationOverTime("IC", ic, days),
       rankIc: correlationOverTime("RankIC", rankIc, days),
+      refits: refitDays(evidence.document),
       rollingDates: ROLLING_DATES,
       years: byYear,
       months: byMonth,
@@ -45,6 +47,11 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
       ),
     },
   };
+}
+
+/** The first dates of all blocks but the first. */
+function refitDays({ refits }: OutputSummary): Day[] {
+  return refits?.blocks.slice(1).flatMap(({ start }) => parseDay(start) ?? []) ?? [];
 }
 
 function correlationOverTime(name: string, values: Float64Array, days: Int32Array): DailyCorrelation {

@@ -15,7 +15,7 @@ export function skillPanels(skill: SkillOverTime): Panel[] {
     ["RankIC", skill.rankIc],
   ] as const;
   return [
-    ...both.map(([name, daily]) => cumulativePanel(name, daily, skill.days)),
+    ...both.map(([name, daily]) => cumulativePanel(name, daily, skill)),
     ...both.map(([name, daily]) => rollingPanel(name, daily, skill)),
     yearsPanel(skill),
     monthsPanel(skill),
@@ -23,7 +23,7 @@ export function skillPanels(skill: SkillOverTime): Panel[] {
   ];
 }
 
-function cumulativePanel(name: string, daily: DailyCorrelation, days: Int32Array): Panel {
+function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }: SkillOverTime): Panel {
   const { finding, cumulative, funnel, values } = daily;
   return linePanel({
     title: `${name}, summed`,
@@ -34,6 +34,7 @@ function cumulativePanel(name: string, daily: DailyCorrelation, days: Int32Array
     name: `summed ${name}`,
     meaning: `sum of the daily ${name}`,
     band: { half: funnel, meaning: NO_SKILL },
+    ticks: refits.length === 0 ? undefined : { days: refits, meaning: "models fitted again" },
     columns: [
       [`${name} of the day`, values],
       ["Sum", cumulative],
