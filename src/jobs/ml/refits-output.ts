@@ -4,7 +4,7 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { BlockSkill } from "../../evaluate/block-skill.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import type { PooledFit } from "./fit-pooled.ts";
-import type { FittedTicker } from "./fitted-ticker.ts";
+import type { FittedTicker, ScoreModel } from "./fitted-ticker.ts";
 import type { SpreadImportance } from "./spread-importances.ts";
 
 /** A block of score rows with its metrics. */
@@ -30,8 +30,12 @@ export function refitsOf(
   settings: { readonly shrinkage: ShrinkageChoice },
 ): OrderedJson {
   const fitted = tickers.map((ticker) => ticker.fitted);
+  const models = Map.groupBy(
+    fitted.flatMap((ticker) => ticker.models),
+    ({ block }) => block,
+  );
   return {
-    blocks: blocks.map((block, b) => blockOf(block, b, fitted, pooled)),
+    blocks: blocks.map((block, b) => blockOf(block, models.get(b) ?? [], pooled?.blockRows[b])),
     by_ticker: new Map(fitted.map((ticker) => [ticker.ticker, () => tickerOf(ticker, blocks, settings)])),
     ...importancesOf(pooled),
   } satisfies Members<Omit<Refits, "importances">>;
@@ -39,15 +43,13 @@ export function refitsOf(
 
 function blockOf(
   { start, end, tickers, table: { pooled: metrics, cross_section: across } }: EvaluatedBlock,
-  number: number,
-  fitted: readonly FittedTicker[],
-  pooled: PooledFit | undefined,
+  models: readonly ScoreModel[],
+  pooledRows: number | undefined,
 ): OrderedJson {
-  const models = fitted.flatMap((ticker) => ticker.models.filter(({ block }) => block === number));
   return {
     start: formatDay(start),
     end: formatDay(end),
-    fit_rows: pooled?.blockRows[number] ?? models.reduce((sum, { fitRows }) => sum + fitRows, 0),
+    fit_rows: pooledRows ?? models.reduce((sum, { fitRows }) => sum + fitRows, 0),
     tickers,
     stand_ins: models.filter(({ isStandIn }) => isStandIn).length,
     n: metrics.n,
