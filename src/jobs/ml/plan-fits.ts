@@ -62,7 +62,7 @@ export function planFits(
 }
 
 /** The same with `diagnose` on the last. */
-export function diagnosed(refits: readonly PlannedRefit[]): PlannedRefit[] {
+function diagnosed(refits: readonly PlannedRefit[]): PlannedRefit[] {
   return refits.map((fit, i) => (i === refits.length - 1 ? { ...fit, diagnose: true } : fit));
 }
 
