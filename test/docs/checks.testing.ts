@@ -110,7 +110,7 @@ type Entry = readonly [page: string, begins: string, check: Check];
 
 export const CHECKS: readonly Entry[] = [
   ["README.md", "npm run demo", SYNTAX],
-  ["README.md", "                                                 lightgbm", EYE],
+  ["README.md", "                                             lightgbm", EYE],
   ["README.md", "npm run --silent mucast -- prepare", OWN_PRICES],
   ["README.md", "npm run --silent mucast -- examples", SHELL],
   ["README.md", '{ "ML params": { "model": "lightgbm", "model_params"', ML],

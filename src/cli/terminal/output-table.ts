@@ -37,19 +37,19 @@ function cellsOf({ mu, window, metrics }: ShownOutput["output"], hitRateError: n
   const { zero, mean } = baselines;
   return [
     ["tickers with a forecast", `${Object.keys(mu).length} as of ${window.as_of}`],
-    ["rows scored, with labels", String(pooled.n)],
+    ["scored rows with labels", String(pooled.n)],
     ["dates with an IC", String(across.dates)],
-    ["IC, mean of the dates", figure(across.ic_mean)],
-    ["RankIC", figure(across.rank_ic_mean)],
+    ["mean IC", figure(across.ic_mean)],
+    ["mean RankIC", figure(across.rank_ic_mean)],
     ["hit rate", percent(pooled.hit_rate)],
-    ["  its standard error, by dates", percent(hitRateError)],
+    ["  standard error, by date", percent(hitRateError)],
     ["  share of up days", percent(pooled.up_share)],
-    ["  of the historical mean", percent(mean.score.pooled.hit_rate)],
+    ["  historical-mean forecast", percent(mean.score.pooled.hit_rate)],
     ["RMSE", figure(pooled.rmse)],
-    ["  of the zero forecast", figure(zero.score.pooled.rmse)],
-    ["coverage asked", percent(intervals && 1 - intervals.alpha)],
-    ["  got", percent(intervals?.pooled.coverage)],
-    ["  got by split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
+    ["  zero forecast", figure(zero.score.pooled.rmse)],
+    ["nominal coverage", percent(intervals && 1 - intervals.alpha)],
+    ["actual coverage", percent(intervals?.pooled.coverage)],
+    ["  with split intervals", percent(intervals?.other_methods?.split?.pooled.coverage)],
   ];
 }
 
@@ -69,7 +69,7 @@ function verdictCells(verdict: Verdict | undefined): Cell[] {
   const r2 = judged?.sizes.against.zero.r2;
   return [
     ["verdict", printable(verdict?.title ?? "-")],
-    ["  rows judged", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
+    ["  judged on", judged === undefined ? "-" : `${nameOf(ROWS, judged.rows)}, ${dates} dates`],
     ["  order", stateText(SKILL_STATES, judged?.order.state, t == null ? "" : `, t ${t.toFixed(2)}`)],
     ["  sizes", stateText(SKILL_STATES, judged?.sizes.state, r2 == null ? "" : `, R² ${percent(r2)}`)],
     ["  intervals", stateText(INTERVAL_STATES, judged?.intervals?.state, "")],
