@@ -28,7 +28,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     assert.match(stderr, /^truncation: 2 jobs, .*\ntruncation: 1 of 2\ntruncation: 2 of 2\nverdict: clean\./);
     assert.match(
       stderr,
-      /verdict: clean\. .*No earlier day's feature blob.*\nWhat no check here can see:\n- Without an earlier (.*\n)*\ncheck +result/,
+      /verdict: clean\. .*No earlier day's feature blob.*\nWhat these checks cannot see:\n- Without an earlier (.*\n)*\ncheck +result/,
     );
   });
 

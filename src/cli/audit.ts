@@ -57,44 +57,47 @@ Examples:
       --previous-data-extractor-url yesterday/data_extractor_1.json
   mucast audit --prices prices.csv --learning-end 2020-12-31 --config '{"ML params": {"model": "ridge"}}'
 
-stdout carries the verdict as one JSON object (schema mucast.audit/1); stderr tells it in a table. Takes the flags of the
-jobs. Exit codes: 0 clean, 8 a finding above a note, and those of the jobs where there is no verdict.`;
+stdout carries the verdict as one JSON object (schema mucast.audit/1); stderr shows it as a table. The command takes the
+flags of the jobs. Exit codes: 0 clean, 8 a finding above a note, and the exit codes of the jobs if there is no verdict.`;
 
 export function addAudit(program: Command): void {
   withEngineFlags(withJobFlags(program.command("audit")))
-    .description("look for signs of the future in both blobs, and for any in the job itself")
-    .option("--checks <list>", `only these of ${AUDIT_CHECKS.join(", ")}, parted by commas`)
-    .option("--operation <job>", `${JOB_OPERATIONS.join(" or ")}, where the config holds both sections`)
+    .description("look for signs of the future in both blobs and in the job itself")
+    .option(
+      "--checks <list>",
+      `comma-separated checks to run, from ${AUDIT_CHECKS.join(", ")} (default: all)`,
+    )
+    .option("--operation <job>", `${JOB_OPERATIONS.join(" or ")}; needed if the config has both sections`)
     .option("--previous-feature-url <location>", "the feature blob of an earlier day")
     .option("--previous-data-extractor-url <location>", "the data-extraction blob of an earlier day")
     .option(
       "--accept <feature>",
-      "a feature whose high correlation is known to be honest, or implausible_job; may be given again",
+      "a feature whose high correlation is known to be honest, or implausible_job; repeatable",
       gathered,
       [],
     )
     .option(
       "--prices <csv>",
-      "a price CSV, of which prepare makes the blobs where none are given; its features are checked from the prices on",
+      "a price CSV; prepare makes the blobs from it if none are given, and its features are checked from the prices on",
     )
-    .option("--start <date>", "of --prices, as for prepare: the first date")
-    .option("--end <date>", "the last date")
-    .option("--learning-end <date>", "the last date whose labels may be learned")
-    .option("--tickers <list>", "only these, parted by commas")
+    .option("--start <date>", "with --prices, as for prepare: the first date")
+    .option("--end <date>", "with --prices: the last date")
+    .option("--learning-end <date>", "with --prices: the last date whose labels the job may learn from")
+    .option("--tickers <list>", "with --prices: comma-separated tickers (default: all)")
     .option(
       "--truncations <k>",
-      "dates after which blobs and prices are cut",
+      "number of dates after which blobs and prices are cut",
       upTo(AUDIT_LIMITS.truncations),
       AUDIT_DEFAULTS.truncations,
     )
     .option(
       "--permutations <n>",
-      "how often labels are permuted",
+      "number of label permutations",
       upTo(AUDIT_LIMITS.permutations),
       AUDIT_DEFAULTS.permutations,
     )
-    .option("--quick", "run ridge, or the network for 2 epochs, in place of the config's own model")
-    .option("--portable", "pin the kernels of the jobs that it runs, as --portable of a job does")
+    .option("--quick", "run ridge, or the network for 2 epochs, instead of the config's own model")
+    .option("--portable", "pin the kernels of the jobs that it runs, as --portable does for a job")
     .addHelpText("after", HELP)
     .action(async (flags: AuditFlags) => {
       const { workers, memoryBytes, cluster, clusterTasks, ...request } = jobInputs(
@@ -209,7 +212,7 @@ function asText({ verdict, sentence, checks, findings, finding_counts, blind_spo
   const all = Object.values(finding_counts).reduce((sum, count) => sum + count, 0);
   const lines = [
     `verdict: ${verdict}. ${sentence ?? ""}`.trimEnd(),
-    "What no check here can see:",
+    "What these checks cannot see:",
     ...blind_spots.map((spot) => `- ${spot}`),
     "",
     table(["check", "result", "tests", "findings"], rows),

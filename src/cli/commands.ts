@@ -42,11 +42,11 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
 /** The program `mucast` with all its commands; parse arguments with it once. */
 export function createProgram(): Command {
   const program = new Command("mucast")
-    .description("Trains next-day return forecasts and leaves one blob that a portfolio optimizer reads.")
+    .description("Trains next-day return forecasts and writes one blob for a portfolio optimizer.")
     .version(MUCAST_VERSION, "--version")
     .exitOverride()
     .configureOutput({ writeErr: (text) => process.stderr.write(withoutSignature(text)) })
-    .showHelpAfterError("Run with --help for the flags.")
+    .showHelpAfterError("Run with --help to see the flags.")
     .addHelpText("after", HELP);
   for (const add of COMMANDS) add(program);
   return program;
@@ -59,4 +59,4 @@ Example, from a price CSV to forecasts:
   mucast run_ml_job --feature-url blobs/data/feature_engine_ID.json \\
       --data-extractor-url blobs/data/data_extractor_ID.json --config '{"ML params": {"model": "lightgbm"}}'
 
-Each command has a --help of its own.`;
+Each command has its own --help.`;

@@ -13,17 +13,17 @@ export function addDb(program: Command): void {
     .description("dump the database while no service has it open; stdout carries the path of the dump")
     .action(dump);
   withSettings(db.command("restore"))
-    .description("put the database of a dump in place; the present one is moved aside, never removed")
-    .option("--from <file>", "the dump; the newest one of the data folder by default")
+    .description("restore the database from a dump; the current one is moved aside, never removed")
+    .option("--from <file>", "the dump (default: the newest in the data folder)")
     .action(restore);
   withSettings(db.command("unlock"))
-    .description("free a data folder whose holder was on another machine and is gone for good")
+    .description("unlock a data folder whose holder ran on another machine and is gone for good")
     .action(unlock);
 }
 
 function withSettings(command: Command): Command {
   return command
-    .option("--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]")
+    .option("--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]")
     .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]");
 }
 
@@ -33,8 +33,8 @@ Examples:
   mucast db restore --data-dir /var/lib/mucast
   mucast db unlock --data-dir /var/lib/mucast
 
-A service dumps its database by itself into backups in its data folder: at its start, every hour and at its end, where
-something has changed. Blobs are not in a dump. A PostgreSQL (DATABASE_URL) has tools of its own for all of this.`;
+A service dumps its own database to backups/ in its data folder when it starts, every hour and when it ends, if something
+has changed. Dumps do not contain blobs. For PostgreSQL (DATABASE_URL), use its own tools instead.`;
 
 interface DbFlags {
   readonly dataDir?: string;
@@ -62,7 +62,7 @@ async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise
     const path = from ?? listDumps(dataDir)[0];
     if (path === undefined) {
       const folder = dumpFolder(dataDir);
-      throw new MucastError("invalid_request", `there is no dump in ${folder}; give one by --from`, {
+      throw new MucastError("invalid_request", `there is no dump in ${folder}; give one with --from`, {
         path: folder,
       });
     }
@@ -70,12 +70,12 @@ async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise
     const { taken_at, operations } = read.header;
     const aside = await restoreDatabase(dataDir, read, () => lock.check());
     process.stdout.write(`restored the database of ${taken_at} with ${count(operations)}, from ${path}
-${aside === undefined ? "" : `the former database is in ${aside}\n`}
-What came after ${taken_at} is not in it:
-  operations that were submitted since are unknown, though their outputs are still there;
-  operations that have ended since are looked for by their outputs at the next start, and run again where there is none;
-  blobs that were uploaded since have to be uploaded again;
-  API keys that were made since are refused, and those that were revoked since are valid again: revoke them now.
+${aside === undefined ? "" : `the previous database is in ${aside}\n`}
+It does not contain anything from after ${taken_at}:
+  operations submitted since then are unknown, though their outputs are still there;
+  for operations that ended since then, the next start looks for their outputs, and runs them again if there are none;
+  blobs uploaded since then must be uploaded again;
+  API keys created since then are refused, and keys revoked since then are valid again: revoke them now.
 `);
   });
 }
@@ -84,10 +84,10 @@ async function unlock(flags: DbFlags): Promise<void> {
   const dataDir = await dataFolder(flags);
   const { unlockDataFolder, WATCH_MILLISECONDS } = await import("../service/lock/unlock.ts");
   process.stderr.write(
-    `watching the lock for ${WATCH_MILLISECONDS / 1_000} s: a holder that runs touches it every 10 s\n`,
+    `watching the lock for ${WATCH_MILLISECONDS / 1_000} s: a running holder touches it every 10 s\n`,
   );
   const { pid, host } = await unlockDataFolder(dataDir);
-  process.stdout.write(`unlocked ${dataDir}, which process ${pid} on ${host} held\n`);
+  process.stdout.write(`unlocked ${dataDir}; process ${pid} on ${host} held the lock\n`);
 }
 
 function count(operations: number): string {
@@ -116,6 +116,6 @@ async function dataFolder({ dataDir, settings: file }: DbFlags): Promise<string>
   const { loadSettings } = await import("../service/settings/load-settings.ts");
   const settings = loadSettings({ data_dir: dataDir, settings: file }, process.env);
   if (settings.database_url === undefined) return settings.data_dir;
-  const message = "the database is a PostgreSQL (DATABASE_URL), which has tools of its own, such as pg_dump";
+  const message = "the database is PostgreSQL (DATABASE_URL); use its own tools, such as pg_dump";
   throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
 }

@@ -11,11 +11,11 @@ interface DoctorFlags extends EngineFlags {
 
 export function addDoctor(program: Command): void {
   withEngineFlags(program.command("doctor"))
-    .description("tell what is installed, where, and what is missing")
-    .option("--ray", "also tell of the environment of jobs on a Ray cluster; told anyway where it was made")
+    .description("show what is installed, where, and what is missing")
+    .option("--ray", "also show the environment of jobs on a Ray cluster (always shown if it is installed)")
     .addHelpText(
       "after",
-      "\nExamples:\n  mucast doctor\n  mucast doctor --engine ray://head.example:10001\n\nThe exit code is 4 where run_ml_job cannot run, or a job on the cluster named. The report names what is missing with the command that installs it.",
+      "\nExamples:\n  mucast doctor\n  mucast doctor --engine ray://head.example:10001\n\nThe exit code is 4 if run_ml_job cannot run, or if a job cannot run on the given cluster. For everything that is missing, the output\nshows the command that installs it.",
     )
     .action(async ({ ray, ...flags }: DoctorFlags) => {
       const named = engineOf(flags, process.env);

@@ -44,7 +44,7 @@ test("show prints a column for each output", async () => {
   assert.match(lines[0]!, /^ +ridge +lstm$/);
   const ic = metrics.score.cross_section.ic_mean.toFixed(4);
   assert.ok(
-    lines.some((line) => line.startsWith(`IC, mean of the dates `) && line.includes(` ${ic} `)),
+    lines.some((line) => line.startsWith(`mean IC `) && line.includes(` ${ic} `)),
     stdout,
   );
 });

@@ -68,11 +68,14 @@ const MEMORY_VARIABLE = "MUCAST_MEMORY_BYTES";
 export function withJobFlags(command: Command): Command {
   const inputs = command
     .option("--feature-url <location>", "feature blob: a path, file: URL or https URL [env: FEATURE_URL]")
-    .option("--data-extractor-url <location>", "data-extraction blob, likewise [env: DATA_EXTRACTOR_URL]")
-    .option("--config <file|json>", "the job's config, as a file or as JSON text [env: CONFIG]")
+    .option(
+      "--data-extractor-url <location>",
+      "data-extraction blob: a path, file: URL or https URL [env: DATA_EXTRACTOR_URL]",
+    )
+    .option("--config <file|json>", "the job's config: a file or JSON text [env: CONFIG]")
     .option(
       "--blob-url <location>",
-      "folder or Azure container whose data/ takes the output; by default beside the feature file [env: BLOB_URL]",
+      "folder or Azure container; the output goes to its data/ (default: beside the feature file) [env: BLOB_URL]",
     );
   return withReportFlags(inputs);
 }
@@ -82,25 +85,22 @@ export function withEngineFlags(command: Command): Command {
   return command
     .option(
       "--engine <url>",
-      `a Ray cluster to compute on, as ray://<host>:<port>, in place of this machine [env: ${ENGINE_VARIABLES.url}]`,
+      `compute on a Ray cluster, ray://<host>:<port>, instead of this machine [env: ${ENGINE_VARIABLES.url}]`,
     )
     .option(
       "--engine-insecure",
-      `take a cluster on this machine without a token [env: ${ENGINE_VARIABLES.insecure}]`,
+      `accept a cluster on this machine without a token [env: ${ENGINE_VARIABLES.insecure}]`,
     );
 }
 
 /** Adds the flags that every command takes that reads blobs as a job does. */
 export function withReportFlags(command: Command): Command {
   return command
-    .option(
-      "--workers <n>",
-      "processes that fit at the same time; by default one a core, or all that a cluster has",
-    )
+    .option("--workers <n>", "number of parallel fits (default: one per core, or all that a cluster has)")
     .addOption(
-      new Option("--log <format>", "how stderr speaks").choices(["text", "json"] as const).default("text"),
+      new Option("--log <format>", "format of stderr").choices(["text", "json"] as const).default("text"),
     )
-    .option("--quiet", "no progress; warnings and errors are still told");
+    .option("--quiet", "hide progress; warnings and errors are still shown");
 }
 
 /**

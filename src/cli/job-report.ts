@@ -15,7 +15,7 @@ import type { Reporter } from "./terminal/reporter.ts";
 export function checkReportPlace(blobUrl: string | undefined): void {
   if (blobUrl === undefined || !isWebUrl(blobUrl)) return;
   const value = shownUrl(blobUrl);
-  const message = `--report needs an output in a folder, and BLOB_URL is ${value}: run the job without it, then mucast report --output URL --out FILE`;
+  const message = `--report needs an output in a folder, but BLOB_URL is ${value}: run the job without --report, then mucast report --output URL --out FILE`;
   throw new MucastError("invalid_request", message, { path: "--report", value });
 }
 
@@ -39,7 +39,7 @@ export async function writeJobReport(outputUrl: string, reading: Reading, report
   } catch (error) {
     reading.signal?.throwIfAborted();
     const { code, detail } = problemOf(error);
-    const message = `the output was written, but no report of it: ${detail}`;
+    const message = `the output was written, but its report was not: ${detail}`;
     reporter.write({ level: "warning", code, message }, printable(`warning: ${code}: ${message}`));
   }
 }

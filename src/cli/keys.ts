@@ -10,23 +10,23 @@ import { table } from "./terminal/table.ts";
 export function addKeys(program: Command): void {
   const keys = program
     .command("keys")
-    .description("make, list and revoke the API keys of a service with auth: keys")
+    .description("create, list and revoke the API keys of a service with auth: keys")
     .addHelpText("after", HELP);
   withSettings(keys.command("create"))
-    .description("make a key; stdout carries its token, which is shown this once only")
-    .requiredOption("--name <text>", "whose key it is, or what for")
-    .option("--scopes <words>", "read, write, admin, parted by commas", "read,write")
+    .description("create a key; stdout carries its token, which is shown only once")
+    .requiredOption("--name <text>", "who or what the key is for")
+    .option("--scopes <words>", "comma-separated: read, write, admin", "read,write")
     .action(async (flags: KeyFlags & { name: string; scopes: string }) => {
       await createKey(flags);
     });
   withSettings(keys.command("list"))
-    .description("tell all keys, revoked ones too; never their tokens")
+    .description("list all keys, including revoked ones; never their tokens")
     .action(async (flags: KeyFlags) => {
       await listKeys(flags);
     });
   withSettings(keys.command("revoke"))
     .description("refuse a key from now on")
-    .argument("<id>", "the id of the key: what stands between mucast_ and the secret")
+    .argument("<id>", "the id of the key: the part between mucast_ and the secret")
     .action(async (id: string, flags: KeyFlags) => {
       await revokeKey(id, flags);
     });
@@ -34,7 +34,7 @@ export function addKeys(program: Command): void {
 
 function withSettings(command: Command): Command {
   return command
-    .option("--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]")
+    .option("--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]")
     .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]")
     .option("--json", "print JSON");
 }
@@ -45,8 +45,8 @@ Examples:
   mucast keys create --name dashboard --scopes read
   mucast keys revoke 0123456789abcdef
 
-With a PostgreSQL (DATABASE_URL) the keys lie there; otherwise in the data folder, whose service is asked where one runs.
-The user of this command is the operator; operations and blobs belong to the key that made them.`;
+Keys are stored in PostgreSQL (DATABASE_URL) if it is set, otherwise in the data folder. If a service has the data folder open,
+the command asks that service. You run this command as the operator; operations and blobs belong to the key that created them.`;
 
 interface KeyFlags {
   readonly dataDir?: string;
@@ -61,7 +61,7 @@ async function createKey(flags: KeyFlags & { name: string; scopes: string }): Pr
   if (!checked.success) throw invalidRequest(faultsOf(checked.error, newKeySchema, "", wanted).map(asFlag));
   const made = await withKeys(flags, (keys) => keys.create(checked.data.name, checked.data.scopes));
   process.stdout.write(flags.json ? json(made) : `${made.token}\n`);
-  process.stderr.write(`made ${about(made.key)}; its token is shown this once only\n`);
+  process.stderr.write(`created ${about(made.key)}; its token is shown only once\n`);
 }
 
 async function listKeys(flags: KeyFlags): Promise<void> {

@@ -9,6 +9,6 @@ for (const [command, near, meant] of [
   test(`${command} refuses a name that it does not know, and suggests the nearest`, async () => {
     const { code, said } = await refusedCommand([command, near]);
     assert.equal(code, 2);
-    assert.match(said, new RegExp(`is called "${near}"; there are .*${meant}`));
+    assert.match(said, new RegExp(`"${near}"; the names are .*${meant}`));
   });
 }

@@ -13,7 +13,7 @@ export function entryNamed<T>(kind: string, name: string, entries: ReadonlyMap<s
   const suggestion = nearestName(name, accepted);
   throw new MucastError(
     "invalid_request",
-    `no ${kind} is called ${JSON.stringify(name)}; there are ${accepted.join(", ")}`,
+    `there is no ${kind} ${JSON.stringify(name)}; the names are ${accepted.join(", ")}`,
     { path: "name", value: name, accepted, ...(suggestion === undefined ? {} : { suggestion }) },
   );
 }

@@ -17,7 +17,7 @@ process.stderr.on("error", () => undefined);
 // Of these stdout is no result: serve goes on without it, and mcp ends with its client.
 if (!["serve", "mcp"].includes(process.argv[2] ?? "")) {
   process.stdout.on("error", (cause) => {
-    const reason = `stdout could not be written: ${causeOf(cause)}; what was written elsewhere is there`;
+    const reason = `stdout could not be written: ${causeOf(cause)}; files that were already written remain`;
     process.exitCode = exitCodeOf(new MucastError("output_failed", reason, {}, { cause }));
   });
 }

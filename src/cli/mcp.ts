@@ -6,9 +6,9 @@ import { untilSignal } from "./terminal/signals.ts";
 export function addMcp(program: Command): void {
   program
     .command("mcp")
-    .description("serve the jobs to an agent, as MCP tools over stdin and stdout")
-    .option("--url <url>", "a service elsewhere; its key is taken from MUCAST_API_KEY")
-    .option("--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]")
+    .description("offer the jobs to an agent as MCP tools over stdin and stdout")
+    .option("--url <url>", "a service elsewhere; the key comes from MUCAST_API_KEY")
+    .option("--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]")
     .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]")
     .addHelpText("after", HELP)
     .action(async (flags: McpFlags) => {
@@ -21,10 +21,10 @@ Examples:
   mucast mcp
   MUCAST_API_KEY=mucast_… mucast mcp --url https://forecasts.example.com
 
-Without --url it talks to the service that has the data folder open, or starts one there, on this machine alone, which
-ends with stdin; jobs that run then are taken up again by the next start. For long jobs have \`mucast serve\` running.
+Without --url, it connects to the service that has the data folder open. If there is none, it starts one, for this machine only,
+that ends when stdin closes; the next start resumes jobs that were still running. For long jobs, keep \`mucast serve\` running.
 
-stdout carries the protocol and nothing else; stderr the log. docs/mcp.md tells how to name it in an MCP client.`;
+stdout carries only the protocol; stderr carries the log. docs/mcp.md shows how to add it to an MCP client.`;
 
 interface McpFlags {
   readonly url?: string;

@@ -15,17 +15,20 @@ export function addPrepare(program: Command): void {
     .description(
       "turn a price CSV, wide or long, into the two input blobs, with a documented set of features",
     )
-    .requiredOption("--prices <csv>", "prices, one column a ticker or one row a (date, ticker); .gz is fine")
-    .requiredOption("--out <dir>", "folder whose data/ takes the two blobs")
-    .option("--id <id>", "names the blobs; by default a digest of their content")
+    .requiredOption(
+      "--prices <csv>",
+      "prices, with one column per ticker or one row per (date, ticker); may be gzipped (.gz)",
+    )
+    .requiredOption("--out <dir>", "folder; the two blobs go to its data/")
+    .option("--id <id>", "id in the names of the blobs (default: a digest of their content)")
     .option("--start <date>", "first date, YYYY-MM-DD")
     .option("--end <date>", "last date, YYYY-MM-DD")
-    .option("--learning-end <date>", "last date whose labels may be learned")
-    .option("--tickers <list>", "only these, parted by commas")
+    .option("--learning-end <date>", "last date whose labels a job may learn from")
+    .option("--tickers <list>", "comma-separated tickers (default: all)")
     .addHelpText(
       "after",
       "\nExample:\n  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31\n\n" +
-        "stdout carries the two paths and what was understood, as one JSON object. docs/prepare.md lists the features.",
+        "stdout carries one JSON object with the two paths and a summary of what was read. docs/prepare.md lists the features.",
     )
     .action(async ({ prices, out, tickers, ...options }: PrepareFlags) => {
       const chosen = tickers?.split(",").map((ticker) => ticker.trim());

@@ -29,19 +29,25 @@ Examples:
   mucast replay --output ml_engine_42.json --feature-url data/feature_engine_1.json \\
       --data-extractor-url data/data_extractor_1.json
 
-The inputs are the ones given, else those at the recorded URLs, else files of the recorded names beside the output. The
-job runs in a scratch folder; nothing is left of it. stdout carries the verdict as one JSON object, stderr the same for people.
-Exit codes: 0 identical, 6 differs, 7 cannot be replayed; of errors those of the jobs. docs/replay.md says more.`;
+Without the flags for inputs, it reads the blobs at the recorded URLs, or else files with the recorded names beside the output.
+The job runs in a temporary folder, which is removed. stdout carries the verdict as one JSON object; stderr shows it as text.
+Exit codes: 0 identical, 6 differs, 7 cannot be replayed; errors have the exit codes of the jobs. See docs/replay.md.`;
 
 export function addReplay(program: Command): void {
   const command = program
     .command("replay")
-    .description("run the job of an output once more and compare the bytes")
+    .description("run the job of an output again and compare the bytes")
     .requiredOption("--output <location>", "the output of a job: a path, file: URL or https URL")
-    .option("--feature-url <location>", "the feature blob, where it is not at its recorded place")
-    .option("--data-extractor-url <location>", "the data-extraction blob, likewise")
-    .option("--config <file|json>", "the job's config, for an output of a version that did not keep it")
-    .option("--portable", "pin the kernels, as is done by itself where the output records that");
+    .option("--feature-url <location>", "the feature blob, if it is no longer at its recorded location")
+    .option(
+      "--data-extractor-url <location>",
+      "the data-extraction blob, if it is no longer at its recorded location",
+    )
+    .option(
+      "--config <file|json>",
+      "the job's config, for an output of an older version that did not record it",
+    )
+    .option("--portable", "pin the kernels (automatic if the output records that)");
   withReportFlags(withEngineFlags(command))
     .addHelpText("after", HELP)
     .action(async (flags: ReplayFlags) => {

@@ -15,20 +15,23 @@ Examples:
   mucast report --output out/data/ml_engine_42.json --out report.html
   mucast report --output ml_engine_42.json --output nn_engine_43.json --out both.html
 
-The file needs no network and no script to be read. Several outputs stand side by side on the rows that all of them have.
-stdout carries its path as one JSON object. docs/report.md says what each picture shows.`;
+The file needs no network and no script. With several outputs, it compares them side by side on the rows that all of them have.
+stdout carries its path as one JSON object. docs/report.md explains each chart.`;
 
 export function addReport(program: Command): void {
   program
     .command("report")
-    .description("draw what an output is worth, as one HTML file")
+    .description("write an HTML report of what an output is worth")
     .requiredOption(
       "--output <location...>",
-      "the output of a job: a path, file: URL or https URL; several are compared",
+      "the output of a job: a path, file: URL or https URL; several outputs are compared",
     )
-    .option("--replay <location...>", "verdicts of mucast replay on the outputs, as it printed them")
-    .option("--audit <location...>", "verdicts of mucast audit on the blobs and configs of the outputs")
-    .requiredOption("--out <file>", "the HTML file; one that is there is replaced")
+    .option("--replay <location...>", "verdicts of mucast replay on the outputs: files with what it printed")
+    .option(
+      "--audit <location...>",
+      "verdicts of mucast audit on the blobs and configs of the outputs: files with what it printed",
+    )
+    .requiredOption("--out <file>", "the HTML file; an existing file is replaced")
     .addHelpText("after", HELP)
     .action(async ({ output, replay = [], audit = [], out }: ReportFlags) => {
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };

@@ -146,7 +146,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.ok(existsSync(join(blobUrl, "data/ml_engine_op2.json")));
     const { level, code, message } = jsonLines(none.stderr).at(-1)!;
     assert.deepEqual([level, code], ["warning", "output_failed"]);
-    assert.match(String(message), /^the output was written, but no report of it: .*ml_engine_op2\.html/);
+    assert.match(String(message), /^the output was written, but its report was not: .*ml_engine_op2\.html/);
   });
 
   test("is refused with --report where its output goes to a container, before anything is read", async () => {

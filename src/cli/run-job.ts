@@ -34,7 +34,7 @@ import { untilSignal } from "./terminal/signals.ts";
 export function addRunMlJob(program: Command): void {
   addJobCommand(program, {
     name: "run_ml_job",
-    description: "train one regressor per ticker and write the output blob",
+    description: "train regressors, one per ticker or one for all, and write the output blob",
     exampleConfig: '{"ML params": {"model": "lightgbm", "intervals": {}}}',
   });
 }
@@ -58,8 +58,8 @@ interface JobCommand {
 /** Tickers for which stderr shows the same warning; the output lists them all. */
 const TICKERS_SHOWN = 3;
 
-const PORTABLE = "the same bytes on every x86-64-v3 processor, with slower kernels";
-const REPORT = "draw what the output is worth, as an HTML file beside it (see mucast report)";
+const PORTABLE = "give the same bytes on every x86-64-v3 processor, with slower kernels";
+const REPORT = "write an HTML report beside the output (see mucast report)";
 
 /** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
@@ -168,9 +168,9 @@ Examples:
       --config '${exampleConfig}'
   FEATURE_URL=… DATA_EXTRACTOR_URL=… CONFIG=… BLOB_URL=/mnt/blobs OPERATION_ID=42 mucast ${name} --log json
 
-stdout carries the result record as one JSON object and nothing else. OPERATION_ID, where set, names the output.
-Exit codes: 0 succeeded, 2 the request, 3 the data or the storage, 4 the engine, 1 a defect of mucast;
-cancelled: 130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.`;
+stdout carries only the result record, one JSON object. If OPERATION_ID is set, it names the output.
+Exit codes: 0 success; an error of 2 the request, 3 the data or the storage, 4 the engine, 1 mucast itself (a bug);
+130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.`;
 }
 
 type Run = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;

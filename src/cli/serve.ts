@@ -8,13 +8,13 @@ import { onEndSignal } from "./terminal/signals.ts";
 /** The flags of `mucast serve`: each gives the setting of its key, one without a value `true`; `settings` names the settings file. */
 const FLAGS = {
   host: ["--host <address>", "address to listen on [env: MUCAST_HOST]"],
-  port: ["--port <number>", "port to listen on; 0 takes a free one [env: MUCAST_PORT]"],
-  data_dir: ["--data-dir <folder>", "database and blobs [env: MUCAST_DATA_DIR]"],
-  public_url: ["--public-url <url>", "how callers reach it [env: MUCAST_PUBLIC_URL]"],
-  engine: ["--engine <url>", "Ray cluster that jobs compute on [env: MUCAST_ENGINE_URL]"],
+  port: ["--port <number>", "port to listen on; 0 picks a free port [env: MUCAST_PORT]"],
+  data_dir: ["--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]"],
+  public_url: ["--public-url <url>", "URL by which callers reach the service [env: MUCAST_PUBLIC_URL]"],
+  engine: ["--engine <url>", "Ray cluster to run jobs on [env: MUCAST_ENGINE_URL]"],
   engine_insecure: [
     "--engine-insecure",
-    "a cluster on this machine needs no token [env: MUCAST_ENGINE_INSECURE]",
+    "accept a cluster on this machine without a token [env: MUCAST_ENGINE_INSECURE]",
   ],
   settings: ["--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]"],
 } as const;
@@ -23,7 +23,7 @@ const FLAGS = {
 export function addServe(program: Command): void {
   const command = program
     .command("serve")
-    .description("Runs jobs for callers over HTTP and MCP, until it is stopped.");
+    .description("run jobs for callers over HTTP and MCP until stopped");
   const options = Object.entries(FLAGS).map(([key, [flag, what]]) => ({
     key,
     option: new Option(flag, what),
@@ -37,12 +37,12 @@ export function addServe(program: Command): void {
 }
 
 const HELP = `
-Without any flag it listens on http://127.0.0.1:8080 for this machine alone, with an embedded database and a folder of
-blobs in the user's data folder. SIGTERM, SIGINT and a closed terminal let running jobs finish for drain_seconds and
-release the rest to the queue, where the next start finds it; another signal, a second later, ends it at once. Without a
-terminal on stdin, stdout or stderr, as under nohup, SIGHUP is passed over.
+Without flags, it listens on http://127.0.0.1:8080 for this machine only, with an embedded database and a folder of blobs in
+the user's data folder. On SIGTERM, SIGINT or a closed terminal, running jobs have drain_seconds to finish; the rest return to
+the queue for the next start. Another signal, a second or more later, ends it at once. Without a terminal on stdin, stdout or
+stderr, as under nohup, SIGHUP is ignored.
 
-stdout carries its address and how to use it; stderr its log, one JSON object a line.`;
+stdout carries its address and how to use it; stderr carries its log, one JSON object per line.`;
 
 const CLOSING_SECONDS = 30;
 
@@ -87,7 +87,7 @@ function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironm
 /** A database connection that hangs would keep the process. Its jobs are recovered then, as after a kill. */
 function exitAfter(milliseconds: number): void {
   setTimeout(() => {
-    process.stderr.write("mucast: not everything could be closed in time\n");
+    process.stderr.write("mucast: could not close everything in time\n");
     process.exit(1);
   }, milliseconds);
 }
@@ -111,7 +111,7 @@ async function welcome(
   const lines = [...uploadLines(asking), submitLine(asking, WAIT_SECONDS)];
   return `mucast listens on ${address}
 ${first.map((step) => `\n${step}\n`).join("")}
-A job on the example blobs:
+Run a job on the example blobs:
 
 ${indented(lines.join("\n"))}
 
@@ -126,16 +126,17 @@ ${indented(lines.join("\n"))}
 const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent mucast --" : "mucast";
 
 function noEngine(missing: UserEnvironment): string {
-  return `There is no Python environment, so jobs will fail: \`${SETUP_COMMANDS[missing]}\` makes it.`;
+  return `There is no Python environment, so jobs will fail. Install it with \`${SETUP_COMMANDS[missing]}\`.`;
 }
 
 /** What a caller needs before the lines work. */
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
   if (auth === "none") return [];
-  if (auth === "oidc") return [`The lines below take an access token of ${oidc_issuer} from MUCAST_API_KEY.`];
+  if (auth === "oidc")
+    return [`The commands below read an access token of ${oidc_issuer} from MUCAST_API_KEY.`];
   const dataDir = database_url === undefined ? ` --data-dir ${shellWord(data_dir)}` : "";
   return [
-    `The lines below take a key from MUCAST_API_KEY; this makes one:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
+    `The commands below read an API key from MUCAST_API_KEY. Create one with:\n\n  export MUCAST_API_KEY=$(${COMMAND} keys create --name me${dataDir})`,
   ];
 }
 

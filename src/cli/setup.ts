@@ -6,12 +6,15 @@ export function addSetup(program: Command): void {
   program
     .command("setup")
     .description("install the Python environment of run_ml_job: scikit-learn, xgboost, lightgbm, catboost")
-    .option("--dl", "that of run_dl_job too: PyTorch, about 6 GB")
-    .option("--ray", "that of both jobs on a Ray cluster too: PyTorch and Ray, about 6 GB")
+    .option("--dl", "also install the environment of run_dl_job: PyTorch, about 6 GB")
+    .option(
+      "--ray",
+      "also install the environment of both jobs on a Ray cluster: PyTorch and Ray, about 6 GB",
+    )
     .addHelpText(
       "after",
-      "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 to 3.14 and the package index. What is right already is left alone. MUCAST_PYTHON\n" +
-        "names a ready interpreter instead.",
+      "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 to 3.14 and the package index. An environment that is already right stays as it is.\n" +
+        "To use an interpreter of your own instead, set MUCAST_PYTHON.",
     )
     .action(async ({ dl, ray }: { dl?: true; ray?: true }) => {
       const flavours: UserEnvironment[] = ["ml"];

@@ -15,12 +15,12 @@ Examples:
   mucast show --output out/data/ml_engine_42.json
   mucast show --output ml_engine_42.json --output nn_engine_43.json
 
-stdout carries the table. After a job that runs on a terminal, stderr shows it too, but for --quiet. mucast report draws pictures.`;
+stdout carries the table. A job that runs on a terminal also shows it on stderr, unless --quiet is set. For charts, use mucast report.`;
 
 export function addShow(program: Command): void {
   program
     .command("show")
-    .description("print what outputs are worth, as a table")
+    .description("print a table of what outputs are worth")
     .requiredOption("--output <location...>", "the output of a job: a path, file: URL or https URL")
     .addHelpText("after", HELP)
     .action(async ({ output }: { readonly output: readonly string[] }) => {

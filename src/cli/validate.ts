@@ -13,13 +13,13 @@ Example:
   mucast validate --feature-url data/feature_engine_1.json --data-extractor-url data/data_extractor_1.json \\
       --config '{"ML params": {"model": "lightgbm", "intervals": {}}}'
 
-stdout carries a table, or one JSON object with --log json; stderr carries every warning. Takes the flags of the
-jobs; a config with "NN params" and no "ML params" is run_dl_job's. Where the job would find nothing to learn or to
-forecast, its error follows, with its exit code.`;
+stdout carries a table, or one JSON object with --log json; stderr carries every warning. The command takes the flags of the
+jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job would find nothing to learn or to forecast,
+its error follows, with its exit code.`;
 
 export function addValidate(program: Command): void {
   withJobFlags(program.command("validate"))
-    .description("tell what a job would understand of both blobs and the config; train nothing")
+    .description("show what a job reads from both blobs and the config, without training")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
       const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(flags, process.env);
@@ -48,7 +48,7 @@ function asText({ model, window, tickers, failures, pooled, refits }: Omit<JobPr
     ...(refits === undefined ? [] : [refitsLine(refits)]),
     "",
     tickerTable(tickers),
-    ...failures.map((failure) => printable(`left out: ${failure.code}: ${namedFailure(failure)}`)),
+    ...failures.map((failure) => printable(`skipped: ${failure.code}: ${namedFailure(failure)}`)),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -19,7 +19,7 @@ const QUICK = `{"ML params": {"model": "catboost", "n_splits": 3, "intervals": {
 const LOADED = fileURLToPath(new URL("loaded-modules.mjs", import.meta.url));
 
 const PROGRESS_LINE =
-  /^(reading|fitting|evaluating|writing): [\d.]+( MB)?( of [\d.]+( MB)?)?(, \d+ s to go)?$/;
+  /^(reading|fitting|evaluating|writing): [\d.]+( MB)?( of [\d.]+( MB)?)?(, \d+ s left)?$/;
 
 let clean: BlobPair;
 let dirty: BlobPair;

@@ -55,7 +55,7 @@ test("a damaged database is refused in words, and a restored one has the outputs
   assert.equal(restored.code, 0, restored.stderr);
   assert.match(
     restored.stdout,
-    /^restored the database of 20\S+Z with 2 operations, from \S+\.dump\.gz\nthe former database is in /,
+    /^restored the database of 20\S+Z with 2 operations, from \S+\.dump\.gz\nthe previous database is in /,
   );
   // No job comes to its end with this engine: the outputs are found.
   const third = await startServe({ folder, port, env: silent });

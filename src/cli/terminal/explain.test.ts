@@ -74,5 +74,5 @@ test("of very many tickers that failed the first stand there, and all are counte
     throw new MucastError("all_failed", "No ticker is left of 300", { failures });
   });
   assert.equal(text.match(/^ {2}\w+: T\d+: why$/gm)?.length, 200);
-  assert.match(text, /^ {2}of all 300 tickers that failed: 100 fit_failed, 200 insufficient_history$/m);
+  assert.match(text, /^ {2}all 300 failed tickers by code: 100 fit_failed, 200 insufficient_history$/m);
 });

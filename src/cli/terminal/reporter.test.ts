@@ -84,7 +84,7 @@ test("a bar names no more of a long ticker than leaves it on one line", () => {
   const stream = Object.assign(new PassThrough(), { isTTY: true });
   const reporter = new Reporter({ format: "text", quiet: false, stream });
   reporter.report({ kind: "progress", stage: "fit", done: 1, total: 4, ticker: "LONG".repeat(9), epoch: 2 });
-  assert.match(String(stream.read()), / 1 of 4, LONGLONGLONG epoch 2(, \d+ s to go)?$/);
+  assert.match(String(stream.read()), / 1 of 4, LONGLONGLONG epoch 2(, \d+ s left)?$/);
 });
 
 test("JSON lines tell every epoch, text only what a person can follow", () => {
@@ -129,9 +129,9 @@ test("the time to go is written once a pace is known, and is that of the work al
     "fitting: 0 of 100",
     "fitting: 1 of 100",
     "fitting: 2 of 100",
-    "fitting: 3 of 100, 485 s to go",
-    "fitting: 4 of 100, 416 s to go",
-    "fitting: 20 of 100, 379 s to go",
+    "fitting: 3 of 100, 485 s left",
+    "fitting: 4 of 100, 416 s left",
+    "fitting: 20 of 100, 379 s left",
   ]);
 });
 

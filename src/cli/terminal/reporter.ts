@@ -194,7 +194,7 @@ function amount(event: Progress): string {
 }
 
 function etaText(eta: number | undefined): string {
-  return eta === undefined || eta <= 0 ? "" : `, ${eta} s to go`;
+  return eta === undefined || eta <= 0 ? "" : `, ${eta} s left`;
 }
 
 /** Writes an error to stderr; stdout stays empty. @returns the exit code of its kind. */
@@ -224,7 +224,7 @@ function problemText(problem: Problem): string {
   const all = counts.reduce((sum, [, count]) => sum + count, 0);
   if (all > (failures?.length ?? 0)) {
     const byCode = counts.map(([code, count]) => `${count} ${code}`).join(", ");
-    lines.push(indented(`of all ${all} tickers that failed: ${byCode}`));
+    lines.push(indented(`all ${all} failed tickers by code: ${byCode}`));
   }
   lines.push(`  ${problem.advice}`);
   return lines.join("\n");
