@@ -59,13 +59,13 @@ export class Gauge {
       if (!(error instanceof MucastApiError)) return;
       if (error.status < 500) this.#first.reject(error);
       // A view that waits for the first answer shows nothing yet, so the reader learns here why.
-      else fill(this.element, element("span", {}, "The queue cannot be read: ", code(error.code)));
+      else fill(this.element, element("span", {}, "Cannot read the queue: ", code(error.code)));
     }
   }
 
   #show({ waiting, running, own, service: { cores } }: QueueView): void {
     const yours = (count: number) => (this.#options.hasCredentials ? ` (${count} yours)` : "");
-    const words = `${counted(running, "operation")} run${running === 1 ? "s" : ""}${yours(own.running)}, ${waiting} wait${waiting === 1 ? "s" : ""}${yours(own.waiting)}`;
+    const words = `${running} running${yours(own.running)}, ${waiting} queued${yours(own.waiting)}`;
     const used = cores === null ? undefined : `${cores.used} of ${counted(cores.of, "core")} in use`;
     fill(
       this.element,

@@ -15,7 +15,7 @@ export class OfflineBanner {
       fill(this.element);
       return;
     }
-    const words = `Offline since ${clock(since)}: the service does not answer. What you see is as it was then; the console goes on as soon as it answers again.`;
+    const words = `Offline since ${clock(since)}: the service does not respond. This page shows the state at that time. The console reconnects by itself.`;
     fill(this.element, element("p", {}, words));
   }
 }

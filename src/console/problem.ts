@@ -26,7 +26,7 @@ export function problemBox({ title, detail, advice, code: name, faults = [] }: P
 /** What an error says to a reader, in one sentence or two. */
 export function errorWords(error: unknown): string {
   if (error instanceof MucastApiError) return `${sentence(error.problem.detail)} ${error.problem.advice}`;
-  if (error instanceof TypeError) return `The service does not answer: ${error.message}.`;
+  if (error instanceof TypeError) return `The service does not respond: ${error.message}.`;
   return String(error);
 }
 

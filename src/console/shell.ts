@@ -20,7 +20,7 @@ interface ShellOptions {
 }
 
 const REFUSED =
-  "The service does not accept this key or token any more: it was revoked, or it has expired. Sign in again.";
+  "The service no longer accepts this key or token: it was revoked or has expired. Sign in again.";
 
 /** The frame around every view: its navigation, its notices, and the view that the address names. It ends with the session. */
 export function showShell({ token, fetch, onSignOut }: ShellOptions): void {
@@ -77,7 +77,7 @@ class Frame {
       element(
         "a",
         { href: "#main", class: "skip", onclick: (event) => this.#skip(event) },
-        "Skip to the content",
+        "Skip to content",
       ),
       element(
         "header",
@@ -172,6 +172,6 @@ function readOnly({ title }: ViewRoute): HTMLElement {
   return element(
     "p",
     { class: "hint" },
-    `${title}: this needs a key or token with the scope write, and yours may only read. It can look at operations, reports and outputs.`,
+    `${title}: this needs a key or token with the scope write. Yours has only the scope read, so you can view operations, reports and outputs.`,
   );
 }

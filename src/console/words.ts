@@ -52,7 +52,7 @@ export function counted(count: number, noun: string): string {
 }
 
 const STATUS_WORDS: Readonly<Record<string, readonly [mark: MarkName, word: string]>> = {
-  NotStarted: ["open", "Waiting"],
+  NotStarted: ["open", "Queued"],
   Running: ["half", "Running"],
   Succeeded: ["tick", "Succeeded"],
   Failed: ["cross", "Failed"],
@@ -98,12 +98,12 @@ const STAGE_WORDS: Readonly<Record<string, string>> = {
   read: "Read inputs",
   fit: "Fit",
   evaluate: "Evaluate",
-  write: "Write the output",
-  preparation: "Check the preparation",
-  truncation: "Check by truncation",
-  restatement: "Check for restatement",
-  foresight: "Check for foresight",
-  skill: "Check the skill",
+  write: "Write output",
+  preparation: "Check preparation",
+  truncation: "Check truncation",
+  restatement: "Check restatement",
+  foresight: "Check foresight",
+  skill: "Check skill",
 };
 
 /** The words of a stage; a later service may have others. */

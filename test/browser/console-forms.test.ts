@@ -130,8 +130,8 @@ test("files are uploaded under names by the rule, one is replaced only when aske
   await page.waitForSelector("input[type=file]");
   await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
   await page.click("button:text-is('Upload')");
-  await page.click("button:text-is('Replace it')");
-  await page.waitForSelector("text=Stored as feature_engine_ui.json, in place of the former one.");
+  await page.click("button:text-is('Replace')");
+  await page.waitForSelector("text=Stored as feature_engine_ui.json, replacing the previous blob.");
   assert.equal(await page.evaluate("document.activeElement.closest('.upload') !== null"), true);
   assert.deepEqual(unwanted, []);
   await close();
@@ -153,7 +153,7 @@ test("a file's hostile name is text and suggests one by the rule; files of one n
   await page.click("button:text-is('Upload')");
   await page.waitForSelector(".upload >> nth=0 >> text=at most 1000000 are accepted");
   await page.waitForSelector(
-    ".upload >> nth=1 >> text=Another file here is stored as feature_engine_a-b.json, too.",
+    ".upload >> nth=1 >> text=Another file in this list has the name feature_engine_a-b.json.",
   );
   await page.fill(".upload >> nth=1 >> input", "no such id");
   assert.match((await page.textContent(".upload:nth-child(2) .fault"))!, /1 to 64 letters/);
@@ -166,10 +166,10 @@ test("JSON that is half written survives an upload and a look at the other job",
   const half = '{"feature_url": "x", "config": {';
   await page.click("[role=tab]:text-is('JSON')");
   await page.fill("textarea.raw", half);
-  await page.click("text=Upload inputs, or prepare them from a price CSV");
+  await page.click("text=Upload inputs or prepare them from a price CSV");
   await page.setInputFiles("input[type=file] >> nth=0", [{ ...BLOBS[0]!, name: "feature_engine_half.json" }]);
   await page.click("button:text-is('Upload')");
-  await page.waitForSelector(".notice >> text=The JSON has a fault and stays as it is");
+  await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error");
   assert.equal(await sentText(page), half);
   await page.click("text=Neural networks");
   await page.click("text=Regressors (run_ml_job)");
@@ -182,15 +182,15 @@ test("an example config takes the place of the config, and the URLs stay", async
   const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
   await page.click("text=Regressors (run_ml_job)");
   await page.selectOption("text=Start from an example config", "pooled-ridge");
-  await page.click("button:text-is('Use it')");
-  await page.waitForSelector("text=The form has the config pooled-ridge.");
+  await page.click("button:text-is('Use this config')");
+  await page.waitForSelector("text=The form now has the config pooled-ridge.");
   const { feature_url, config } = JSON.parse(await sentText(page)) as Record<string, unknown>;
   assert.equal(feature_url, "x");
   assert.deepEqual(config, EXAMPLE_CONFIGS.find(({ name }) => name === "pooled-ridge")!.config);
   await page.click("[role=tab]:text-is('JSON')");
   await page.fill("textarea.raw", "{");
-  await page.click("button:text-is('Use it')");
-  await page.waitForSelector("text=Fix the JSON in its tab first.");
+  await page.click("button:text-is('Use this config')");
+  await page.waitForSelector("text=Fix the JSON on the JSON tab first.");
   assert.equal(await sentText(page), "{");
   assert.deepEqual(unwanted, []);
   await close();
@@ -204,14 +204,14 @@ test("files are dropped onto the list, up to a number", async () => {
     document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
   })()`);
   assert.equal(await page.evaluate("document.querySelectorAll('.upload').length"), 20);
-  await page.waitForSelector("text=At most 20 files at a time");
+  await page.waitForSelector("text=Only 20 files at a time");
   assert.deepEqual(unwanted, []);
   await close();
 });
 
 test("a price CSV becomes both inputs of a job, what is wrong with it is told, and a faulty option stands at its field", async () => {
   const { page, unwanted, close } = await open("#/job");
-  await page.click("text=Upload inputs, or prepare them from a price CSV");
+  await page.click("text=Upload inputs or prepare them from a price CSV");
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector("text=Choose a CSV first.");
   const broken = Buffer.from("Date,AAA\n2020-01-02,1.5\n2020-01-02,1.6\n");
@@ -229,7 +229,7 @@ test("a price CSV becomes both inputs of a job, what is wrong with it is told, a
   await page.setInputFiles(".prepare input[type=file]", [CSV]);
   await page.fill(control("learning_end"), "2020-06-30");
   await page.click("button:text-is('Prepare')");
-  await page.waitForSelector("text=A job learns returns up to 2020-06-30.");
+  await page.waitForSelector("text=A job learns from returns up to 2020-06-30.");
   assert.match(
     (await page.textContent(".prepare > [role=status]"))!,
     /^2 tickers, 300 dates from 2020-01-01 to/,
@@ -248,7 +248,7 @@ test("fields and JSON say the same, and numbers keep the spelling in which they 
   await page.selectOption(control("model"), "ridge");
   await page.fill(control("model_params"), '{"alpha": 1.0}');
   await page.fill(control("n_splits"), "2");
-  await page.click("text=With prediction intervals");
+  await page.click("text=Include prediction intervals");
   await page.fill(control("alpha"), "0.20");
   assert.match(await sentText(page), /"alpha": 1\.0\b[\s\S]*"n_splits": 2,[\s\S]*"alpha": 0\.20\b/);
   assert.deepEqual(JSON.parse(await sentText(page)), {
@@ -257,8 +257,8 @@ test("fields and JSON say the same, and numbers keep the spelling in which they 
       "ML params": { model: "ridge", model_params: { alpha: 1 }, n_splits: 2, intervals: { alpha: 0.2 } },
     },
   });
-  await page.selectOption("select:below(:text('A parameter of ridge'))", "fit_intercept");
-  await page.click("button:text-is('Put it in')");
+  await page.selectOption("select:below(:text('Add a parameter of ridge'))", "fit_intercept");
+  await page.click("button:text-is('Add')");
   assert.match(await page.inputValue(control("model_params")), /"fit_intercept": true/);
 
   await page.focus("[role=tab][aria-selected=true]");
@@ -278,9 +278,9 @@ test("fields and JSON say the same, and numbers keep the spelling in which they 
   assert.match((await page.textContent(".fault:below(textarea.raw)"))!, /NaN is not JSON/);
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("ArrowLeft");
-  await page.waitForSelector("text=The JSON has a fault.");
+  await page.waitForSelector("text=The JSON has an error.");
   await page.click(".payload button[type=submit]");
-  await page.waitForSelector(".refusal >> text=The JSON has a fault.");
+  await page.waitForSelector(".refusal >> text=The JSON has an error.");
   assert.equal(await page.evaluate("document.querySelector('.fields').disabled"), true);
   assert.deepEqual(unwanted, []);
   await close();

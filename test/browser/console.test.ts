@@ -120,12 +120,12 @@ test("a wrong key is refused in plain words, a good one signs in, and a revoked 
   await signIn(page, "mucast_wrong_key");
   await untilText(page, "The service does not know this key");
   await signIn(page, "no key at all");
-  await untilText(page, "visible ASCII characters alone");
+  await untilText(page, "only visible ASCII characters");
   const short = await service.signedWith("read");
   await signIn(page, `  Bearer ${short.token} `);
-  await untilText(page, "There is no operation yet");
+  await untilText(page, "No operations yet");
   await service.keys.revoke(short.keyId);
-  await untilText(page, "it was revoked, or it has expired. Sign in again.");
+  await untilText(page, "it was revoked or has expired. Sign in again.");
   assert.equal(await page.evaluate('document.querySelector("#token").value'), "");
   assert.deepEqual(beyondRefusals(unwanted, 401), []);
   await close();
@@ -138,9 +138,9 @@ test("what a reader was writing when the session ended is in the form after the 
   const typed = '{"config": {"ML params": {"model": "lasso"}}, "feature_url": ';
   await page.fill("textarea.raw", typed);
   await service.keys.revoke(short.keyId);
-  await untilText(page, "it was revoked, or it has expired. Sign in again.");
+  await untilText(page, "it was revoked or has expired. Sign in again.");
   await signIn(page, writer.token);
-  await untilText(page, "What you had written when your session ended is in the form.");
+  await untilText(page, "The form contains what you had entered when your session ended.");
   assert.equal(await page.inputValue("textarea.raw"), typed);
   await page.click("header button");
   await signIn(page, writer.token);
@@ -166,7 +166,7 @@ test("a token of the trusted issuer signs in with its scopes, and another's does
     "The service does not accept this token: it has expired, or is not for this service.",
   );
   await signIn(page, `Bearer ${await issuer.token({ scope: "mucast.read" })}`);
-  await untilText(page, "this needs a key or token with the scope write, and yours may only read");
+  await untilText(page, "this needs a key or token with the scope write. Yours has only the scope read");
   await page.click("header button");
   await signIn(page, await issuer.token());
   await page.waitForSelector("form.payload");
@@ -242,7 +242,7 @@ test("a page of operations holds 25 of 10,000, filters by status and kind, and l
 
 test("a reader who leaves the list while it is filtered is not told that it failed", async () => {
   const { page, unwanted, close } = await openAs(reader);
-  await untilText(page, "There is no operation yet");
+  await untilText(page, "No operations yet");
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   const slow = async (route: Route) => {
@@ -254,7 +254,7 @@ test("a reader who leaves the list while it is filtered is not told that it fail
   await page.selectOption("select", "Failed");
   await asked.promise;
   await show(page, "#/upload");
-  await untilText(page, "yours may only read");
+  await untilText(page, "Yours has only the scope read");
   assert.equal(await page.evaluate("document.querySelectorAll('.notice').length"), 0);
   answer.resolve();
   assert.deepEqual(unwanted, []);
@@ -266,13 +266,13 @@ test("a service whose queue cannot be read says so, and the view comes once it c
   await page.waitForSelector("#token");
   await page.click(".check input");
   await signIn(page, reader.token);
-  await untilText(page, "There is no operation yet");
+  await untilText(page, "No operations yet");
   const problem = { code: "internal", title: "t", status: 500, detail: "d", advice: "a" };
   const answer = { status: 500, contentType: "application/problem+json", body: JSON.stringify(problem) };
   await page.route("**/v1/queue", (route) => route.fulfill(answer), { times: 1 });
   await page.reload();
-  await untilText(page, "The queue cannot be read: internal");
-  await untilText(page, "There is no operation yet");
+  await untilText(page, "Cannot read the queue: internal");
+  await untilText(page, "No operations yet");
   await close();
 });
 
@@ -281,8 +281,8 @@ test("another caller's operation is not found, and the gauge has nothing of it b
   const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
   await untilText(page, "not_found");
   await show(page, "#/operations");
-  await untilText(page, "There is no operation yet");
-  await untilText(page, "1 operation runs (0 yours), 0 wait (0 yours)");
+  await untilText(page, "No operations yet");
+  await untilText(page, "1 running (0 yours), 0 queued (0 yours)");
   assert.deepEqual(beyondRefusals(unwanted, 404), []);
   execution.end({ kind: "lost", reason: "the test is over" });
   (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
@@ -307,7 +307,7 @@ test("a network job is followed while it trains, through a break of the service,
   onEvent({ kind: "progress", stage: "fit", done: 12, total: 120 });
   onEvent({ kind: "epochs", epochs: { points: points("AAPL", 1, 12) } });
   await untilText(page, "Fit: 12 of 120 epochs (10.0 %)");
-  await untilText(page, "AAPL: the best validation loss is 0.09167, of epoch 12.");
+  await untilText(page, "AAPL. Best validation loss: 0.09167 (epoch 12).");
   const spoken = `[...document.querySelectorAll("[role=status]")].map((each) => each.textContent).join("|")`;
   const before = await page.evaluate<string>(spoken);
   onEvent({ kind: "progress", stage: "fit", done: 20, total: 120 });
@@ -318,23 +318,23 @@ test("a network job is followed while it trains, through a break of the service,
   await untilText(page, "Offline since ");
   assert.match(
     await page.evaluate<string>(spoken),
-    /Offline since \d\d:\d\d:\d\d: the service does not answer/,
+    /Offline since \d\d:\d\d:\d\d: the service does not respond/,
   );
   onEvent({ kind: "epochs", epochs: { points: [...points("AAPL", 13, 20), ...points("MSFT", 1, 20)] } });
   await service.listen();
   await until(page, '!document.body.innerText.includes("Offline")');
   await untilText(
     page,
-    "The median of 2 networks, at epochs that half of them have reached: the best validation loss is 0.05500, of epoch 20.",
+    "Median of 2 networks, for epochs that at least half have reached. Best validation loss: 0.05500 (epoch 20).",
   );
   await page.selectOption("label:has(+ figure) select", "1");
-  await untilText(page, "MSFT: the best validation loss is 0.05500, of epoch 20.");
+  await untilText(page, "MSFT. Best validation loss: 0.05500 (epoch 20).");
   assert.equal(await page.evaluate('document.querySelector(".chart").getAttribute("role")'), "img");
 
   await page.focus(".progress-words + p button");
   await page.keyboard.press("Enter");
   await until(page, 'document.querySelector("dialog[open]") !== null');
-  assert.equal(await page.evaluate("document.activeElement.textContent"), "Keep it");
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Keep running");
   await page.keyboard.press("Escape");
   await until(page, 'document.querySelector("dialog") === null');
   assert.deepEqual(execution.stops, []);
@@ -342,11 +342,11 @@ test("a network job is followed while it trains, through a break of the service,
   await until(page, 'document.querySelector("dialog[open]") !== null');
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await untilText(page, "It was canceled");
+  await untilText(page, "Operation canceled");
   assert.deepEqual(execution.stops, ["canceled"]);
   assert.match(
     await page.evaluate<string>('document.querySelector(".happenings").innerText'),
-    /cancel asked for.*\n.*canceled/s,
+    /cancel requested.*\n.*canceled/s,
   );
   assert.deepEqual(
     unwanted.filter((line) => !/net::ERR_/.test(line)),
@@ -376,7 +376,7 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
   await service.queue.ended(writer.caller, begun.id);
 
   const { page, unwanted, close } = await openAs(writer, `#/operations/${begun.id}`);
-  await untilText(page, "The next-day log-return mu of 11 tickers");
+  await untilText(page, "Next-day log-returns (mu) of 11 tickers");
   const found = await page.evaluate<{ names: string[]; scripts: number; images: number; html: string }>(
     `({ names: [...document.querySelectorAll(".numbers tbody th")].map((each) => each.textContent), scripts: document.scripts.length, images: document.images.length, html: document.body.innerHTML })`,
   );
@@ -386,7 +386,7 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
   assert.doesNotMatch(found.html, /[\u202e\u200b\ufeff]/);
   await page.click(".codes:not([open]) summary");
   await untilText(page, "https://evil.example/?q=1: it ends early");
-  await untilText(page, "Interval, 90 %");
+  await untilText(page, "90 % interval");
   await untilText(page, "No skill, worse than zero on the out-of-fold rows.");
   await page.click(".view > div > p > button");
   await untilText(page, "succeeded");
@@ -399,9 +399,9 @@ test("a keyed caller saves the output and opens the report in a tab of its own, 
   service.succeed(begun, mlText());
   await service.queue.ended(writer.caller, begun.id);
   const { page, unwanted, saved, context, close } = await openAs(writer, `#/operations/${begun.id}`);
-  await untilText(page, "Download the output");
+  await untilText(page, "Download output");
   await page.click("section .buttons button:nth-child(2)");
-  await untilText(page, "Download the output");
+  await untilText(page, "Download output");
   await eventually("the output is saved", () => (saved.length === 0 ? undefined : saved));
   assert.deepEqual(saved, [`ml_engine_${begun.id}.json`]);
   await page.click("button.main");
@@ -413,7 +413,7 @@ test("a keyed caller saves the output and opens the report in a tab of its own, 
   );
   await page.evaluate("void (window.open = () => null)");
   await page.click("button.main");
-  await untilText(page, "The browser has blocked the tab of the report");
+  await untilText(page, "The browser blocked the new tab");
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -470,7 +470,7 @@ test("an audit and a replay say their verdict, with findings and what to do", as
   ])
     await untilText(page, text);
   await show(page, `#/operations/${replayed.id}`);
-  await untilText(page, "The job left the same bytes again: the output is proved.");
+  await untilText(page, "The job gave the same bytes again: the output is confirmed.");
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -493,14 +493,14 @@ test("a key that may only read sees no way to change anything, and why", async (
   const only: Signed = { ...reader, caller: { ...reader.caller, scopes: new Set(["read", "write"]) } };
   const { id, execution } = await service.begin(only.caller);
   const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
-  await untilText(page, "Your key may only read, so it cannot cancel this operation.");
+  await untilText(page, "Your key has only the scope read, so you cannot cancel this operation.");
   assert.equal(
     await page.evaluate('[...document.querySelectorAll("button")].map((each) => each.textContent).join()'),
     "Sign out",
   );
   for (const view of ["job", "upload", "audit", "replay"]) {
     await show(page, `#/${view}`);
-    await untilText(page, "this needs a key or token with the scope write, and yours may only read");
+    await untilText(page, "this needs a key or token with the scope write. Yours has only the scope read");
   }
   assert.deepEqual(unwanted, []);
   service.succeed({ id, execution }, mlText());
@@ -511,7 +511,7 @@ test("a key that may only read sees no way to change anything, and why", async (
 const VIEWS = (ids: Readonly<Record<"running" | "left" | "failed", string>>) =>
   [
     ["operations", "#/operations", "Network job"],
-    ["a job that runs", `#/operations/${ids.running}`, "The median of 2 networks"],
+    ["a job that runs", `#/operations/${ids.running}`, "Median of 2 networks"],
     ["a job that has succeeded", `#/operations/${ids.left}`, "The next-day log-return"],
     ["a job that failed", `#/operations/${ids.failed}`, "What to do:"],
   ] as const;
@@ -583,7 +583,7 @@ test("a page follows a real job through a kill of its service, to the forecast a
   const real = await startServe({ env: storage.env });
   const client = new MucastClient({ baseUrl: real.url });
   const { page, close } = await open("", {}, `${real.url}/`);
-  await untilText(page, "There is no operation yet");
+  await untilText(page, "No operations yet");
   const { id } = await client.runMlJob(payload(storage.url, "one"), { idempotencyKey: "one" });
   await show(page, `#/operations/${id}`);
   await untilText(page, "Running for");
@@ -591,7 +591,7 @@ test("a page follows a real job through a kill of its service, to the forecast a
   await untilText(page, "Offline since ");
   await startServe({ folder: real.folder, port: real.port, env: storage.env });
   release(storage, "one");
-  await untilText(page, "The next-day log-return mu of 2 tickers");
+  await untilText(page, "Next-day log-returns (mu) of 2 tickers");
   await until(page, '/started.*succeeded/s.test(document.querySelector(".happenings").innerText)');
   const report = await page.evaluate<string>('document.querySelector(".button.main").href');
   assert.equal((await fetch(report)).headers.get("content-type"), "text/html; charset=utf-8");

@@ -223,7 +223,7 @@ test("a chart reads its values out under the pointer and by arrow keys", async (
   const chart = "svg[data-x]";
   await page.hover(chart);
   const told = (await page.textContent(".readout"))!;
-  assert.match(told, /^\d{4}-\d\d-\d\d: summed IC about \u2212?\d+\.\d+$/);
+  assert.match(told, /^\d{4}-\d\d-\d\d: cumulative IC about \u2212?\d+\.\d+$/);
   await page.focus(chart);
   await page.keyboard.press("ArrowRight");
   const next = (await page.textContent(".readout"))!;

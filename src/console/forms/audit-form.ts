@@ -7,7 +7,7 @@ import { PayloadForm } from "./payload/payload-form.ts";
 import { type RecordedRequest, recordedRequest } from "./recorded-request.ts";
 
 const WHAT =
-  "Looks for signs of the future in the inputs of a job and in its forecasts: cuts both blobs and runs the job again, compares them with those of an earlier day, tests every feature, and permutes the labels.";
+  "Looks for signs of the future in the inputs and the forecasts of a job. The audit cuts both blobs and runs the job again, compares the blobs with those of an earlier day, tests every feature, and permutes the labels.";
 
 /** Audits the inputs of a job. The address may carry `operation`, the id of a job that succeeded. */
 export const showAuditForm: View = async (container, context) => {
@@ -16,7 +16,7 @@ export const showAuditForm: View = async (container, context) => {
     operation: "audit",
     parts: formParts(payloadSchema(schemas, "audit")),
     initial: audited.initial,
-    submit: "Submit the audit",
+    submit: "Submit audit",
     context,
   });
   offerKnownBlobs(form, context);
@@ -38,11 +38,10 @@ async function auditedJob({ client, params, baseUrl, signal }: ViewContext): Pro
   const id = params.get("operation");
   if (id === null) return { initial: "{}" };
   const { result } = await client.getOperation(id, { signal });
-  if (result === null)
-    return { initial: "{}", note: `The operation ${id} has no output, so nothing is filled in.` };
+  if (result === null) return { initial: "{}", note: `Operation ${id} has no output, so the form is empty.` };
   const recorded = await recordedRequest(client, result.output_name, { baseUrl, signal });
   if (recorded === undefined)
-    return { initial: "{}", note: `${result.output_name} does not say what it was made of.` };
+    return { initial: "{}", note: `${result.output_name} does not record its inputs, so the form is empty.` };
   return { initial: payloadOf(recorded), note: noteOn(recorded, result.output_name) };
 }
 
@@ -57,6 +56,6 @@ function payloadOf({ featureUrl, dataExtractorUrl, config }: RecordedRequest): s
 
 function noteOn({ config }: RecordedRequest, output: string): string {
   if (config === undefined)
-    return `Filled in from ${output}, which does not keep its config: write that below.`;
-  return `Filled in from ${output}. A blob that was replaced since is another one: the verdict has the digests of what it read.`;
+    return `Filled in from ${output}, which does not record its config. Enter the config below.`;
+  return `Filled in from ${output}. If a blob has been replaced since, the audit reads the new one. The verdict contains the digests of the blobs that it read.`;
 }

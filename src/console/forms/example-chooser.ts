@@ -17,11 +17,14 @@ export function exampleChooser(form: PayloadForm, examples: readonly ExampleConf
   );
   const found = () => examples.find(({ name }) => name === chosen.value)!;
   const describe = () => fill(about, `${found().summary}.`);
-  const use = element("button", { type: "button" }, "Use it");
+  const use = element("button", { type: "button" }, "Use this config");
   chosen.addEventListener("change", describe);
   use.addEventListener("click", () => {
     const isTaken = form.set(CONFIG, rawNumbersOf(JSON.stringify(found().config)) as RawJson);
-    fill(about, isTaken ? `The form has the config ${found().name}.` : "Fix the JSON in its tab first.");
+    fill(
+      about,
+      isTaken ? `The form now has the config ${found().name}.` : "Fix the JSON on the JSON tab first.",
+    );
   });
   describe();
   return element(

@@ -23,7 +23,7 @@ const NAMES = Object.keys(JOBS) as Operation[];
 const SHARED = ["feature_url", "data_extractor_url", "portable"];
 
 const OFFERED_LATER =
-  "Stored. The JSON has a fault and stays as it is; once it is mended, the fields offer the URL.";
+  "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the URL in the fields.";
 
 /** Submits a job. The address may carry `operation`, `feature_url` and `data_extractor_url`. */
 export const showJobForm: View = async (container, context) => {
@@ -41,7 +41,7 @@ export const showJobForm: View = async (container, context) => {
   const inputs = makeInputs(context, (blobs) => {
     for (const { refresh } of forms.values()) refresh();
     const isTaken = Object.entries(blobs).every(([name, url]) => shown?.form.set([name], url));
-    context.notify(isTaken ? "Stored. The form has its URL." : OFFERED_LATER);
+    context.notify(isTaken ? "Stored. The form now has its URL." : OFFERED_LATER);
   });
   const first =
     NAMES.find(hasDraft) ?? NAMES.find((name) => name === context.params.get("operation")) ?? "run_ml_job";
@@ -61,7 +61,7 @@ export const showJobForm: View = async (container, context) => {
     element(
       "details",
       { class: "inputs" },
-      element("summary", {}, "Upload inputs, or prepare them from a price CSV"),
+      element("summary", {}, "Upload inputs or prepare them from a price CSV"),
       inputs,
     ),
     place,
@@ -83,7 +83,7 @@ function makeJobForm(
   context: ViewContext,
 ): JobForm {
   const parts = formParts(payloadSchema(schemas, operation));
-  const form = new PayloadForm({ operation, parts, initial, submit: "Submit the job", context });
+  const form = new PayloadForm({ operation, parts, initial, submit: "Submit job", context });
   if (operation === "run_ml_job") addModelParameters(form, schemas);
   const examples = schemas.examples.filter((example) => example.operation === operation);
   return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };

@@ -41,7 +41,7 @@ function parametersOf(
     { id, "aria-describedby": `${id}-hint ${id}-fault` },
     ...parameters.map(({ name }) => element("option", { value: name }, name)),
   );
-  const add = element("button", { type: "button" }, "Put it in");
+  const add = element("button", { type: "button" }, "Add");
   const found = () => parameters.find(({ name }) => name === chosen.value)!;
   const tell = () => {
     fault.show([]);
@@ -54,7 +54,7 @@ function parametersOf(
     element(
       "div",
       { class: "field" },
-      element("label", { for: id }, `A parameter of ${model}`),
+      element("label", { for: id }, `Add a parameter of ${model}`),
       element("div", { class: "beside" }, chosen, add),
       about,
       fault.element,
@@ -67,18 +67,17 @@ function parametersOf(
 function putIn(form: PayloadForm, { name, byDefault }: ModelParameter): string[] {
   const given = form.valueAt(MODEL_PARAMS);
   const broken = form.controls.find(({ field }) => field.path.join() === MODEL_PARAMS.join())?.broken;
-  if (broken !== undefined || (given !== undefined && !isObject(given)))
-    return ["Mend the JSON above first."];
-  if (given !== undefined && Object.hasOwn(given, name)) return [`${name} is there already.`];
+  if (broken !== undefined || (given !== undefined && !isObject(given))) return ["Fix the JSON above first."];
+  if (given !== undefined && Object.hasOwn(given, name)) return [`${name} is already set.`];
   form.set([...MODEL_PARAMS, name], readTree(byDefault ?? "null", name));
   return [];
 }
 
 function aboutParameter({ takes, choices, byDefault }: ModelParameter): string {
   const sentences = [
-    takes === "" ? "What it takes is known once it is fitted." : `Takes ${takes}.`,
+    takes === "" ? "Checked when the model is fitted." : `Type: ${takes}.`,
     ...(choices.length === 0 ? [] : [`One of ${choices.join(", ")}.`]),
-    byDefault === null ? "The library chooses its default." : `${byDefault} where it is left out.`,
+    byDefault === null ? "Default: chosen by the library." : `Default: ${byDefault}.`,
   ];
   return sentences.join(" ");
 }
@@ -89,11 +88,13 @@ function tableOf(model: string, parameters: readonly ModelParameter[]): HTMLElem
       "tr",
       {},
       element("th", { scope: "row" }, name),
-      element("td", {}, byDefault ?? "its own"),
+      element("td", {}, byDefault ?? "(library)"),
       element("td", {}, choices.length > 0 ? choices.join(", ") : takes),
     ),
   );
-  const heads = ["Parameter", "Default", "Takes"].map((words) => element("th", { scope: "col" }, words));
+  const heads = ["Parameter", "Default", "Type or values"].map((words) =>
+    element("th", { scope: "col" }, words),
+  );
   const table = element(
     "table",
     {},

@@ -5,7 +5,7 @@ import { formSchemas, payloadSchema } from "./form-schemas.ts";
 import { PayloadForm } from "./payload/payload-form.ts";
 
 const WHAT =
-  "Runs the job of an output once more on the same inputs and compares both outputs number by number. Only output_url is needed: the rest is for inputs that are no longer where the output says. An output of a version that kept no config needs it byte for byte, as config in the JSON.";
+  "Runs the job of an output again on the same inputs and compares the two outputs number by number. Only output_url is required. Fill in the other fields if the inputs have moved since. An output of an older version that did not record its config needs that config, byte for byte, as config on the JSON tab.";
 
 /** Replays an output. The address may carry `output`, its URL, or `operation`, the id of a job that succeeded. */
 export const showReplayForm: View = async (container, context) => {
@@ -16,7 +16,7 @@ export const showReplayForm: View = async (container, context) => {
     // A config counts by its bytes, which a field would write anew.
     parts: parts.filter(({ name }) => name !== "config"),
     initial: JSON.stringify(output === undefined ? {} : { output_url: output }, null, 2),
-    submit: "Submit the replay",
+    submit: "Submit replay",
     context,
   });
   fill(container, element("p", { class: "what" }, WHAT), form.element);

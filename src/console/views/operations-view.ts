@@ -26,7 +26,7 @@ const LOOK_MS = 5_000;
 /** Looks without an operation that goes on, until the page is read again all the same. */
 const IDLE_LOOKS = 12;
 
-const COLUMNS = ["Operation", "Status", "Handed in", "Took", "What"];
+const COLUMNS = ["Operation", "Status", "Submitted", "Duration", "Summary"];
 
 /** The caller's operations, newest first, a page at a time. The address holds the filters and the page. */
 export const showOperations: View = async (container, context) => {
@@ -129,7 +129,7 @@ class OperationList {
       await this.read();
       this.#said.textContent = `${counted(this.#page.operations.length, "operation")} on this page`;
     } catch {
-      if (!signal.aborted) notify("The list could not be read; it is as it was.", "failed");
+      if (!signal.aborted) notify("Could not refresh the list; it shows the previous state.", "failed");
     }
   }
 
@@ -145,11 +145,11 @@ class OperationList {
     this.#showRows(operations);
     const isFiltered = ["status", "operation", "cursor"].some((name) => this.#context.params.has(name));
     const none = isFiltered
-      ? element("p", { class: "empty" }, "No operation matches these filters.")
+      ? element("p", { class: "empty" }, "No operations match these filters.")
       : element(
           "p",
           { class: "empty" },
-          "There is no operation yet. ",
+          "No operations yet. ",
           element("a", { href: "#/job" }, "Submit a job"),
         );
     this.#table.hidden = operations.length === 0;

@@ -12,13 +12,13 @@ interface SignIn {
 const WORDS = {
   keys: {
     label: "API key",
-    hint: "As `mucast keys create` printed it: mucast_, an id and a secret.",
-    refused: "The service does not know this key: it is mistyped, or it was revoked.",
+    hint: "As printed by `mucast keys create`: mucast_, an id and a secret.",
+    refused: "The service does not know this key: it is mistyped or was revoked.",
   },
   oidc: {
     label: "Access token",
-    hint: "A JWT of the issuer that this service trusts.",
-    refused: "The service does not accept this token: it has expired, or is not for this service.",
+    hint: "A JWT from the issuer that this service trusts.",
+    refused: "The service does not accept this token: it has expired or is not for this service.",
   },
 } as const;
 
@@ -53,7 +53,7 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
       element(
         "span",
         {},
-        "Keep it in this tab until the tab is closed. Else it is forgotten when the page is loaded again.",
+        "Remember it until this tab is closed. Otherwise it is forgotten when the page reloads.",
       ),
     ),
     button,
@@ -81,7 +81,7 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
       { class: "narrow" },
       element("h1", {}, "Sign in to mucast"),
       form,
-      element("p", { class: "hint" }, element("a", { href: "docs" }, "Documentation of this service")),
+      element("p", { class: "hint" }, element("a", { href: "docs" }, "API documentation")),
     ),
   );
   token.focus();
@@ -90,7 +90,7 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
 /** @returns why the service does not take it; undefined where it does. */
 async function refusalOf(token: string, refused: string): Promise<string | undefined> {
   if (!/^[\x21-\x7e]+$/.test(token))
-    return "A key or token has visible ASCII characters alone, and no blank.";
+    return "A key or token contains only visible ASCII characters and no spaces.";
   try {
     const answer = await fetch(`${PAGE.baseUrl}v1/queue`, {
       headers: { authorization: `Bearer ${token}` },
@@ -101,6 +101,6 @@ async function refusalOf(token: string, refused: string): Promise<string | undef
     const { detail, advice } = (await answer.json()) as Problem;
     return `${detail}. ${advice}`;
   } catch {
-    return "The service does not answer. Try again once it runs.";
+    return "The service does not respond. Try again when it is running.";
   }
 }

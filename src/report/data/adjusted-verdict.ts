@@ -37,12 +37,12 @@ function sentencesOf(
 ): string[] {
   const contrary =
     state === "worse"
-      ? `, ${pFigure(worseOrder.p)} for an order worse than chance, ${pFigure(worseSizes.p)} for a squared error above zero's`
+      ? `, ${pFigure(worseOrder.p)} for an order worse than chance, ${pFigure(worseSizes.p)} for a squared error above that of the zero forecast`
       : "";
-  const counted = `${title} on the common rows, with ${outputs} outputs counted (Romano and Wolf 2005): adjusted p ${pFigure(order.p)} for skill in the order, ${pFigure(sizes.p)} in the sizes${contrary}; ${LEVEL} needed.`;
+  const counted = `${title} on the common rows, after correction for ${outputs} outputs (Romano and Wolf 2005): adjusted p ${pFigure(order.p)} for skill in the order, ${pFigure(sizes.p)} for skill in the sizes${contrary}; ${LEVEL} needed.`;
   const [first, ...rest] = verdictSentences(alone);
   if (title === alone.title) return [counted, ...rest];
-  const luck = `Alone, this output would be called "${alone.title}": of several outputs, one easily looks so by chance. What follows judges it alone.`;
+  const luck = `On its own, this output has the verdict "${alone.title}", but among several outputs one easily looks that good by chance. The next sentences judge the output on its own.`;
   return [counted, luck, first!, ...rest];
 }
 

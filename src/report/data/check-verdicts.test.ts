@@ -60,7 +60,7 @@ test("a verdict stands beside the output that it is of", () => {
   assert.match(second!.audit!.sentence, /1 check \(foresight\) found signs of the future/);
   assert.deepEqual(second!.audit!.lines, [
     "high knows_next_price: <b>f</b> knows",
-    "Not seen by any check: what was left out before",
+    "No check sees: what was left out before",
   ]);
   assert.deepEqual(first!.audit, second!.audit, "both are of the same blobs and config");
 });
@@ -69,7 +69,7 @@ test("a verdict on something else, and no verdict, are refused", () => {
   const strange = { ...REPLAY, output: { ...REPLAY.output, sha256: "c".repeat(64) } };
   assert.throws(() => checkVerdicts([OUTPUT], file(strange), []), {
     code: "invalid_request",
-    message: /another output/,
+    message: /a different output/,
   });
   const elsewhere = { ...AUDIT, inputs: { ...AUDIT.inputs, config_sha256: "c".repeat(64) } };
   assert.throws(() => checkVerdicts([OUTPUT], [], file(elsewhere)), {
@@ -78,7 +78,7 @@ test("a verdict on something else, and no verdict, are refused", () => {
   });
   assert.throws(() => checkVerdicts([OUTPUT], file(AUDIT), []), {
     code: "unreadable_blob",
-    message: /verdict\.json is no verdict of mucast replay/,
+    message: /verdict\.json is not a verdict of mucast replay/,
   });
   assert.throws(() => checkVerdicts([OUTPUT], [], file(null)), { code: "unreadable_blob" });
 });

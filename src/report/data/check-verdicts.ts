@@ -59,12 +59,12 @@ function parsed<T>(
   if (success) return data as T;
   const [fault] = error.issues;
   const place = fault === undefined || fault.path.length === 0 ? "" : ` at ${fault.path.join(".")}`;
-  const message = `${name} is no verdict of ${command}: ${fault?.message}${place}`;
+  const message = `${name} is not a verdict of ${command}: ${fault?.message}${place}`;
   throw new MucastError("unreadable_blob", message, { source: name });
 }
 
 function strange({ name }: VerdictFile, what: string): MucastError {
-  const message = `${name} is a verdict on another ${what} than those of the outputs given`;
+  const message = `${name} is a verdict on a different ${what} than the given outputs have`;
   return new MucastError("invalid_request", message, { source: name });
 }
 
@@ -81,9 +81,9 @@ function isAuditOf({ inputs }: AuditBlob, { document: { provenance } }: JudgedOu
 }
 
 const REPLAY_SENTENCES: Readonly<Record<string, string>> = {
-  identical: "Run once more from the same inputs, the job gave the same bytes.",
-  differs: "Run once more, the job gave another output.",
-  cannot_replay: "The job could not be run once more, so nothing is proved.",
+  identical: "Run again on the same inputs, the job gave the same bytes.",
+  differs: "Run again, the job gave a different output.",
+  cannot_replay: "The job could not be run again, so the replay proves nothing.",
 } satisfies Record<keyof typeof REPLAY_EXITS, string>;
 
 function replayVerdict({ verdict, reason }: ReplayBlob): CheckVerdict {
@@ -110,7 +110,7 @@ function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): Ch
       ...findings
         .slice(0, MOST_FINDINGS)
         .map(({ severity, code, message }) => `${severity} ${code}: ${message}`),
-      ...blind_spots.map((spot) => `Not seen by any check: ${spot}`),
+      ...blind_spots.map((spot) => `No check sees: ${spot}`),
     ],
   };
 }

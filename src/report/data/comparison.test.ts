@@ -23,7 +23,7 @@ function slowGain(own: OutputBlob, other: OutputBlob): number {
   return r2(own) - r2(other);
 }
 
-test("outputs are told apart where one is better, and a careful person takes that one", () => {
+test("outputs are told apart where one is better, and a careful reader chooses that one", () => {
   const { comparison, outputs } = reported(BLIND, SKILLED);
   const { names, rows, dates, tests, choice, pairsFinding, skillFinding, confidenceFinding } = comparison!;
   assert.deepEqual([names, rows, dates], [["lstm", "ridge"], 952, 119]);
@@ -43,11 +43,11 @@ test("outputs are told apart where one is better, and a careful person takes tha
   );
   assert.match(
     skillFinding,
-    /^How often the best of 2 outputs .* p under 0.001 for the order \(the best is ridge\), p .* against zero/,
+    /^Probability that the best of 2 outputs .* p under 0.001 for the order \(the best is ridge\), p .* against zero/,
   );
   assert.equal(confidenceFinding, "A model confidence set needs 250 dates.");
   assert.equal(choice.index, 1);
-  assert.match(choice.sentence, /would take ridge, the only one with evidence of skill/);
+  assert.match(choice.sentence, /would choose ridge, the only one with evidence of skill/);
   assert.deepEqual(
     outputs.map(({ verdict }) => verdict.state),
     ["none", "skill"],
@@ -77,18 +77,21 @@ test("evidence that an output shows alone may not count beside others, and its s
   assert.equal(verdicts[0]!.title, "No evidence of skill");
   assert.match(
     verdicts[0]!.sentences[0]!,
-    /^No evidence of skill on the common rows, with 8 outputs counted \(Romano and Wolf 2005\): adjusted p 0\.\d{3} for skill in the order, 0\.\d{3} in the sizes; 0\.05 needed\.$/,
+    /^No evidence of skill on the common rows, after correction for 8 outputs \(Romano and Wolf 2005\): adjusted p 0\.\d{3} for skill in the order, 0\.\d{3} for skill in the sizes; 0\.05 needed\.$/,
   );
   assert.match(
     verdicts[0]!.sentences[1]!,
-    /^Alone, this output would be called "Evidence of skill, sizes too large": of several/,
+    /^On its own, this output has the verdict "Evidence of skill, sizes too large", but among several/,
   );
   assert.match(verdicts[0]!.sentences[2]!, /^Evidence of skill.* on the score rows\.$/);
   const skilled = mlText({ skill: 0.2 });
   const beside = states([skilled, ...blind]);
   assert.doesNotMatch(beside[0]!.sentences.join(" "), /score rows/);
   assert.equal(beside[0]!.title, "Evidence of skill");
-  assert.match(beside[0]!.sentences[0]!, /^Evidence of skill on the common rows, with 8 outputs counted/);
+  assert.match(
+    beside[0]!.sentences[0]!,
+    /^Evidence of skill on the common rows, after correction for 8 outputs /,
+  );
 });
 
 test("from 250 dates on confidence sets say which output may be the best", () => {
@@ -97,7 +100,7 @@ test("from 250 dates on confidence sets say which output may be the best", () =>
   assert.deepEqual(tests.confidence, { order: [0, 1], sizes: [0, 1] });
   assert.equal(
     confidenceFinding,
-    "By IC ridge (2) is the best, with 95\u202f% confidence. By squared error ridge (2) is the best, with 95\u202f% confidence (model confidence set, Hansen, Lunde and Nason 2011).",
+    "By IC, ridge (2) is the best, with 95\u202f% confidence. By squared error, ridge (2) is the best, with 95\u202f% confidence (model confidence set, Hansen, Lunde and Nason 2011).",
   );
   assert.equal(choice.index, 1);
   const same = reported(better, better).comparison!;
@@ -111,15 +114,15 @@ test("fewer than 30 common dates tell no outputs apart", () => {
     [tests.skill, tests.confidence, tests.pairs, tests.ability],
     [undefined, undefined, [], []],
   );
-  assert.match(pairsFinding, /^On 3 dates no test can tell the outputs apart: 30 are the least/);
-  assert.match(skillFinding, /^On 3 dates no output can be tested/);
+  assert.match(pairsFinding, /^3 dates are too few to tell the outputs apart; at least 30 are needed/);
+  assert.match(skillFinding, /^3 dates are too few to test an output/);
   assert.match(confidenceFinding, /needs 250 dates/);
 });
 
-test("a careful person takes none without skill, and none of two that are the same", () => {
+test("a careful reader chooses none without skill, and none of two that are the same", () => {
   const none = reported(mlText(), BLIND).comparison!.choice;
   assert.deepEqual(
-    [none.index, /takes none: .* no output shows evidence/.test(none.sentence)],
+    [none.index, /chooses none: no output shows evidence/.test(none.sentence)],
     [undefined, true],
   );
   const same = reported(SKILLED, SKILLED).comparison!;
@@ -134,7 +137,7 @@ test("a careful person takes none without skill, and none of two that are the sa
     ],
   );
   const open = reported(mlText({ isOpen: true }), dlText({ isOpen: true })).comparison!;
-  assert.match(open.choice.sentence, /takes none yet/);
+  assert.match(open.choice.sentence, /chooses none yet/);
   assert.deepEqual([open.rows, open.tests.pairs.length], [0, 0]);
 });
 
@@ -149,14 +152,14 @@ test("outputs of other prices are refused, with the row and both returns", () =>
   });
 });
 
-test("rows that one output lacks are left out of both, and counted", () => {
+test("rows that one output lacks are excluded from both, and counted", () => {
   const fewer = mlText({ skill: 0.1, tickers: ["AAA", "BBB", "CCC"] });
   const more = mlText({ skill: 0.1, tickers: ["AAA", "BBB", "CCC", "DDD"], scoreRows: 120 });
   const { comparison, outputs } = reported(fewer, more);
   assert.deepEqual([comparison!.rows, comparison!.tickers, comparison!.leftOut], [357, 3, [0, 119]]);
   assert.match(
     comparison!.rowsFinding,
-    /357 rows .* of 3 tickers on 119 dates; of an output up to 119 rows are left out/,
+    /357 rows .* for 3 tickers on 119 dates; up to 119 rows per output are excluded/,
   );
   assert.deepEqual(
     outputs.map(({ tickers }) => tickers.data!.rows.length),

@@ -40,8 +40,8 @@ export function comparisonOf(outputs: readonly ComparedOutput[], tests: Comparis
 function rowsFinding(rows: number, dates: number, tickers: number, leftOut: readonly number[]): string {
   const most = leftOut.reduce((a, b) => Math.max(a, b));
   const rest =
-    most === 0 ? "none is left out" : `of an output up to ${countedRows(most, "row")} are left out`;
-  return `All outputs have ${countedRows(rows, "row")} with realised returns in common, of ${countedRows(tickers, "ticker")} on ${countedRows(dates, "date")}; ${rest}.`;
+    most === 0 ? "no rows are excluded" : `up to ${countedRows(most, "row")} per output are excluded`;
+  return `The outputs share ${countedRows(rows, "row")} with realised returns, for ${countedRows(tickers, "ticker")} on ${countedRows(dates, "date")}; ${rest}.`;
 }
 
 function metricsOf(outputs: readonly ComparedOutput[]): Comparison["metrics"] {
@@ -59,7 +59,7 @@ function metricsOf(outputs: readonly ComparedOutput[]): Comparison["metrics"] {
     row("Hit rate", "share", "higher", ({ table }) => table.pooled.hit_rate),
     row("RMSE", "share", "lower", ({ table }) => table.pooled.rmse),
     row("Slope of returns on forecasts", "number", "near", (evidence) => heldOutSlope(evidence).value),
-    row("Coverage less what was asked", "percent", "near", coverageGap),
+    row("Coverage minus nominal coverage", "percent", "near", coverageGap),
     row("Interval score", "share", "lower", ({ coverage }) => coverage?.pooled.interval_score),
   ];
 }
@@ -78,24 +78,24 @@ const BENCHMARKS = {
 
 function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonly string[]): string {
   if (skill === undefined) {
-    return `On ${countedRows(dates, "date")} no output can be tested: ${LEAST_DATES} are the least.`;
+    return `${countedRows(dates, "date")} are too few to test an output; at least ${LEAST_DATES} are needed.`;
   }
   if (ability.length === 0) return "No output has forecasts that differ from the baselines.";
   const told = ability.map(
     ({ benchmark, best, p }) => `p ${pFigure(p)} for ${BENCHMARKS[benchmark]} (the best is ${names[best]})`,
   );
-  return `How often the best of ${names.length} outputs looks this good if none knows anything (superior predictive ability, Hansen 2005): ${told.join(", ")}.`;
+  return `Probability that the best of ${names.length} outputs looks this good if none has skill (superior predictive ability, Hansen 2005): ${told.join(", ")}.`;
 }
 
 function confidenceFinding({ confidence, form }: ComparisonTests, names: readonly string[]): string {
   if (confidence === undefined) return `A model confidence set needs ${MIN_SET_DATES} dates.`;
   const told = (p: readonly (number | null)[], measure: string) => {
     const kept = names.filter((_, k) => isInSet(p[k]!));
-    if (kept.length === names.length) return `By ${measure} any output may be the best`;
+    if (kept.length === names.length) return `By ${measure}, any output may be the best`;
     const sure = `with ${wholePercent(100 * (1 - LEVEL))} confidence`;
     return kept.length === 1
-      ? `By ${measure} ${kept[0]} is the best, ${sure}`
-      : `By ${measure} the best is one of ${kept.join(", ")}, ${sure}`;
+      ? `By ${measure}, ${kept[0]} is the best, ${sure}`
+      : `By ${measure}, the best is one of ${kept.join(", ")}, ${sure}`;
   };
   return `${told(confidence.order, orderName(form))}. ${told(confidence.sizes, "squared error")} (model confidence set, Hansen, Lunde and Nason 2011).`;
 }
@@ -112,11 +112,11 @@ function isInSet(p: number | null): boolean {
 function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly string[]): string {
   if (dates === 0) return "There are no common rows with realised returns to test on.";
   if (pairs.length === 0) {
-    return `On ${countedRows(dates, "date")} no test can tell the outputs apart: ${LEAST_DATES} are the least.`;
+    return `${countedRows(dates, "date")} are too few to tell the outputs apart; at least ${LEAST_DATES} are needed.`;
   }
   const apart = pairs.filter(({ p }) => p !== null && p <= LEVEL);
   if (apart.length === 0) {
-    return `No test tells ${names.length === 2 ? "the two outputs" : "any two outputs"} apart by more than chance (an adjusted p of ${LEVEL} is needed).`;
+    return `No test finds a difference between ${names.length === 2 ? "the two outputs" : "any two outputs"} beyond chance (adjusted p of ${LEVEL} needed).`;
   }
   const clearest = [...apart].sort((a, b) => Math.abs(b.t!) - Math.abs(a.t!)).slice(0, MOST_PAIRS);
   const told = clearest.map(({ measure, first, second, t, p }) => {
@@ -126,7 +126,7 @@ function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly s
   });
   const all =
     apart.length > MOST_PAIRS
-      ? `${figure(apart.length, "count")} of ${countedRows(pairs.length, "test")} tell two outputs apart, the clearest: `
+      ? `${figure(apart.length, "count")} of ${countedRows(pairs.length, "test")} find a difference between two outputs. The clearest: `
       : "";
   return `${all}${told.join("; ")}.`;
 }
@@ -145,7 +145,7 @@ function choiceOf(
   if (outputs.every(({ verdict }) => verdict.state === "too_few")) {
     return {
       index: undefined,
-      sentence: "A careful person takes none yet: too few realised returns are known.",
+      sentence: "A careful reader chooses none yet: too few realised returns are known.",
     };
   }
   const isSkilled = ({ verdict: { state } }: ComparedOutput) => state === "skill" || state === "oversized";
@@ -153,7 +153,7 @@ function choiceOf(
   if (skilled.length === 0) {
     return {
       index: undefined,
-      sentence: "A careful person takes none: on the common rows no output shows evidence of skill.",
+      sentence: "A careful reader chooses none: no output shows evidence of skill on the common rows.",
     };
   }
   const isBest = (k: number) =>
@@ -168,13 +168,13 @@ function choiceOf(
     const others =
       skilled.length === 1
         ? "the only one with evidence of skill"
-        : "the only one with evidence of skill that no other one beats";
-    const sentence = `A careful person would take ${taken.name}, ${others}; picked among ${outputs.length}, it will do a little worse than these figures say.`;
+        : "the only one with evidence of skill that no other output beats";
+    const sentence = `A careful reader would choose ${taken.name}, ${others}. Because it is chosen from ${outputs.length} outputs, it will do a little worse than these figures.`;
     return { index: outputs.indexOf(taken), sentence };
   }
   const names = (unbeaten.length === 0 ? skilled : unbeaten).map(({ name }) => name).join(", ");
   return {
     index: undefined,
-    sentence: `The evidence does not separate ${names}: a careful person takes the simplest of them, or their mean.`,
+    sentence: `The evidence does not separate ${names}: a careful reader chooses the simplest of them, or their mean.`,
   };
 }

@@ -140,12 +140,15 @@ test("what is missing is said", () => {
   ) => reportOn(TEXTS[name])[part].absent;
   assert.match(absent("without intervals", "intervals")!, /made without intervals/);
   assert.match(absent("open", "skill")!, /No realised return is known/);
-  assert.match(absent("open", "intervals")!, / On 320 rows before the cut the same method held /);
-  assert.match(absent("two tickers", "order")!, /at least 3 of them; the output has 2/);
-  assert.match(absent("no folds", "folds")!, /no walk-forward fold/);
+  assert.match(
+    absent("open", "intervals")!,
+    / On 320 rows before the cut, the coverage of the same method was /,
+  );
+  assert.match(absent("two tickers", "order")!, /at least 3 tickers; the output has 2/);
+  assert.match(absent("no folds", "folds")!, /too short for a walk-forward fold/);
   assert.match(absent("disabled", "mu")!, /^No ticker/);
-  assert.match(absent("disabled", "skill")!, /switched off/);
-  assert.match(absent("classical", "training")!, /no network/);
+  assert.match(absent("disabled", "skill")!, /disabled in its config/);
+  assert.match(absent("classical", "training")!, /not from networks/);
   assert.match(absent("network", "folds")!, /no walk-forward folds/);
 });
 
@@ -194,13 +197,19 @@ test("intervals are judged by where they are thin, since feedback alone makes ad
   );
   assert.deepEqual(Object.keys(others), Object.keys(other_methods!));
   const [first, last] = [by_volatility![0]!.coverage, by_volatility![9]!.coverage];
-  assert.ok(finding.includes(`lowest volatility intervals held ${share(first)}, on`), finding);
-  assert.ok(finding.includes(`the highest ${share(last)}; ${share(0.9)} were asked`), finding);
-  assert.ok(finding.includes(`all rows together held ${share(pooled.coverage)} is the work of the feedback`));
+  assert.ok(
+    finding.includes(`Coverage was ${share(first)} on the tenth of days with the lowest volatility`),
+    finding,
+  );
+  assert.ok(
+    finding.includes(`${share(last)} on the tenth with the highest; nominal coverage is ${share(0.9)}`),
+    finding,
+  );
+  assert.ok(finding.includes(`overall coverage of ${share(pooled.coverage)} follows from the feedback`));
   assert.ok(joint_misses!.dates > 0);
   assert.ok(
     intervals.data!.misses.finding.endsWith(
-      `On ${joint_misses!.half_missed} of ${joint_misses!.dates} dates at least half of the tickers missed.`,
+      `On ${joint_misses!.half_missed} of ${joint_misses!.dates} dates, at least half of the tickers missed their interval.`,
     ),
   );
   const split = mlText({ scoreRows: 300, config: { intervals: { method: "split" } } });
@@ -230,7 +239,7 @@ test("mu is the largest first, with an older date where its row is before as_of"
   const later = { ...document, window: { ...document.window, as_of: "2030-01-01" } };
   const older = reportOn(JSON.stringify(later)).mu.data!;
   assert.ok(older.bars.every(({ olderDate }) => olderDate === document.window.as_of));
-  assert.match(older.finding, /8 forecasts of an earlier date/);
+  assert.match(older.finding, /8 forecasts from an earlier date/);
 });
 
 test("folds and training are those of the output", () => {
@@ -264,14 +273,17 @@ test("curves of networks stand beside the zero forecast, where the output has it
   const { networks, finding } = reportOn(TEXTS.network).training.data!;
   assert.equal(networks[0]!.zeroLoss, document.training!.AAA!.zero_validation_loss);
   assert.match(networks[0]!.finding, /validation loss of 1\.000, below the 1\.002 of the zero forecast\.$/);
-  assert.match(finding, /At its best, each had a lower validation loss than the zero forecast\.$/);
+  assert.match(finding, /At its best epoch, each had a lower validation loss than the zero forecast\.$/);
   for (const network of Object.values(document.training!)) network.zero_validation_loss = 0.999;
   const worse = reportOn(JSON.stringify(document)).training.data!;
   assert.match(worse.networks[0]!.finding, /, not below the 0\.9990 of the zero forecast\.$/);
-  assert.match(worse.finding, /Even at its best, none had/);
+  assert.match(worse.finding, /At its best epoch, none had/);
   for (const network of Object.values(document.training!)) network.zero_validation_loss = 1.000001;
   const near = reportOn(JSON.stringify(document)).training.data!;
-  assert.match(near.networks[0]!.finding, / 1\.000, that of the zero forecast but for later digits\.$/);
+  assert.match(
+    near.networks[0]!.finding,
+    / 1\.000, equal to that of the zero forecast in the digits shown\.$/,
+  );
   for (const network of Object.values(document.training!)) delete network.zero_validation_loss;
   const older = reportOn(JSON.stringify(document)).training.data!;
   assert.equal(older.networks[0]!.zeroLoss, undefined);
@@ -286,7 +298,7 @@ test("the finding of a network whose early stopping watched the IC has the IC be
   const { networks } = reportOn(JSON.stringify(document)).training.data!;
   assert.match(
     networks[0]!.finding,
-    /number 4, with a validation IC of 0\.03000 and a validation loss of 1\.000/,
+    /epoch 4 was the best of 12 epochs, with a validation IC of 0\.03000 and a validation loss of 1\.000/,
   );
 });
 
@@ -303,9 +315,9 @@ test("the members of an ensemble are courses of their network, and all of them c
   );
   assert.match(
     networks[0]!.finding,
-    /^AAA, member 0 of 3: the best of 12 epochs was number 4,.* after epoch 5 to 6\.$/,
+    /^AAA, member 0 of 3: epoch 4 was the best of 12 epochs,.* Best epochs of the other members: 5 to 6\.$/,
   );
-  assert.match(finding, /^Of 24 members none was best after its first epoch/);
+  assert.match(finding, /^Of 24 members, none was best after its first epoch/);
   const spreads = new Map(report.mu.data!.bars.map(({ ticker, spread }) => [ticker, spread]));
   assert.deepEqual(
     [spreads.get("AAA"), reportOn(TEXTS.network).mu.data!.bars[0]!.spread],

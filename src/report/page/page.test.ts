@@ -34,7 +34,7 @@ test("charts of one title stand side by side on one scale", () => {
   const html = page(
     reported(mlText({ config: INTERVALS }), mlText({ config: INTERVALS, seed: 2, skill: 0.4 })),
   );
-  const scales = [...html.matchAll(/<h3>IC, summed.*?data-low="([^"]+)" data-high="([^"]+)"/gs)].map(
+  const scales = [...html.matchAll(/<h3>IC, cumulative.*?data-low="([^"]+)" data-high="([^"]+)"/gs)].map(
     ([, low, high]) => [low, high],
   );
   assert.equal(scales.length, 2);
@@ -46,7 +46,7 @@ test("coverage by volatility has a column for each tenth and method, and its num
   const panelOf = (from: string) =>
     /<figure[^>]*><figcaption><h3>Coverage by volatility.*?<\/figure>/s.exec(page(reported(from)))?.[0];
   const panel = panelOf(text)!;
-  assert.match(panel, /adaptive, tenths of each ticker.{1,5}s days, 1 the quietest/);
+  assert.match(panel, /adaptive, by tenths of each ticker.{1,5}s days; 1 is the quietest/);
   assert.match(panel, /<path class="bar second" d="M/);
   assert.equal(panel.match(/<th scope="row"><bdi>\d+<\/bdi>/g)?.length, 10);
   const older = JSON.parse(text);
@@ -84,19 +84,19 @@ test("a date in a sentence stays on one line, and hostile text around it is text
   assert.doesNotMatch(html, /<figcaption>(?:(?!<\/figcaption>).)*(?<!class="date">)\b\d{4}-\d\d-\d\d/s);
 });
 
-test("further members of an ensemble are thin lines behind member 0, in bounded number, and their best epochs are in the table", () => {
+test("other members of an ensemble are thin lines behind member 0, in bounded number, and their best epochs are in the table", () => {
   const training = (ensemble: number) => {
     const html = page(reported(dlText({ config: { training_params: { ensemble } } })));
     return /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(html)![0];
   };
   const three = training(3);
   assert.equal(three.match(/<path class="line faint" d="(?:M[^M"]*){2}"/g)?.length, 8);
-  assert.match(three, /<\/svg>validation loss of the further members<\/li>/);
-  assert.match(three, /<th scope="col">Further members<\/th><th scope="col">Their best epochs<\/th>/);
+  assert.match(three, /<\/svg>validation loss of the other members<\/li>/);
+  assert.match(three, /<th scope="col">Other members<\/th><th scope="col">Their best epochs<\/th>/);
   assert.match(three, /<td>2<\/td><td>5 to 6<\/td>/);
   const fifty = training(50);
   assert.equal(fifty.match(/<path class="line faint" d="(?:M[^M"]*){19}"/g)?.length, 8);
-  assert.match(fifty, /<\/svg>validation loss of 19 of the 49 further members<\/li>/);
+  assert.match(fifty, /<\/svg>validation loss of 19 of the 49 other members<\/li>/);
   assert.doesNotMatch(training(1), /faint|members/);
 });
 

@@ -28,13 +28,13 @@ const CHART_SECTIONS: readonly ChartSection[] = [
   {
     id: "skill",
     title: "Skill over time",
-    lead: "IC is the correlation of forecasts and returns across the tickers of a date, RankIC that of their ranks; 0 is no skill.",
+    lead: "IC is the correlation of forecasts and returns across the tickers of a date. RankIC is the correlation of their ranks. 0 means no skill.",
     panels: ({ skill }) => panelsOf("Skill over time", skill, skillPanels),
   },
   {
     id: "order",
-    title: "What the order was worth",
-    lead: "In simple returns, which is what money grows by. Not a strategy: it trades at the close that it forecasts from.",
+    title: "Value of the order",
+    lead: "Returns in this section are simple returns, by which money grows. This is not a strategy: it trades at the same close that the forecasts are made from.",
     panels: ({ order }) => panelsOf("Order", order, orderPanels),
   },
   { id: "sizes", title: "Sizes", panels: ({ sizes }) => panelsOf("Sizes", sizes, sizesPanels) },

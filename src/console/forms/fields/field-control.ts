@@ -137,8 +137,8 @@ function selectOf({ kind, choices, byDefault, isRequired }: Field, id: string): 
   const none = isRequired
     ? "Choose one"
     : byDefault === undefined
-      ? "Left out"
-      : `Left out (${defaultText(byDefault)})`;
+      ? "(default)"
+      : `(default: ${defaultText(byDefault)})`;
   const offered = kind === "flag" ? ["true", "false"] : choices;
   return element(
     "select",

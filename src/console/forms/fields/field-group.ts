@@ -81,7 +81,7 @@ function makeGroup(group: Group, changed: PathChanged): Fields {
             "label",
             { class: "check" },
             box,
-            `With ${(labelOf(group.name) ?? group.name).toLowerCase()}`,
+            `Include ${(labelOf(group.name) ?? group.name).toLowerCase()}`,
           ),
         faults.element,
         held,

@@ -48,16 +48,16 @@ test("a field shows what it has written, and a value of another kind as JSON", (
 test("a field says its range and its default in words", () => {
   assert.equal(
     takes(field("integer", { least: 1, most: 10_000 }, "15")),
-    "An integer, 1 to 10,000. 15 where it is left empty.",
+    "An integer, 1 to 10,000. Default: 15.",
   );
   assert.equal(takes(field("number", { above: 0, below: 1 })), "A number, above 0 and below 1.");
   assert.equal(takes(field("number", { above: 0, most: 1e30 })), "A number, above 0 and at most 1e+30.");
-  assert.equal(takes(field("number", { least: 0 }, "1")), "A number, at least 0. 1 where it is left empty.");
+  assert.equal(takes(field("number", { least: 0 }, "1")), "A number, at least 0. Default: 1.");
   assert.equal(
     takes(field("numbers", { least: 1, most: 4_096 }, "[64,32]")),
-    "Integers, parted by commas, each 1 to 4,096. 64, 32 where it is left empty.",
+    "Comma-separated integers, each 1 to 4,096. Default: 64, 32.",
   );
-  assert.equal(takes(field("text", {}, '"auto"')), "auto where it is left empty.");
+  assert.equal(takes(field("text", {}, '"auto"')), "Default: auto.");
   assert.equal(takes(field("choice", {}, '"none"')), "");
   assert.equal(defaultText("true"), "true");
 });

@@ -60,7 +60,7 @@ function itemText(item: RawJson): string {
   return typeof item === "string" ? item : treeText(item);
 }
 
-/** What a field takes, in words: a range, and what holds where it is left empty. Empty where its description says it all. */
+/** What a field takes, in words: a range, and what holds if it is left empty. Empty if its description says it all. */
 export function takes(field: Field): string {
   return [rangeInWords(field), defaultInWords(field)].filter((words) => words !== "").join(" ");
 }
@@ -73,9 +73,9 @@ function rangeInWords({ kind, bounds }: Field): string {
     case "number":
       return range === "" ? "A number." : `A number, ${range}.`;
     case "numbers":
-      return range === "" ? "Integers, parted by commas." : `Integers, parted by commas, each ${range}.`;
+      return range === "" ? "Comma-separated integers." : `Comma-separated integers, each ${range}.`;
     case "names":
-      return "One a line.";
+      return "One per line.";
     default:
       return "";
   }
@@ -95,7 +95,7 @@ function boundsInWords({ least, most, above, below }: Bounds): string {
 
 function defaultInWords({ kind, byDefault }: Field): string {
   if (byDefault === undefined || kind === "choice" || kind === "flag" || kind === "json") return "";
-  return `${defaultText(byDefault)} where it is left empty.`;
+  return `Default: ${defaultText(byDefault)}.`;
 }
 
 /** A default for a reader: text without its quotes, a list without its brackets. */

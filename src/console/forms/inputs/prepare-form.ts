@@ -23,8 +23,8 @@ export function makePrepareForm(
 ): HTMLFormElement {
   const said = new Map<string, string>();
   const command = copiedCommand(
-    "The CSV as a line of curl",
-    "For any POSIX shell, in the folder of the CSV. The same CSV makes the same blobs, however often it is sent.",
+    "Show as curl",
+    "For any POSIX shell, run in the folder of the CSV. The same CSV always gives the same blobs.",
   );
   const controls = PREPARE_FIELDS.map((field) => {
     const control = fieldControl(field, (value) => {
@@ -61,7 +61,8 @@ export function makePrepareForm(
     onBytesSent(file, (sent) => {
       progress.value = sent;
       // What follows takes as long as reading the CSV does.
-      if (sent === file.size) fill(status, element("p", {}, "All sent. The service makes the blobs."));
+      if (sent === file.size)
+        fill(status, element("p", {}, "Upload complete. The service is preparing the blobs…"));
     });
     const signal = AbortSignal.any([own.signal, context.signal]);
     try {
@@ -69,7 +70,7 @@ export function makePrepareForm(
       fill(status, ...resultOf(blobs));
       prepared(blobs);
     } catch (error) {
-      fill(status, own.signal.aborted && element("p", {}, "Stopped; nothing is stored."));
+      fill(status, own.signal.aborted && element("p", {}, "Stopped. Nothing was stored."));
       if (!signal.aborted) showError(error, controls, refusal);
     } finally {
       running = undefined;
@@ -84,7 +85,7 @@ export function makePrepareForm(
       if (!isRunning) return;
       refusal.clear();
       for (const control of controls) control.showFaults([]);
-      fill(status, element("p", {}, `${bytes(file.size)} are being sent.`));
+      fill(status, element("p", {}, `Uploading ${bytes(file.size)}…`));
     }
   };
   form.addEventListener("submit", (event) => {
@@ -114,13 +115,13 @@ function prepareCommand(
 /** The refusal above the form, with what concerns an option at its field. */
 function showError(error: unknown, controls: readonly Control[], refusal: Refusal): void {
   if (!(error instanceof MucastApiError)) {
-    refusal.say("The service did not answer. The same CSV makes the same blobs: send it again.");
+    refusal.say("The service did not respond. Send the CSV again: it gives the same blobs.");
     return;
   }
   const faults = faultsIn(error.problem);
   const paths = controls.map(({ field }) => field.path);
   const { at, elsewhere } = placeFaults(faults, paths);
-  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length, "at their fields");
+  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length, "next to their fields");
   const faulty = controls.filter(({ field }) => at.has(pathName(field.path)));
   for (const control of faulty)
     control.showFaults(at.get(pathName(control.field.path))!.map(({ message }) => message));
@@ -171,7 +172,7 @@ function csvChooser(onChosen: () => void): CsvChooser {
     element(
       "p",
       { class: "hint", id: `${id}-hint` },
-      "One column a ticker, or one row a date and ticker; gzip is fine. It may be dropped here.",
+      "One column per ticker, or one row per date and ticker. May be gzipped. Choose a file or drop it here.",
     ),
     name,
   );

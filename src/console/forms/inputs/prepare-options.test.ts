@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { labelOf } from "../fields/labels.ts";
 import { PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
 
-test("options are what the fields say, without those that are empty, and tickers are parted by commas", () => {
+test("options are what the fields say, without those that are empty, and tickers are comma-separated", () => {
   const said = new Map([
     ["id", " a-1 "],
     ["start", ""],
@@ -35,11 +35,11 @@ test("what has come of a CSV is told in sentences, with its counts", () => {
   };
   assert.deepEqual(preparedInWords({ ...prepared, learning_end: "2024-12-31", written: true }), [
     "1 ticker, 1,510 dates from 2020-01-02 to 2026-01-05, 2 features each.",
-    "A job learns returns up to 2024-12-31.",
+    "A job learns from returns up to 2024-12-31.",
     "Both blobs are stored.",
   ]);
   assert.deepEqual(preparedInWords({ ...prepared, learning_end: null, written: false }).slice(1), [
-    "Without a last date to learn, a job learns from all dates.",
-    "Both blobs were there before, with the same bytes.",
+    "Without a training cut-off, a job learns from all dates.",
+    "Both blobs were already stored, with the same bytes.",
   ]);
 });

@@ -6,12 +6,15 @@ import type { Field } from "../fields/schema-fields.ts";
 export const PREPARE_FIELDS: readonly Field[] = [
   field(
     "id",
-    "Part of both blobs' names: 1 to 64 letters, digits, _ or -. By default a digest of all that they depend on.",
+    "Part of the names of both blobs: 1 to 64 letters, digits, _ or -. Default: a digest of everything that they depend on.",
   ),
-  field("start", "The first date that is written. Earlier prices still feed the features."),
-  field("end", "The last date that is written."),
-  field("learning_end", "The last date whose returns a job may learn. Those after it judge the job."),
-  field("tickers", "Only these, parted by commas; all where it is left empty."),
+  field("start", "The first date in the blobs. Earlier prices still contribute to the features."),
+  field("end", "The last date in the blobs."),
+  field(
+    "learning_end",
+    "The last date whose returns a job may learn from. Later returns are used to judge the job.",
+  ),
+  field("tickers", "Comma-separated; leave empty for all."),
 ];
 
 /** Those of them that are dates. */
@@ -44,8 +47,8 @@ export function preparedInWords(prepared: PreparedBlobs): readonly string[] {
   return [
     `${counted(ticker_count, "ticker")}, ${counted(dates, "date")} from ${start} to ${end}, ${counted(features.length, "feature")} each.`,
     learning_end === null
-      ? "Without a last date to learn, a job learns from all dates."
-      : `A job learns returns up to ${learning_end}.`,
-    written ? "Both blobs are stored." : "Both blobs were there before, with the same bytes.",
+      ? "Without a training cut-off, a job learns from all dates."
+      : `A job learns from returns up to ${learning_end}.`,
+    written ? "Both blobs are stored." : "Both blobs were already stored, with the same bytes.",
   ];
 }

@@ -52,7 +52,7 @@ export function makeUploadList(
       });
       rows.push(row);
     }
-    fill(said, files.length > room && `At most ${MOST_FILES} files at a time: the others were left out.`);
+    fill(said, files.length > room && `Only ${MOST_FILES} files at a time; the others were not added.`);
     showRows();
   };
   const sendAll = async () => {
@@ -62,7 +62,7 @@ export function makeUploadList(
       (row) => row.state === "ready" && rows.some((other) => other !== row && other.name === row.name),
     );
     for (const row of twice)
-      row.refuse(`Another file here is stored as ${row.name}, too. Give one of them another id.`);
+      row.refuse(`Another file in this list has the name ${row.name}. Give one of them a different id.`);
     for (const row of rows)
       if (row.state === "ready" && !twice.includes(row) && !context.signal.aborted) await row.send();
     isSending = false;
@@ -80,7 +80,7 @@ export function makeUploadList(
     element(
       "p",
       { class: "hint", id: `${id}-hint` },
-      `feature_engine_<id>.json and data_extractor_<id>.json, also gzipped; at most ${counted(MOST_FILES, "file")}. They may be dropped here.`,
+      `feature_engine_<id>.json and data_extractor_<id>.json, optionally gzipped; at most ${counted(MOST_FILES, "file")}. Choose files or drop them here.`,
     ),
   );
   takeDrops(zone, addFiles);

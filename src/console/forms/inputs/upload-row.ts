@@ -30,7 +30,7 @@ export interface UploadRowOptions {
 }
 
 /** A request that is ended after its last byte may have been answered already. */
-const STOPPED = "Stopped. It is stored only if all of it had been sent.";
+const STOPPED = "Stopped. The file is stored only if it had been sent completely.";
 
 /** `If-None-Match: *` goes with the first request; where there is such a blob, the reader decides whether it is replaced. */
 export function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): UploadRow {
@@ -67,7 +67,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
   const chosen = (): BlobName => ({ kind: kind.value as BlobName["kind"], id: name.value.trim() });
   const tell = () => {
     fault.show(isBlobId(chosen().id) ? [] : ["1 to 64 letters, digits, _ or -."]);
-    fill(target, "Its name will be ", shown(blobName(chosen())), ".");
+    fill(target, "It is stored as ", shown(blobName(chosen())), ".");
   };
   const button = (words: string, act: () => void) =>
     element("button", { type: "button", onclick: act }, words);
@@ -78,7 +78,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     fill(actions, ...buttons);
     if (hadFocus) (buttons[0] ?? said).focus();
   };
-  const leave = button("Leave out", removed);
+  const leave = button("Remove", removed);
   const send = async (isNew: boolean): Promise<void> => {
     const ended = new AbortController();
     const wanted = chosen();
@@ -86,7 +86,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
     kind.disabled = true;
     name.disabled = true;
     progress.hidden = false;
-    show([`${bytes(file.size)} are being sent.`], [button("Stop", () => ended.abort())]);
+    show([`Uploading ${bytes(file.size)}…`], [button("Stop", () => ended.abort())]);
     onBytesSent(file, (sent) => {
       progress.value = sent;
     });
@@ -96,15 +96,15 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
       state = "stored";
       fill(target);
       const name = blobName(wanted);
-      show([created ? `Stored as ${name}.` : `Stored as ${name}, in place of the former one.`], []);
+      show([created ? `Stored as ${name}.` : `Stored as ${name}, replacing the previous blob.`], []);
       stored(wanted, url);
     } catch (error) {
       state = "ready";
       kind.disabled = false;
       name.disabled = false;
       if (error instanceof MucastApiError && error.code === "precondition_failed") {
-        const words = `There is a ${blobName(wanted)} already. Give this file another id, or replace the stored one.`;
-        show([words], [button("Replace it", () => void send(false)), leave], true);
+        const words = `${blobName(wanted)} already exists. Give this file a different id or replace the stored blob.`;
+        show([words], [button("Replace", () => void send(false)), leave], true);
       } else if (ended.signal.aborted) show([STOPPED], [leave]);
       else show([errorWords(error)], [leave], true);
     } finally {
@@ -124,7 +124,7 @@ export function makeUploadRow({ file, context, stored, removed }: UploadRowOptio
       element(
         "div",
         { class: "beside" },
-        element("div", { class: "field" }, element("label", { for: `${id}-kind` }, "What it is"), kind),
+        element("div", { class: "field" }, element("label", { for: `${id}-kind` }, "Type"), kind),
         element("div", { class: "field" }, element("label", { for: `${id}-id` }, "Id"), name),
       ),
       target,

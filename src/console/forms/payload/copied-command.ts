@@ -12,7 +12,7 @@ export function copiedCommand(summary: string, hint: string): CopiedCommand {
   const said = element("span", { role: "status" });
   const copy = element("button", { type: "button" }, "Copy");
   copy.addEventListener("click", async () =>
-    fill(said, (await isCopied(text)) ? "Copied." : "Selected: copy it with the keys of your browser."),
+    fill(said, (await isCopied(text)) ? "Copied." : "Selected. Copy it with your keyboard."),
   );
   return {
     element: element(

@@ -30,9 +30,10 @@ export interface PayloadFormOptions {
 }
 
 const LOST_ANSWER =
-  "The service did not answer, so it is not known whether it has taken the request. Send it again: under the same key it is the same operation.";
+  "The service did not respond, so the request may or may not have been accepted. Send it again: with the same idempotency key, it is the same operation.";
 
-const WAITING = "The JSON has a fault. Mend it in its tab; until then the fields show what it said before.";
+const WAITING =
+  "The JSON has an error. Fix it on the JSON tab; until then, the fields show the last valid values.";
 
 /** The number of the tab with the JSON. */
 const RAW = 1;
@@ -53,8 +54,8 @@ export class PayloadForm {
   readonly #raw = makeRawPayload((typed) => this.#write(typed));
   readonly #refusal = makeRefusal();
   readonly #command = copiedCommand(
-    "The same as a line of curl",
-    "For any POSIX shell. It carries the idempotency key of this form: sent twice, or by both, it is one operation.",
+    "Show as curl",
+    "For any POSIX shell. The command uses the idempotency key of this form: if you send it twice, or send both the form and the command, you get one operation.",
   );
   readonly #button: HTMLButtonElement;
   readonly #waiting = element("p", { class: "fault" }, WAITING);
@@ -70,13 +71,13 @@ export class PayloadForm {
     keepDraft(operation, context.signal, this);
     const kept = takeDraft(operation);
     if (kept !== undefined) this.#draft.write(kept);
-    if (kept !== undefined) context.notify("What you had written when your session ended is in the form.");
+    if (kept !== undefined) context.notify("The form contains what you had entered when your session ended.");
     this.#fields = makeFields(parts, (path, value, json, by) => this.#change(path, value, json, by));
     this.controls = this.#fields.controls;
     this.#button = element("button", { type: "submit", class: "main" }, options.submit);
     const fields = element("fieldset", { class: "fields" }, ...this.#fields.elements);
     const tabs = makeTabs(
-      "How to write the request",
+      "Request editor",
       [
         { name: "Fields", panel: element("div", {}, this.#waiting, fields) },
         { name: "JSON", panel: this.#raw.element },
@@ -182,7 +183,7 @@ export class PayloadForm {
   #setSending(isSending: boolean): void {
     this.#isSending = isSending;
     this.#button.setAttribute("aria-disabled", String(isSending));
-    fill(this.#said, isSending && "Being sent. Where the service is busy or away, it is sent again.");
+    fill(this.#said, isSending && "Sending… If the service is busy or offline, the request is sent again.");
     if (!isSending) return;
     this.#refusal.clear();
     this.#raw.showRefused([]);
@@ -217,7 +218,7 @@ export class PayloadForm {
     );
     const messages = new Map([...at].map(([name, found]) => [name, found.map((fault) => fault.message)]));
     const placed = faults.length - elsewhere.length;
-    this.#refusal.showProblem(problem, elsewhere, placed, "at their fields and below the JSON");
+    this.#refusal.showProblem(problem, elsewhere, placed, "next to their fields and below the JSON");
     this.#raw.showRefused(faults);
     this.#showFaults(messages)?.focus();
   }

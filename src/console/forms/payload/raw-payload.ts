@@ -14,7 +14,7 @@ export interface RawPayload {
 }
 
 const HINT =
-  "What is sent, as it stands here: numbers keep their spelling. The fields show the same, and a change of one writes it anew.";
+  "This exact text is sent, so numbers keep their spelling. The fields show the same values; changing a field rewrites this text.";
 
 /** @param typed is called with the text at every change by the reader. */
 export function makeRawPayload(typed: (text: string) => void): RawPayload {

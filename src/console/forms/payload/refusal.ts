@@ -26,8 +26,8 @@ export function makeRefusal(): Refusal {
     clear: () => fill(box),
     say,
     showProblem: ({ title, advice }, elsewhere, placed, place) => {
-      const faults = counted(placed, "fault");
-      const where = placed === 0 ? "" : ` ${faults} ${placed === 1 ? "stands" : "stand"} ${place}.`;
+      const faults = counted(placed, "error");
+      const where = placed === 0 ? "" : ` ${faults} ${placed === 1 ? "is" : "are"} shown ${place}.`;
       say(`${title}.${where} ${advice}`);
       if (elsewhere.length === 0) return;
       const items = elsewhere.map(({ path, message }) =>

@@ -7,8 +7,8 @@ import { operationName } from "../../words.ts";
 
 /** Asks whether an operation shall end, and cancels it. */
 export function confirmCancel(operation: OperationView, { client, notify, signal }: ViewContext): void {
-  const cancel = element("button", { type: "button", class: "danger" }, "Cancel the operation");
-  const keep = element("button", { type: "button" }, "Keep it");
+  const cancel = element("button", { type: "button", class: "danger" }, "Cancel operation");
+  const keep = element("button", { type: "button" }, "Keep running");
   const dialog = element(
     "dialog",
     { "aria-labelledby": "cancel-title", "aria-describedby": "cancel-words" },
@@ -17,8 +17,8 @@ export function confirmCancel(operation: OperationView, { client, notify, signal
       "p",
       { id: "cancel-words" },
       operation.status === "NotStarted"
-        ? "It has not started. It ends as Canceled at once."
-        : "Its job stops within seconds and leaves no output. What it has computed is lost.",
+        ? "The operation has not started. It is canceled immediately."
+        : "The job stops within seconds and writes no output. All progress is lost.",
     ),
     element("p", { class: "buttons" }, keep, cancel),
   );
@@ -31,11 +31,11 @@ export function confirmCancel(operation: OperationView, { client, notify, signal
           status === "Canceled"
             ? "The operation is canceled."
             : status === "Running"
-              ? "The operation is asked to stop."
-              : `It had ended before: ${status}.`,
+              ? "The operation is stopping."
+              : `The operation had already ended: ${status}.`,
         ),
       (error: unknown) => {
-        if (!signal.aborted) notify(`It could not be canceled. ${errorWords(error)}`, "failed");
+        if (!signal.aborted) notify(`Could not cancel the operation. ${errorWords(error)}`, "failed");
       },
     );
   });

@@ -54,7 +54,7 @@ export function codeGroups(
         {},
         ...first.map(({ message }) => element("li", {}, shown(message, 500))),
         more > 0 &&
-          element("li", { class: "hint" }, `and ${counted(more, noun)} more, which the output lists`),
+          element("li", { class: "hint" }, `and ${counted(more, noun)} more; the output lists them all`),
       ),
     );
   });

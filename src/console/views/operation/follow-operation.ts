@@ -102,7 +102,7 @@ export class FollowedOperation implements Followed {
         this.update(event.data);
         return;
       case "queued":
-        this.#happened(event.time, "handed in");
+        this.#happened(event.time, "submitted");
         return;
       case "started":
         this.#happened(
@@ -116,7 +116,7 @@ export class FollowedOperation implements Followed {
         });
         break;
       case "cancel_requested":
-        this.#happened(event.time, "cancel asked for");
+        this.#happened(event.time, "cancel requested");
         break;
       default:
     }

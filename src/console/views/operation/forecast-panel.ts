@@ -67,17 +67,17 @@ function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastVi
   const words =
     count === 0
       ? "The output has no forecast."
-      : `The next-day log-return mu of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `; the ${forecasts.length} largest by size` : ""}.`;
-  const skill = `On ${counted(pooled.n, "row")} that the models did not learn from: R² against zero ${figure(pooled.r2_zero, "percent")}, right sign ${figure(pooled.hit_rate, "share")} (days up ${figure(pooled.up_share, "share")}), mean IC ${figure(cross_section.ic_mean, "number")}.`;
+      : `Next-day log-returns (mu) of ${counted(count, "ticker")} as of ${window.as_of}${forecasts.length < count ? `. The table shows the ${forecasts.length} largest by absolute value` : ""}.`;
+  const skill = `On ${counted(pooled.n, "row")} that the models did not learn from: R² against zero ${figure(pooled.r2_zero, "percent")}, hit rate ${figure(pooled.hit_rate, "share")} (up days ${figure(pooled.up_share, "share")}), mean IC ${figure(cross_section.ic_mean, "number")}.`;
   if (forecasts.length === 0) return [element("p", {}, words)];
   const hasIntervals = forecasts.some(({ interval }) => interval !== undefined);
   const head = [
     "Ticker",
     "mu",
-    ...(hasIntervals ? [`Interval${intervals === null ? "" : `, ${levelOf(intervals.alpha)}`}`] : []),
+    ...(hasIntervals ? [`${intervals === null ? "Interval" : `${levelOf(intervals.alpha)} interval`}`] : []),
     "R² against zero",
-    "Right sign",
-    ...(intervals === null ? [] : ["Covered"]),
+    "Hit rate",
+    ...(intervals === null ? [] : ["Coverage"]),
   ];
   return [
     element("p", {}, words),

@@ -53,17 +53,13 @@ export const showOperation: View = async (container, context) => {
 
 /** What an ended operation went through is read where a reader asks for it: the events may be megabytes. */
 function earlierEvents(follow: () => void): HTMLElement {
-  const button = element("button", { type: "button" }, "Show how it went");
+  const button = element("button", { type: "button" }, "Show history");
   const words = element(
     "p",
     {},
     button,
     " ",
-    element(
-      "span",
-      { class: "hint" },
-      "Reads the events that the service keeps: history and training curves.",
-    ),
+    element("span", { class: "hint" }, "Loads the stored events: history and training curves."),
   );
   button.addEventListener("click", () => {
     words.remove();

@@ -14,7 +14,7 @@ export function problemPanel(): Panel {
       const { failures = [], failure_counts = {} } = error;
       fill(
         section,
-        element("h2", {}, status === "Canceled" ? "It was canceled" : "Why it failed"),
+        element("h2", {}, status === "Canceled" ? "Operation canceled" : "Why it failed"),
         problemBox(error),
         ...codeGroups(failures, failure_counts, "ticker"),
       );

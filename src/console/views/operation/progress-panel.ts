@@ -12,7 +12,7 @@ const JOB_STAGES = ["read", "fit", "evaluate", "write"];
 /** How far an operation is while it goes on, and the way to cancel it. */
 export function progressPanel(context: ViewContext): Panel {
   const stages = element("ol", { class: "stages" });
-  const bar = element("progress", { "aria-label": "Progress of this stage" });
+  const bar = element("progress", { "aria-label": "Progress of the current stage" });
   const words = element("p", { class: "progress-words" });
   const cancel = element("button", { type: "button" }, "Cancel\u2026");
   const said = element("p", { class: "unseen", role: "status" });
@@ -25,7 +25,11 @@ export function progressPanel(context: ViewContext): Panel {
     words,
     context.mayWrite
       ? element("p", {}, cancel)
-      : element("p", { class: "hint" }, "Your key may only read, so it cannot cancel this operation."),
+      : element(
+          "p",
+          { class: "hint" },
+          "Your key has only the scope read, so you cannot cancel this operation.",
+        ),
     said,
   );
   let followed: Followed | undefined;
@@ -48,9 +52,9 @@ export function progressPanel(context: ViewContext): Panel {
       else bar.value = Math.min(1, share);
       words.textContent =
         status === "NotStarted"
-          ? "It waits for a free core. The oldest operation of the caller with the fewest running ones starts next."
+          ? "Waiting for a free core. Next to start is the oldest operation of the caller who has the fewest running."
           : progress === null
-            ? "It has begun."
+            ? "Started."
             : progressWords(operation, progress);
     },
   };

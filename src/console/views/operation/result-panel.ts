@@ -23,18 +23,18 @@ export function resultPanel(context: ViewContext): Panel {
           "p",
           { class: "buttons" },
           isJob && reportLink(operation, context),
-          download(output_name, isJob ? "Download the output" : "Download the verdict", context),
+          download(output_name, isJob ? "Download output" : "Download verdict", context),
           isJob &&
             context.mayWrite &&
-            element("a", { class: "button", href: `#/replay?operation=${operation.id}` }, "Replay it"),
+            element("a", { class: "button", href: `#/replay?operation=${operation.id}` }, "Replay"),
           isJob &&
             context.mayWrite &&
-            element("a", { class: "button", href: `#/audit?operation=${operation.id}` }, "Audit its inputs"),
+            element("a", { class: "button", href: `#/audit?operation=${operation.id}` }, "Audit inputs"),
         ),
         element(
           "p",
           { class: "hint" },
-          isJob ? "Output, which a portfolio optimizer reads: " : "Verdict: ",
+          isJob ? "Output for the portfolio optimizer: " : "Verdict: ",
           code(output_url),
         ),
       );
@@ -49,9 +49,9 @@ function reportLink(
 ): HTMLElement {
   if (!hasCredentials) {
     const href = `${baseUrl}v1/operations/${encodeURIComponent(id)}/report`;
-    return element("a", { class: "button main", href, target: "_blank", rel: "noopener" }, "Open the report");
+    return element("a", { class: "button main", href, target: "_blank", rel: "noopener" }, "Open report");
   }
-  const button = element("button", { type: "button", class: "main" }, "Open the report");
+  const button = element("button", { type: "button", class: "main" }, "Open report");
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {
@@ -60,14 +60,14 @@ function reportLink(
       const tab = open(url, "_blank");
       if (tab === null) {
         notify(
-          "The browser has blocked the tab of the report. Allow it, and open the report again.",
+          "The browser blocked the new tab. Allow pop-ups for this page and open the report again.",
           "failed",
         );
       } else {
         tab.opener = null;
       }
     } catch (error) {
-      if (!signal.aborted) notify(`There is no report. ${errorWords(error)}`, "failed");
+      if (!signal.aborted) notify(`Could not open the report. ${errorWords(error)}`, "failed");
     } finally {
       button.disabled = false;
     }
@@ -95,7 +95,7 @@ function download(
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     } catch (error) {
       if (!signal.aborted)
-        notify(`${shown(name, 100).textContent} could not be read. ${errorWords(error)}`, "failed");
+        notify(`Could not read ${shown(name, 100).textContent}. ${errorWords(error)}`, "failed");
     } finally {
       button.disabled = false;
       fill(button, words);

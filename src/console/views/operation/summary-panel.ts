@@ -36,10 +36,10 @@ export function summaryPanel({ signal }: ViewContext): Panel {
         facts(
           ["Status", statusBadge(status)],
           ["Kind", kindOf(operation)],
-          ["Handed in", moment(created_at)],
+          ["Submitted", moment(created_at)],
           started_at !== null && ["Started", moment(started_at)],
           finished_at !== null && ["Ended", moment(finished_at)],
-          started_at !== null && [finished_at === null ? "Running for" : "Took", took],
+          started_at !== null && [finished_at === null ? "Running for" : "Duration", took],
           ["Id", code(id)],
         ),
       );

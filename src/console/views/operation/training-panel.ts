@@ -44,7 +44,7 @@ export function trainingPanel(): Panel {
 
 /** Adds the networks that have begun since. */
 function offer(select: HTMLSelectElement, networks: readonly string[]): void {
-  if (select.options.length === 0) select.append(element("option", { value: ALL }, "median of all"));
+  if (select.options.length === 0) select.append(element("option", { value: ALL }, "Median of all"));
   for (let i = select.options.length - 1; i < networks.length; i += 1) {
     select.append(element("option", { value: i }, shown(networks[i]!, 40).textContent ?? ""));
   }
@@ -58,12 +58,12 @@ function chosen(
   const isOne = networks.length === 1;
   if (value === ALL && !isOne) {
     const points = curves.median();
-    const which = `The median of ${counted(networks.length, "network")}, at epochs that half of them have reached`;
-    return { points, said: `${which}${bestWords(lowest(points))}.` };
+    const which = `Median of ${counted(networks.length, "network")}, for epochs that at least half have reached`;
+    return { points, said: `${which}. ${bestWords(lowest(points))}` };
   }
   const name = networks[isOne ? 0 : Number(value)]!;
   const { points, best } = curves.of(name);
-  return { points, said: `${shown(name, 40).textContent}${bestWords(best)}.` };
+  return { points, said: `${shown(name, 40).textContent}. ${bestWords(best)}` };
 }
 
 function lowest(points: readonly CurvePoint[]): CurvePoint | undefined {
@@ -74,8 +74,8 @@ function lowest(points: readonly CurvePoint[]): CurvePoint | undefined {
 }
 
 function bestWords(best: CurvePoint | undefined): string {
-  if (best === undefined || best.validation === null) return ": no finite validation loss yet";
-  return `: the best validation loss is ${figure(best.validation, "number")}, of epoch ${best.epoch}`;
+  if (best === undefined || best.validation === null) return "No finite validation loss yet.";
+  return `Best validation loss: ${figure(best.validation, "number")} (epoch ${best.epoch}).`;
 }
 
 function drawing(
@@ -92,7 +92,7 @@ function drawing(
       { class: "key" },
       element("li", { class: "first" }, "training loss"),
       element("li", { class: "second" }, "validation loss"),
-      element("li", {}, "by epoch; losses of scaled returns"),
+      element("li", {}, "x-axis: epoch; y-axis: loss of scaled returns"),
     ),
     lineChart(said, [
       { kind: "first", values: points.map(({ epoch, train }) => ({ x: epoch, y: train })) },
@@ -104,13 +104,13 @@ function drawing(
           element(
             "p",
             { class: "hint" },
-            `${counted(leftOut, "epoch")} came too fast to be shown; the report has all.`,
+            `${counted(leftOut, "epoch")} are not shown here because they arrived too fast; the report shows all epochs.`,
           ),
         ]),
     element(
       "details",
       { open: isOpen },
-      element("summary", {}, "Numbers"),
+      element("summary", {}, "Show numbers"),
       element(
         "div",
         { class: "scroll", tabindex: "0", role: "region", "aria-label": "Losses by epoch" },

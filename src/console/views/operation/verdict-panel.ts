@@ -35,7 +35,7 @@ export function verdictPanel({ client, signal }: ViewContext): Panel {
 
 const CHECK_WORDS: Readonly<Record<string, string>> = {
   clean: "nothing found",
-  found: "found something",
+  found: "signs found",
   not_run: "not run",
 };
 
@@ -51,8 +51,8 @@ function auditOf({
   const listed = findings.slice(0, MOST_FINDINGS);
   const said =
     verdict === "clean"
-      ? "No check found a sign of the future in the inputs."
-      : `The audit found ${counted(count, "sign")} that the inputs may know the future, or that the job is not to be trusted.`;
+      ? "No check found signs of the future in the inputs."
+      : `The audit found ${counted(count, "sign")} that the inputs may contain the future or that the job cannot be trusted.`;
   return [
     element("p", { class: verdict === "clean" ? "good" : "failed" }, element("strong", {}, said)),
     ...(sentence === undefined ? [] : [element("p", {}, shown(sentence, 500))]),
@@ -81,20 +81,26 @@ function auditOf({
           ),
         ]),
     ...(count > listed.length
-      ? [element("p", { class: "hint" }, `and ${count - listed.length} more in the verdict's blob`)]
+      ? [
+          element(
+            "p",
+            { class: "hint" },
+            `and ${count - listed.length} more; download the verdict to see all`,
+          ),
+        ]
       : []),
     element(
       "details",
       {},
-      element("summary", {}, "What no check can see"),
+      element("summary", {}, "What these checks cannot see"),
       element("ul", {}, ...blind_spots.map((each) => element("li", {}, shown(each, 500)))),
     ),
   ];
 }
 
 const REPLAY_WORDS: Readonly<Record<string, readonly [kind: string, words: string]>> = {
-  identical: ["good", "The job left the same bytes again: the output is proved."],
-  differs: ["failed", "The job left another output this time."],
+  identical: ["good", "The job gave the same bytes again: the output is confirmed."],
+  differs: ["failed", "The job gave a different output this time."],
   cannot_replay: ["failed", "The job could not be run again."],
 };
 

@@ -14,11 +14,11 @@ export function foldsOf(evidence: OutputEvidence): Part<Folds> {
   const { document, outOfFold } = evidence;
   if (document.cross_validation === undefined || outOfFold === undefined) {
     return {
-      absent: "The output has no walk-forward folds: networks hold back one stretch of time before the cut.",
+      absent: "The output has no walk-forward folds: networks hold out one period before the cut.",
     };
   }
   const parts = foldParts(evidence, outOfFold);
-  if (parts.length === 0) return { absent: "The history held no walk-forward fold." };
+  if (parts.length === 0) return { absent: "The history is too short for a walk-forward fold." };
   const folds = parts.map(spanOf);
   const beside = besideScore(evidence);
   return {
@@ -77,15 +77,15 @@ function spanOf(parts: readonly TickerFold[], index: number): FoldSpan {
 
 function timelineFinding(folds: readonly FoldSpan[]): string {
   const [first, last] = [folds[0]!, folds.at(-1)!];
-  return `${countedRows(folds.length, "fold")} test the rows from ${formatDay(first.testStart)} to ${formatDay(last.testEnd)}; each learns from all rows before its own.`;
+  return `${countedRows(folds.length, "fold")} test the rows from ${formatDay(first.testStart)} to ${formatDay(last.testEnd)}; each learns from all rows before its test rows.`;
 }
 
 function skillFinding(folds: readonly FoldSpan[]): string {
   const judged = folds.filter(({ r2Zero }) => r2Zero !== null);
-  if (judged.length === 0) return "No fold has an R²: returns are all 0, or forecasts of an absurd size.";
+  if (judged.length === 0) return "No fold has an R²: all returns are 0, or forecasts are absurdly large.";
   const good = judged.filter(({ r2Zero }) => r2Zero! > 0).length;
   const worst = judged.reduce((a, b) => (b.r2Zero! < a.r2Zero! ? b : a));
-  return `Forecasts were better than 0 in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst had an R² of ${figure(worst.r2Zero, "percent")} (from ${formatDay(worst.testStart)}).`;
+  return `Forecasts beat the zero forecast in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst fold had an R² of ${figure(worst.r2Zero, "percent")} (from ${formatDay(worst.testStart)}).`;
 }
 
 function besideScore({ document, table: score }: OutputEvidence): BesideScore[] {
@@ -110,10 +110,10 @@ function besideScore({ document, table: score }: OutputEvidence): BesideScore[] 
 
 function besideFinding(beside: readonly BesideScore[], dateCount: number): string {
   const r2 = beside.find(({ name }) => name.startsWith("R²"))!;
-  if (r2.outOfFold === null || r2.score === null) return "There is no figure on one of the two sides yet.";
+  if (r2.outOfFold === null || r2.score === null) return "One of the two sides has no figure yet.";
   if (dateCount < LEAST_DATES) {
-    return `Over the ${countedRows(dateCount, "date")} after the cut R² is ${figure(r2.score, "percent")}, too few to judge; in the folds before it R² was ${figure(r2.outOfFold, "percent")}.`;
+    return `R² is ${figure(r2.score, "percent")} over the ${countedRows(dateCount, "date")} after the cut, which are too few to judge. In the folds before the cut it was ${figure(r2.outOfFold, "percent")}.`;
   }
   const way = r2.score < r2.outOfFold ? "worse" : "no worse";
-  return `After the cut R² was ${way} than in the folds before it: ${figure(r2.score, "percent")} against ${figure(r2.outOfFold, "percent")}.`;
+  return `R² was ${way} after the cut than in the folds before it: ${figure(r2.score, "percent")} against ${figure(r2.outOfFold, "percent")}.`;
 }

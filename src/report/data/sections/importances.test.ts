@@ -29,7 +29,7 @@ test("importances of tickers are the mean of their shares", () => {
     { feature: "f", share: 0.875, tickers: 2 },
     { feature: "g", share: 0.125, tickers: 1 },
   ]);
-  assert.match(finding, /^The models used f most, with .*, the mean of 2 tickers;/);
+  assert.match(finding, /^The models used f most, with .*, the mean of 2 tickers\./);
 });
 
 test("importances of a pooled fit are its own", () => {
@@ -51,5 +51,5 @@ test("importances of a pooled fit are its own", () => {
       ["f", 0.25],
     ],
   );
-  assert.match(finding, /^The one model of all tickers used g most/);
+  assert.match(finding, /^The pooled model used g most/);
 });

@@ -25,7 +25,7 @@ export function importancesOf({
       sums.set(feature, { share: share + Math.abs(importance) / total, tickers: tickers + 1 });
     }
   }
-  if (counted === 0) return { absent: "The output lists no importances: not every library has them." };
+  if (counted === 0) return { absent: "The output lists no importances; not every library reports them." };
   const features = [...sums]
     .map(([feature, { share, tickers }]) => ({ feature, share: share / counted, tickers }))
     .sort((a, b) => b.share - a.share)
@@ -35,7 +35,7 @@ export function importancesOf({
   const used =
     pooled === undefined
       ? `The models used ${share}, the mean of ${countedRows(counted, "ticker")}`
-      : `The one model of all tickers used ${share}`;
-  const finding = `${used}; that says what was used, not what was of use.`;
+      : `The pooled model used ${share}`;
+  const finding = `${used}. This shows what the models used, not what was useful.`;
   return { data: { features, finding } };
 }

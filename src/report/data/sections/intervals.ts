@@ -50,7 +50,7 @@ function whyUntested(evidence: OutputEvidence, { pooled }: Intervals): string {
   const why =
     evidence.dateCount === 0 ? whyNoLabels(evidence) : "No row with a realised return has an interval.";
   if (before == null || before.coverage === null) return why;
-  return `${why} On ${countedRows(before.n, "row")} before the cut the same method held ${figure(before.coverage, "share")}.`;
+  return `${why} On ${countedRows(before.n, "row")} before the cut, the coverage of the same method was ${figure(before.coverage, "share")}.`;
 }
 
 function overTime(
@@ -73,10 +73,10 @@ function overTime(
 function rollingFinding(coverage: Float64Array, days: Int32Array, nominal: number): string {
   const first = ROLLING_DATES - 1;
   if (coverage.length <= first) {
-    return `There are fewer than ${ROLLING_DATES} dates, too few for a rolling coverage.`;
+    return `There are fewer than ${ROLLING_DATES} dates, too few for rolling coverage.`;
   }
   const [low, high] = extremes(coverage, first);
-  return `Over ${ROLLING_DATES} dates intervals held from ${figure(coverage[low]!, "share")} (to ${formatDay(days[low]!)}) to ${figure(coverage[high]!, "share")} (to ${formatDay(days[high]!)}) of returns; ${figure(nominal, "share")} were asked.`;
+  return `Coverage over ${ROLLING_DATES} dates ranged from ${figure(coverage[low]!, "share")} (ending ${formatDay(days[low]!)}) to ${figure(coverage[high]!, "share")} (ending ${formatDay(days[high]!)}); nominal coverage is ${figure(nominal, "share")}.`;
 }
 
 function widthFinding(width: Float64Array, days: Int32Array): string {
@@ -115,9 +115,9 @@ function tickersOf(outcomes: readonly IntervalOutcomes[], { by_ticker }: Coverag
 function tickersFinding(tickers: readonly TickerCoverage[], nominal: number): string {
   const [worst, best] = [tickers[0]!, tickers.at(-1)!];
   if (tickers.length === 1) {
-    return `Intervals of ${worst.ticker} held ${figure(worst.coverage, "share")}; ${figure(nominal, "share")} were asked.`;
+    return `Coverage of ${worst.ticker} was ${figure(worst.coverage, "share")}; nominal coverage is ${figure(nominal, "share")}.`;
   }
-  return `By ticker intervals held from ${figure(worst.coverage, "share")} (${worst.ticker}) to ${figure(best.coverage, "share")} (${best.ticker}); ${figure(nominal, "share")} were asked.`;
+  return `Coverage by ticker ranged from ${figure(worst.coverage, "share")} (${worst.ticker}) to ${figure(best.coverage, "share")} (${best.ticker}); nominal coverage is ${figure(nominal, "share")}.`;
 }
 
 function yearsOf(years: Readonly<Record<string, Coverage>>): YearCoverage[] {
@@ -130,10 +130,10 @@ function yearsOf(years: Readonly<Record<string, Coverage>>): YearCoverage[] {
 
 function yearsFinding(years: readonly YearCoverage[], nominal: number): string {
   const worst = years.reduce((a, b) => (b.coverage < a.coverage ? b : a));
-  const asked = `${figure(nominal, "share")} were asked`;
+  const asked = `nominal coverage is ${figure(nominal, "share")}`;
   if (years.length === 1)
-    return `In ${worst.year} intervals held ${figure(worst.coverage, "share")}; ${asked}.`;
-  return `The worst of ${countedRows(years.length, "year")} was ${worst.year}, when intervals held ${figure(worst.coverage, "share")}; ${asked}.`;
+    return `Coverage in ${worst.year} was ${figure(worst.coverage, "share")}; ${asked}.`;
+  return `The worst of ${countedRows(years.length, "year")} was ${worst.year}, with a coverage of ${figure(worst.coverage, "share")}; ${asked}.`;
 }
 
 function missesOf(
@@ -156,7 +156,7 @@ function missesOf(
   const together =
     dates === 0
       ? ""
-      : ` On ${figure(half_missed, "count")} of ${countedRows(dates, "date")} at least half of the tickers missed.`;
+      : ` On ${figure(half_missed, "count")} of ${countedRows(dates, "date")}, at least half of the tickers missed their interval.`;
   return { below, above, finding: `${both[bound]}.${together}` };
 }
 
@@ -183,6 +183,6 @@ function othersFinding(
   const ratio =
     other.scoreRatio === null
       ? ""
-      : `; the interval score of ${method} is ${figure(other.scoreRatio, "number")} times that of ${other.name} (below 1 is better)`;
-  return `On the same rows ${method} intervals held ${figure(pooled.coverage, "share")} and ${other.name} ones ${figure(other.coverage, "share")}${ratio}.`;
+      : `; the interval score of ${method} divided by that of ${other.name} is ${figure(other.scoreRatio, "number")} (below 1 is better)`;
+  return `On the same rows, coverage was ${figure(pooled.coverage, "share")} for ${method} intervals and ${figure(other.coverage, "share")} for ${other.name} intervals${ratio}.`;
 }

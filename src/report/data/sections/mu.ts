@@ -38,11 +38,11 @@ function findingOf(bars: readonly MuBar[], asOf: string): string {
   const older = bars.filter(({ olderDate }) => olderDate !== undefined).length;
   const span =
     bars.length === 1
-      ? `${top.ticker} is forecast ${figure(top.mu, "return")}`
-      : `${countedRows(bars.length, "ticker")} are forecast from ${figure(bottom.mu, "return")} (${bottom.ticker}) to ${figure(top.mu, "return")} (${top.ticker}), ${figure(up, "count")} of them above 0`;
+      ? `the forecast of ${top.ticker} is ${figure(top.mu, "return")}`
+      : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "return")} (${bottom.ticker}) to ${figure(top.mu, "return")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
   const doubt = doubtOf(bars);
-  const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} of an earlier date`;
-  return `From the close of ${asOf} ${span}${doubt}${late}.`;
+  const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} from an earlier date`;
+  return `As of the close of ${asOf}, ${span}${doubt}${late}.`;
 }
 
 /** How many intervals hold 0. */
@@ -52,5 +52,5 @@ function doubtOf(bars: readonly MuBar[]): string {
   const holding = bounded.filter(({ lower, upper }) => lower! <= 0 && upper! >= 0).length;
   const all =
     holding === bounded.length ? "all" : `${figure(holding, "count")} of ${figure(bounded.length, "count")}`;
-  return `; ${all} intervals hold 0`;
+  return `; ${all} intervals contain 0`;
 }

@@ -29,7 +29,7 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
   const count = quantileCount(median(Float64Array.from(dates.tickers))!);
   const { quantiles, spread } = quantileReturns(byDate, count);
   if (spread.days.length === 0) {
-    return { absent: "On no date do forecasts differ enough to part the tickers into quantiles." };
+    return { absent: "Forecasts differ too little on every date to sort the tickers into quantiles." };
   }
   const stays = turnover(rows, count);
   const horizons = HORIZONS.flatMap((horizon) => horizonSkill(rows, horizon) ?? []);
@@ -62,7 +62,7 @@ export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
 function quantilesFinding(returns: readonly QuantileReturn[]): string {
   const [bottom, top] = [returns[0]!, returns.at(-1)!];
   const rising = returns.slice(1).filter(({ realised }, i) => realised > returns[i]!.realised).length;
-  return `Tickers with the highest forecasts returned ${figure(top.realised, "return")} a day, those with the lowest ${figure(bottom.realised, "return")}; from one quantile to the next the return rose ${figure(rising, "count")} of ${countedRows(returns.length - 1, "time")}.`;
+  return `Tickers with the highest forecasts returned ${figure(top.realised, "return")} a day, those with the lowest ${figure(bottom.realised, "return")}. The return rose in ${figure(rising, "count")} of ${countedRows(returns.length - 1, "step")} from one quantile to the next.`;
 }
 
 function spreadOf(
@@ -73,9 +73,9 @@ function spreadOf(
   const band = meanBand(values);
   const summed = cumulative(values);
   const named = { 3: "third", 5: "fifth", 10: "tenth" }[count] ?? "quantile";
-  const all = `The top ${named} less the bottom ${named} added up to ${figure(summed.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(centre, "return")} a day`;
+  const all = `The top ${named} minus the bottom ${named} adds up to ${figure(summed.at(-1)!, "return")} over ${countedRows(days.length, "date")}, ${figure(centre, "return")} a day`;
   const within = band === null ? "" : ` (${wholePercent(95)} band ${bandFigure(band, "return")})`;
-  const doubt = band !== null && band.low > 0 ? "more than chance gives" : "no more than chance gives";
+  const doubt = band !== null && band.low > 0 ? "more than by chance" : "no more than by chance";
   const judged = band === null ? "" : centre > 0 ? `, ${doubt}` : "";
   return {
     days,
@@ -83,7 +83,7 @@ function spreadOf(
     summed,
     mean: centre,
     t: neweyWestT(values),
-    finding: `${all}${within}${judged}; before costs, not a strategy.`,
+    finding: `${all}${within}${judged}. This is before costs and not a strategy.`,
   };
 }
 
@@ -93,7 +93,7 @@ function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["
   const [topReplaced, bottomReplaced] = [mean(replaced.top), mean(replaced.bottom)];
   const told = Number.isNaN(topReplaced)
     ? ""
-    : `; each day ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom one was replaced`;
+    : `. Each day, ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom quantile was replaced`;
   return {
     days,
     autocorrelation,
@@ -102,12 +102,12 @@ function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["
     mean: centre,
     topReplaced,
     bottomReplaced,
-    finding: `From one date to the next the order of the forecasts correlated by ${figure(centre, "number")} (1 is an order that stays)${told}.`,
+    finding: `The rank correlation of the forecasts of successive dates was ${figure(centre, "number")} on average (1 means that the order stays the same)${told}.`,
   };
 }
 
 function horizonsFinding(horizons: readonly HorizonSkill[]): string {
-  if (horizons.length === 0) return "No return over several days is known yet.";
+  if (horizons.length === 0) return "No returns over several days are known yet.";
   const told = horizons.map(
     ({ horizon, ic }) => `${figure(ic, "number")} over ${countedRows(horizon, "day")}`,
   );
@@ -117,8 +117,8 @@ function horizonsFinding(horizons: readonly HorizonSkill[]): string {
     banded.length === 0
       ? "too few dates for a band"
       : above.length === 0
-        ? `no ${wholePercent(95)} band lies above 0`
-        : `the ${wholePercent(95)} band lies above 0 over ${above.join(", ")} ${above.length === 1 && above[0] === 1 ? "day" : "days"}`;
+        ? `no ${wholePercent(95)} band is above 0`
+        : `the ${wholePercent(95)} band is above 0 over ${above.join(", ")} ${above.length === 1 && above[0] === 1 ? "day" : "days"}`;
   return `The mean IC was ${told.join(", ")}; ${judged}.`;
 }
 
@@ -132,11 +132,11 @@ function costsOf(spread: QuantileReturns["spread"], { replaced }: Turnover): Ord
   if (found === undefined) return undefined;
   const { traded, breakEven, nets } = found;
   const told = nets.slice(1).map(({ cost, mean: net }) => `${figure(net, "return")} at ${basisPoints(cost)}`);
-  const much = `Purchases and sales of a day come to ${figure(traded, "share")} of what one end holds`;
-  const left = `after costs a side the spread is ${told.join(", ")}`;
+  const much = `Daily purchases and sales amount to ${figure(traded, "share")} of the holdings of one end`;
+  const left = `after costs per side, the spread is ${told.join(", ")}`;
   const end =
     breakEven > 0 && Number.isFinite(breakEven)
-      ? `, and ${figure(breakEven / BASIS_POINT, "number")} bp use it up`
+      ? `, and it is 0 at ${figure(breakEven / BASIS_POINT, "number")} bp`
       : "";
   return { ...found, finding: `${much}; ${left}${end}.` };
 }

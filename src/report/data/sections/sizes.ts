@@ -25,11 +25,11 @@ function calibrationFinding(bins: readonly CalibrationBin[]): string {
     return `All forecasts are ${figure(low.predicted, "return")}; the mean return was ${figure(low.realised, "return")}.`;
   }
   const asFar = (high.realised - low.realised) / (high.predicted - low.predicted);
-  const rose = `From the lowest forecasts to the highest, forecasts rose by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "number")} times as far`;
+  const rose = `From the lowest bin to the highest, forecasts rise by ${figure(high.predicted - low.predicted, "return")} and returns by ${figure(high.realised - low.realised, "return")}, ${figure(asFar, "number")} times as much`;
   const banded = bins.filter(({ band }) => band !== null);
   if (banded.length === 0) return `${rose}.`;
   const fitting = banded.filter(({ band, predicted }) => band!.low <= predicted && predicted <= band!.high);
-  return `${rose}; in ${figure(fitting.length, "count")} of ${countedRows(banded.length, "bin")} the ${wholePercent(95)} band of the return holds the forecast.`;
+  return `${rose}. In ${figure(fitting.length, "count")} of ${countedRows(banded.length, "bin")}, the ${wholePercent(95)} band of the return contains the forecast.`;
 }
 
 function tickerSkill({ by_ticker, r2_zero_median: median }: OutputEvidence["table"]): Sizes["tickers"] {
@@ -49,8 +49,8 @@ function tickerSkill({ by_ticker, r2_zero_median: median }: OutputEvidence["tabl
 function tickerFinding(rows: Sizes["tickers"]["rows"], median: number | null): string {
   const [best, worst] = [rows[0], rows.at(-1)];
   if (best === undefined || worst === undefined)
-    return "No ticker has an R²: returns are all 0, or forecasts of an absurd size.";
+    return "No ticker has an R²: all returns are 0, or forecasts are absurdly large.";
   if (rows.length === 1) return `${best.ticker} has an R² against zero of ${figure(best.r2Zero, "percent")}.`;
   const good = rows.filter(({ r2Zero }) => r2Zero > 0).length;
-  return `${figure(good, "count")} of ${countedRows(rows.length, "ticker")} had forecasts better than 0; the median R² is ${figure(median, "percent")}, the best ${figure(best.r2Zero, "percent")} (${best.ticker}), the worst ${figure(worst.r2Zero, "percent")} (${worst.ticker}).`;
+  return `Forecasts beat the zero forecast for ${figure(good, "count")} of ${countedRows(rows.length, "ticker")}. The median R² is ${figure(median, "percent")}, the best ${figure(best.r2Zero, "percent")} (${best.ticker}), the worst ${figure(worst.r2Zero, "percent")} (${worst.ticker}).`;
 }

@@ -75,9 +75,9 @@ function correlationOverTime(name: string, values: Float64Array, days: Int32Arra
 }
 
 function sumFinding(name: string, sum: number, funnel: number, dates: number): string {
-  const total = `The ${name} of ${countedRows(dates, "date")} adds up to ${figure(sum, "number")}`;
-  if (Number.isNaN(funnel)) return `${total}; what no skill would give cannot be told.`;
-  const band = `the band of ±${figure(funnel, "number")} that holds ${wholePercent(95)} of what no skill gives`;
+  const total = `The ${name} adds up to ${figure(sum, "number")} over ${countedRows(dates, "date")}`;
+  if (Number.isNaN(funnel)) return `${total}; there are too few figures for a no-skill band.`;
+  const band = `the ${wholePercent(95)} no-skill band of ±${figure(funnel, "number")}`;
   if (Math.abs(sum) <= funnel) return `${total}, inside ${band}: no evidence of skill.`;
   return `${total}, ${sum > 0 ? "above" : "below"} ${band}.`;
 }
@@ -94,12 +94,12 @@ function rollingFinding(name: string, rolling: Float64Array, funnel: number, day
     if (rolling[i]! > rolling[high]!) high = i;
     if (Math.abs(rolling[i]!) > funnel) outside++;
   }
-  const range = `from ${figure(rolling[low]!, "number")} (to ${formatDay(days[low]!)}) to ${figure(rolling[high]!, "number")} (to ${formatDay(days[high]!)})`;
+  const range = `from ${figure(rolling[low]!, "number")} (ending ${formatDay(days[low]!)}) to ${figure(rolling[high]!, "number")} (ending ${formatDay(days[high]!)})`;
   const share = figure(outside / (rolling.length - first), "share");
   const left = Number.isNaN(funnel)
     ? ""
-    : `; ${share} of these means lie outside the band, where no skill would leave ${wholePercent(5)} on average`;
-  return `Over ${ROLLING_DATES} dates the mean ${name} went ${range}${left}.`;
+    : `; ${share} of these means are outside the no-skill band (${wholePercent(5)} expected without skill)`;
+  return `The mean ${name} over ${ROLLING_DATES} dates ranged ${range}${left}.`;
 }
 
 function signFinding(name: string, values: Float64Array, centre: number): string {

@@ -16,7 +16,7 @@ export function tickerTable(evidence: OutputEvidence): Part<TickerTable> {
   const finding =
     judged === 0
       ? `${countedRows(rows.length, "ticker")}, none with realised returns yet.`
-      : `${figure(better, "count")} of ${countedRows(judged, "ticker")} had forecasts better than 0, by R².`;
+      : `Forecasts beat the zero forecast by R² for ${figure(better, "count")} of ${countedRows(judged, "ticker")}.`;
   return { data: { rows, finding } };
 }
 

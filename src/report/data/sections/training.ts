@@ -8,7 +8,7 @@ import type { Course, TrainedNetwork, Training } from "../section-data.ts";
 /** How networks learned. */
 export function trainingOf({ document }: OutputEvidence): Part<Training> {
   if (document.training === undefined)
-    return { absent: "The output is of no network, so it has no training curves." };
+    return { absent: "The output is not from networks, so it has no training curves." };
   const networks = byTicker(document.training).map(([name, network]): TrainedNetwork => {
     const { epochs, members = [], parameters } = network;
     const own = courseOf(network);
@@ -55,13 +55,13 @@ function bestOf({ validationLoss, validationIc, bestEpoch, zeroLoss }: Course): 
       ? ""
       : `a validation IC of ${figure(validationIc[bestEpoch - 1], "number")} and `;
   const of = countedRows(validationLoss.length, "epoch");
-  return `the best of ${of} was number ${bestEpoch}, with ${ic}a validation loss of ${figure(best, "number")}${besideZero(best, zeroLoss)}`;
+  return `epoch ${bestEpoch} was the best of ${of}, with ${ic}a validation loss of ${figure(best, "number")}${besideZero(best, zeroLoss)}`;
 }
 
 /** In which epochs the further members were best. */
 function restOf(members: readonly Course[]): string {
   if (members.length === 0) return "";
-  return ` The others were best after epoch ${epochsOf(members)}.`;
+  return ` Best epochs of the other members: ${epochsOf(members)}.`;
 }
 
 /** The best epochs of courses, from the first to the last. */
@@ -75,7 +75,7 @@ export function epochsOf(courses: readonly Course[]): string {
 function besideZero(best: number | undefined, zeroLoss: number | undefined): string {
   if (best === undefined || zeroLoss === undefined) return "";
   const zero = figure(zeroLoss, "number");
-  if (figure(best, "number") === zero) return ", that of the zero forecast but for later digits";
+  if (figure(best, "number") === zero) return ", equal to that of the zero forecast in the digits shown";
   return `, ${best < zeroLoss ? "below" : "not below"} the ${zero} of the zero forecast`;
 }
 
@@ -87,9 +87,9 @@ function findingOf(trained: readonly TrainedNetwork[]): string {
   const early =
     first === 0
       ? "none was best after its first epoch"
-      : `${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch: what ${first === 1 ? "it" : "they"} learned later did not hold`;
-  const late = `${figure(last, "count")} ${last === 1 ? "was" : "were"} best after the last`;
-  return `Of ${all} ${early}; ${late}.${againstZero(networks)}`;
+      : `${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch, so what ${first === 1 ? "it" : "they"} learned later did not generalise`;
+  const late = `${figure(last, "count")} ${last === 1 ? "was" : "were"} best after the last epoch`;
+  return `Of ${all}, ${early}; ${late}.${againstZero(networks)}`;
 }
 
 function againstZero(networks: readonly Course[]): string {
@@ -100,7 +100,7 @@ function againstZero(networks: readonly Course[]): string {
   const below = isBelow.filter(Boolean).length;
   const which =
     below === 0
-      ? "Even at its best, none"
-      : `At its best, ${below === isBelow.length ? "each" : `${figure(below, "count")} of them`}`;
+      ? "At its best epoch, none"
+      : `At its best epoch, ${below === isBelow.length ? "each" : `${figure(below, "count")} of them`}`;
   return ` ${which} had a lower validation loss than the zero forecast.`;
 }

@@ -42,11 +42,11 @@ function tilesOf(evidence: OutputEvidence) {
       value: pooled.up_share ?? null,
     }),
     coverage: tile(
-      "Coverage of intervals",
+      "Interval coverage",
       coverage?.pooled.coverage ?? null,
       "share",
       intervals ? ratioOverDates(dateCoverage).band : null,
-      { name: "asked", value: intervals ? 1 - intervals.alpha : null },
+      { name: "nominal", value: intervals ? 1 - intervals.alpha : null },
     ),
     shrinkage: tile("Slope of returns on forecasts", slope.value, "number", slope.band, {
       name: "right size",

@@ -22,7 +22,7 @@ export function volatilityCoverage(
   return {
     tenths: by_volatility.map(({ n, coverage, mean_width }) => ({ n, coverage, meanWidth: mean_width })),
     others: Object.fromEntries(others),
-    finding: `${thin}; ${figure(1 - intervals.alpha, "share")} were asked.${feedbackClause(intervals, evidence.dateCount)}`,
+    finding: `${thin}; nominal coverage is ${figure(1 - intervals.alpha, "share")}.${feedbackClause(intervals, evidence.dateCount)}`,
   };
 }
 
@@ -34,10 +34,10 @@ function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string 
   const { by_volatility = [], pooled } = intervals;
   const [quietest, wildest] = [by_volatility[0]?.coverage, by_volatility.at(-1)?.coverage];
   if (quietest == null || wildest == null || coverage?.pooled.n !== pooled.n) return undefined;
-  return `On the tenth of days with the lowest volatility intervals held ${figure(quietest, "share")}, on the tenth with the highest ${figure(wildest, "share")}`;
+  return `Coverage was ${figure(quietest, "share")} on the tenth of days with the lowest volatility and ${figure(wildest, "share")} on the tenth with the highest`;
 }
 
 function feedbackClause({ method, pooled }: Intervals, dateCount: number): string {
   if (method !== "adaptive" || dateCount < LEAST_DATES) return "";
-  return ` That all rows together held ${figure(pooled.coverage, "share")} is the work of the feedback on misses, whatever the market does: these tenths are the evidence.`;
+  return ` The overall coverage of ${figure(pooled.coverage, "share")} follows from the feedback on misses in any market; the evidence is in these tenths.`;
 }

@@ -4,7 +4,7 @@ import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 /** Why there are no labelled rows. */
 export function whyNoLabels({ rows, document }: OutputEvidence): string {
   if (document.warnings.some(({ code }) => code === "disabled")) {
-    return "The job was switched off, so there are no forecasts.";
+    return "The job was disabled in its config, so there are no forecasts.";
   }
   if (rows.length === 0) return "The output has no forecasts.";
   return "No realised return is known for these forecasts yet.";
@@ -14,7 +14,7 @@ export function whyNoLabels({ rows, document }: OutputEvidence): string {
 export function whyNoOrder(evidence: OutputEvidence): string {
   if (evidence.dateCount === 0) return whyNoLabels(evidence);
   if (evidence.rows.length < LEAST_TICKERS) {
-    return `An order of tickers needs at least ${LEAST_TICKERS} of them; the output has ${evidence.rows.length}.`;
+    return `An order needs at least ${LEAST_TICKERS} tickers; the output has ${evidence.rows.length}.`;
   }
   return `No date has ${LEAST_TICKERS} tickers whose forecasts and returns differ.`;
 }

@@ -9,7 +9,7 @@ const BETTER = { higher: "more", lower: "less", near: "nearer" } as const;
 /** Several outputs on the rows that all have: which one a careful person would take, metrics, tests. */
 export function comparisonHtml(comparison: Comparison): string {
   const { names, metrics, tests, choice, rowsFinding, leftOut } = comparison;
-  const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} left out`);
+  const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`);
   const table = plainTable({
     caption: "metrics on the common rows",
     columns: ["Metric", ...names, ...(names.length === 2 ? ["Difference"] : []), "Better is"],

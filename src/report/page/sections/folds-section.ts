@@ -17,12 +17,12 @@ export function foldsPanels({ folds, timelineFinding, skillFinding, beside, besi
       finding: timelineFinding,
       chart: foldChart(timelineFinding, folds),
       key: keyLine([
-        ["train", "learned from"],
-        ["bar", "then tested on"],
+        ["train", "training rows"],
+        ["bar", "test rows"],
       ]),
       numbers: numbersTable({
         caption: "folds",
-        columns: ["Fold", "Learned from", "to", "Tested from", "to", "Test rows", "R² against zero"],
+        columns: ["Fold", "Train from", "to", "Test from", "to", "Test rows", "R² against zero"],
         rows: folds.map((fold) => [
           String(fold.fold),
           formatDay(fold.trainStart),
@@ -45,10 +45,10 @@ export function foldsPanels({ folds, timelineFinding, skillFinding, beside, besi
       }),
     },
     {
-      title: "Out of fold beside score",
+      title: "Out-of-fold and score rows",
       finding: besideFinding,
       chart: plainTable({
-        caption: "out of fold beside score rows",
+        caption: "out-of-fold and score rows",
         columns: ["Metric", "Out of fold", "Score rows"],
         rows: beside.map(({ name, unit, outOfFold, score }) => [
           name,
@@ -68,7 +68,7 @@ const MOST_MEMBERS = 19;
 /** Training and validation curves of networks. */
 export function trainingPanels({ networks, finding }: Training): Panel[] {
   const shown = networks.slice(0, MOST_CURVES);
-  const cut = shown.length < networks.length ? ` The first ${MOST_CURVES} are drawn.` : "";
+  const cut = shown.length < networks.length ? ` The first ${MOST_CURVES} are shown.` : "";
   const haveIc = networks.some(({ validationIc }) => validationIc !== undefined);
   const areEnsembles = networks.some(({ members }) => members.length > 0);
   const epochs = numbersTable({
@@ -77,10 +77,10 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
       "Network",
       "Epochs",
       "Best epoch",
-      "Validation loss there",
-      ...(haveIc ? ["Validation IC there"] : []),
+      "Validation loss at best epoch",
+      ...(haveIc ? ["Validation IC at best epoch"] : []),
       "Loss of the zero forecast",
-      ...(areEnsembles ? ["Further members", "Their best epochs"] : []),
+      ...(areEnsembles ? ["Other members", "Their best epochs"] : []),
       "Parameters",
     ],
     rows: networks.map(({ name, validationLoss, validationIc, bestEpoch, zeroLoss, members, parameters }) => [
@@ -119,7 +119,7 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
 
 function membersKey(members: number): string {
   const which = members > MOST_MEMBERS ? `${MOST_MEMBERS} of the ${members}` : "the";
-  return `validation loss of ${which} further members`;
+  return `validation loss of ${which} other members`;
 }
 
 function curveHtml({

@@ -24,21 +24,21 @@ export function intervalsPanels(data: IntervalsSection): Panel[] {
 function rollingPanel({ overTime, nominal }: IntervalsSection): Panel {
   const { days, coverage, coverageFinding: finding, rollingDates } = overTime;
   return linePanel({
-    title: `Coverage, ${rollingDates} dates`,
+    title: `Coverage over ${rollingDates} dates`,
     finding,
     days,
     values: coverage,
     unit: "share",
     name: "coverage",
-    meaning: `share of returns held, last ${rollingDates} dates`,
-    level: { value: nominal, meaning: `asked: ${figure(nominal, "share")}` },
+    meaning: `coverage over the last ${rollingDates} dates`,
+    level: { value: nominal, meaning: `nominal: ${figure(nominal, "share")}` },
     columns: [["Coverage", coverage]],
   });
 }
 
 function widthPanel({ overTime, bound }: IntervalsSection): Panel {
   const { days, width, widthFinding: finding } = overTime;
-  const name = bound === "both" ? "median width" : "median distance of the end from the forecast";
+  const name = bound === "both" ? "median width" : "median distance of the bound from the forecast";
   return linePanel({
     title: "Width",
     finding,
@@ -72,9 +72,9 @@ function volatilityPanel(
     }),
     key: keyLine(
       other === undefined
-        ? [["bar", "tenths of each ticker's days, 1 the quietest"], level]
+        ? [["bar", "tenths of each ticker's days; 1 is the quietest"], level]
         : [
-            ["bar", `${method}, tenths of each ticker's days, 1 the quietest`],
+            ["bar", `${method}, by tenths of each ticker's days; 1 is the quietest`],
             ["bar second", other[0]],
             level,
           ],
@@ -140,8 +140,8 @@ function missesPanel({ misses, n, bound, nominal }: IntervalsSection): Panel {
     finding: misses.finding,
     chart: rowChart({ finding: misses.finding, unit: "share", rows: sides, level: asked }),
     key: keyLine([
-      ["bar", "share of returns outside"],
-      ["level", `asked on ${sides.length === 1 ? "this" : "either"} side: ${figure(asked, "share")}`],
+      ["bar", "share of returns outside the interval"],
+      ["level", `nominal on ${sides.length === 1 ? "this" : "each"} side: ${figure(asked, "share")}`],
     ]),
   };
 }
@@ -162,7 +162,7 @@ function tickersPanel({ tickers, tickersFinding, nominal }: IntervalsSection): P
       rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
     }),
     key: keyLine([
-      ["bar", "less or more than asked"],
+      ["bar", "difference from nominal"],
       ["level", `asked: ${figure(nominal, "share")}`],
     ]),
     numbers: tickersNumbers(tickers),
@@ -196,11 +196,11 @@ function othersPanel({
   const own = [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), "1"];
   return [
     {
-      title: "Beside other methods",
+      title: "Other interval methods",
       finding: othersFinding,
       chart: plainTable({
         caption: "interval methods on the same rows",
-        columns: ["Method", "Coverage", "Worst ticker", "Score of the method asked for over this one's"],
+        columns: ["Method", "Coverage", "Worst ticker", "Score of the chosen method / score of this method"],
         rows: [
           own,
           ...others.map((other) => [

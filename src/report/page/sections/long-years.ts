@@ -12,6 +12,6 @@ export function longYears<T extends { readonly year: number; readonly n: number 
   const isLong = ({ n }: T) => n >= LEAST_SHARE * longest;
   const short = years.filter((year) => !isLong(year));
   const named = short.map(({ year, n }) => `${year} (${countedRows(n, noun)})`).join(", ");
-  const note = short.length === 0 ? "" : ` Too short for the picture: ${named}.`;
+  const note = short.length === 0 ? "" : ` Not shown, too few: ${named}.`;
   return { long: years.filter(isLong), note };
 }

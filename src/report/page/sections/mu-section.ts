@@ -21,7 +21,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
   const cut =
     shown.length < bars.length ? ` The ${END_BARS} largest and the ${END_BARS} smallest are shown.` : "";
   const seeds = bars.some(({ spread }) => spread !== undefined)
-    ? " How far the members of an ensemble lie apart, in the numbers below, says how much the seed matters, and not how far a forecast may be off."
+    ? " The spread of an ensemble's members, in the numbers below, shows how much the seed matters. It does not show how far a forecast may be off."
     : "";
   const hasOlder = shown.some(({ olderDate }) => olderDate !== undefined);
   const panels: Panel[] = [
@@ -32,8 +32,8 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
       ...(hasOlder
         ? {
             key: keyLine([
-              ["bar", `forecast of ${asOf}`],
-              ["bar second", "○ forecast of an earlier date"],
+              ["bar", `forecast from ${asOf}`],
+              ["bar second", "○ forecast from an earlier date"],
             ]),
           }
         : {}),
@@ -41,7 +41,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
     },
   ];
   if (bars.some(({ lower, upper }) => lower !== null || upper !== null)) {
-    const doubt = "The same forecasts with their intervals: the next return may lie anywhere on its line.";
+    const doubt = "The same forecasts with their intervals. The next return may be anywhere on its line.";
     panels.push({
       title: "Forecasts with intervals",
       finding: doubt,
@@ -78,9 +78,9 @@ function muNumbers(bars: readonly MuBar[]): string {
     columns: [
       "Ticker",
       "Forecast",
-      "Lower end",
-      "Upper end",
-      ...(hasSpread ? ["Deviation of the ensemble's members"] : []),
+      "Lower bound",
+      "Upper bound",
+      ...(hasSpread ? ["Standard deviation of members"] : []),
       "Earlier date",
     ],
     rows: bars.map(({ ticker, mu, lower, upper, spread, olderDate }) => [

@@ -33,7 +33,7 @@ function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
       dots: quantiles.map(({ predicted }) => predicted),
     }),
     key: keyLine([
-      ["bar", "mean realised return, simple"],
+      ["bar", "mean realised simple return"],
       ["whisker", `its ${wholePercent(95)} band`],
       ["dot second", "mean forecast, as a simple return"],
     ]),
@@ -53,13 +53,13 @@ function quantilesPanel({ quantiles, quantilesFinding }: OrderWorth): Panel {
 
 function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): Panel {
   return linePanel({
-    title: "Top less bottom, summed",
+    title: "Top minus bottom, cumulative",
     finding,
     days,
     values: summed,
     unit: "return",
-    name: "summed spread",
-    meaning: "return of the top quantile less the bottom one, summed, before costs: not a strategy",
+    name: "cumulative spread",
+    meaning: "cumulative return of the top quantile minus the bottom quantile, before costs; not a strategy",
     level: { value: 0 },
     columns: [
       ["Spread", values],
@@ -71,7 +71,7 @@ function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): P
 function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>): Panel {
   const labels = nets.map(({ cost }) => basisPoints(cost));
   return {
-    title: "Top less bottom, after costs",
+    title: "Top minus bottom, after costs",
     finding,
     chart: columnChart({
       finding,
@@ -81,12 +81,12 @@ function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>):
       bands: nets.map(({ band }) => band),
     }),
     key: keyLine([
-      ["bar", "mean spread of a day, by the cost of a purchase or a sale"],
+      ["bar", "mean daily spread, by cost per purchase or sale"],
       ["whisker", `its ${wholePercent(95)} band`],
     ]),
     numbers: numbersTable({
       caption: "spread after costs",
-      columns: ["Cost a side", "Dates", "Spread", `${wholePercent(95)} band`],
+      columns: ["Cost per side", "Dates", "Spread", `${wholePercent(95)} band`],
       rows: nets.map(({ mean, band }, i) => [
         labels[i]!,
         figure(dates, "count"),
@@ -110,7 +110,7 @@ function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Pane
       bands: horizons.map(({ band }) => band),
     }),
     key: keyLine([
-      ["bar", "mean IC of the forecasts with the returns of the days after them, added up"],
+      ["bar", "mean IC of the forecasts with the summed returns of the following days"],
       ["whisker", `its ${wholePercent(95)} band`],
     ]),
     numbers: numbersTable({
@@ -129,9 +129,9 @@ function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Pane
 function turnoverPanel(turnover: NonNullable<OrderWorth["turnover"]>): Panel {
   const { days, autocorrelation, rolling, rollingDates, finding } = turnover;
   const isLong = !rolling.every(Number.isNaN);
-  const name = isLong ? `mean of ${rollingDates} dates` : "of the day";
+  const name = isLong ? `mean of ${rollingDates} dates` : "daily";
   return linePanel({
-    title: "How long the order lasts",
+    title: "Persistence of the order",
     finding,
     days,
     values: isLong ? rolling : autocorrelation,
@@ -140,7 +140,7 @@ function turnoverPanel(turnover: NonNullable<OrderWorth["turnover"]>): Panel {
     meaning: `rank autocorrelation of the forecasts from one date to the next, ${name}`,
     level: { value: 0 },
     columns: [
-      ["Of the day", autocorrelation],
+      ["Daily", autocorrelation],
       [`Mean of ${rollingDates} dates`, rolling],
     ],
   });

@@ -32,8 +32,8 @@ export function originPanels(origin: Origin): Panel[] {
         }),
       },
     ]),
-    textsPanel("Model", "The configuration, every default filled in.", origin.model),
-    textsPanel("Provenance", "What the job read and ran on.", origin.provenance),
+    textsPanel("Model", "The configuration with all defaults filled in.", origin.model),
+    textsPanel("Provenance", "The inputs of the job and the machine that it ran on.", origin.provenance),
   ];
 }
 
@@ -68,7 +68,8 @@ function failuresPanel({ failures }: Origin): Panel {
 function linesPanel(title: string, count: number, lines: readonly string[]): Panel {
   const name = title.toLowerCase();
   if (count === 0) return { title, finding: `The job has no ${name}.`, chart: "" };
-  const cut = count > lines.length ? ` The first ${lines.length} are listed; the output has the rest.` : "";
+  const cut =
+    count > lines.length ? ` The first ${lines.length} are listed; the output lists all of them.` : "";
   const finding = `The job has ${figure(count, "count")} ${count === 1 ? name.slice(0, -1) : name}.${cut}`;
   return { title, finding, chart: `<ul class="lines">${lines.join("\n")}</ul>` };
 }

@@ -18,9 +18,9 @@ function calibrationPanel({ bins, finding }: Sizes["calibration"]): Panel {
     finding,
     chart: calibrationChart(finding, bins),
     key: keyLine([
-      ["dot", "mean realised return (up) over mean forecast (across)"],
+      ["dot", "mean realised return (vertical) by mean forecast (horizontal)"],
       ["whisker", `its ${wholePercent(95)} band`],
-      ["level", "forecasts of the right size"],
+      ["level", "perfectly sized forecasts"],
     ]),
     numbers: numbersTable({
       caption: "calibration",

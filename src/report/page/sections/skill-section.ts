@@ -6,7 +6,7 @@ import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 import { longYears } from "./long-years.ts";
 
-const NO_SKILL = `${wholePercent(95)} of what no skill gives`;
+const NO_SKILL = `${wholePercent(95)} no-skill band`;
 
 /** IC and RankIC over the dates. */
 export function skillPanels(skill: SkillOverTime): Panel[] {
@@ -26,19 +26,19 @@ export function skillPanels(skill: SkillOverTime): Panel[] {
 function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }: SkillOverTime): Panel {
   const { finding, cumulative, funnel, values } = daily;
   return linePanel({
-    title: `${name}, summed`,
+    title: `${name}, cumulative`,
     finding,
     days,
     values: cumulative,
     unit: "number",
-    name: `summed ${name}`,
+    name: `cumulative ${name}`,
     meaning: `sum of the daily ${name}`,
     band: { half: funnel, meaning: NO_SKILL },
     ticks: refits.length === 0 ? undefined : { days: refits, meaning: "models fitted again" },
     columns: [
-      [`${name} of the day`, values],
+      [`Daily ${name}`, values],
       ["Sum", cumulative],
-      ["Band of no skill, ±", funnel],
+      ["No-skill band, ±", funnel],
     ],
   });
 }
@@ -46,13 +46,13 @@ function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }
 function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
   const { rolling, rollingFinding: finding, rollingFunnel } = daily;
   return linePanel({
-    title: `${name}, mean of ${rollingDates} dates`,
+    title: `${name}, mean over ${rollingDates} dates`,
     finding,
     days,
     values: rolling,
     unit: "number",
     name: `mean ${name}`,
-    meaning: `mean ${name} of the last ${rollingDates} dates`,
+    meaning: `mean ${name} over the last ${rollingDates} dates`,
     band: {
       half: rolling.map((value) => (Number.isNaN(value) ? Number.NaN : rollingFunnel)),
       meaning: NO_SKILL,
@@ -130,7 +130,7 @@ function heatCell(skill: PeriodSkill | undefined, largest: number): string {
 function histogramPanel(name: string, { histogram, histogramFinding, values }: DailyCorrelation): Panel {
   const { edges, counts } = histogram;
   return {
-    title: `${name} of the days`,
+    title: `Distribution of daily ${name}`,
     finding: histogramFinding,
     chart: histogramChart(histogramFinding, histogram, "number", 0),
     numbers: numbersTable({

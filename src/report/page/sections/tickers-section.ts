@@ -75,9 +75,9 @@ export function tickersHtml({ finding, rows }: TickerTable, owner: string): stri
     ["return", "realised return"],
     ["dot miss", "return outside its interval"],
   ]);
-  return `<p>${shownText(finding)} Open a ticker to see its forecasts against what came.</p>
+  return `<p>${shownText(finding)} Open a ticker to compare its forecasts with its realised returns.</p>
 ${key}
-<p class="search" hidden><label>Search a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
+<p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
 <table class="tickers"><caption class="unseen">Tickers of <bdi>${shownText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
 ${rows.map((row) => rowHtml(row, columns)).join("\n")}
 </table>`;

@@ -29,12 +29,12 @@ ${baselinesTable(verdict, name)}</div>`;
 
 function factsLine({ facts }: OutputReport): string {
   const { operation, asOf, rows, tickers, dates, firstDay, lastDay, learningEnd } = facts;
-  const learned = learningEnd === null ? "" : ` Learning ended on ${learningEnd}.`;
+  const learned = learningEnd === null ? "" : ` Training ended on ${learningEnd}.`;
   const judged =
     firstDay === undefined || lastDay === undefined
       ? "no row has a realised return"
       : `judged on ${countedRows(rows, "row")} of ${countedRows(tickers, "ticker")} over ${countedRows(dates, "date")}, ${formatDay(firstDay)} to ${formatDay(lastDay)}`;
-  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns, in percent; those of quantiles are simple ones. On the lines below the dot is the value, the bar its ${wholePercent(95)} band, and dashes what to compare it with.`;
+  return `${operation} as of ${asOf}: ${judged}.${learned} Returns are next-day log-returns in percent; returns of quantiles are simple returns. On the lines below, the dot is the value, the bar is its ${wholePercent(95)} band, and the dashed mark is the reference.`;
 }
 
 function tileHtml({ name, value, unit, band, reference }: Tile): string {
@@ -46,7 +46,7 @@ function tileHtml({ name, value, unit, band, reference }: Tile): string {
 
 function baselinesTable({ baselines }: Verdict, name: string): string {
   return plainTable({
-    caption: `${name} beside the forecasts that any model has to beat`,
+    caption: `${name} and the forecasts that any model has to beat`,
     columns: ["Forecast", "R² against zero", "IC", "RankIC", "Hit rate", "RMSE", "MAE"],
     rows: baselines.map((row) => [
       row.name,

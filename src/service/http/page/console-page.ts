@@ -35,7 +35,7 @@ export function consolePage({ files, version }: ConsoleFiles, { auth }: Pick<Set
 ${CONSOLE_STYLES.map((style) => html`<link rel="stylesheet" href="${url(style)}">\n`)}<script type="module" src="${url(CONSOLE_ENTRY)}"></script>
 ${modules.map((path) => html`<link rel="modulepreload" href="${url(path)}">\n`)}</head>
 <body data-auth="${auth}" data-version="${MUCAST_VERSION}">
-<noscript><p>The console needs JavaScript. Without it, <a href="docs">the documentation</a> shows every request as a line of curl.</p></noscript>
+<noscript><p>The console needs JavaScript. Without it, use <a href="docs">the documentation</a>, which shows every request as a curl command.</p></noscript>
 </body>
 </html>
 `.html;

@@ -45,7 +45,7 @@ ${document.tags.map((tag) => navHtml(tag.name, shown))}
 <h1>${title}</h1>
 ${description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
 <h2 id="start">Quick start</h2>
-${service.hasCredentials ? html`<p>Put your key or token into the variable <code>MUCAST_API_KEY</code> first.</p>` : undefined}
+${service.hasCredentials ? html`<p>First set the variable <code>MUCAST_API_KEY</code> to your key or token.</p>` : undefined}
 ${quickStartHtml(service)}
 ${document.tags.map(
   (tag) => html`<h2 id="tag-${tag.name}">${tag.name}</h2><p>${tag.description}</p>
@@ -83,8 +83,8 @@ function errorsHtml(): Html {
       html`<tr><td><code>${code}</code></td><td>${status}</td><td>${title}</td><td>${prose(advice)}</td></tr>`,
   );
   return html`<h2 id="errors">Errors</h2>
-<p>Every error is a problem of these codes. A job that fails keeps its problem in the operation's <code>error</code>, and asking for the operation is still answered with 200.</p>
-<div class="wide"><table><thead><tr><th>code</th><th>status</th><th>what it says</th><th>what to do</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+<p>Every error is a problem with one of these codes. If a job fails, the operation's <code>error</code> holds the problem, and requests for the operation still return 200.</p>
+<div class="wide"><table><thead><tr><th>code</th><th>status</th><th>title</th><th>what to do</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 const IN_UNIT: Readonly<Record<LimitUnit, (value: number) => string>> = {
@@ -103,6 +103,6 @@ function limitsHtml(settings: Settings): Html {
     return html`<tr><td><code>${key}</code></td><td>${value}</td><td>${prose(field.description!)}</td></tr>`;
   });
   return html`<h2 id="limits">Limits</h2>
-<p>As this service is set.</p>
-<div class="wide"><table><thead><tr><th>setting</th><th>value</th><th>what</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+<p>The limits of this service.</p>
+<div class="wide"><table><thead><tr><th>setting</th><th>value</th><th>description</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }

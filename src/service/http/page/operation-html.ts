@@ -26,13 +26,13 @@ export function operationHtml({ method, path, operation }: ShownOperation, servi
 <pre class="curl"><code>${curlOf(method, path, body, service)}</code></pre>
 ${parametersHtml(parameters)}
 ${body && html`<h4>Body</h4>${membersHtml(body.schema as ShownSchema)}`}
-<h4>Answers</h4>
+<h4>Responses</h4>
 <div class="wide"><table><tbody>${Object.entries(responses).map(([status, response]) => answerHtml(status, response))}</tbody></table></div>
 </section>`;
 }
 
 function scopeHtml(scope: OpenApiOperation["x-scope"]): Html {
-  return scope === undefined ? html`, open to anyone` : html`, scope <code>${scope}</code>`;
+  return scope === undefined ? html`, no authentication` : html`, scope <code>${scope}</code>`;
 }
 
 function curlOf(
@@ -63,7 +63,7 @@ function parametersHtml(parameters: readonly OpenApiParameter[]): Html | undefin
 <td>${typeHtml(schema as ShownSchema)}</td><td>${prose(description ?? "")}</td></tr>`,
   );
   return html`<h4>Parameters</h4>
-<div class="wide"><table><thead><tr><th>name</th><th>in</th><th>type</th><th>what</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+<div class="wide"><table><thead><tr><th>name</th><th>in</th><th>type</th><th>description</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function answerHtml(status: string, { description, headers = {}, content }: OpenApiResponse): Html {

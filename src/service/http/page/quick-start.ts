@@ -44,13 +44,13 @@ export function quickStartHtml(service: ServiceAddress): Html {
     curlLine({ method: "GET", url: `${origin}${path}`, hasCredentials, isStream });
   const steps: readonly (readonly [string, string])[] = [
     [
-      "Upload two small blobs that the service has as an example; yours `mucast prepare` makes of a price CSV",
+      "Upload the two example blobs of the service. To make your own from a price CSV, use `mucast prepare`.",
       uploadLines(service).join("\n"),
     ],
-    ["Submit a job, and keep its id", `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
-    ["See what it goes through, up to its end", get("/v1/operations/$ID/events", true)],
-    ["Its result names the output", get("/v1/operations/$ID")],
-    ["The forecasts: mu, by ticker", get("/data/ml_engine_$ID.json")],
+    ["Submit a job and keep its id.", `ID=$(${submitLine(service)} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`],
+    ["Follow its events until it ends.", get("/v1/operations/$ID/events", true)],
+    ["Get its result, which names the output.", get("/v1/operations/$ID")],
+    ["Get the forecasts: `mu` by ticker.", get("/data/ml_engine_$ID.json")],
   ];
   return html`<ol class="steps">${steps.map(
     ([what, lines]) => html`<li><p>${prose(what)}</p><pre class="curl"><code>${lines}</code></pre></li>`,

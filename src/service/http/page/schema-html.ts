@@ -65,7 +65,7 @@ export function membersHtml(schema: ShownSchema): Html | undefined {
   const rows = memberRows(schema, "");
   if (rows.length === 0) return undefined;
   return html`<div class="wide"><table>
-<thead><tr><th>member</th><th>type</th><th>what</th></tr></thead>
+<thead><tr><th>member</th><th>type</th><th>description</th></tr></thead>
 <tbody>${rows}</tbody>
 </table></div>`;
 }
