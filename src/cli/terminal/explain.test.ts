@@ -21,10 +21,10 @@ function told(body: () => unknown): { text: string; exit: number } {
 test("the error of an unknown parameter names its path, the nearest name, and all accepted ones", () => {
   const config = '{"ML params": {"model": "ridge", "model_params": {"alhpa": 1}}}';
   assert.deepEqual(told(() => parseMlSettings(config)).text.split("\n"), [
-    "error: invalid_model_params: The model parameters are not accepted",
+    "error: invalid_model_params: Invalid model parameters",
     '  config.ML params.model_params.alhpa: Ridge of scikit-learn has no parameter called "alhpa" (did you mean alpha?)',
     "  accepted: alpha, copy_X, fit_intercept, max_iter, positive, random_state, solver, tol",
-    "  Correct the parameter named; see docs/model-params.md for what may be passed.",
+    "  Correct the named parameter. docs/model-params.md lists the accepted parameters.",
     "",
   ]);
 });

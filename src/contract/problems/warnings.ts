@@ -4,120 +4,121 @@ import { mayGrow } from "../schema/open-schema.ts";
 /** Every warning that a job can give: its cause, and what its reader can do. docs/warnings.md is generated from it. */
 export const WARNING_TABLE = {
   nonpositive_price: {
-    cause: "A price was zero or negative; that date counts as one without a price.",
+    cause: "A price is zero or negative. The job treats that date as a date without a price.",
     cure: "Correct the price at its source.",
   },
   long_gap: {
     cause:
-      "Two price dates lie more than 10 calendar days apart; the first of them has no label. The message says how many of a ticker's dates are lost.",
-    cure: "Fill in the missing prices. If few dates are lost, leave it: only those rows are missing.",
+      "Two successive price dates are more than 10 calendar days apart, so the first one has no label. The message says how many dates of the ticker are lost.",
+    cure: "Fill in the missing prices. If only a few dates are lost, you can ignore this: only those rows are missing.",
   },
   empty_feature: {
-    cause: "A feature has no finite value on the dates to learn from and was left out for that ticker.",
-    cure: "Give the feature values before the cut, or drop it from the feature blob.",
+    cause: "A feature has no finite value on the training dates, so the job excludes it for that ticker.",
+    cure: "Provide values of the feature before the cut, or remove the feature from the feature blob.",
   },
   missing_features: {
-    cause: "Rows with a missing or non-finite feature were left out; the costliest feature is named.",
-    cure: "Fill or drop the feature that is named.",
+    cause:
+      "The job excludes rows with a missing or non-finite feature. The message names the feature that costs the most rows.",
+    cure: "Fill in or remove the named feature.",
   },
   warm_up_rows: {
     cause:
-      "Rows at the start of tickers were left out: what they lack, they lack from the first row on, as a feature does that waits for its window.",
-    cure: "Nothing, if the window is that long; otherwise give the feature that is named from an earlier date on, or drop it.",
+      "The job excludes rows at the start of tickers where a feature has no value yet, for example because its window is not full.",
+    cure: "If the window is that long, do nothing. Otherwise provide earlier values of the named feature, or remove it.",
   },
   no_prices: {
     cause: "The ticker is in the feature blob only.",
-    cure: "Add its prices to the data-extraction blob, or drop its features.",
+    cure: "Add its prices to the data-extraction blob, or remove its features.",
   },
   no_features: {
     cause: "The ticker is in the data-extraction blob only.",
-    cure: "Add its features to the feature blob, or drop its prices.",
+    cure: "Add its features to the feature blob, or remove its prices.",
   },
   stale_ticker: {
-    cause: "The ticker has no current forecast, so it has no mu; its earlier forecasts are kept.",
-    cure: "Bring the blob that ends early for this ticker up to date.",
+    cause: "The ticker has no current forecast, so it has no mu. The output keeps its earlier forecasts.",
+    cure: "Update the blob that ends early for this ticker.",
   },
   older_forecast: {
     cause:
-      "The mu of the tickers listed is a forecast of an earlier date than as_of: their prices end before those of others.",
-    cure: "Bring their prices and features up to date; mu_dates has the date of each.",
+      "The mu of the listed tickers is a forecast from a date before as_of, because their prices end earlier than those of other tickers.",
+    cure: "Update their prices and features. mu_dates gives the date of each forecast.",
   },
   not_daily: {
     cause:
-      "The median label of the tickers listed spans 2 calendar days or more, as of weekly prices, in the fit rows or in the last 11 rows before mu: mu is a return over such a span, or comes from a model that learned such returns.",
-    cure: "Give daily prices, or read mu as a return to the next price and not to the next day. If the message gives two spacings for a ticker, start the window where its spacing changed.",
+      "The median label of the listed tickers spans 2 calendar days or more, for example because prices are weekly. This is so in the fit rows or in the last 11 rows before mu, so mu is a return over such a span, or comes from a model that learned such returns.",
+    cure: "Provide daily prices, or read mu as the return to the next price instead of the next day. If the message gives two spacings for a ticker, start the window where the spacing changes.",
   },
   few_rows: {
     cause:
-      "The tickers listed have fewer than 5 fit rows a feature, or a third of their out-of-fold rows or more come from folds that train on fewer: the model fits noise.",
-    cure: "Give a longer history or fewer features; for the folds alone, lower n_splits or cv_test_size.",
+      "The listed tickers have fewer than 5 fit rows per feature, or at least a third of their out-of-fold rows come from folds with fewer than 5 training rows per feature. The model fits noise.",
+    cure: "Provide a longer history or fewer features. If only the folds are too short, lower n_splits or cv_test_size.",
   },
   unscaled_features: {
     cause:
-      "ridge, lasso or elastic_net without a scaler on features whose deviations differ more than tenfold: the penalty picks features by their units.",
+      "ridge, lasso or elastic_net runs without a scaler on features whose standard deviations differ more than tenfold. The penalty then favours features by their units.",
     cure: "Set scaler to standard.",
   },
   chosen_early: {
     cause:
-      "The networks listed were best after their first epoch: what they learned later did not hold on the validation part.",
-    cure: "Lower learning_rate or the size of the network; where nothing helps, the features hold no signal for it.",
+      "The listed networks were best after their first epoch: what they learned later did not generalise to the validation part.",
+    cure: "Lower learning_rate or make the network smaller. If nothing helps, the features contain no signal for it.",
   },
   fewer_folds: {
-    cause: "The history holds fewer walk-forward folds than asked.",
-    cure: "Give a longer history, or lower n_splits or cv_test_size.",
+    cause: "The history is too short for the requested number of walk-forward folds.",
+    cure: "Provide a longer history, or lower n_splits or cv_test_size.",
   },
   threads_capped: {
-    cause: "A thread count was replaced by 1, so that results do not depend on the machine.",
-    cure: "Leave the argument out; mucast fits several models side by side instead.",
+    cause: "The job replaced a thread count by 1, so that results do not depend on the machine.",
+    cure: "Remove the argument. mucast fits several models in parallel instead.",
   },
   constant_predictions: {
-    cause: "The model predicts one constant on the score rows: it learned nothing from the features.",
-    cure: "Loosen the regularisation that the message names; a network may need another loss or learning_rate.",
+    cause: "The model predicts one constant on all score rows: it learned nothing from the features.",
+    cure: "Reduce the regularisation that the message names. A network may need a different loss or learning_rate.",
   },
   no_skill: {
     cause:
-      "The verdict finds no skill on rows that the models did not learn from: neither an order (mean IC) nor sizes (Clark-West) beyond chance, or fewer than 30 dates. It judges the score rows from 250 dates on, else the out-of-fold rows; of networks the calibration part, or without intervals the validation part.",
-    cure: "Do not trade on mu. Try other features or a simpler model. Give networks intervals: without them the rows that judge them chose their epochs, and the warning stays away too easily.",
+      "The verdict finds no skill on rows that the models did not learn from: neither the order (mean IC) nor the sizes (Clark-West) beat chance, or there are fewer than 30 dates. The verdict uses the score rows if they have at least 250 dates, and otherwise the out-of-fold rows. For networks, it uses the calibration part instead of the out-of-fold rows, or the validation part if there are no intervals.",
+    cure: "Do not trade on mu. Try other features or a simpler model. For networks, enable intervals: without them, the rows that judge a network also chose its epochs, so the warning is missing too often.",
   },
   oversized: {
     cause:
-      "The forecasts hold skill, but as sizes of returns they are too large: their squared error is above that of the zero forecast.",
-    cure: "Rank by mu, or set shrinkage to pooled, which multiplies every forecast by one factor and keeps their order.",
+      "The forecasts show skill, but they are too large: their squared error is higher than that of the zero forecast.",
+    cure: "Use mu for ranking only, or set shrinkage to pooled, which multiplies every forecast by one factor and keeps their order.",
   },
   wild_forecast: {
     cause:
-      "Forecasts of some tickers are far larger than their returns warrant: out of sample, on the score rows, or in mu.",
-    cure: "Regularise the model, scale the features and look for outliers among them, or set shrinkage to own.",
+      "Forecasts of some tickers are far larger than their returns justify: out of sample, on the score rows, or in mu.",
+    cure: "Regularise the model, scale the features and check them for outliers, or set shrinkage to own.",
   },
   not_converged: {
-    cause: "The library stopped some fits at its largest number of iterations, before they had converged.",
+    cause: "The library stopped some fits at the maximum number of iterations before they converged.",
     cure: "Raise max_iter or alpha, loosen tol, or set scaler.",
   },
   interval_unsupported: {
     cause:
-      "There are too few residuals, out of fold or of the calibration part, for a finite interval at this alpha; its bounds are null.",
-    cure: "Ask for the alpha that the message names, give a longer history, or for run_ml_job raise n_splits or cv_test_size.",
+      "There are too few residuals (out of fold, or in the calibration part) for a finite interval at this alpha. The bounds are null.",
+    cure: "Use the alpha that the message names or provide a longer history. For run_ml_job, you can also raise n_splits or cv_test_size.",
   },
   unknown_loss_type: {
-    cause: "The loss is not known; mse was used.",
+    cause: "The loss is unknown, so the job used mse.",
     cure: "Correct loss_type.",
   },
   disabled: {
-    cause: "The job is switched off by its config; nothing was trained and mu is empty.",
+    cause: "The config disables the job. Nothing was trained and mu is empty.",
     cure: "Set status to true.",
   },
   window_defaulted: {
-    cause: "The window's start or end is missing; the first or last price date was used.",
-    cure: "Write start and end into the data-extraction blob.",
+    cause: "The start or end of the window is missing, so the job used the first or last price date.",
+    cure: "Add start and end to the data-extraction blob.",
   },
   ignored_section: {
-    cause: "A section that belongs to another service was ignored.",
-    cure: "Nothing, if that section is meant for another service.",
+    cause: "The job ignored a section that belongs to another service.",
+    cure: "If the section is meant for another service, do nothing.",
   },
   feature_absent: {
     cause:
-      "A ticker lacks a feature that others have. A joint network sees 0 after scaling, a pooled fit the mean of the tickers that have it.",
-    cure: "Give the ticker the feature, or drop it for all.",
+      "A ticker lacks a feature that other tickers have. A joint network uses 0 after scaling, and a pooled fit uses the mean of the tickers that have it.",
+    cure: "Provide the feature for the ticker, or remove it for all tickers.",
   },
   failed_refit: {
     cause:
@@ -130,8 +131,8 @@ export const WARNING_TABLE = {
   },
   thin_dates: {
     cause:
-      "On some dates fewer than 5 tickers can be compared: with target relative their labels teach nothing, with cross_section their rows are left out.",
-    cure: "Nothing, if those dates are few. Otherwise give more tickers, or start the window later.",
+      "On some dates, fewer than 5 tickers can be compared. With target relative, the labels of these dates are not used for training. With cross_section, their rows are excluded.",
+    cure: "If there are only a few such dates, do nothing. Otherwise provide more tickers, or start the window later.",
   },
 } as const;
 
@@ -146,7 +147,7 @@ export const warningSchema = z
   })
   .meta({
     id: "Warning",
-    description: "Something the reader of the forecasts should know; the job went on.",
+    description: "Something that a reader of the forecasts should know. The job continued.",
   });
 
 export type Warning = z.infer<typeof warningSchema>;

@@ -23,7 +23,7 @@ export function makePrepareForm(
 ): HTMLFormElement {
   const said = new Map<string, string>();
   const command = copiedCommand(
-    "Show as curl",
+    "Show the upload as curl",
     "For any POSIX shell, run in the folder of the CSV. The same CSV always gives the same blobs.",
   );
   const controls = PREPARE_FIELDS.map((field) => {

@@ -54,7 +54,7 @@ export class PayloadForm {
   readonly #raw = makeRawPayload((typed) => this.#write(typed));
   readonly #refusal = makeRefusal();
   readonly #command = copiedCommand(
-    "Show as curl",
+    "Show the request as curl",
     "For any POSIX shell. The command uses the idempotency key of this form: if you send it twice, or send both the form and the command, you get one operation.",
   );
   readonly #button: HTMLButtonElement;
