@@ -9,7 +9,7 @@ const LABELS: Readonly<Record<string, string>> = {
   n_splits: "Folds",
   intervals: "Prediction intervals",
   enabled: "Enabled",
-  alpha: "Share allowed outside (alpha)",
+  alpha: "Share allowed outside",
   bound: "Bounded side",
   method: "Method",
   scaler: "Feature scaler",
