@@ -47,14 +47,14 @@ const listInput = z.strictObject({
 });
 
 const ASYNCHRONOUS =
-  "It is asynchronous: the answer is an operation with an `id` and status NotStarted; ask get_operation until its " +
-  "status is Succeeded, Failed or Canceled. `result.output_url` then names the output blob with `mu`, and get_forecast " +
-  "tells the gist of it. The output is " +
-  "written exactly once. A fault in the payload is refused at once, with every fault, its path and what to do.";
+  "The call is asynchronous: it returns an operation with an `id` and the status NotStarted. Call get_operation until its " +
+  "status is Succeeded, Failed or Canceled. `result.output_url` is then the URL of the output blob with `mu`, and get_forecast " +
+  "returns a summary of it. The output is written exactly once. An invalid payload is refused immediately, with every " +
+  "error, its path and what to do.";
 
 const VERDICT =
-  "It is asynchronous, as a job is: the answer is an operation to ask get_operation for. Where it has Succeeded, its verdict is " +
-  "the blob that `result.output_url` names, and get_verdict gives it.";
+  "The call is asynchronous, like a job: it returns an operation to follow with get_operation. Once it has Succeeded, the verdict " +
+  "is the blob at `result.output_url`, and get_verdict returns it.";
 
 /** The config of either job, whose whole schema the jobs themselves have. */
 const anyConfigSchema = z.looseObject({});
@@ -67,7 +67,7 @@ function alternatives(names: readonly string[]): string {
 export const API_OPERATIONS = {
   run_ml_job: {
     name: "run_ml_job",
-    title: "Train one classical regressor per ticker",
+    title: "Train classical regressors",
     description:
       `Trains one regressor per ticker (${alternatives(MODELS.map(({ name }) => name))}) ` +
       `and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
@@ -95,10 +95,10 @@ export const API_OPERATIONS = {
     name: "audit",
     title: "Look for signs of the future in the inputs of a job",
     description:
-      "Takes the payload of a job and looks whether its features know what they cannot: it cuts both blobs after several " +
-      "dates and runs the job on them (truncation), compares them with an earlier day's (restatement), tests each feature " +
-      "against later returns (foresight), and ranks the IC among those of permuted labels (skill). Costs some jobs. " +
-      `${VERDICT} Findings make no operation fail.`,
+      "Takes the payload of a job and checks whether its features contain later information. It cuts both blobs after several " +
+      "dates and runs the job on them (truncation), compares them with the blobs of an earlier day (restatement), tests each " +
+      "feature against later returns (foresight), and ranks the IC among the ICs of permuted labels (skill). It takes as long as " +
+      `several jobs. ${VERDICT} Findings do not make the operation fail.`,
     method: "POST",
     path: "/v1/audit",
     scope: "write",
@@ -108,11 +108,11 @@ export const API_OPERATIONS = {
   },
   replay: {
     name: "replay",
-    title: "Run the job of an output once more and compare the bytes",
+    title: "Run the job of an output again and compare the bytes",
     description:
-      "Reads an output of run_ml_job or run_dl_job, finds the inputs it was made of by their digests, runs its job again in a " +
-      `scratch folder, and compares both documents byte for byte. Costs one job. ${VERDICT} One that differs, or cannot be ` +
-      "replayed, makes no operation fail.",
+      "Reads an output of run_ml_job or run_dl_job, finds its inputs by their digests, runs its job again in a temporary " +
+      `folder, and compares both documents byte for byte. It takes as long as one job. ${VERDICT} The operation does not fail if the ` +
+      "output differs or cannot be replayed.",
     method: "POST",
     path: "/v1/replay",
     scope: "write",
@@ -122,10 +122,10 @@ export const API_OPERATIONS = {
   },
   get_operation: {
     name: "get_operation",
-    title: "How an operation is",
+    title: "Get an operation",
     description:
-      "Status, progress, warnings, and at the end the result record or the problem with what to do about it. Asking " +
-      "every few seconds is fine.",
+      "Returns the status, progress and warnings, and at the end the result record or the problem with advice. You can poll " +
+      "every few seconds.",
     method: "GET",
     path: "/v1/operations/{id}",
     scope: "read",
@@ -134,11 +134,11 @@ export const API_OPERATIONS = {
   },
   get_forecast: {
     name: "get_forecast",
-    title: "What an operation forecasts",
+    title: "Get the forecast of an operation",
     description:
-      "Of an operation that Succeeded: mu, the next-day log-return, of the tickers named or of those with the largest " +
-      "|mu|, with the metrics and the coverage of the intervals of each, those of all tickers together, and the " +
-      "baselines to compare them with. The whole output is the blob that `output_name` names.",
+      "For an operation that Succeeded: mu, the next-day log-return, of the named tickers or of the tickers with the largest " +
+      "|mu|, with the metrics and interval coverage of each ticker and of all tickers together, and the baselines to compare " +
+      "them with. The whole output is the blob named `output_name`.",
     method: "GET",
     path: "/v1/operations/{id}/forecast",
     scope: "read",
@@ -147,10 +147,10 @@ export const API_OPERATIONS = {
   },
   get_verdict: {
     name: "get_verdict",
-    title: "What an audit or a replay found",
+    title: "Get the verdict of an audit or a replay",
     description:
-      "Of an audit or a replay that Succeeded: its verdict with every finding or difference, and what to do about it. It is the " +
-      "blob that `output_name` names.",
+      "For an audit or a replay that Succeeded: its verdict with every finding or difference, and what to do about it. The verdict " +
+      "is the blob named `output_name`.",
     method: "GET",
     path: "/v1/operations/{id}/verdict",
     scope: "read",
@@ -159,8 +159,9 @@ export const API_OPERATIONS = {
   },
   list_operations: {
     name: "list_operations",
-    title: "Operations, newest first",
-    description: "The caller's own operations, one page at a time, by status or kind where asked.",
+    title: "List operations, newest first",
+    description:
+      "Returns the caller's own operations, one page at a time, optionally filtered by status or kind.",
     method: "GET",
     path: "/v1/operations",
     scope: "read",
@@ -171,8 +172,8 @@ export const API_OPERATIONS = {
     name: "cancel_operation",
     title: "Stop an operation",
     description:
-      "Asks a job to stop. One that has not started is Canceled at once; a running one stays Running until it has " +
-      "stopped. One that has ended is given back unchanged, so asking twice is harmless.",
+      "Requests that an operation stops. If it has not started, it is Canceled immediately. If it is running, it stays Running until " +
+      "it has stopped. If it has ended, it is returned unchanged, so calling twice is harmless.",
     method: "POST",
     path: "/v1/operations/{id}/cancel",
     scope: "write",

@@ -28,9 +28,12 @@ function aliveRoute(app: HttpApp): void {
     schema: {
       operationId: "alive",
       summary: "Whether the process answers",
-      description: "For probes that restart it. Looks at nothing else.",
+      description: "For liveness probes. Checks nothing else.",
       tags: ["Service"],
-      response: { 200: jsonAnswer("It does.", aliveSchema, { status: "ok" }), ...problemAnswers("anyone") },
+      response: {
+        200: jsonAnswer("The process answers.", aliveSchema, { status: "ok" }),
+        ...problemAnswers("anyone"),
+      },
     },
     handler: async () => ({ status: "ok" }),
   });
@@ -43,12 +46,12 @@ function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
     config: { access: "anyone", isUncounted: true },
     schema: {
       operationId: "ready",
-      summary: "Whether jobs are taken",
+      summary: "Whether the service accepts jobs",
       description:
-        "For probes that send traffic: the data folder, the database and the storage can be written, which the service tries every five seconds by itself, and the service is not about to end. Else 503 with the reasons. The probe itself writes nothing.",
+        "For readiness probes. The service is ready if the data folder, the database and the storage are writable, which it checks every five seconds, and if it is not shutting down. Otherwise it returns 503 with the reasons. The probe itself writes nothing.",
       tags: ["Service"],
       response: {
-        200: jsonAnswer("They are.", readinessSchema, READY),
+        200: jsonAnswer("The service accepts jobs.", readinessSchema, READY),
         ...problemAnswers("anyone"),
       },
     },
@@ -71,12 +74,12 @@ function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void 
     config: { access },
     schema: {
       operationId: "metrics",
-      summary: "Figures of the service for Prometheus",
-      description: "Without credentials only where the service asks nobody for any (`auth` none).",
+      summary: "Metrics for Prometheus",
+      description: "Needs no credentials only if the service requires none (`auth` none).",
       tags: ["Service"],
       response: {
         200: {
-          description: "Prometheus' text format.",
+          description: "Prometheus text format.",
           content: { "text/plain": { schema: { type: "string" } } },
         },
         ...problemAnswers("read"),

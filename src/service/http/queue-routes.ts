@@ -17,9 +17,9 @@ export function queueRoutes(
       operationId: "get_queue",
       summary: "How busy the service is",
       description:
-        "How many operations wait and run, those of the caller apart, the cores that jobs have, and the scopes of the caller. Of other callers it has the totals alone.",
+        "Returns how many operations are queued and running, in total and for the caller, the cores for jobs, and the scopes of the caller. Other callers appear only in the totals.",
       tags: ["Operations"],
-      response: { 200: jsonAnswer("As it is now.", queueSchema, QUEUE), ...problemAnswers("read") },
+      response: { 200: jsonAnswer("The current state.", queueSchema, QUEUE), ...problemAnswers("read") },
     },
     handler: async ({ caller }) => ({
       ...(await operations.queue(caller!)),

@@ -18,10 +18,10 @@ export type UploadedBlob = z.infer<typeof uploadedBlobSchema>;
 export const blobParams = z.strictObject({
   name: z
     .string()
-    .describe("`feature_engine_<id>.json`, `data_extractor_<id>.json`; for reading also an output."),
+    .describe("`feature_engine_<id>.json` or `data_extractor_<id>.json`; for reading, also an output."),
 });
 
-const ETAG = { type: "string", description: "Strong: it stands for these exact bytes." } as const;
+const ETAG = { type: "string", description: "Strong: identifies these exact bytes." } as const;
 
 const UPLOADED: UploadedBlob = {
   name: "feature_engine_tiny.json",
@@ -38,7 +38,7 @@ function header(description: string) {
 export const inputBlobSchema = z.looseObject({}).meta({
   id: "InputBlob",
   description:
-    "Prices or features, in one of the layouts that docs/blobs.md shows; one more is a list of records.",
+    "Prices or features, in one of the layouts of docs/blobs.md; another layout is a list of records.",
 });
 const records = z.array(z.looseObject({}));
 
@@ -46,17 +46,17 @@ const BYTES = { type: "string", format: "binary" } as const;
 
 export const readBlobDocs = {
   operationId: "read_blob",
-  summary: "An input or output blob",
+  summary: "Read an input or output blob",
   description:
-    "The blob's bytes; an output holds `mu`. One range can be asked for, so that a broken download goes on. Blobs of " +
-    "another caller are not found.",
+    "Returns the bytes of the blob; an output holds `mu`. You can request one range, for example to resume a download. Blobs of " +
+    "other callers are not found.",
   tags: ["Blobs"],
   params: blobParams,
   headers: z.looseObject({
-    range: header("One range of bytes; several are answered with the whole blob."),
-    "if-range": header("The range only of this version, else the whole blob."),
-    "if-match": header("This version, or 412."),
-    "if-none-match": header("Another version than this, or 304."),
+    range: header("One range of bytes; for several ranges, the response is the whole blob."),
+    "if-range": header("Returns the range only of this version, otherwise the whole blob."),
+    "if-match": header("Returns this version, or 412."),
+    "if-none-match": header("Returns a version other than this one, or 304."),
   }),
   response: {
     200: {
@@ -66,10 +66,13 @@ export const readBlobDocs = {
     },
     206: {
       description: "The range.",
-      headers: { ETag: ETAG, "Content-Range": { type: "string", description: "Which bytes of how many." } },
+      headers: {
+        ETag: ETAG,
+        "Content-Range": { type: "string", description: "The range and the total size." },
+      },
       content: { "application/json": { schema: { description: "These bytes of the blob." } } },
     },
-    304: emptyAnswer("It is still the version of `If-None-Match`.", { ETag: ETAG }),
+    304: emptyAnswer("The blob still has the version of `If-None-Match`.", { ETag: ETAG }),
     ...problemAnswers("read", [
       "not_found",
       "precondition_failed",
@@ -83,19 +86,19 @@ export const writeBlobDocs = {
   operationId: "write_blob",
   summary: "Upload an input blob",
   description:
-    "Stores the body whole or not at all, whatever its Content-Type, streamed and up to the limit `upload_bytes`. " +
-    "It belongs to its caller: another caller's blob of that name is another blob.",
+    "Stores the whole body or nothing, with any Content-Type, streamed, up to the limit `upload_bytes`. " +
+    "The blob belongs to the caller: another caller's blob of the same name is a different blob.",
   tags: ["Blobs"],
   params: blobParams,
   headers: z.looseObject({
-    "if-match": header("Replaces this version only; `*` any, but does not make a new one."),
-    "if-none-match": header("`*`: makes a new one only."),
+    "if-match": header("Replaces only this version; `*` replaces any version but does not create a blob."),
+    "if-none-match": header("`*`: only creates a new blob."),
   }),
   // The service stores the bytes without parsing them, so a JSON schema here would promise a check that is not made.
   body: { content: { "application/octet-stream": { schema: BYTES } } },
   response: {
-    201: jsonAnswer("It is new.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
-    200: jsonAnswer("It has replaced an older one.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
+    201: jsonAnswer("A new blob was created.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
+    200: jsonAnswer("An existing blob was replaced.", uploadedBlobSchema, UPLOADED, { ETag: ETAG }),
     ...problemAnswers("write", [
       "not_found",
       "method_not_allowed",
@@ -111,14 +114,13 @@ export const writeBlobDocs = {
 
 export const removeBlobDocs = {
   operationId: "delete_blob",
-  summary: "Remove an input or output blob",
-  description:
-    "Gives back what the blob took of its caller's quota. A blob that a waiting or running operation names stays.",
+  summary: "Delete an input or output blob",
+  description: "Frees the caller's quota. A blob that a queued or running operation uses is not deleted.",
   tags: ["Blobs"],
   params: blobParams,
-  headers: z.looseObject({ "if-match": header("Removes this version only.") }),
+  headers: z.looseObject({ "if-match": header("Deletes only this version.") }),
   response: {
-    204: emptyAnswer("It is gone."),
+    204: emptyAnswer("The blob was deleted."),
     ...problemAnswers("write", [
       "not_found",
       "precondition_failed",

@@ -111,9 +111,9 @@ function prepareDocs() {
     operationId: "prepare",
     summary: "Turn a price CSV into both input blobs",
     description:
-      "Takes a price CSV, gzip or not, as `mucast prepare` does, and stores the caller's two blobs of it: prices, and features that are " +
-      "known at the close of their date. The same CSV and query give the same blobs. It answers once they are stored, after " +
-      "seconds for a large CSV, and stores neither where one cannot be stored. Name `tickers` once for each of them.",
+      "Takes a price CSV, optionally gzipped, like `mucast prepare`, and stores two blobs for the caller: prices, and features that are " +
+      "known at the close of their date. The same CSV and query give the same blobs. The response comes when both blobs are stored, " +
+      "which takes seconds for a large CSV. If one blob cannot be stored, neither is. Repeat `tickers` for each ticker.",
     tags: ["Blobs"],
     querystring: prepareQuery,
     // The service reads the bytes whatever their Content-Type; generators of clients know no text/csv.

@@ -51,17 +51,17 @@ export interface OpenApiResponse {
   readonly content?: Readonly<Record<string, OpenApiMedia>>;
 }
 
-const DESCRIPTION = `Trains return forecasts for portfolio optimization. Jobs are asynchronous: submitting one answers 202 with an operation, which is asked for, or followed by its events, until it has ended; \`result.output_url\` then names the output blob with \`mu\`.
+const DESCRIPTION = `Trains return forecasts for portfolio optimization. Jobs are asynchronous: submitting a job returns 202 with an operation. Poll the operation or follow its events until it has ended. \`result.output_url\` is then the URL of the output blob with \`mu\`.
 
-Every error is a problem (RFC 9457) with a \`code\`, a \`detail\` that names the place and the value, and \`advice\`. Limits (largest body and upload, requests a minute, waiting operations) are settings of the service; what exceeds one is told the limit.
+Every error is a problem (RFC 9457) with a \`code\`, a \`detail\` that names the place and the value, and \`advice\`. Limits (body and upload size, requests per minute, queued operations) are settings of the service; an error for an exceeded limit states the limit.
 
-Paths under \`/v1\` and the names of schemas change only where something breaks. New paths, new members of answers, new event types and new codes are compatible: ignore what you do not know.`;
+Paths under \`/v1\` and the names of schemas change only in breaking releases. New paths, new members of responses, new event types and new codes are compatible changes: ignore what you do not know.`;
 
 const TAGS = [
   { name: "Jobs", description: "Train and forecast." },
-  { name: "Operations", description: "What has become of a job." },
+  { name: "Operations", description: "Follow, read and cancel jobs." },
   { name: "Blobs", description: "Inputs and outputs." },
-  { name: "Service", description: "Health, figures, and this document." },
+  { name: "Service", description: "Health, metrics and this document." },
 ];
 
 const BEARER = { type: "http", scheme: "bearer" } as const;
@@ -69,7 +69,7 @@ const SECURITY_SCHEMES = {
   apiKey: {
     ...BEARER,
     bearerFormat: "mucast_<id>_<secret>",
-    description: "A key that `mucast keys create` made, with the scope that an operation's `x-scope` names.",
+    description: "A key from `mucast keys create`, with the scope in the operation's `x-scope`.",
   },
   oidc: { ...BEARER, bearerFormat: "JWT", description: "An access token of the configured OIDC issuer." },
 };

@@ -112,12 +112,12 @@ function problemOfDefect(): unknown {
 }
 
 const HEADER_DOCS: Readonly<Record<ProblemHeader, HeaderDoc>> = {
-  "retry-after": { type: "integer", description: "Seconds after which it may be tried again." },
+  "retry-after": { type: "integer", description: "Seconds to wait before trying again." },
   "www-authenticate": {
     type: "string",
-    description: "What credentials are needed, and what is wrong with those given.",
+    description: "The required credentials, and what is wrong with the given ones.",
   },
-  allow: { type: "string", description: "The methods that there are." },
+  allow: { type: "string", description: "The allowed methods." },
   "content-range": { type: "string", description: "`bytes */<size>`." },
 };
 

@@ -13,9 +13,9 @@ import { EVENT_STREAM_TYPE, eventText, pumpEvents, type SentEvent } from "./even
 
 const DESCRIPTION =
   "Server-sent events, numbered from 1 (`id`), each with its type (`event`) and an Event as one line of JSON (`data`). " +
-  "A connection that broke resumes after `Last-Event-ID`; in the place of events after that which are no longer kept, a " +
-  "`snapshot` with the operation comes, and those that are kept follow. A comment every 15 s keeps the connection open. The stream ends with " +
-  "the final event: succeeded, failed or canceled, or once its API key is revoked; asked for what comes after that, the answer is 204.";
+  "A broken connection resumes after `Last-Event-ID`. If some later events are no longer kept, a `snapshot` with the operation " +
+  "replaces them, and the kept events follow. A comment every 15 s keeps the connection open. The stream ends with the final event " +
+  "(succeeded, failed or canceled) or when its API key is revoked. A request for events after the final one returns 204.";
 
 /** OpenAPI 3.1 describes a stream as text; `contentSchema` describes the events in it. */
 const STREAM_SCHEMA = {
@@ -97,19 +97,19 @@ function seqOf(text: string | undefined): number {
 function eventDocs() {
   return {
     operationId: "follow_operation",
-    summary: "What an operation goes through, as it happens",
+    summary: "Follow the events of an operation",
     description: DESCRIPTION,
     tags: ["Operations"],
     params: API_OPERATIONS.get_operation.input,
     querystring: z.strictObject({
-      last_event_id: lastEventId.describe("The same as the header, for those who cannot set one."),
+      last_event_id: lastEventId.describe("The same as the header, for clients that cannot set headers."),
     }),
     headers: z.looseObject({
-      "last-event-id": lastEventId.describe("`id` of the last event that is known already."),
+      "last-event-id": lastEventId.describe("`id` of the last event that you have received."),
     }),
     response: {
       200: {
-        description: "The events after that one, and then each as it happens.",
+        description: "The events after that one, then each new event as it happens.",
         content: {
           "text/event-stream": {
             schema: STREAM_SCHEMA,
@@ -117,7 +117,7 @@ function eventDocs() {
           },
         },
       },
-      204: emptyAnswer("The operation has ended, and there is no event after that one."),
+      204: emptyAnswer("The operation has ended and there are no events after that one."),
       ...problemAnswers("read", ["not_found"]),
     },
   };

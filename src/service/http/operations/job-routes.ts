@@ -75,7 +75,7 @@ function jobDocs(operation: SubmittedOperation) {
     body: JOB_PAYLOADS[operation],
     response: {
       202: jsonAnswer(
-        "The operation, which waits or runs.",
+        "The operation, which is queued or running.",
         API_OPERATIONS[operation].output,
         { ...WAITING, operation },
         {
@@ -84,7 +84,7 @@ function jobDocs(operation: SubmittedOperation) {
         },
       ),
       200: jsonAnswer(
-        "The operation, which has ended within `Prefer: wait`.",
+        "The operation, which ended within `Prefer: wait`.",
         API_OPERATIONS[operation].output,
         SUCCEEDED,
         {

@@ -40,8 +40,8 @@ export const preferHeader = z
   .string()
   .optional()
   .describe(
-    "`wait=N`: the answer may wait N seconds, at most 60, for the end of the operation (RFC 7240). " +
-      "`Preference-Applied` tells that it did.",
+    "`wait=N`: the response waits up to N seconds, at most 60, for the operation to end (RFC 7240). " +
+      "`Preference-Applied` confirms that it did.",
   );
 
 /** Headers of an answer that is an operation. */
@@ -49,7 +49,7 @@ export const OPERATION_HEADERS: Readonly<Record<string, HeaderDoc>> = {
   "Operation-Location": { type: "string", description: "Absolute URL of the operation." },
   "Retry-After": {
     type: "integer",
-    description: "Seconds after which asking again makes sense, while it goes on.",
+    description: "Seconds to wait before polling again, while the operation runs.",
   },
-  "Preference-Applied": { type: "string", description: "`wait=N` where the answer has waited." },
+  "Preference-Applied": { type: "string", description: "`wait=N` if the response has waited." },
 };

@@ -156,7 +156,7 @@ function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: Abort
     schema: {
       operationId: get_forecast.name,
       summary: get_forecast.title,
-      description: `${get_forecast.description} Name \`tickers\` once for each of them.`,
+      description: `${get_forecast.description} Repeat \`tickers\` for each ticker.`,
       tags: ["Operations"],
       params: forecastParams,
       querystring: forecastQuery,

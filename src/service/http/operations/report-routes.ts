@@ -20,7 +20,7 @@ const PAGE_POLICY = {
 };
 const PAGE_HEADERS = { ...PAGE_POLICY, "content-type": "text/html; charset=utf-8" };
 
-const ETAG = { type: "string", description: "Of the output and the version of mucast." } as const;
+const ETAG = { type: "string", description: "Identifies the output and the version of mucast." } as const;
 
 /** `GET /v1/operations/{id}/report`, `POST /v1/operations/{id}/report-link` and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
@@ -140,10 +140,10 @@ const LINK: ReportLink = {
 function linkDocs() {
   return {
     operationId: "create_report_link",
-    summary: "A link that opens the report once",
+    summary: "Create a link that opens the report once",
     description:
-      "For a browser, which sends no key with a page that it opens: the URL needs no credentials, works once and for a minute, on every " +
-      "service of this database. The page is that of get_report. No body is needed.",
+      "For browsers, which send no key when they open a page. The URL needs no credentials and works once, within a minute, on every " +
+      "service of this database. It opens the page of get_report. No body is needed.",
     tags: ["Operations"],
     params: API_OPERATIONS.get_operation.input,
     response: {
@@ -156,14 +156,14 @@ function linkDocs() {
 function reportDocs() {
   return {
     operationId: "get_report",
-    summary: "What the output of an operation is worth, as a page",
+    summary: "Get the report of an operation as HTML",
     description:
-      "Of a run_ml_job or run_dl_job that Succeeded: the HTML page that `mucast report` draws of its output, which needs no network. " +
-      "It is drawn once and then kept for a while. A browser shows it without any right to this service.",
+      "For a run_ml_job or run_dl_job that Succeeded: the HTML page that `mucast report` writes about its output. The page needs no network. " +
+      "It is made once and then cached for a while. A browser shows it without any access to this service.",
     tags: ["Operations"],
     params: API_OPERATIONS.get_operation.input,
     headers: z.looseObject({
-      "if-none-match": z.string().optional().describe("Another page than this, or 304."),
+      "if-none-match": z.string().optional().describe("Returns a page other than this one, or 304."),
     }),
     response: {
       200: {
@@ -171,7 +171,7 @@ function reportDocs() {
         headers: { ETag: ETAG },
         content: { "text/html": { schema: { type: "string" } } },
       },
-      304: emptyAnswer("It is still the page of `If-None-Match`.", { ETag: ETAG }),
+      304: emptyAnswer("The page is still the one of `If-None-Match`.", { ETag: ETAG }),
       ...problemAnswers("read", [
         "not_found",
         "no_result",
