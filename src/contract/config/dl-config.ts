@@ -36,7 +36,7 @@ export const dotPredictionSchema = z.strictObject({
   "current option": z
     .enum(ARCHITECTURES)
     .describe(
-      `${architecturesOf({ joint: false }).join(", ")}: one network a ticker; portfolio_*: one network for all tickers.`,
+      `${architecturesOf({ joint: false }).join(", ")}: one network per ticker; portfolio_*: one network for all tickers.`,
     ),
   global_settings: z
     .strictObject({

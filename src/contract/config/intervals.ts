@@ -16,7 +16,9 @@ export const intervalsSchema = z
       .gt(0)
       .lt(1)
       .default(0.1)
-      .describe("Miscoverage asked for: 0.1 asks that 90 % of the realised returns fall inside."),
+      .describe(
+        "Nominal miscoverage: with 0.1, 90 % of the realised returns should fall inside the interval.",
+      ),
     bound: z.enum(INTERVAL_BOUNDS).default("both"),
     method: z
       .enum(INTERVAL_METHODS)

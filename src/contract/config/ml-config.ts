@@ -26,7 +26,7 @@ export const mlParamsSchema = z
       .min(1)
       .max(LIMITS.cvTestSize)
       .optional()
-      .describe("Rows of one walk-forward test fold; 15 where it is missing."),
+      .describe("Rows per walk-forward test fold; 15 by default."),
     test_size: z
       .int()
       .min(1)
@@ -39,12 +39,12 @@ export const mlParamsSchema = z
     scaler: z
       .enum(SCALERS)
       .default("none")
-      .describe("Feature scaler, fitted on the training rows of each fit alone."),
+      .describe("Feature scaler, fitted only on the training rows of each fit."),
     shrinkage: shrinkageSchema,
     fit: z
       .enum(FITS)
       .default("per_ticker")
-      .describe("per_ticker: one regressor per ticker. pooled: one regressor of the rows of all tickers."),
+      .describe("per_ticker: one regressor per ticker. pooled: one regressor for the rows of all tickers."),
     target: targetSchema,
     cross_section: crossSectionSchema,
     refit_every: refitEverySchema,

@@ -18,7 +18,7 @@ export const transformerSchema = z.strictObject({
     .min(1)
     .max(4 * LIMITS.layerWidth)
     .optional()
-    .describe("4 x d_model where it is missing."),
+    .describe("4 x d_model by default."),
   dropout: dropout(0.1),
 });
 
@@ -85,24 +85,26 @@ export const trainingParamsSchema = z.strictObject({
     .min(0)
     .max(LIMITS.optimizerNumber)
     .default(0)
-    .describe("L2, as PyTorch's optimisers have it. With any above 0 portfolio_lstm starts quietly."),
-  grad_clip: z.number().min(0).default(1).describe("Largest gradient norm; 0 switches clipping off."),
+    .describe(
+      "L2 penalty, as in PyTorch's optimisers. With any value above 0, portfolio_lstm starts with a quiet read-out (docs/networks.md).",
+    ),
+  grad_clip: z.number().min(0).default(1).describe("Maximum gradient norm; 0 disables clipping."),
   loss_type: z
     .unknown()
     .default("r2")
     .meta({ examples: [...LOSS_TYPES] })
-    .describe(`One of ${LOSS_TYPES.join(", ")}; anything else is mse, with a warning.`),
+    .describe(`One of ${LOSS_TYPES.join(", ")}; any other value means mse, with a warning.`),
   ensemble: z
     .int()
     .min(1)
     .max(LIMITS.ensemble)
     .default(1)
-    .describe("Networks with seeds of their own whose mean is the forecast; 1: one network."),
+    .describe("Number of networks with different seeds; the forecast is their mean."),
   monitor: z
     .enum(MONITORS)
     .default("loss")
     .describe(
-      "What early stopping watches on the validation dates. ic: the mean correlation between forecasts and targets across the tickers of a date; portfolio_* only.",
+      "The validation metric that early stopping uses. ic: the mean correlation between forecasts and targets across the tickers of a date; portfolio_* only.",
     ),
 });
 

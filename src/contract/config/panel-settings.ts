@@ -14,7 +14,7 @@ export const targetSchema = z
   .enum(TARGETS)
   .default("return")
   .describe(
-    "return: models learn the next-day log-return. relative: they learn the return's z-score among the tickers of its date; forecasts are returns again.",
+    "return: models learn the next-day log-return. relative: models learn the return's z-score among the tickers of its date; forecasts are still returns.",
   );
 
 export const crossSectionSchema = z

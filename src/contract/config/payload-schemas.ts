@@ -12,7 +12,7 @@ const portable = z
   .boolean()
   .optional()
   .describe(
-    "Added by mucast: pins the kernels of the engine, so that every x86-64-v3 processor leaves the same bytes; slower.",
+    "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes; slower.",
   );
 
 /** What the jobs take beside the three given members. All of it is ours, and optional. */
@@ -36,37 +36,33 @@ export const auditOptionsSchema = z.strictObject({
   operation: z
     .enum(JOB_OPERATIONS)
     .optional()
-    .describe("The job to audit; needed only where the config holds the sections of both."),
-  checks: z
-    .array(z.enum(BLOB_CHECKS))
-    .min(1)
-    .optional()
-    .describe("Only these checks; all where it is missing."),
+    .describe("The job to audit; required only if the config has the sections of both jobs."),
+  checks: z.array(z.enum(BLOB_CHECKS)).min(1).optional().describe("Checks to run; all checks by default."),
   quick: z
     .boolean()
     .optional()
-    .describe("Run ridge, or the network for 2 epochs, in place of the config's own model."),
+    .describe("Run ridge, or the network for 2 epochs, instead of the config's own model."),
   portable: z
     .boolean()
     .optional()
-    .describe("Pins the kernels of the jobs that the audit runs, as `portable` of a job does; slower."),
+    .describe("Pins the kernels of the jobs that the audit runs, as `portable` does for a job; slower."),
   truncations: z
     .int()
     .min(1)
     .max(AUDIT_LIMITS.truncations)
     .optional()
-    .describe("Dates after which both blobs are cut; 5 by default. Each costs a job."),
+    .describe("Number of dates after which both blobs are cut; 5 by default. Each one runs a job."),
   permutations: z
     .int()
     .min(1)
     .max(AUDIT_LIMITS.permutations)
     .optional()
-    .describe("How often labels are permuted; 19 by default."),
+    .describe("Number of label permutations; 19 by default."),
   accept: z
     .array(z.string().min(1).max(AUDIT_LIMITS.featureName))
     .max(AUDIT_LIMITS.accepted)
     .optional()
-    .describe("Features whose high correlation a person knows to be honest, or `implausible_job`."),
+    .describe("Features whose high correlation is known to be honest, or `implausible_job`."),
   previous_feature_url: z.string().min(1).optional().describe("The feature blob of an earlier day."),
   previous_data_extractor_url: z
     .string()
@@ -98,7 +94,7 @@ export const replayOptionsSchema = z.strictObject({
   portable: z
     .boolean()
     .optional()
-    .describe("Whether the kernels are pinned; as the output records it where this is missing."),
+    .describe("Whether the kernels are pinned; by default as recorded in the output."),
 });
 
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
@@ -107,12 +103,16 @@ export type ReplayOptions = z.infer<typeof replayOptionsSchema>;
 export const replayPayloadSchema = z
   .strictObject({
     ...replayOptionsSchema.shape,
-    feature_url: featureUrl.optional().describe("The feature blob, where it is not at its recorded place."),
-    data_extractor_url: dataExtractorUrl.optional().describe("The data-extraction blob, likewise."),
+    feature_url: featureUrl
+      .optional()
+      .describe("The feature blob, if it is no longer at its recorded location."),
+    data_extractor_url: dataExtractorUrl
+      .optional()
+      .describe("The data-extraction blob, if it is no longer at its recorded location."),
     config: z
       .looseObject({})
       .optional()
-      .describe("The job's config byte for byte, for an output of a version that did not keep it."),
+      .describe("The job's config, byte for byte, for an output of an older version that did not record it."),
   })
   .meta({ id: "ReplayPayload", title: "Payload of replay" });
 
