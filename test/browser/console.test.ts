@@ -161,10 +161,7 @@ test("a token of the trusted issuer signs in with its scopes, and another's does
   const { page, unwanted, close } = await open("#/job", {}, trusting.url);
   assert.equal(await page.textContent("label[for=token]"), "Access token");
   await signIn(page, await other.token({ iss: issuer.url }));
-  await untilText(
-    page,
-    "The service does not accept this token: it has expired, or is not for this service.",
-  );
+  await untilText(page, "The service does not accept this token: it has expired or is not for this service.");
   await signIn(page, `Bearer ${await issuer.token({ scope: "mucast.read" })}`);
   await untilText(page, "this needs a key or token with the scope write. Yours has only the scope read");
   await page.click("header button");

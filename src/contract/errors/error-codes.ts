@@ -41,7 +41,7 @@ export const ERROR_TABLE = {
     status: 502,
     exit: 3,
     title: "An input does not exist",
-    advice: "Check the URL or the path, and check that the previous step has written the blob.",
+    advice: "Check the URL or the path, and check that the previous step has written the input.",
   },
   blob_unavailable: {
     status: 502,
