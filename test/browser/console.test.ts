@@ -509,7 +509,7 @@ const VIEWS = (ids: Readonly<Record<"running" | "left" | "failed", string>>) =>
   [
     ["operations", "#/operations", "Network job"],
     ["a job that runs", `#/operations/${ids.running}`, "Median of 2 networks"],
-    ["a job that has succeeded", `#/operations/${ids.left}`, "The next-day log-return"],
+    ["a job that has succeeded", `#/operations/${ids.left}`, "Next-day log-returns (mu)"],
     ["a job that failed", `#/operations/${ids.failed}`, "What to do:"],
   ] as const;
 
