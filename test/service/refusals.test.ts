@@ -124,7 +124,7 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
     [
       "on a port that is taken",
       () => ({ flags: { port: String(port) }, ...database(() => undefined) }),
-      /^error: cannot_listen: .*\n {2}cannot listen on 127\.0\.0\.1:\d+: another process listens there \(EADDRINUSE\)\n {2}Give another --port/m,
+      /^error: cannot_listen: .*\n {2}cannot listen on 127\.0\.0\.1:\d+: another process listens there \(EADDRINUSE\)\n {2}Use a different --port/m,
     ],
     ["in a data folder that is a file", () => ({ flags: { data_dir: join(folder, "file") } }), /\/file/],
     [
