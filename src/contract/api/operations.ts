@@ -69,7 +69,7 @@ export const API_OPERATIONS = {
     name: "run_ml_job",
     title: "Train classical regressors",
     description:
-      `Trains one regressor per ticker (${alternatives(MODELS.map(({ name }) => name))}) ` +
+      `Trains regressors, one per ticker or one for all (${alternatives(MODELS.map(({ name }) => name))}) ` +
       `and forecasts the next-day log-return of each. ${ASYNCHRONOUS}`,
     method: "POST",
     path: "/v1/run_ml_job",
