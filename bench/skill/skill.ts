@@ -62,6 +62,9 @@ function optionsOf(args: readonly string[]): SkillOptions {
   for (const date of [cut, until ?? cut]) {
     if (parseDay(date) === undefined) throw new Error(`${JSON.stringify(date)} is not a date\n${USAGE}`);
   }
+  if (cores !== undefined && !/^[1-9]\d*$/.test(cores)) {
+    throw new Error(`--cores takes a positive integer, not ${JSON.stringify(cores)}\n${USAGE}`);
+  }
   return {
     prices,
     cut,

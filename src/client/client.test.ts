@@ -130,7 +130,7 @@ test("a refusal carries the problem", () =>
     await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {
       assert.ok(error instanceof MucastApiError);
       assert.deepEqual([error.code, error.status], ["unknown_model", 400]);
-      assert.match(error.problem.advice, /names listed/);
+      assert.match(error.problem.advice, /listed names/);
       return true;
     });
     assert.equal(asked.length, 1);

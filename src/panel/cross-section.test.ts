@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { MucastError } from "../contract/errors/errors.ts";
 import {
   crossSections,
   MAX_Z_SCORE,
@@ -129,5 +130,14 @@ test("a panel on some of its rows has their dates, and the fit and score rows am
   assert.deepEqual(
     score.map((row) => days[row]!),
     kept(panel!.score),
+  );
+});
+
+test("more features and days than have room are refused before anything is set aside", () => {
+  const names = Array.from({ length: 20_000 }, (_, i) => `f${i}`);
+  const panels = [{ days: Int32Array.of(0, 20_000) }];
+  assert.throws(
+    () => finished(crossSections(() => [], panels, new Set(names))),
+    (error: MucastError) => error.code === "out_of_memory" && /20000 features over 20001/.test(error.message),
   );
 });

@@ -1,3 +1,4 @@
+import { MucastError } from "../contract/errors/errors.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { MIN_DATE_TICKERS } from "./relative-target.ts";
@@ -74,10 +75,19 @@ export interface CrossSections {
   readonly deviations: Float64Array;
 }
 
+/** Features times calendar days that are compared at most: 4 GiB of sums. */
+const MAX_CELLS = 2 ** 27;
+
+function tooManyCells(features: number, days: number): MucastError {
+  const message = `cross_section compares ${features} features over ${days} calendar days, and at most ${MAX_CELLS} cells of one feature and one day have room: leave out features, or shorten the window`;
+  return new MucastError("out_of_memory", message, { features, days, most: MAX_CELLS });
+}
+
 /**
  * Reads all rows three times, a ticker at a time. Sums run in that order.
  * @param read the rows of each ticker, ascending by code point, so that the sums are the same to the bit.
  * @param panels the dates of the same tickers, in any order.
+ * @throws MucastError out_of_memory where features and days make more than MAX_CELLS cells.
  */
 export function* crossSections(
   read: () => Iterable<FeatureRows>,
@@ -88,6 +98,7 @@ export function* crossSections(
   const last = panels.reduce((day, { days }) => Math.max(day, days.at(-1) ?? day), first);
   const numbers = new Map([...scored].map((name, number) => [name, number]));
   const cells = panels.length === 0 ? 0 : (last - first + 1) * numbers.size;
+  if (cells > MAX_CELLS) throw tooManyCells(numbers.size, last - first + 1);
   const counts = new Float64Array(cells);
   const largest = new Float64Array(cells);
   const means = new Float64Array(cells);

@@ -129,7 +129,7 @@ describe(
         const named =
           /^the work folder of the job cannot be written: no space left .*; TMPDIR names another place$/;
         assert.match(String(detail), named);
-        assert.match(String(advice), /the place that is named, of the output or of the work folder/);
+        assert.match(String(advice), /the named location, which is the output or the work folder/);
       });
     }
   },

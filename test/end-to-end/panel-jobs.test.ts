@@ -283,7 +283,7 @@ describe("failures", () => {
     await assert.rejects(runJob(await writeMarket(MARKET), text, 1, limited), {
       code: "out_of_memory",
       message:
-        /^one random_forest for all tickers, on \d+ rows and 6 columns, takes about \d{4} MiB .* over the limit of 4096 MiB$/,
+        /^one random_forest for all tickers, on \d+ rows and 6 columns, takes about \d{5} MiB .* over the limit of 4096 MiB$/,
     });
   });
 
@@ -355,5 +355,18 @@ test("a preview has the matrix, folds and warnings of the job", async () => {
     Object.entries(output.fits!)
       .map(([ticker, { fit_rows: own }]) => [ticker, own])
       .sort(),
+  );
+});
+
+test("shrinkage without any fold says that it multiplies all forecasts by 0", async () => {
+  const text = config({ ...ALL, cv_test_size: 500, shrinkage: "pooled" });
+  const { mu, warnings } = await jobOn(MARKET, text);
+  assert.deepEqual(new Set(Object.values(mu)), new Set([0]));
+  const ofJob = warnings.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined);
+  assert.match(ofJob[0]!.message, /shrinkage pooled multiplies all forecasts by 0/);
+  const { warnings: without } = await jobOn(MARKET, config({ ...ALL, cv_test_size: 500 }));
+  assert.deepEqual(
+    without.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined),
+    [],
   );
 });

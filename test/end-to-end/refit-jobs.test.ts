@@ -171,7 +171,7 @@ test("the metrics of the output are those of its forecasts, training means of bl
     const panels = skillPanels(data!).filter(({ key }) => key?.includes("models fitted again"));
     assert.deepEqual(
       panels.map(({ title }) => title),
-      ["IC, summed", "RankIC, summed"],
+      ["IC, cumulative", "RankIC, cumulative"],
     );
     const shown = starts.filter((day) => day! <= data!.days.at(-1)!).length;
     for (const { chart } of panels) {

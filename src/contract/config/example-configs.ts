@@ -77,7 +77,7 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
     operation: "run_dl_job",
     summary:
       "One transformer for all tickers on relative returns, stopped by its IC: the mean of five networks",
-    config: jointNetwork("portfolio_transformer", 15, { d_model: 32, nhead: 4, num_layers: 1, dropout: 0.1 }),
+    config: jointNetwork("portfolio_transformer", 10, { d_model: 32, nhead: 4, num_layers: 1, dropout: 0.1 }),
   },
   {
     name: "ridge",

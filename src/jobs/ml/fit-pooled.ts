@@ -151,10 +151,14 @@ function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions
       pool.run(task, { ...own, memoryBytes: read + workerBytes(sizeOf(rows), settings) });
   }
   const memory = { limit: memoryLimit, held: pool.heldBytes() };
-  const { fits, refits } = pooledFits(plan);
-  const largest = Math.max(...[...fits, ...refits].map(learnedRows));
-  const room = roomForFits(sizeOf(largest), settings, memory);
+  const room = roomForFits(sizeOf(largestFit(plan)), settings, memory);
   return (rows, task, own) => room.during(workerBytes(sizeOf(rows), settings), () => pool.run(task, own));
+}
+
+/** Rows that the largest fit of a plan learns from. */
+export function largestFit(plan: PooledPlan): number {
+  const { fits, refits } = pooledFits(plan);
+  return Math.max(...[...fits, ...refits].map(learnedRows));
 }
 
 function learnedRows({ train: [from, to] }: PlannedFit): number {

@@ -11,7 +11,7 @@ import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/row-facts.ts";
-import { listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
+import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import {
   type FitPlan,
   learnedRows,
@@ -99,7 +99,10 @@ function* planPool(
       fit_rows: plan.fitRows,
       columns,
       bytes: matrixBytes(plan, columns),
-      fit_bytes: workerBytes({ rows: plan.fitRows, columns, hasAbsent: union.warnings.length > 0 }, settings),
+      fit_bytes: workerBytes(
+        { rows: largestFit(plan), columns, hasAbsent: union.warnings.length > 0 },
+        settings,
+      ),
       folds: plan.folds.length,
     },
   };

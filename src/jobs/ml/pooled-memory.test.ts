@@ -31,12 +31,12 @@ test("a forest takes room for its trees, as large as they may grow", () => {
   const forest = (params: object) =>
     workerBytes(SIZE, settingsOf({ model: "rf", model_params: { n_estimators: 100, ...params } }));
   const one = workerBytes(SIZE, settingsOf({ model: "rf", model_params: { n_estimators: 1 } }));
-  assert.equal(forest({}) - one, 99 * 72 * SIZE.rows);
-  const trees = (params: object) => Math.round((forest({}) - forest(params)) / (100 * 72));
-  assert.equal(trees({ min_samples_leaf: 50 }), SIZE.rows - SIZE.rows / 50);
-  assert.equal(trees({ min_samples_leaf: 0.01 }), SIZE.rows - 100);
-  assert.equal(trees({ max_depth: 10 }), SIZE.rows - 1024);
-  assert.equal(trees({ max_leaf_nodes: 300 }), SIZE.rows - 600);
+  assert.equal(forest({}) - one, 99 * 2 * 72 * SIZE.rows);
+  const leaves = (params: object) => Math.round((forest({}) - forest(params)) / (100 * 2 * 72));
+  assert.equal(leaves({ min_samples_leaf: 50 }), SIZE.rows - SIZE.rows / 50);
+  assert.equal(leaves({ min_samples_leaf: 0.01 }), SIZE.rows - 100);
+  assert.equal(leaves({ max_depth: 10 }), SIZE.rows - 1024);
+  assert.equal(leaves({ max_leaf_nodes: 300 }), SIZE.rows - 300);
 });
 
 test("a fit that is too large is refused with its bytes, those held, the limit and the model", () => {

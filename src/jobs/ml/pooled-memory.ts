@@ -52,7 +52,7 @@ export function workerBytes(size: FitSize, regressor: Regressor): number {
   return Math.ceil(WORKER_BYTES + copiedBytes(size, regressor) + Math.max(library, sample) + trees);
 }
 
-/** Scalers copy the rows, and so does the filling of absent columns; the second copy ends the first, but for the time in which it is made. */
+/** Scalers copy the rows, and so does the filling of absent columns. The first copy is freed once the second is made. */
 function copiedBytes({ rows, columns, hasAbsent }: FitSize, { model, scaler }: Regressor): number {
   const copy = FLOAT_BYTES * rows * columns;
   const copies = (scaler === "none" ? 0 : 1) + (hasAbsent ? 1 : 0);
@@ -68,12 +68,12 @@ function forestBytes(rows: number, params: MlSettings["resolvedParams"]): number
     return Number.isFinite(value) ? value : otherwise;
   };
   const leaf = numberOf("min_samples_leaf", 1);
-  const nodes = Math.min(
+  const leaves = Math.min(
     rows / (leaf >= 1 ? leaf : Math.max(1, leaf * rows)),
     2 ** Math.min(60, numberOf("max_depth", 60)),
-    2 * numberOf("max_leaf_nodes", rows),
+    numberOf("max_leaf_nodes", rows),
   );
-  return numberOf("n_estimators", 100) * nodes * TREE_NODE_BYTES;
+  return numberOf("n_estimators", 100) * 2 * leaves * TREE_NODE_BYTES;
 }
 
 /** Memory that fits share. Each demands its part before it starts, and waits until there is room. */

@@ -61,7 +61,11 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       context,
     );
     const listed = [...outcome.listed, ...wildForecasts(evaluation.tickers)];
-    const aboutTickers = [...aboutAll, ...tickerWarnings(inputs, fitted, evaluation.warnings, listed)];
+    const aboutTickers = [
+      ...aboutAll,
+      ...zeroedWarnings(fitted, settings),
+      ...tickerWarnings(inputs, fitted, evaluation.warnings, listed),
+    ];
     const facts = await engineFacts(engine.pool, "ml");
     const document = mlOutput({
       id: request.id,
@@ -88,6 +92,17 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       output.write(document, { warnings: aboutTickers, failures }, context),
     );
   });
+}
+
+/** Where no ticker has a fold, nothing shows what forecasts are worth, and `shrinkage` multiplies all of them by 0. */
+function zeroedWarnings(
+  fitted: readonly { readonly folds: readonly unknown[] }[],
+  { shrinkage }: Pick<MlSettings, "shrinkage">,
+): Warning[] {
+  // `own` says so for each ticker.
+  if (shrinkage === "none" || shrinkage === "own" || fitted.some(({ folds }) => folds.length > 0)) return [];
+  const message = `No ticker has a cross-validation fold, so shrinkage ${shrinkage} multiplies all forecasts by 0. Use smaller or fewer folds, more history, or shrinkage none.`;
+  return [{ code: "fewer_folds", count: 0, message }];
 }
 
 interface ReadAndFitted {
@@ -191,7 +206,7 @@ async function fitTogether(
   { report, memoryBytes, cluster }: JobContext,
 ): Promise<BlockedOutcome> {
   const { settings, workFolder, signal } = options;
-  // A trial that fails ends the reading.
+  // A trial that fails ends the reading and the comparison.
   const fault = new AbortController();
   options.trial.catch((error: unknown) => fault.abort(error));
   const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
@@ -200,7 +215,7 @@ async function fitTogether(
     await writePanels(read(fault.signal), workFolder, signal, keep),
     settings,
     workFolder,
-    signal,
+    AbortSignal.any([signal, fault.signal]),
   );
   requireCurrentTicker(prepared.panels.map(datesOf), asOf);
   const blocks = refitBlocks(prepared.panels, settings.refitEvery);

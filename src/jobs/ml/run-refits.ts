@@ -39,7 +39,8 @@ export async function runRefits(
   // The largest first.
   const started = tasks.toReversed().map((fits) => run(fits).catch(fitError));
   // All end before one is tried again: a fault of the engine ends the others.
-  const results = (await Promise.all(started)).reverse();
+  const ended = await Promise.allSettled(started);
+  const results = ended.map(resultOf).reverse();
   const done: BlockPredictions[] = [];
   for (const [i, fits] of tasks.entries()) {
     const result = results[i]!;
@@ -47,6 +48,11 @@ export async function runRefits(
     else for (const fit of fits) done.push(await runAlone(fit, done.at(-1) ?? firstModel(first), run));
   }
   return done;
+}
+
+function resultOf<T>(ended: PromiseSettledResult<T>): T {
+  if (ended.status === "rejected") throw ended.reason;
+  return ended.value;
 }
 
 /** The error of a fit. @throws any other. */

@@ -41,6 +41,6 @@ def _correlation(p: Matrix, y: Matrix) -> float:
     deviations = [values - values.mean() for values in (p, y)]
     sizes = [float(np.sqrt(deviation @ deviation)) for deviation in deviations]
     for values, size in zip((p, y), sizes, strict=True):
-        if size <= ROUNDING * float(np.abs(values).max()):
+        if size <= ROUNDING * np.sqrt(len(values)) * float(np.abs(values).max()):
             return 0.0
     return float(deviations[0] @ deviations[1] / (sizes[0] * sizes[1]))
