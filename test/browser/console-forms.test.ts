@@ -118,6 +118,8 @@ test("files are uploaded under names by the rule, one is replaced only when aske
   await page.setInputFiles("input[type=file]", BLOBS);
   await page.click("button:text-is('Upload')");
   await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_ui.json.");
+  // The link has the first blob before it has both.
+  await page.waitForSelector("a[href*='feature_url'][href*='data_extractor_url']");
   await page.click("text=Submit a job with these inputs");
   await page.waitForSelector("form.payload");
   assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_ui.json`);
