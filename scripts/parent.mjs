@@ -1,4 +1,4 @@
-/** A process outlives the one that has started it by about so much. */
+/** A process outlives the one that has started it by about twice as much. */
 export const MILLISECONDS_BETWEEN_LOOKS = 500;
 
 /**
@@ -12,10 +12,10 @@ export function whenParentEnds(ended) {
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(timer);
-    // A signal that ended the parent may have reached this process too. Its handler runs before an immediate does, and may end the watch.
-    setImmediate(() => {
+    // A signal that ended the parent may have reached this process too. Its handler may end the watch; on a busy machine it is late.
+    setTimeout(() => {
       if (isWatching) ended();
-    });
+    }, MILLISECONDS_BETWEEN_LOOKS).unref();
   }, MILLISECONDS_BETWEEN_LOOKS);
   timer.unref();
   return () => {
