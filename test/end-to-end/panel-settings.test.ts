@@ -9,7 +9,7 @@ import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import { dirtyPanelMarket, panelMarket } from "./panel-market.ts";
-import { askTwin } from "./plain-twin.ts";
+import { askTwin, assertSameForecasts } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
 import { FORESTS, QUICK_MODELS } from "./quick-models.ts";
 
@@ -120,22 +120,5 @@ function assertSamePanel(output: OutputBlob, twin: PanelTwin, tolerance: number)
     );
     assertSameForecasts(tested, out_of_fold, tolerance, `${ticker} out of fold`);
     assertSameForecasts(output.forecasts[ticker]!, score, tolerance, ticker);
-  }
-}
-
-function assertSameForecasts(
-  actual: { readonly dates: readonly string[]; readonly predicted: readonly number[] },
-  expected: readonly (readonly [string, number])[],
-  tolerance: number,
-  place: string,
-): void {
-  assert.deepEqual(
-    actual.dates,
-    expected.map(([date]) => date),
-    place,
-  );
-  for (const [i, [date, value]] of expected.entries()) {
-    const difference = Math.abs(actual.predicted[i]! - value);
-    assert.ok(difference <= tolerance, `${place} on ${date}: ${actual.predicted[i]} against ${value}`);
   }
 }

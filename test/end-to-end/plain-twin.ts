@@ -178,3 +178,21 @@ export function assertClose(
     assertClose((actual as Record<string, unknown>)[key], member, tolerance, `${place}.${key}`, see);
   }
 }
+
+/** Whether rows have the dates of a twin, and its forecasts to a tolerance, log-return. */
+export function assertSameForecasts(
+  actual: { readonly dates: readonly string[]; readonly predicted: readonly number[] },
+  expected: readonly (readonly [string, number])[],
+  tolerance: number,
+  place: string,
+): void {
+  assert.deepEqual(
+    actual.dates,
+    expected.map(([date]) => date),
+    place,
+  );
+  for (const [i, [date, value]] of expected.entries()) {
+    const difference = Math.abs(actual.predicted[i]! - value);
+    assert.ok(difference <= tolerance, `${place} on ${date}: ${actual.predicted[i]} against ${value}`);
+  }
+}

@@ -260,7 +260,8 @@ def run(params, tickers):
     }
 
 
-def main():
+def answer_requests(run):
+    """Reads the requests and prints what `run(params, tickers)` answers to each config."""
     warnings.simplefilter("ignore")
     results = []
     for entry in json.load(open(sys.argv[1], encoding="utf-8")):
@@ -281,4 +282,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    answer_requests(run)

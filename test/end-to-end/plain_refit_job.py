@@ -4,15 +4,12 @@ It takes rows, z-scores, targets and regressors from plain_pooled_job.py, and sh
 `python plain_refit_job.py REQUEST.json`, as for plain_job.py.
 """
 
-import json
 import math
-import sys
-import warnings
 
 import numpy as np
 from plain_intervals import ends_by_method, score_rows, settings_of
-from plain_job import MINIMUM_FIT_ROWS, iso, read_features, read_prices, resolve_window, rows_of
-from plain_pooled_job import fit_and_predict, relative, z_scored
+from plain_job import MINIMUM_FIT_ROWS, iso
+from plain_pooled_job import answer_requests, fit_and_predict, relative, z_scored
 from plain_verdict import shrinkage_table
 
 
@@ -220,25 +217,5 @@ def relative_of_all(tickers):
     return targets, widths
 
 
-def main():
-    warnings.simplefilter("ignore")
-    results = []
-    for entry in json.load(open(sys.argv[1], encoding="utf-8")):
-        bounds, prices = read_prices(entry["prices"])
-        features, feature_days = read_features(entry["features"])
-        start, end, learning_end, _ = resolve_window(bounds, prices)
-        cut = end if learning_end is None else learning_end
-        both = sorted(set(prices) & set(features))
-        rows = {t: rows_of(prices[t], features[t], feature_days, start, end, cut) for t in both}
-        short = {t for t in both if len(rows[t]["fit"]) < MINIMUM_FIT_ROWS or not rows[t]["columns"]}
-        kept = {t: rows[t] for t in both if t not in short}
-        answers = []
-        for config in entry["configs"]:
-            answer = run(json.loads(config)["ML params"], kept)
-            answers.append({**answer, "failures": sorted(answer["failures"] | short)})
-        results.append(answers)
-    json.dump(results, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    answer_requests(run)
