@@ -9,7 +9,7 @@ import { runConcurrently } from "./test-files.ts";
 export type Check = readonly [name: string, command: () => string, args: readonly string[]];
 
 /** Far more than any of them takes. */
-const MINUTES_AT_MOST = 20;
+const MAX_MINUTES = 20;
 
 const biome = () => join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");
 const node = () => process.execPath;
@@ -62,7 +62,7 @@ async function passes([name, command, args]: Check): Promise<boolean> {
     stdio: ["ignore", "pipe", "pipe"],
     // Python keeps what it has compiled of the libraries, as it does where nothing says otherwise.
     env: { ...process.env, PYTHONPATH: "engine", PYTHONDONTWRITEBYTECODE: "" },
-    timeout: MINUTES_AT_MOST * 60_000,
+    timeout: MAX_MINUTES * 60_000,
     killSignal: "SIGKILL",
   });
   let said = "";

@@ -17,7 +17,7 @@ const EXAMPLE = "examples/sp500-prices";
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 const VIEWPORT = { width: 1_100, height: 895 };
 /** Of all pictures together, in bytes: a clone carries them. */
-const MOST_BYTES = 150e3;
+const MAX_BYTES = 150e3;
 
 async function pictures(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-console-pictures-"));
@@ -38,7 +38,7 @@ async function pictures(): Promise<void> {
       ),
     ];
     await client.cancelOperation(dl.id);
-    reportSizes(sizes, MOST_BYTES);
+    reportSizes(sizes, MAX_BYTES);
   } finally {
     await browser.close();
     await endServices();

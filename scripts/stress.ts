@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { startsSomething, testFiles } from "./slow-tests.ts";
 import { runConcurrently, runTestFile } from "./test-files.ts";
 
-const MINUTES_AT_MOST = 30;
+const MAX_MINUTES = 30;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -38,7 +38,7 @@ const left = rounds.map((round) => round.length);
 const failed: string[] = [];
 try {
   await runConcurrently(rounds.flat(), Number(values.lanes), async ({ files, round }) => {
-    const run = await runTestFile(files, AbortSignal.timeout(MINUTES_AT_MOST * 60_000));
+    const run = await runTestFile(files, AbortSignal.timeout(MAX_MINUTES * 60_000));
     if (!run.passed) {
       failed.push(`${files}`);
       process.stdout.write(`${run.said}# ${files}: FAILED in round ${round}\n`);

@@ -18,7 +18,7 @@ const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).hre
 const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
 
 /** Several times what all fast files, or the longest slow one, take on a busy machine. */
-const MINUTES_AT_MOST: Readonly<Record<Starts, number>> = { refuse: 5, allow: 10 };
+const MAX_MINUTES: Readonly<Record<Starts, number>> = { refuse: 5, allow: 10 };
 /** For each further slow file of a process. */
 const MORE_MINUTES = 0.5;
 
@@ -49,7 +49,7 @@ export async function runTestFiles(
 ): Promise<void> {
   await runConcurrently(groups, atATime, async (files) => {
     const further = starts === "allow" ? files.length - 1 : 0;
-    const minutes = MINUTES_AT_MOST[starts] + further * MORE_MINUTES;
+    const minutes = MAX_MINUTES[starts] + further * MORE_MINUTES;
     onEnd(await runTestFile(files, AbortSignal.timeout(minutes * 60_000), starts));
   });
 }
@@ -128,14 +128,14 @@ function failuresIn(report: string): string {
   return text.match(/^ *not ok [\s\S]*?^ *\.\.\.\n/gm)?.join("") ?? "";
 }
 
-const LOOKS_AT_MOST = 500;
+const MAX_LOOKS = 500;
 
 /**
  * Kills every process whose folder for temporary files is this one or inside it, and those that they start meanwhile: a
  * file's process, and all that descend from it, whatever group or session they are in. On Linux only.
  */
 async function killProcessesOf(temporary: string): Promise<void> {
-  for (let looks = 0; looks < LOOKS_AT_MOST; looks++) {
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
     const found = processesOf(temporary);
     if (found.length === 0) return;
     for (const pid of found) kill(pid);

@@ -10,7 +10,7 @@ import { marketFeatures, type NoiseName, ridgeMarket, rowsBetween } from "./skil
 
 const TICKERS = 40;
 const HELD_OUT = [75, 225, 500, 1_000];
-const MOST_HELD_OUT = Math.max(...HELD_OUT);
+const MAX_HELD_OUT = Math.max(...HELD_OUT);
 const SCORED = 250;
 const MARKETS = 40;
 const ALPHA = 0.1;
@@ -41,11 +41,11 @@ type Method = keyof typeof METHODS;
  * intervals whose factor comes from as many rows before these. About a minute; nothing in it depends on the machine.
  */
 export function shrinkageCoverageTable(): Table {
-  const features = marketFeatures(TICKERS, 2 * MOST_HELD_OUT + SCORED, 13);
+  const features = marketFeatures(TICKERS, 2 * MAX_HELD_OUT + SCORED, 13);
   const rows: string[][] = [];
   for (const noise of NOISES) {
     const markets = Array.from({ length: MARKETS }, (_, seed) =>
-      ridgeMarket(features, 2 * MOST_HELD_OUT + SCORED, { noise, ic: IC, seed: 900 + seed }),
+      ridgeMarket(features, 2 * MAX_HELD_OUT + SCORED, { noise, ic: IC, seed: 900 + seed }),
     );
     for (const heldOut of HELD_OUT) {
       for (const choice of SHRINKAGES) {
@@ -77,7 +77,7 @@ interface Case {
 /** The share of score rows inside, of each ticker of each market. */
 function coverages(markets: readonly (readonly ForecastRows[])[], one: Case): Float64Array {
   const { choice, heldOut, method, isEarlier } = one;
-  const start = 2 * MOST_HELD_OUT;
+  const start = 2 * MAX_HELD_OUT;
   return Float64Array.from(
     markets.flatMap((market) => {
       const residuals = rowsBetween(market, start - heldOut, start);

@@ -41,7 +41,7 @@ NOISE = [
     re.compile(r" at \S+\.(cpp|hpp|h), line \d+ ?\.$"),
     re.compile(r"0x[0-9a-f]{6,}"),
 ]
-LONGEST = 500
+MAX_LENGTH = 500
 
 
 def sentence_of(said: BaseException | Warning | str) -> str:
@@ -50,4 +50,4 @@ def sentence_of(said: BaseException | Warning | str) -> str:
     for noise in NOISE:
         words = noise.sub("", words)
     words = words.strip() or type(said).__name__
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
+    return words if len(words) <= MAX_LENGTH else f"{words[:MAX_LENGTH]} …"

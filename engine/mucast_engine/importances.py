@@ -7,7 +7,7 @@ import numpy as np
 from mucast_engine.arrays import Matrix
 
 # An output names no more features of a ticker.
-MOST = 50
+MAX_IMPORTANCES = 50
 
 # Values that differ by no more, against the largest, are constant; terms no larger, against labels, are nothing.
 ROUNDING = 2e-15
@@ -29,7 +29,7 @@ def columns_of(x: Matrix) -> Columns:
 
 
 def largest_importances(model: Any, columns: Columns, y: Matrix) -> list[tuple[int, float]] | None:
-    """At most MOST pairs (column, importance), the largest absolute value first, of equals the first column.
+    """At most MAX_IMPORTANCES pairs (column, importance), the largest absolute value first, of equals the first column.
 
     Importances are the model's `feature_importances_`, else its `coef_`: that of linear models, on the features as the
     regressor saw them, so after the scaler. None where the library has none for this model, or one is not finite.
@@ -44,7 +44,7 @@ def largest_importances(model: Any, columns: Columns, y: Matrix) -> list[tuple[i
     if values.shape != columns.sizes.shape or not np.isfinite(values).all():
         return None
     values = np.where(_is_rounding(values, columns, y), 0.0, values)
-    largest = np.argsort(-np.abs(values), kind="stable")[:MOST]
+    largest = np.argsort(-np.abs(values), kind="stable")[:MAX_IMPORTANCES]
     return [(int(column), float(values[column])) for column in largest]
 
 

@@ -11,7 +11,7 @@ from xgboost import XGBRegressor
 
 from mucast_engine.arrays import ArrayStore, Matrix
 from mucast_engine.fit_predict import fit_predict
-from mucast_engine.importances import MOST, columns_of, largest_importances
+from mucast_engine.importances import MAX_IMPORTANCES, columns_of, largest_importances
 
 FINAL = [{"train": [0, 200], "predict": [200, 240]}, {"train": [0, 280], "predict": [280, 300], "diagnose": True}]
 
@@ -58,13 +58,13 @@ class Fitted:
 
 
 def test_of_many_features_the_largest_are_told_and_of_equals_the_first() -> None:
-    values = np.zeros(MOST + 30)
+    values = np.zeros(MAX_IMPORTANCES + 30)
     values[[70, 3, 60]] = [-2.0, 1.0, 2.0]
     largest = largest_importances(Fitted(values), columns_of(rows(len(values))), np.arange(3.0))
     assert largest is not None
     assert largest[:4] == [(60, 2.0), (70, -2.0), (3, 1.0), (0, 0.0)]
-    assert [column for column, _ in largest[3:]] == [i for i in range(MOST - 2) if i != 3]
-    assert len(largest) == MOST
+    assert [column for column, _ in largest[3:]] == [i for i in range(MAX_IMPORTANCES - 2) if i != 3]
+    assert len(largest) == MAX_IMPORTANCES
 
 
 @pytest.mark.parametrize("values", [None, [1.0], [[1.0, 2.0]], [1.0, float("nan")], [1.0, float("inf")]])

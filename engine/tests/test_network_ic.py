@@ -14,7 +14,7 @@ from mucast_engine.failure import TaskError
 from mucast_engine.networks.joint.ic import mean_ic
 from mucast_engine.networks.losses import Labels
 
-TICKERS, LEAST = 7, 5
+TICKERS, MIN_PRESENT = 7, 5
 NEAR = 1e-5  # Labels and predictions are float32.
 
 
@@ -23,7 +23,7 @@ def ic_twin(forecasts: Matrix, labels: Matrix) -> float:
     found = []
     for p, y in zip(forecasts, labels, strict=True):
         there = ~np.isnan(y)
-        if there.sum() < LEAST:
+        if there.sum() < MIN_PRESENT:
             continue
         constant = len(set(p[there])) == 1 or len(set(y[there])) == 1
         found.append(0.0 if constant else np.corrcoef(p[there], y[there])[0, 1])

@@ -9,7 +9,7 @@ from mucast_engine.arrays import Matrix
 from mucast_engine.networks.scaling import fit_scaling, scaled
 
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler, "maxabs": MaxAbsScaler}
-LARGEST = 1e12
+MAX_SCALED = 1e12
 
 # NumPy warns that sums of squares overflow; the tests look at the scaled features.
 overflowing = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -87,4 +87,4 @@ def test_whatever_is_finite_stays_finite(scaler: str, x: Matrix) -> None:
 @pytest.mark.parametrize("scaler", SCALERS)
 def test_a_later_row_far_beyond_the_known_ones_is_cut_to_the_range_of_the_networks(scaler: str) -> None:
     x = np.array([[-1.0], [0.0], [2.0], [3.0], [1e300], [-1e300]])
-    np.testing.assert_array_equal(scaled(x, fit_scaling(scaler, x[:4]))[4:, 0], np.float32([LARGEST, -LARGEST]))
+    np.testing.assert_array_equal(scaled(x, fit_scaling(scaler, x[:4]))[4:, 0], np.float32([MAX_SCALED, -MAX_SCALED]))

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mucast_engine.networks.windows import LARGEST_BATCH, PREDICTED_TOGETHER, Windows
+from mucast_engine.networks.windows import MAX_BATCH, PREDICTED_TOGETHER, Windows
 
 
 @given(st.integers(1, 12), st.integers(0, 12), st.integers(1, 4), st.data())
@@ -37,5 +37,5 @@ def test_pieces_of_one_size_hold_every_end_once_and_then_the_last_again(count: i
 def test_a_piece_holds_at_least_one_window_and_at_most_what_memory_allows(lookback: int, features: int) -> None:
     pieces = Windows(torch.zeros(lookback, features), lookback).batches(torch.arange(40))
     size = len(pieces[0])
-    assert size == 1 or size * lookback * features <= LARGEST_BATCH
-    assert (size + 1) * lookback * features > LARGEST_BATCH or size == PREDICTED_TOGETHER
+    assert size == 1 or size * lookback * features <= MAX_BATCH
+    assert (size + 1) * lookback * features > MAX_BATCH or size == PREDICTED_TOGETHER

@@ -20,7 +20,7 @@ TRADING_DAYS = 252
 COVARIANCE_DAYS = 504
 # How much a unit of variance costs in return, and the most that one ticker may get.
 RISK_AVERSION = 5.0
-MOST_OF_A_TICKER = 0.25
+MAX_PER_TICKER = 0.25
 
 
 def tidy(output: dict) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def weights(returns: pd.DataFrame, log_mu: pd.Series) -> pd.Series:
     model = MeanRisk(
         objective_function=ObjectiveFunction.MAXIMIZE_UTILITY,
         risk_aversion=RISK_AVERSION,
-        max_weights=MOST_OF_A_TICKER,
+        max_weights=MAX_PER_TICKER,
         prior_estimator=EmpiricalPrior(mu_estimator=GivenMu(simple_mu), covariance_estimator=LedoitWolf()),
     )
     return pd.Series(model.fit(returns).weights_, index=returns.columns)

@@ -124,11 +124,11 @@ function differenceLines({ first, largest, members }: NonNullable<ReplayBlob["di
   ];
 }
 
-const LONGEST = 40;
+const MAX_LENGTH = 40;
 
 function show(value: unknown): string {
   const text = value === undefined ? "not there" : JSON.stringify(value);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }
 
 function changeLines(url: string, change: NonNullable<ReplayBlob["inputs"]>["feature"]["change"]): string[] {

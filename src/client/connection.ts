@@ -24,7 +24,7 @@ export interface Call {
 
 const RETRIES = 5;
 /** Seconds; a service that asks for more is not waited for. */
-const LONGEST_RETRY_AFTER = 60;
+const MAX_RETRY_AFTER = 60;
 const OFF_FOR_NOW = new Set([429, 502, 503, 504]);
 
 /** Requests to one service, with its credentials. */
@@ -93,7 +93,7 @@ export class Connection {
     const asked = secondsAsked(response);
     const isOff = OFF_FOR_NOW.has(response.status) && error.code !== "timed_out";
     if (!mayRepeat || !(isOff || isInFlight)) throw error;
-    if (asked !== undefined && asked > LONGEST_RETRY_AFTER) throw error;
+    if (asked !== undefined && asked > MAX_RETRY_AFTER) throw error;
     return { wait: asked === undefined ? backoff(failures) : asked * 1_000 };
   }
 }
@@ -107,11 +107,11 @@ function secondsAsked({ headers }: Response): number | undefined {
 }
 
 const FIRST_MS = 200;
-const LONGEST_MS = 10_000;
+const MAX_MS = 10_000;
 
 /** Milliseconds before a further attempt: doubling, with a random half so that many clients do not come together. */
 export function backoff(failures: number): number {
-  const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
+  const most = Math.min(MAX_MS, FIRST_MS * 2 ** (failures - 1));
   return most / 2 + (Math.random() * most) / 2;
 }
 

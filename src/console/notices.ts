@@ -1,7 +1,7 @@
 import { element } from "./dom.ts";
 import { shown } from "./shown-text.ts";
 
-const MOST = 3;
+const MAX_NOTICES = 3;
 
 /** Sentences above the view about what was done or failed. One stays until the reader dismisses it or has left two views. */
 export class Notices {
@@ -13,7 +13,7 @@ export class Notices {
       element("button", { type: "button", class: "plain", onclick: () => notice.remove() }, "Dismiss"),
     );
     this.element.append(notice);
-    while (this.element.childElementCount > MOST) this.element.firstElementChild!.remove();
+    while (this.element.childElementCount > MAX_NOTICES) this.element.firstElementChild!.remove();
   }
 
   /** Called at each change of the view: a notice that led to it is still read there. */

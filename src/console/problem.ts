@@ -4,12 +4,12 @@ import { prose, shown } from "./shown-text.ts";
 import { code } from "./words.ts";
 
 /** Faults that are listed; the rest is counted. */
-const MOST_FAULTS = 20;
+const MAX_FAULTS = 20;
 
 /** A problem in words: what it says, its faults, and what to do. */
 export function problemBox({ title, detail, advice, code: name, faults = [] }: Problem): HTMLElement {
   const listed = faults
-    .slice(0, MOST_FAULTS)
+    .slice(0, MAX_FAULTS)
     .map(({ path, message }) => element("li", {}, code(path), " ", shown(message, 500)));
   const more = faults.length - listed.length;
   return element(

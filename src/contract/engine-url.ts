@@ -13,14 +13,14 @@ export interface ClusterEngine {
 export const ENGINE_VARIABLES = { url: "MUCAST_ENGINE_URL", insecure: "MUCAST_ENGINE_INSECURE" } as const;
 
 const EXAMPLE = "must be ray://<host>:<port>, such as ray://head.example:10001";
-const LONGEST = 300;
+const MAX_LENGTH = 300;
 /** A name, whose parts have 63 characters at most, or an address. */
 const HOST = /^([\w-]{1,63}(\.[\w-]{1,63})*\.?|\[[\da-f:.]+\])$/i;
 
 /** What is wrong with the URL of a cluster; undefined where nothing is. Shows no password. */
 export function engineUrlFault(text: string): string | undefined {
-  const got = text.includes("@") ? "" : `; got ${JSON.stringify(text.slice(0, LONGEST))}`;
-  const url = text.length <= LONGEST && URL.canParse(text) ? new URL(text) : undefined;
+  const got = text.includes("@") ? "" : `; got ${JSON.stringify(text.slice(0, MAX_LENGTH))}`;
+  const url = text.length <= MAX_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "ray:") return `${EXAMPLE}${got}`;
   if (`${url.username}${url.password}` !== "") {
     return `${EXAMPLE}, without a user name and a password: the token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH`;

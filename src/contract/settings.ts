@@ -25,7 +25,7 @@ export const settingNames = z.registry<SettingNames>();
 
 const GIB = 2 ** 30;
 
-function words(description: string) {
+function stringList(description: string) {
   return z
     .preprocess(
       (value) => (typeof value === "string" ? value.split(/[\s,]+/).filter((word) => word !== "") : value),
@@ -47,7 +47,7 @@ function isPlainUrl(text: string): boolean {
 const port = count(0, 65_535);
 
 /** `true` and `false`, also as words of a variable. */
-const onOff = z.preprocess(
+const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean(),
 );
@@ -95,10 +95,10 @@ export const settingsSchema = z.strictObject({
       "How callers reach the service, where that is not its address: stands in `Operation-Location` and in the URLs of outputs.",
     )
     .register(settingNames, { env: "MUCAST_PUBLIC_URL", flag: "--public-url" }),
-  allowed_hosts: words(
+  allowed_hosts: stringList(
     "Further names that a request's Host may carry, with a port where it is not the default one; loopback names and that of `public_url` always may.",
   ).register(settingNames, { env: "MUCAST_ALLOWED_HOSTS" }),
-  allowed_origins: words("Origins of web pages that may call the service; none by default.").register(
+  allowed_origins: stringList("Origins of web pages that may call the service; none by default.").register(
     settingNames,
     { env: "MUCAST_ALLOWED_ORIGINS" },
   ),
@@ -111,10 +111,10 @@ export const settingsSchema = z.strictObject({
       "Where blobs are: a folder, or an Azure container as https://<account>.blob.core.windows.net/<container>; `blobs` in `data_dir` by default.",
     )
     .register(settingNames, { env: "BLOB_URL" }),
-  allowed_blob_urls: words(
+  allowed_blob_urls: stringList(
     "https URLs, each with a container, under which inputs may be read; by default `blob_url` where that is one.",
   ).register(settingNames, { env: "MUCAST_ALLOWED_BLOB_URLS" }),
-  private_origins: words(
+  private_origins: stringList(
     "Origins among the allowed ones that may resolve to private or loopback addresses; a loopback one may be http.",
   ).register(settingNames, { env: "MUCAST_PRIVATE_ORIGINS" }),
   blob_tickers: count(BLOB_BOUNDS.tickers.least, BLOB_BOUNDS.tickers.most)
@@ -222,7 +222,7 @@ export const settingsSchema = z.strictObject({
       "Ray cluster that jobs compute on, as ray://<host>:<port>; this machine by default. Its token comes from `RAY_AUTH_TOKEN` or `RAY_AUTH_TOKEN_PATH`.",
     )
     .register(settingNames, { env: ENGINE_VARIABLES.url, flag: "--engine", fault: engineUrlFault }),
-  engine_insecure: onOff
+  engine_insecure: flag
     .default(false)
     .describe("Whether a cluster on a loopback address may be used without a token.")
     .register(settingNames, { env: ENGINE_VARIABLES.insecure, flag: "--engine-insecure" }),

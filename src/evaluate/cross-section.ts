@@ -31,7 +31,7 @@ function dateCorrelations(predicted: Float64Array, labels: DateLabels): DateCorr
 }
 
 /**
- * How well forecasts order the tickers of a date, over the dates that count: those with at least LEAST_TICKERS tickers whose
+ * How well forecasts order the tickers of a date, over the dates that count: those with at least MIN_TICKERS tickers whose
  * forecasts and labels differ. IC is the Pearson correlation of forecast and label across the tickers of a date, RankIC the
  * same with ranks, ties averaged (Spearman); std has ddof 1, ICIR = mean / std per date and not annualised,
  * t = ICIR sqrt(dates), which takes the dates for independent; the t of Newey and West does not.

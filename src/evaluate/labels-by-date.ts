@@ -6,7 +6,7 @@ import { type DateLayout, dateLayout, laidByDate } from "./rows-by-date.ts";
 import { type CorrelationSide, correlationSide } from "./statistics.ts";
 
 /** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
-export const LEAST_TICKERS = 3;
+export const MIN_TICKERS = 3;
 
 /** The labels of one date, which lie in [from, to), as correlations take them. */
 export interface DateLabels {
@@ -20,7 +20,7 @@ export interface DateLabels {
 /** The labels of all tickers, date after date: ranked once for every forecast of them. */
 export interface LabelsByDate {
   readonly layout: DateLayout;
-  /** Ascending; without those of fewer than LEAST_TICKERS tickers, or of equal labels. */
+  /** Ascending; without those of fewer than MIN_TICKERS tickers, or of equal labels. */
   readonly dates: readonly DateLabels[];
 }
 
@@ -37,7 +37,7 @@ export function* labelsByDate(
   const dates: DateLabels[] = [];
   for (let d = 0; d + 1 < starts.length; d++) {
     const [from, to] = [starts[d]!, starts[d + 1]!];
-    if (to - from < LEAST_TICKERS) continue;
+    if (to - from < MIN_TICKERS) continue;
     yield 0;
     const labels = realised.subarray(from, to);
     const side = correlationSide(labels);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { LEAST_DATES, NEWEY_WEST_LAG, neweyWestQuantile, neweyWestT } from "./newey-west.ts";
+import { MIN_DATES, NEWEY_WEST_LAG, neweyWestQuantile, neweyWestT } from "./newey-west.ts";
 
 test("the t is the mean over the error that all weighted pairs of days give", () => {
   const random = seededRandom(11);
@@ -44,7 +44,7 @@ test("one value, none, and values that are all the same have no t", () => {
 test("chance exceeds a quantile as often as its probability says, however few the values", () => {
   const random = seededRandom(5);
   const draws = 4_000;
-  for (const n of [NEWEY_WEST_LAG + 1, 15, LEAST_DATES, 120]) {
+  for (const n of [NEWEY_WEST_LAG + 1, 15, MIN_DATES, 120]) {
     const ts = Array.from(
       { length: draws },
       () => neweyWestT(Float64Array.from({ length: n }, () => random.normal()))!,

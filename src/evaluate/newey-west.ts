@@ -4,7 +4,7 @@ import { finiteOrNull, mean } from "./statistics.ts";
 export const NEWEY_WEST_LAG = 5;
 
 /** Fewer dates tell too little of their own error, so there is no band and no test. */
-export const LEAST_DATES = 30;
+export const MIN_DATES = 30;
 
 /**
  * t statistic of a mean whose values correlate over time: the mean over its Newey-West error.

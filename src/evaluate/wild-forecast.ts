@@ -3,15 +3,15 @@ import { shrinkage } from "./shrinkage.ts";
 import { deviation } from "./statistics.ts";
 
 /** A slope of labels on forecasts below it says that forecasts are at least twice as large as they ought to be. */
-const LEAST_SLOPE = 0.5;
+const MIN_SLOPE = 0.5;
 
 /** Of a ticker's label deviation: returns are mostly noise, so good forecasts move far less than labels. */
-const WIDE = 0.5;
-const FAR = 1;
-const ABSURD = 2;
+const MAX_TEST_RATIO = 0.5;
+const MAX_OVERSIZED_RATIO = 1;
+const MAX_RATIO = 2;
 
 /** Fewer score rows say little about how far forecasts spread. */
-const LEAST_SCORE_ROWS = 20;
+const MIN_SCORE_ROWS = 20;
 
 /** Forecasts on score rows may spread so much wider than those that were tested. */
 const WIDENING = 3;
@@ -36,10 +36,11 @@ export interface SizedForecasts {
  */
 export function isWild({ fitLabels, heldOut, score, mu = 0 }: SizedForecasts): boolean {
   const label = deviation(fitLabels);
-  const isOversized = (shrinkage(heldOut.realised, heldOut.predicted).b ?? 0) < LEAST_SLOPE;
+  const isOversized = (shrinkage(heldOut.realised, heldOut.predicted).b ?? 0) < MIN_SLOPE;
   const tested = deviation(heldOut.predicted);
-  if (tested > WIDE * label && isOversized) return true;
+  if (tested > MAX_TEST_RATIO * label && isOversized) return true;
   const scored = deviation(score);
-  if (score.length >= LEAST_SCORE_ROWS && scored > WIDE * label && scored > WIDENING * tested) return true;
-  return Math.abs(mu) > (isOversized ? FAR : ABSURD) * label;
+  if (score.length >= MIN_SCORE_ROWS && scored > MAX_TEST_RATIO * label && scored > WIDENING * tested)
+    return true;
+  return Math.abs(mu) > (isOversized ? MAX_OVERSIZED_RATIO : MAX_RATIO) * label;
 }

@@ -7,7 +7,7 @@ const EVEN_POINTS = 200;
 /** The best and the last epoch are kept of so many networks, those with the newest epochs. */
 const NETWORKS = 500;
 /** Bytes of JSON text of all points; what else an event holds has room beside them. */
-const MOST_BYTES = SIZES.epochs - 1_024;
+const MAX_BYTES = SIZES.epochs - 1_024;
 
 /** A point, and how many were added before it. */
 interface Counted {
@@ -84,7 +84,7 @@ export class EpochPoints {
   bounded(): Epochs | undefined {
     if (this.#seen === 0) return undefined;
     const chosen = new Set<Counted>();
-    let room = MOST_BYTES;
+    let room = MAX_BYTES;
     const take = (counted: Counted): boolean => {
       if (chosen.has(counted)) return true;
       const bytes = jsonBytes(counted.point) + 1;

@@ -5,7 +5,7 @@ import { SIZES } from "../contract/schema/answer-limits.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
 
 /** More than this version writes, for the status blob of a job of another version. */
-const MOST_BYTES = 8 * SIZES.statusBlob;
+const MAX_BYTES = 8 * SIZES.statusBlob;
 /** Open, because a job of a later version may have written the blob. */
 const READ = openSchema(statusBlobSchema);
 
@@ -34,7 +34,7 @@ async function textOf(store: BlobStore, key: string): Promise<string | undefined
   try {
     for await (const piece of store.read(key)) {
       bytes += piece.length;
-      if (bytes > MOST_BYTES) throw tooLarge(key);
+      if (bytes > MAX_BYTES) throw tooLarge(key);
       pieces.push(piece);
     }
   } catch (error) {

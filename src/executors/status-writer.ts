@@ -24,7 +24,7 @@ export interface StatusOptions {
 }
 
 const PAUSE_MILLISECONDS = 3_000;
-const LONGEST_WRITE_MILLISECONDS = 20_000;
+const MAX_WRITE_MILLISECONDS = 20_000;
 /** Most timings of a job, far more than it has steps, and their bytes. */
 const TIMINGS = { most: 1_000, bytes: 128 * 2 ** 10 };
 
@@ -128,7 +128,7 @@ export class StatusWriter {
     };
     try {
       await store.put(key, withoutSignature(JSON.stringify(blob)), {
-        signal: AbortSignal.timeout(LONGEST_WRITE_MILLISECONDS),
+        signal: AbortSignal.timeout(MAX_WRITE_MILLISECONDS),
       });
     } catch (error) {
       log(`${key} could not be written: ${error instanceof Error ? error.message : String(error)}`);

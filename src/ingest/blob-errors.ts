@@ -31,7 +31,7 @@ function describe(position: Position, what: string): string {
   return `${position.source}: ${subject === undefined ? what : `${subject} ${what}`}, at byte ${position.offset}.`;
 }
 
-const LONGEST_QUOTE = 60;
+const MAX_QUOTE_LENGTH = 60;
 
 /**
  * `text` in quotes. It is shortened, so that a name of a megabyte does not fill a log. Characters that could steer a
@@ -39,7 +39,7 @@ const LONGEST_QUOTE = 60;
  * and separators of lines.
  */
 export function quote(text: string): string {
-  const short = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text;
+  const short = text.length > MAX_QUOTE_LENGTH ? `${text.slice(0, MAX_QUOTE_LENGTH)}…` : text;
   return JSON.stringify(short).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped);
 }
 

@@ -18,7 +18,7 @@ export interface ColumnRole {
 }
 
 const VALUE: ColumnRole = { role: "value", rank: 0 };
-const MOST_REMEMBERED = 1 << 14;
+const MAX_REMEMBERED = 1 << 14;
 
 /** Finds the role of a column by its name, case, spaces and underscores aside. */
 export class ColumnRoles {
@@ -33,7 +33,7 @@ export class ColumnRoles {
     let role = this.#remembered.get(name);
     if (role === undefined) {
       role = this.#find(bare(name));
-      if (this.#remembered.size < MOST_REMEMBERED) this.#remembered.set(name, role);
+      if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.set(name, role);
     }
     return role;
   }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { BlobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
-import { MOST_COLUMNS } from "../contract/market/ticker-series.ts";
+import { MAX_COLUMNS } from "../contract/market/ticker-series.ts";
 import { sourceOf } from "./chunks.testing.ts";
 import { readFeatures } from "./read-features.ts";
 
@@ -161,7 +161,7 @@ describe("a feature blob", () => {
     const tickers = Array.from({ length: 100_001 }, (_, i) => `"T${i}":{}`);
     const last = /"T100000" is one more than the 100000 tickers that a blob may have \(MUCAST_BLOB_TICKERS\)/;
     await assert.rejects(read(`{"features":{${tickers}}}`), { code: "too_large", message: last });
-    const columns = Array.from({ length: MOST_COLUMNS + 1 }, (_, i) => `c${i}`);
+    const columns = Array.from({ length: MAX_COLUMNS + 1 }, (_, i) => `c${i}`);
     const wide = [
       { dates: [], features: { A: Object.fromEntries(columns.map((name) => [name, []])) } },
       { A: Object.fromEntries(columns.map((name) => [name, {}])) },
@@ -172,8 +172,8 @@ describe("a feature blob", () => {
 
   it("is refused where few bytes mean more values than a ticker may have", async () => {
     // One fewer than there may be, because the date of a record counts as a key.
-    const columns = Array.from({ length: MOST_COLUMNS - 1 }, (_, i) => `c${i}`);
-    const days = Array.from({ length: Math.ceil(2 ** 27 / MOST_COLUMNS) + 3 }, (_, i) => formatDay(i));
+    const columns = Array.from({ length: MAX_COLUMNS - 1 }, (_, i) => `c${i}`);
+    const days = Array.from({ length: Math.ceil(2 ** 27 / MAX_COLUMNS) + 3 }, (_, i) => formatDay(i));
     const [first, ...others] = columns;
     const byDay = Object.fromEntries(days.map((day) => [day, 1]));
     const empty = others.map((name) => [name, {}]);

@@ -1,5 +1,5 @@
 import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
-import { MOST_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
+import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
 import type { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
@@ -11,7 +11,7 @@ import { type JsonReader, Token } from "./json/json-reader.ts";
  * Most values of a ticker, columns times rows: 1 GiB. In a sparse layout a few bytes can mean many missing values, so the
  * blob's size does not bound them.
  */
-const MOST_VALUES = 2 ** 27;
+const MAX_VALUES = 2 ** 27;
 
 /**
  * A step of the reading. It yields each ticker once it is complete (of a price blob, with its price columns alone), and
@@ -77,16 +77,16 @@ export function keepTicker(reading: Reading, count: number, ticker: string, offs
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** @throws MucastError too_large where a ticker has MOST_COLUMNS already. */
+/** @throws MucastError too_large where a ticker has MAX_COLUMNS already. */
 export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
-  if (count < MOST_COLUMNS) return;
-  throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MOST_COLUMNS} columns`);
+  if (count < MAX_COLUMNS) return;
+  throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MAX_COLUMNS} columns`);
 }
 
-/** @throws MucastError too_large over MOST_VALUES. */
+/** @throws MucastError too_large over MAX_VALUES. */
 export function checkValueCount(reading: Reading, count: number, offset: number, ticker?: string): void {
-  if (count <= MOST_VALUES) return;
-  const what = `has more than ${MOST_VALUES} values, columns times rows`;
+  if (count <= MAX_VALUES) return;
+  const what = `has more than ${MAX_VALUES} values, columns times rows`;
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 

@@ -2,7 +2,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
-import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
@@ -43,7 +43,7 @@ type MuRow =
 
 /**
  * `mu` is a forecast of a return that is not known yet: the row must be the ticker's last price date, and that at
- * most LONGEST_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
+ * most MAX_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
  */
 export function muRow(panel: PanelDates, asOf: Day): MuRow {
   const causes = staleCauses(panel, asOf);
@@ -60,9 +60,7 @@ export function muRow(panel: PanelDates, asOf: Day): MuRow {
 function staleCauses(panel: PanelDates, asOf: Day): string[] {
   const causes: string[] = [];
   if (pricesEndEarly(panel, asOf)) {
-    causes.push(
-      `its prices end on ${formatDay(panel.lastPriceDay)}, more than ${LONGEST_GAP_DAYS} days before`,
-    );
+    causes.push(`its prices end on ${formatDay(panel.lastPriceDay)}, more than ${MAX_GAP_DAYS} days before`);
   }
   if (featuresEndEarly(panel)) {
     const end =
@@ -75,7 +73,7 @@ function staleCauses(panel: PanelDates, asOf: Day): string[] {
 }
 
 function pricesEndEarly(panel: PanelDates, asOf: Day): boolean {
-  return asOf - panel.lastPriceDay > LONGEST_GAP_DAYS;
+  return asOf - panel.lastPriceDay > MAX_GAP_DAYS;
 }
 
 function featuresEndEarly(panel: PanelDates): boolean {

@@ -4,12 +4,12 @@ import type { TickerPanel } from "./ticker-panel.ts";
 const ROUNDING = 10 * Number.EPSILON;
 
 /** A ratio beyond it may be beyond a float64, and a message would have to call it infinite. */
-const MOST = 1e300;
+const MAX_SPREAD = 1e300;
 
 /**
  * How many times the largest standard deviation of a ticker's features over its fit rows is the smallest one. Constant
  * features do not count.
- * @returns 1 to MOST; 1 where fewer than two features vary.
+ * @returns 1 to MAX_SPREAD; 1 where fewer than two features vary.
  */
 export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" | "x" | "fit">): number {
   const values = new Float64Array(fit.length);
@@ -22,7 +22,7 @@ export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" |
   if (deviations.length < 2) return 1;
   const least = deviations.reduce((a, b) => Math.min(a, b));
   const most = deviations.reduce((a, b) => Math.max(a, b));
-  return Math.min(most / least, MOST);
+  return Math.min(most / least, MAX_SPREAD);
 }
 
 /**

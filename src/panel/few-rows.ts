@@ -1,7 +1,7 @@
 import type { Fold } from "./folds.ts";
 
 /** A model with fewer rows to learn from for each feature fits noise: 38 rows of 26 features once gave a mu of 193 %. */
-const LEAST_ROWS_A_FEATURE = 5;
+const MIN_ROWS_PER_FEATURE = 5;
 
 /**
  * Whether a ticker has too few rows for its features: to learn from, or in the folds that a third of its out-of-fold
@@ -9,7 +9,7 @@ const LEAST_ROWS_A_FEATURE = 5;
  * @param folds none for networks.
  */
 export function hasFewRows(fitRows: number, features: number, folds: readonly Fold[]): boolean {
-  const least = LEAST_ROWS_A_FEATURE * features;
+  const least = MIN_ROWS_PER_FEATURE * features;
   if (fitRows < least) return true;
   const tested = testRows(folds);
   return (

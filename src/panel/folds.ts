@@ -1,6 +1,6 @@
 import { counted } from "../contract/errors/wording.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
-import { LEAST_FIT_ROWS } from "./ticker-panel.ts";
+import { MIN_FIT_ROWS } from "./ticker-panel.ts";
 
 /** One walk-forward fold, as positions in the list of fit rows: trains on [trainStart, trainEnd), tests [testStart, testEnd). */
 export interface Fold {
@@ -13,13 +13,13 @@ export interface Fold {
 
 /**
  * Walk-forward folds over n fit rows: the last k * testSize rows in k blocks, k = min(nSplits,
- * floor((n - LEAST_FIT_ROWS) / testSize)). With k = nSplits the same as scikit-learn's
+ * floor((n - MIN_FIT_ROWS) / testSize)). With k = nSplits the same as scikit-learn's
  * `TimeSeriesSplit(n_splits, test_size=testSize)`.
  *
  * Timing: the last training label is realised no later than the first test date, so it is known at the close at
  * which that forecast is made; a one-day horizon needs no gap.
  *
- * @param window rows that a fold trains on at most, at least LEAST_FIT_ROWS.
+ * @param window rows that a fold trains on at most, at least MIN_FIT_ROWS.
  * @returns k folds in time order; none where the history is too short.
  */
 export function walkForwardFolds(
@@ -28,7 +28,7 @@ export function walkForwardFolds(
   nSplits: number,
   window: number = Number.POSITIVE_INFINITY,
 ): Fold[] {
-  const k = Math.max(0, Math.min(nSplits, Math.floor((n - LEAST_FIT_ROWS) / testSize)));
+  const k = Math.max(0, Math.min(nSplits, Math.floor((n - MIN_FIT_ROWS) / testSize)));
   return Array.from({ length: k }, (_, j) => {
     const testStart = n - (k - j) * testSize;
     const trainStart = Math.max(0, testStart - window);
@@ -56,6 +56,6 @@ export function fewerFolds(facts: {
     count: got,
     message:
       `${ticker}: ${fitRows} fit rows hold ${got} of ${asked} folds of ${counted(testSize, "row")} ` +
-      `(the first trains on at least ${LEAST_FIT_ROWS})${without}.`,
+      `(the first trains on at least ${MIN_FIT_ROWS})${without}.`,
   };
 }

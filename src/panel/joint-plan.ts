@@ -4,7 +4,7 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
+import { isConstantTarget, MIN_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 import { constantTarget, type WindowOptions } from "./window-plan.ts";
 
@@ -128,10 +128,10 @@ function memberOf<P extends JointRows>(panel: P, dates: JointDates, lookback: nu
 function reasonToExclude({ panel, train }: JointMember, lookback: number): MucastError | undefined {
   const { ticker, fit } = panel;
   const targets = targetsOf(panel);
-  if (train.length < LEAST_TRAINING_SAMPLES) {
+  if (train.length < MIN_TRAINING_SAMPLES) {
     return new MucastError(
       "insufficient_history",
-      `${ticker} has ${counted(train.length, "label")} to learn, at least ${LEAST_TRAINING_SAMPLES} are needed: of ` +
+      `${ticker} has ${counted(train.length, "label")} to learn, at least ${MIN_TRAINING_SAMPLES} are needed: of ` +
         `${counted(fit.length, "fit row")} ${fullWindows(fit, lookback).length} end a window of ${counted(lookback, "row")}, and ` +
         "not all of those are dated and realised before the validation begins",
       { ticker, fit_rows: fit.length, training_labels: train.length, lookback },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { labelSpans, latestSpan, medianSpan, pooledSpans } from "./label-spans.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 
@@ -55,8 +55,6 @@ test("closed markets around New Year leave daily prices daily", () => {
 
 test("a row before a gap without a label counts as a longer span than any label has", () => {
   const rows = rowsOf([...times(1, 40), ...times(30, 6)]);
-  const labelDays = rows.labelDays.map((day, i) =>
-    day - rows.days[i]! > LONGEST_GAP_DAYS ? NO_LABEL_DAY : day,
-  );
-  assert.equal(latestSpan({ ...rows, labelDays }), LONGEST_GAP_DAYS + 1);
+  const labelDays = rows.labelDays.map((day, i) => (day - rows.days[i]! > MAX_GAP_DAYS ? NO_LABEL_DAY : day));
+  assert.equal(latestSpan({ ...rows, labelDays }), MAX_GAP_DAYS + 1);
 });

@@ -1,8 +1,8 @@
-import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
 
-/** Shape (LONGEST_GAP_DAYS + 1): how many labels are known 0, 1, 2, … calendar days after the date of their row. */
+/** Shape (MAX_GAP_DAYS + 1): how many labels are known 0, 1, 2, … calendar days after the date of their row. */
 export type LabelSpans = Int32Array;
 
 /** The spans of the labels that a ticker learns from. */
@@ -11,7 +11,7 @@ export function labelSpans({
   labelDays,
   fit,
 }: Pick<TickerPanel, "days" | "labelDays" | "fit">): LabelSpans {
-  const spans = new Int32Array(LONGEST_GAP_DAYS + 1);
+  const spans = new Int32Array(MAX_GAP_DAYS + 1);
   for (const row of fit) spans[labelDays[row]! - days[row]!]!++;
   return spans;
 }
@@ -21,7 +21,7 @@ const LATEST_SPANS = 11;
 
 /**
  * The median span of the last LATEST_SPANS rows before the last one, whose own label is still open: how far apart prices lie where `mu` is
- * made, whatever they were in the rows to learn from. A row before a gap without a label counts as LONGEST_GAP_DAYS + 1.
+ * made, whatever they were in the rows to learn from. A row before a gap without a label counts as MAX_GAP_DAYS + 1.
  * @param panel at least two rows.
  */
 export function latestSpan({ days, labelDays }: Pick<TickerPanel, "days" | "labelDays">): number {
@@ -29,14 +29,14 @@ export function latestSpan({ days, labelDays }: Pick<TickerPanel, "days" | "labe
   const spans: number[] = [];
   for (let row = Math.max(0, last - LATEST_SPANS); row < last; row++) {
     const hasLabel = labelDays[row]! !== NO_LABEL_DAY;
-    spans.push(hasLabel ? labelDays[row]! - days[row]! : LONGEST_GAP_DAYS + 1);
+    spans.push(hasLabel ? labelDays[row]! - days[row]! : MAX_GAP_DAYS + 1);
   }
   return spans.sort((a, b) => a - b)[(spans.length - 1) >> 1]!;
 }
 
 /** The labels of all tickers together. */
 export function pooledSpans(each: Iterable<LabelSpans>): LabelSpans {
-  const pooled = new Int32Array(LONGEST_GAP_DAYS + 1);
+  const pooled = new Int32Array(MAX_GAP_DAYS + 1);
   for (const spans of each) for (const [span, labels] of spans.entries()) pooled[span]! += labels;
   return pooled;
 }

@@ -1,4 +1,4 @@
-import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { logOfRatio, naturalLog } from "./natural-log.ts";
 
 /** Stands in `labelDays` where a row has no label (there `y` is NaN too). Earlier than any date. */
@@ -10,7 +10,7 @@ interface Labels {
   readonly y: Float64Array;
   /** Shape (m): the day on which `y` becomes known, or NO_LABEL_DAY. */
   readonly labelDays: Int32Array;
-  /** Price dates whose next price is more than LONGEST_GAP_DAYS later. */
+  /** Price dates whose next price is more than MAX_GAP_DAYS later. */
   readonly longGaps: number;
 }
 
@@ -27,7 +27,7 @@ export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
   const labelDays = new Int32Array(m).fill(NO_LABEL_DAY);
   let longGaps = 0;
   for (let i = 0; i + 1 < m; i++) {
-    if (days[i + 1]! - days[i]! > LONGEST_GAP_DAYS) {
+    if (days[i + 1]! - days[i]! > MAX_GAP_DAYS) {
       longGaps++;
       continue;
     }

@@ -21,7 +21,7 @@ const COLUMNS = ["f", "g", "h"];
 /** Up to seven tickers over `length` days, each with gaps of its own; labels known at `cut` are to be learned. */
 export function randomPanels(length: number, cut: number): fc.Arbitrary<RandomPanel[]> {
   const day = fc.record({
-    isThere: fc.integer({ min: 0, max: 9 }).map((drawn) => drawn > 1),
+    isPresent: fc.integer({ min: 0, max: 9 }).map((drawn) => drawn > 1),
     y: fc.double({ min: -1, max: 1, noNaN: true }),
     volatility: fc.constantFrom(Number.NaN, 0, 0.01, 0.02, 0.5, 0.01, 0.02),
   });
@@ -39,12 +39,16 @@ function panelOf(
   ticker: string,
   given: {
     readonly first: number;
-    readonly cells: readonly { readonly isThere: boolean; readonly y: number; readonly volatility: number }[];
+    readonly cells: readonly {
+      readonly isPresent: boolean;
+      readonly y: number;
+      readonly volatility: number;
+    }[];
     readonly columns: readonly string[];
   },
   cut: number,
 ): RandomPanel {
-  const days = [...given.cells.keys()].filter((day) => day >= given.first && given.cells[day]!.isThere);
+  const days = [...given.cells.keys()].filter((day) => day >= given.first && given.cells[day]!.isPresent);
   const next = (i: number) =>
     i + 1 < days.length && days[i + 1]! - days[i]! <= 10 ? days[i + 1]! : NO_LABEL_DAY;
   const labelDays = Int32Array.from(days, (_, i) => next(i));

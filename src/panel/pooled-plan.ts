@@ -1,12 +1,12 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Fold } from "./folds.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { countBefore, ONE_BLOCK, type RefitBlock, type TickerBlock, tickerBlocks } from "./refit-blocks.ts";
 import { orderByDates, valuesAt } from "./row-order.ts";
-import { LEAST_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
+import { MIN_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
 type PooledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score">;
 
@@ -60,11 +60,11 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
 
 /**
  * Plans a pooled fit. With n distinct dates of fit rows, folds test the last k · testSize of them in k blocks, k = min(nSplits,
- * floor((n - LEAST_FIT_ROWS) / testSize)).
+ * floor((n - MIN_FIT_ROWS) / testSize)).
  *
  * Timing: a fold trains on the rows whose label is known at the close of its first test date, so every fold's training rows are a prefix of
  * the matrix. It tests the rows that are dated in its block and whose label is known at the close of the next block's first date; a row whose
- * label comes later, after a gap in its prices, has no forecast out of fold. A ticker with fewer than LEAST_FIT_ROWS training rows
+ * label comes later, after a gap in its prices, has no forecast out of fold. A ticker with fewer than MIN_FIT_ROWS training rows
  * in a fold is not tested by it. A block trains on the rows whose label is known at the close of its first date. With a window, both train
  * on the last so many label dates of these rows.
  * @param panels in any order; the plan is the same.
@@ -189,7 +189,7 @@ function* placesOf(
   const order = orderByDates(
     firstDays,
     // Later than every label's date, and in the order of the rows' dates.
-    days.map((day) => day + LONGEST_GAP_DAYS),
+    days.map((day) => day + MAX_GAP_DAYS),
   );
   yield 0;
   const places = new Float64Array(order.length);
@@ -218,7 +218,7 @@ function* foldsOf(
   }
   const dates = Int32Array.from(distinct).sort();
   const n = dates.length;
-  const k = Math.max(0, Math.min(nSplits, Math.floor((n - LEAST_FIT_ROWS) / testSize)));
+  const k = Math.max(0, Math.min(nSplits, Math.floor((n - MIN_FIT_ROWS) / testSize)));
   const firsts = Array.from({ length: k }, (_, j) => dates[n - (k - j) * testSize]!);
   const ends = firsts.map((day) => countUpTo(labelDays, day));
   return firsts.map((from, j) => {
@@ -244,7 +244,7 @@ function foldsOfTicker(
       testEnd: next === undefined ? fit.length : countUpTo(ownLabelDays, next),
     };
     const trained = range.trainEnd - range.trainStart;
-    const isTested = trained >= LEAST_FIT_ROWS && range.testEnd > range.testStart;
+    const isTested = trained >= MIN_FIT_ROWS && range.testEnd > range.testStart;
     return isTested ? [{ fold, ...range }] : [];
   });
 }

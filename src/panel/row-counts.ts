@@ -1,6 +1,6 @@
 import { counted } from "../contract/errors/wording.ts";
 import { type Day, formatDay } from "../contract/market/dates.ts";
-import { LONGEST_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 
 /** How many rows each step of building a ticker's panel kept, and what it removed. */
@@ -63,7 +63,7 @@ export function rowWarnings(facts: {
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has its" : "have their"} next price more than ${LONGEST_GAP_DAYS} calendar days later and no label.`,
+    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has its" : "have their"} next price more than ${MAX_GAP_DAYS} calendar days later and no label.`,
   );
   warn(
     "empty_feature",

@@ -1,5 +1,5 @@
 /** The forecasts of a network that learned from fewer samples are noise. As many as a ticker needs fit rows. */
-export const LEAST_TRAINING_SAMPLES = 30;
+export const MIN_TRAINING_SAMPLES = 30;
 
 /** How many samples each part has; in time they follow one another in this order. */
 interface SplitSizes {

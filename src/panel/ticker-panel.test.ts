@@ -7,7 +7,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { buildTickerPanel, LEAST_FIT_ROWS, type TickerPanel } from "./ticker-panel.ts";
+import { buildTickerPanel, MIN_FIT_ROWS, type TickerPanel } from "./ticker-panel.ts";
 
 function build(quotes: Quotes, start: string, end: string, cut: string): TickerPanel {
   const window = { start: parseDay(start)!, end: parseDay(end)!, cut: parseDay(cut)! };
@@ -191,9 +191,9 @@ test("a cut on a day without trading learns what was known by then", () => {
 
 test("thirty fit rows are enough and twenty-nine are not", () => {
   const { quotes, dates } = clean(60);
-  assert.equal(build(quotes, dates[0]!, dates[59]!, dates[LEAST_FIT_ROWS]!).fit.length, LEAST_FIT_ROWS);
+  assert.equal(build(quotes, dates[0]!, dates[59]!, dates[MIN_FIT_ROWS]!).fit.length, MIN_FIT_ROWS);
   assert.throws(
-    () => build(quotes, dates[0]!, dates[59]!, dates[LEAST_FIT_ROWS - 1]!),
+    () => build(quotes, dates[0]!, dates[59]!, dates[MIN_FIT_ROWS - 1]!),
     (error) => {
       assert.ok(error instanceof MucastError);
       assert.equal(error.code, "insufficient_history");

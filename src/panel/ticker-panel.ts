@@ -12,7 +12,7 @@ import { columnsWithValues, completeRows, gatherRowMajor, joinRows } from "./row
 import type { ResolvedWindow } from "./window.ts";
 
 /** A ticker with fewer fit rows fails; a first walk-forward fold trains on at least as many. */
-export const LEAST_FIT_ROWS = 30;
+export const MIN_FIT_ROWS = 30;
 
 /**
  * Everything a model may see of one ticker. Row i is the market date `days[i]`: its features `x[i]` are known at
@@ -101,7 +101,7 @@ export interface TickerInput {
  * row.
  *
  * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, where fewer than
- *   LEAST_FIT_ROWS fit rows remain; `sparse_prices` where that is because prices lie too far apart. Only this ticker fails; the caller goes on with the others.
+ *   MIN_FIT_ROWS fit rows remain; `sparse_prices` where that is because prices lie too far apart. Only this ticker fails; the caller goes on with the others.
  */
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);
@@ -134,7 +134,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
     fitRows: kept.length === 0 ? 0 : fit.length,
     scoreRows: score.length,
   };
-  if (counts.fitRows < LEAST_FIT_ROWS) {
+  if (counts.fitRows < MIN_FIT_ROWS) {
     throw tooFar(ticker, counts, priced.days) ?? insufficientHistory(ticker, counts, window);
   }
 
@@ -184,7 +184,7 @@ function tooFar(ticker: string, counts: RowCounts, days: Int32Array): MucastErro
 function insufficientHistory(ticker: string, counts: RowCounts, window: ResolvedWindow): MucastError {
   return new MucastError(
     "insufficient_history",
-    `${ticker} has ${counted(counts.fitRows, "fit row")}, at least ${LEAST_FIT_ROWS} are needed: ${describeCounts(counts, window.cut)}`,
+    `${ticker} has ${counted(counts.fitRows, "fit row")}, at least ${MIN_FIT_ROWS} are needed: ${describeCounts(counts, window.cut)}`,
     { ticker, rows: counts },
   );
 }

@@ -1,6 +1,6 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
-import { isConstantTarget, LEAST_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
+import { isConstantTarget, MIN_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 
 /** How sequences are cut from a ticker's rows. */
@@ -33,14 +33,14 @@ export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "relative" | "fit" |
  * Timing: a window knows nothing later than its last row. The label of a part's last window is realised no later
  * than the date of the next part's first one, so each part's labels are known when the next begins.
  *
- * @throws MucastError `insufficient_history` where fewer than LEAST_TRAINING_SAMPLES windows train,
+ * @throws MucastError `insufficient_history` where fewer than MIN_TRAINING_SAMPLES windows train,
  *   `constant_target` where the labels to learn are all the same. Only this ticker fails.
  */
 export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowOptions): WindowPlan {
   const isFull = (row: number): boolean => row >= lookback - 1;
   const fit = panel.fit.filter(isFull);
   const { train, validate } = splitSizes(fit.length, calibrates);
-  if (train < LEAST_TRAINING_SAMPLES) throw tooFewWindows(panel, fit.length, train, lookback);
+  if (train < MIN_TRAINING_SAMPLES) throw tooFewWindows(panel, fit.length, train, lookback);
   const plan = {
     train: fit.subarray(0, train),
     validate: fit.subarray(train, train + validate),
@@ -58,7 +58,7 @@ function tooFewWindows(panel: WindowRows, windows: number, train: number, lookba
   const { ticker, fit } = panel;
   return new MucastError(
     "insufficient_history",
-    `${ticker} has ${counted(train, "training window")}, at least ${LEAST_TRAINING_SAMPLES} are needed: ` +
+    `${ticker} has ${counted(train, "training window")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
       `of ${counted(fit.length, "fit row")} ${windows} end a window of ${counted(lookback, "row")}, and the last of these validate`,
     { ticker, fit_rows: fit.length, windows, training_windows: train, lookback },
   );

@@ -29,7 +29,7 @@ export function changedMachine(
 
 /** Of what a job writes both are far from these. */
 const DEEPEST = 8;
-const MOST_LEAVES = 1_000;
+const MAX_LEAVES = 1_000;
 
 /** The leaves of two JSON values that differ, each by its path. */
 function changedFacts(recorded: unknown, replayed: unknown): ChangedFact[] {
@@ -54,7 +54,7 @@ function leavesOf(
     return leaves;
   }
   for (const [name, member] of Object.entries(value)) {
-    if (leaves.size >= MOST_LEAVES) break;
+    if (leaves.size >= MAX_LEAVES) break;
     leavesOf(member, path === "" ? cut(name) : `${path}.${cut(name)}`, depth + 1, leaves);
   }
   return leaves;
@@ -65,8 +65,8 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 
 function cut(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }

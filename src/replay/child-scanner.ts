@@ -11,7 +11,7 @@ export interface Child {
   readonly value: Span;
 }
 
-const LONGEST_KEY = 1_000;
+const MAX_KEY_LENGTH = 1_000;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [34, 92, 44, 58];
 const isOpening = (byte: number) => byte === 123 || byte === 91;
 const isClosing = (byte: number) => byte === 125 || byte === 93;
@@ -96,7 +96,7 @@ export class ChildScanner {
 
   #inKey(byte: number): void {
     this.#key.push(byte);
-    if (this.#key.length > LONGEST_KEY + 2) throw this.#fault(this.#at);
+    if (this.#key.length > MAX_KEY_LENGTH + 2) throw this.#fault(this.#at);
     if (this.#escaped) this.#escaped = false;
     else if (byte === BACKSLASH) this.#escaped = true;
     else if (byte === QUOTE) {

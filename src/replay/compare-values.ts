@@ -6,7 +6,7 @@ import type { Differences, Path } from "./differences.ts";
  */
 export type MayLack = (path: Path) => string | undefined;
 
-/** Counts every difference between two JSON values, in the order of the recorded one. At most DEEPEST_JSON levels deep. */
+/** Counts every difference between two JSON values, in the order of the recorded one. At most MAX_JSON_DEPTH levels deep. */
 export function compareValues(
   path: Path,
   recorded: unknown,

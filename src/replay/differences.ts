@@ -90,7 +90,7 @@ export class Differences {
   }
 
   #member([name = ""]: Path): MemberCount {
-    const key = this.#members.size < MOST_MEMBERS ? cut(String(name)) : [...this.#members.keys()].at(-1)!;
+    const key = this.#members.size < MAX_MEMBERS ? cut(String(name)) : [...this.#members.keys()].at(-1)!;
     const known = this.#members.get(cut(String(name))) ?? this.#members.get(key);
     if (known !== undefined) return known;
     const fresh = { numbers: 0, others: 0, largest: null };
@@ -100,16 +100,16 @@ export class Differences {
 }
 
 /** A document of this schema has far fewer at its top; of others the last one counted stands for the rest. */
-const MOST_MEMBERS = REPLAY_LISTS.facts;
+const MAX_MEMBERS = REPLAY_LISTS.facts;
 
 function shown(side: "recorded" | "replayed", value: unknown): Partial<ShownDifference> {
   return value === undefined ? {} : { [side]: boundedCopy(value, SHOWN) ?? null };
 }
 
-const LONGEST_PART = 100;
+const MAX_PART_LENGTH = 100;
 
 function cut(text: string): string {
-  return text.length > LONGEST_PART ? `${text.slice(0, LONGEST_PART)}…` : text;
+  return text.length > MAX_PART_LENGTH ? `${text.slice(0, MAX_PART_LENGTH)}…` : text;
 }
 
 /** Such as `forecasts.AAA.predicted[3]` or `mu["BRK.B"]`. */

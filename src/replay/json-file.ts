@@ -4,7 +4,7 @@ import { workFolderError } from "../contract/errors/system-error.ts";
 import { type Child, ChildScanner, type Span } from "./child-scanner.ts";
 
 const CHUNK_BYTES = 2 ** 20;
-const MOST_MEMBERS = 1_000_000;
+const MAX_MEMBERS = 1_000_000;
 /** Of all keys of one object. */
 const KEY_BYTES = 2 ** 26;
 
@@ -82,7 +82,7 @@ export class JsonFile {
       const key = this.#parsed(child.keyText ?? "", child.value.start) as string;
       if (members.has(key)) throw this.#unreadable(child.value.start);
       bytes += key.length;
-      if (members.size === MOST_MEMBERS || bytes > KEY_BYTES) throw this.#tooManyMembers();
+      if (members.size === MAX_MEMBERS || bytes > KEY_BYTES) throw this.#tooManyMembers();
       members.set(key, child);
     }
     return members;
@@ -118,7 +118,7 @@ export class JsonFile {
   }
 
   #tooManyMembers(): MucastError {
-    const what = `${this.name} has an object with more than ${MOST_MEMBERS} members, or longer keys than can be compared`;
-    return new MucastError("too_large", what, { source: this.name, limit: MOST_MEMBERS });
+    const what = `${this.name} has an object with more than ${MAX_MEMBERS} members, or longer keys than can be compared`;
+    return new MucastError("too_large", what, { source: this.name, limit: MAX_MEMBERS });
   }
 }

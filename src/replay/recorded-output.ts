@@ -25,8 +25,8 @@ export interface RecordedOutput {
 }
 
 /** Characters of a URL or a name, far more than any that a job reads. */
-const LONGEST_NAME = 4_096;
-const name = z.string().min(1).max(LONGEST_NAME);
+const MAX_NAME_LENGTH = 4_096;
+const name = z.string().min(1).max(MAX_NAME_LENGTH);
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** What of `provenance` a replay uses; other versions may record less or more. */
@@ -37,7 +37,7 @@ const provenanceSchema = z.looseObject({
   data_extractor_sha256: digest,
   config_sha256: digest,
   versions: z.record(z.string(), z.string()),
-  device: z.string().max(LONGEST_NAME),
+  device: z.string().max(MAX_NAME_LENGTH),
   config: z.string().nullable().optional(),
   lock_sha256: z.string().nullable().optional(),
   kernel_level: z.string().nullable().optional(),

@@ -1,13 +1,13 @@
 import { open } from "node:fs/promises";
 import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
-import { DEEPEST_JSON } from "../contract/json/json-text.ts";
+import { MAX_JSON_DEPTH } from "../contract/json/json-text.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
 
 /**
  * Writes a JSON document to a file without the white space between its tokens.
  * @throws MucastError unreadable_blob where the bytes are no one JSON object: brackets that do not match, a text that is not
- *   closed, more than DEEPEST_JSON levels; output_failed where the work folder is full; what the source throws.
+ *   closed, more than MAX_JSON_DEPTH levels; output_failed where the work folder is full; what the source throws.
  */
 export async function writeCompact({ name, chunks }: ByteSource, path: string): Promise<void> {
   const compact = new Compactor(name);
@@ -82,7 +82,8 @@ class Compactor {
     [this.#inWord, this.#spaced] = [isWord, false];
     const closing = CLOSING[byte];
     if (closing !== undefined) {
-      if (this.#closing.length === DEEPEST_JSON) throw this.#fault(`it has more than ${DEEPEST_JSON} levels`);
+      if (this.#closing.length === MAX_JSON_DEPTH)
+        throw this.#fault(`it has more than ${MAX_JSON_DEPTH} levels`);
       this.#closing.push(closing);
     } else if (byte === 125 || byte === 93) {
       if (this.#closing.pop() !== byte) throw this.#fault("a bracket does not match");

@@ -19,7 +19,7 @@ export interface ReportRequest {
 }
 
 /** More side by side are no picture. */
-const MOST_OUTPUTS = 8;
+const MAX_OUTPUTS = 8;
 
 /**
  * Writes the report of one output, or of several side by side, as one HTML file that needs nothing else. The same outputs
@@ -28,9 +28,9 @@ const MOST_OUTPUTS = 8;
  */
 export async function writeReport(request: ReportRequest, reading: Reading): Promise<void> {
   const { outputs, replays = [], audits = [], out } = request;
-  if (outputs.length > MOST_OUTPUTS) {
-    const message = `output: ${outputs.length} outputs are given; a report compares at most ${MOST_OUTPUTS}`;
-    throw new MucastError("invalid_request", message, { path: "output", limit: MOST_OUTPUTS });
+  if (outputs.length > MAX_OUTPUTS) {
+    const message = `output: ${outputs.length} outputs are given; a report compares at most ${MAX_OUTPUTS}`;
+    throw new MucastError("invalid_request", message, { path: "output", limit: MAX_OUTPUTS });
   }
   const evidence = await eachOf(outputs, async (location) =>
     checkedEvidence(await openDocument(location, reading)),

@@ -1,7 +1,7 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import type { Caller } from "./operations/operations.ts";
 
-const WAITING_AT_MOST = 50;
+const MAX_WAITING = 50;
 /** Requests of one caller that may wait, so that others have room. */
 const WAITING_OF_A_CALLER = 10;
 const RETRY_SECONDS = 5;
@@ -68,7 +68,7 @@ export class CallerTurns {
     const abort = () => {
       this.#leave(subject, resolve);
       // Harmless where it has begun.
-      reject(givenUp(signal!, this.#limits.what));
+      reject(abortError(signal!, this.#limits.what));
     };
     signal?.addEventListener("abort", abort);
     if (signal?.aborted) abort();
@@ -89,15 +89,15 @@ export class CallerTurns {
     if (own >= WAITING_OF_A_CALLER) {
       throw new MucastError("rate_limited", `${own} requests of this caller wait to ${what}`, data);
     }
-    if (all >= WAITING_AT_MOST) {
-      const message = `${WAITING_AT_MOST} others wait to ${what} already; try again later`;
+    if (all >= MAX_WAITING) {
+      const message = `${MAX_WAITING} others wait to ${what} already; try again later`;
       throw new MucastError("unavailable", message, data);
     }
   }
 }
 
 /** The error of a request whose caller has gone, or whose service closes: the signal's reason where that is a MucastError. */
-export function givenUp({ reason }: AbortSignal, what: string): MucastError {
+export function abortError({ reason }: AbortSignal, what: string): MucastError {
   return reason instanceof MucastError
     ? reason
     : new MucastError("canceled", `the request to ${what} was given up`);

@@ -12,8 +12,8 @@ interface RowSweepParts<Row> {
 }
 
 /** A sweep ends after so many, since all rows fail, each after a while, where the storage is away. */
-const FAILURES_AT_MOST = 1_000;
-const LOGGED_AT_MOST = 10;
+const MAX_FAILURES = 1_000;
+const MAX_LOGGED = 10;
 
 /**
  * Acts on rows, batch by batch. A failed row waits for the next sweep and holds up no other row. A sweep that ended after too
@@ -30,20 +30,20 @@ export class RowSweep<Row> {
   /** Acts on each row once. @returns the number of rows that succeeded. @throws errors of `next`. */
   async run(signal: AbortSignal): Promise<number> {
     let [done, failed] = [0, 0];
-    while (failed < FAILURES_AT_MOST) {
+    while (failed < MAX_FAILURES) {
       const rows = await this.#parts.next(this.#after);
       if (rows.length === 0) this.#after = undefined;
       if (rows.length === 0) break;
       for (const row of rows) {
-        if (signal.aborted || failed === FAILURES_AT_MOST) break;
+        if (signal.aborted || failed === MAX_FAILURES) break;
         this.#after = row;
-        if (await this.#isDone(row, failed < LOGGED_AT_MOST)) done++;
+        if (await this.#isDone(row, failed < MAX_LOGGED)) done++;
         else failed++;
       }
       if (signal.aborted) break;
     }
     const { log, failure } = this.#parts;
-    if (failed > LOGGED_AT_MOST) log.warn({ failed }, failure);
+    if (failed > MAX_LOGGED) log.warn({ failed }, failure);
     return done;
   }
 

@@ -15,7 +15,7 @@ WEIGHT = 0.3
 ETA = 0.05
 FLOOR = 1e-12
 WARM_ROWS = 20
-LEAST_ROWS = 40
+MIN_ROWS = 40
 RETURNS = 20
 WINDOW = 250
 
@@ -182,7 +182,7 @@ def intervals_of(cal, score, alpha, bound):
 def prequential_of(cal, alpha, bound):
     """The twin runs the recursion on the calibration rows alone and counts the labels inside the ends."""
     rows = calibration_of(cal)
-    if len(rows) < LEAST_ROWS:
+    if len(rows) < MIN_ROWS:
         return None
     recursion = started_on(rows[:WARM_ROWS], alpha, bound)
     for realised, predicted in rows[WARM_ROWS:]:

@@ -24,7 +24,7 @@ from plain_verdict import shrinkage_table, verdict_of, warnings_of
 from plain_worth import is_wild, newey_west_t, slope_of
 
 MINIMUM_FIT_ROWS = 30
-LONGEST_GAP = 10
+MAX_GAP = 10
 
 
 def day(text):
@@ -93,7 +93,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
 
     label, label_day, gaps = {}, {}, 0
     for d, following in zip(price_days, price_days[1:]):
-        if following - d > LONGEST_GAP:
+        if following - d > MAX_GAP:
             gaps += 1
             continue
         label[d] = logarithm(inside[following] / inside[d])
@@ -407,7 +407,7 @@ def run(bounds, prices, features, feature_days, config):
         fitted[ticker], panels[ticker] = result, rows
         told += [{**warning, "ticker": ticker} for warning in result["warnings"]]
         score = rows["score"]
-        if score and score[-1] == rows["last_price"] and as_of - score[-1] <= LONGEST_GAP:
+        if score and score[-1] == rows["last_price"] and as_of - score[-1] <= MAX_GAP:
             mu[ticker] = result["forecast"]["predicted"][-1]
             mu_dates[ticker] = score[-1]
         else:

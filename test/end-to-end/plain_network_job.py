@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 from plain_job import (
-    LONGEST_GAP,
+    MAX_GAP,
     MINIMUM_FIT_ROWS,
     is_number,
     iso,
@@ -30,7 +30,7 @@ from plain_intervals import ends_by_method, interval_metrics, quantile_of, score
 from plain_intervals import settings_of as interval_settings_of
 from plain_warnings import fit_entry, listing, median_spacing, told_of_all
 
-LEAST_TRAINING_SAMPLES = 30
+MIN_TRAINING_SAMPLES = 30
 JOINT = ("portfolio_lstm", "portfolio_transformer")
 LOSSES = ("mse", "mae", "huber", "directional", "r2", "mahalanobis")
 
@@ -57,7 +57,7 @@ def parts_of(days, intervals):
 
 
 def why_not(labels):
-    if len(labels) < LEAST_TRAINING_SAMPLES:
+    if len(labels) < MIN_TRAINING_SAMPLES:
         return "insufficient_history"
     if max(labels) == min(labels) or np.std(labels) == 0:
         return "constant_target"
@@ -351,7 +351,7 @@ def run(bounds, prices, features, feature_days, request):
         fitted[ticker] = result
         told += told_of(ticker, panels, plans, settings, result["unsupported"])
         score = plan["score"]
-        if score and score[-1] == panels[ticker]["last_price"] and as_of - score[-1] <= LONGEST_GAP:
+        if score and score[-1] == panels[ticker]["last_price"] and as_of - score[-1] <= MAX_GAP:
             mu[ticker] = result["forecast"]["predicted"][-1]
             mu_dates[ticker] = score[-1]
         else:

@@ -8,7 +8,7 @@ import statistics
 
 from plain_worth import newey_west_t, slope_of
 
-LEAST_DATES = 30
+MIN_DATES = 30
 HEADLINE_DATES = 250
 ORDER_TICKERS = 5
 SAME = 1e-6
@@ -18,7 +18,7 @@ QUANTILES = {0.95: (1.6449, 2.1859, 0.3142, -0.3427), 0.975: (1.96, 2.9694, 0.41
 
 def quantile_of(n, probability, lag=5):
     """The t that chance exceeds (Kiefer and Vogelsang 2005, Bartlett kernel); None for too few dates."""
-    if n < LEAST_DATES:
+    if n < MIN_DATES:
         return None
     b = (lag + 1) / n
     return sum(coefficient * b**power for power, coefficient in enumerate(QUANTILES[probability]))
@@ -72,7 +72,7 @@ def beyond_mean(rows):
 def order_by_date(rows, part):
     """The form of the order and its value on each date that counts; `part` makes of rows what is ordered."""
     wide = [[row for _, row in date] for date in by_day(rows) if len(date) >= ORDER_TICKERS]
-    if len(wide) >= LEAST_DATES:
+    if len(wide) >= MIN_DATES:
         ics = [correlation(part(date), [row[1] for row in date]) for date in wide]
         return "cross_section", [ic for ic in ics if ic is not None]
     products = {}
@@ -97,7 +97,7 @@ def order_of(rows):
     mean_figure = statistics.fmean(of_mean) if of_mean else None
     added_t, added_quantile = t_over_dates(added, 1), quantile_of(len(added), 0.95)
     adds = added_t is not None and added_quantile is not None and added_t >= added_quantile
-    if dates_given < LEAST_DATES:
+    if dates_given < MIN_DATES:
         state = "too_few"
     elif quantile is None or t is None:
         state = "none" if not values or t is None else "too_few"

@@ -8,8 +8,8 @@ from datetime import date
 
 import numpy as np
 
-LEAST_ROWS_A_FEATURE = 5
-MOST_IMPORTANCES = 50
+MIN_ROWS_PER_FEATURE = 5
+MAX_IMPORTANCES = 50
 
 
 def spans(rows):
@@ -33,7 +33,7 @@ def is_not_daily(rows):
 
 def is_learned_from_few(rows, folds):
     """Over folds as (training rows, test rows)."""
-    least = LEAST_ROWS_A_FEATURE * len(rows["columns"])
+    least = MIN_ROWS_PER_FEATURE * len(rows["columns"])
     tested = sum(test for _, test in folds)
     poor = sum(test for train, test in folds if train < least)
     return len(rows["fit"]) < least or (tested > 0 and poor / tested >= 1 / 3 - 1e-12)
@@ -78,4 +78,4 @@ def importances_of(model, columns):
     values = model.feature_importances_ if hasattr(model, "feature_importances_") else model.coef_
     pairs = [(float(value), name) for value, name in zip(values, columns)]
     ordered = sorted(pairs, key=lambda pair: -abs(pair[0]))
-    return [{"feature": name, "importance": value} for value, name in ordered[:MOST_IMPORTANCES]]
+    return [{"feature": name, "importance": value} for value, name in ordered[:MAX_IMPORTANCES]]

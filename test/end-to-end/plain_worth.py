@@ -3,7 +3,7 @@
 import math
 import statistics
 
-LEAST_SCORE_ROWS = 20
+MIN_SCORE_ROWS = 20
 
 
 def slope_of(pairs):
@@ -38,7 +38,7 @@ def is_wild(labels, pairs, score, mu):
     return (
         (tested is not None and tested > unit / 2 and slope < 0.5)
         or (
-            len(score) >= LEAST_SCORE_ROWS
+            len(score) >= MIN_SCORE_ROWS
             and tested is not None
             and scored > unit / 2
             and scored > 3 * tested

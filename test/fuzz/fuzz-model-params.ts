@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { type FuzzReport, fuzzJobs } from "./fuzz-jobs.ts";
 import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
-import { MOST_BYTES, MOST_SECONDS } from "./watched-engine.ts";
+import { MAX_BYTES, MAX_SECONDS } from "./watched-engine.ts";
 
 /** All pairs of structural parameters, and about as many cases of made-up values. */
 const CASES = String(2 * STRUCTURAL_PAIRS.length);
@@ -27,7 +27,7 @@ export async function fuzzModelParams(args: readonly string[]): Promise<boolean>
   const only = values.case === undefined ? undefined : numberOf("--case", values.case);
   const numbers = only === undefined ? Array(numberOf("--cases", values.cases)).keys() : [only];
   process.stdout.write(
-    `model_params, seed ${seed}: at most ${MOST_SECONDS} s and ${MOST_BYTES} bytes a case\n`,
+    `model_params, seed ${seed}: at most ${MAX_SECONDS} s and ${MAX_BYTES} bytes a case\n`,
   );
   const started = performance.now();
   const lanes = only === undefined ? Math.min(LANES, availableParallelism()) : 1;

@@ -4,7 +4,7 @@ import { rawNumbers } from "../../src/contract/json/json-text.ts";
 import { type Parameter, parametersOf } from "../../src/contract/model-params/catalogue.ts";
 import { findModel, MODELS, type Model } from "../../src/contract/model-params/models.ts";
 import { resolveModelParams } from "../../src/contract/model-params/resolve.ts";
-import { MOST_ROUNDS, valueRule } from "../../src/contract/model-params/value-rules.ts";
+import { MAX_ROUNDS, valueRule } from "../../src/contract/model-params/value-rules.ts";
 import { Seeded } from "../end-to-end/seeded.ts";
 import { MadeUpValues } from "./made-up-values.ts";
 import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
@@ -29,7 +29,7 @@ export function caseOf(seed: number, number: number): FuzzCase {
   const [model, texts] = number % 2 === 1 ? pairOf(seed, turn) : madeUpArguments(turn, values);
   const rounds = QUICK[model.library];
   const isGiven = texts.some((text) => text.startsWith(`"${rounds}"`));
-  if (parametersOf(model.name).byName.has(rounds) && !isGiven) texts.push(`"${rounds}": ${LEAST_ROUNDS}`);
+  if (parametersOf(model.name).byName.has(rounds) && !isGiven) texts.push(`"${rounds}": ${MIN_ROUNDS}`);
   const scaler = values.pick(["none", "none", "standard", "minmax"]);
   const config = `{"ML params": {"model": "${model.name}", "n_splits": 1, "cv_test_size": 5, "scaler": "${scaler}", "model_params": {${texts.join(", ")}}}}`;
   return { seed, number, model: model.name, config };
@@ -102,8 +102,8 @@ const TURNS: readonly (readonly [Model, Parameter])[] = MODELS.flatMap((model) =
 /** Prime, so that neighbours are of different models and every turn comes. */
 const STRIDE = 101;
 
-const LEAST_ROUNDS = 3;
-const MOST_TRIED = 20;
+const MIN_ROUNDS = 3;
+const MAX_TRIED = 20;
 
 const QUICK = {
   sklearn: "n_estimators",
@@ -116,7 +116,7 @@ const QUICK = {
 function few(model: Model, { name }: Parameter, text: string): string {
   const rule = valueRule(model.library, name);
   const count = Number(text.replaceAll('"', ""));
-  if (rule?.kind !== "most" || rule.most > MOST_ROUNDS) return text;
-  if (text === "null") return String(LEAST_ROUNDS);
-  return count > MOST_TRIED && count <= rule.most ? String(count % MOST_TRIED) : text;
+  if (rule?.kind !== "most" || rule.most > MAX_ROUNDS) return text;
+  if (text === "null") return String(MIN_ROUNDS);
+  return count > MAX_TRIED && count <= rule.most ? String(count % MAX_TRIED) : text;
 }

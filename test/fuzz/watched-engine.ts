@@ -17,8 +17,8 @@ import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { EnginePool, WORKER_DIED } from "../../src/engine/pool/pool.ts";
 import { engineProcesses } from "../engine/pool-fixture.ts";
 
-export const MOST_SECONDS = 60;
-export const MOST_BYTES = 2 * 2 ** 30;
+export const MAX_SECONDS = 60;
+export const MAX_BYTES = 2 * 2 ** 30;
 
 /** What one piece of work did to the engine. */
 export interface Watched {
@@ -69,7 +69,7 @@ export class WatchedEngine {
       workers: 1,
       workFolder: this.workFolder,
       // Of all processes, this one among them; what the worker holds is looked at case by case.
-      memoryLimitBytes: 2 * MOST_BYTES,
+      memoryLimitBytes: 2 * MAX_BYTES,
       log: (line) => {
         if (line.startsWith(WORKER_DIED)) this.#deaths.push(line);
       },
@@ -84,8 +84,8 @@ export class WatchedEngine {
     resetPeak(worker);
     const stop = new AbortController();
     const timer = setTimeout(
-      () => stop.abort(new Error(`not done in ${MOST_SECONDS} s`)),
-      MOST_SECONDS * 1_000,
+      () => stop.abort(new Error(`not done in ${MAX_SECONDS} s`)),
+      MAX_SECONDS * 1_000,
     );
     const started = performance.now();
     const { outcome, message } = await outcomeOf(work(stop.signal));
@@ -93,10 +93,10 @@ export class WatchedEngine {
     const seconds = (performance.now() - started) / 1_000;
     const bytes = peakOf(worker);
     const findings: string[] = [];
-    if (stop.signal.aborted) findings.push(`it was not done in ${MOST_SECONDS} s`);
+    if (stop.signal.aborted) findings.push(`it was not done in ${MAX_SECONDS} s`);
     else if (DEFECTS.test(outcome)) findings.push(message);
     findings.push(...this.#deaths.splice(0));
-    if (bytes > MOST_BYTES) findings.push(`it took ${bytes} bytes`);
+    if (bytes > MAX_BYTES) findings.push(`it took ${bytes} bytes`);
     const left = this.#files().filter((path) => !before.files.includes(path));
     if (left.length > 0) findings.push(`it left files: ${left.join(", ")}`);
     const open = openBy(worker).filter((target) => !before.open.includes(target));

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 # The next price after more calendar days makes no label, as in mucast.
-LONGEST_GAP_DAYS = 10
+MAX_GAP_DAYS = 10
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def labels_of(prices: dict, cut: str) -> dict[str, dict[str, tuple[float, bool]]
         dated = [(day, value) for day, value in zip(prices["dates"], column, strict=True) if value is not None]
         own = labels[ticker] = {day: (np.nan, False) for day, _ in dated}
         for (day, price), (after, later) in pairwise(dated):
-            if (date.fromisoformat(after) - date.fromisoformat(day)).days <= LONGEST_GAP_DAYS:
+            if (date.fromisoformat(after) - date.fromisoformat(day)).days <= MAX_GAP_DAYS:
                 own[day] = (float(np.log(later / price)), after <= cut)
     return labels
 

@@ -11,9 +11,9 @@ from mucast_engine.cluster.requests import TaskRequest, arrays_of
 from mucast_engine.failure import Code
 
 # Of one message as a line of JSON: the caller reads no longer line than 2^27 characters.
-LONGEST_MESSAGE = 2**27 - 2**10
-LONGEST_UPDATE = 2**16
-LONGEST_WORDS = 2_000
+MAX_MESSAGE_LENGTH = 2**27 - 2**10
+MAX_UPDATE_LENGTH = 2**16
+MAX_FAULT_LENGTH = 2_000
 # What a result and an error consist of besides their `event`.
 MEMBERS = {"result": ("result",), "error": ("code", "message", "data")}
 
@@ -44,7 +44,7 @@ def read_answer(answer: Any, request: TaskRequest) -> Answer | None:
     if not (isinstance(answer, dict) and answer.keys() == {"node", "message", "arrays", "updates"}):
         return None
     message, updates = answer["message"], read_updates(answer["updates"])
-    if updates is None or not isinstance(message, dict) or not _is_json(message, LONGEST_MESSAGE):
+    if updates is None or not isinstance(message, dict) or not _is_json(message, MAX_MESSAGE_LENGTH):
         return None
     event = message.get("event")
     members = MEMBERS.get(event) if isinstance(event, str) else None
@@ -70,7 +70,7 @@ def read_updates(updates: Any) -> list[Message] | None:
     """Progress; None for what is none."""
     if not isinstance(updates, list):
         return None
-    return updates if all(isinstance(one, dict) and _is_json(one, LONGEST_UPDATE) for one in updates) else None
+    return updates if all(isinstance(one, dict) and _is_json(one, MAX_UPDATE_LENGTH) for one in updates) else None
 
 
 def read_refusal(answer: Any) -> Message | None:
@@ -86,7 +86,7 @@ def read_inspection(answer: Any) -> Message:
     if isinstance(answer, dict) and is_greeting(answer.get("greeting")):
         return {"greeting": answer["greeting"]}
     if isinstance(answer, dict) and isinstance(answer.get("fault"), str):
-        return {"fault": answer["fault"][:LONGEST_WORDS]}
+        return {"fault": answer["fault"][:MAX_FAULT_LENGTH]}
     if isinstance(answer, Exception):
         return {"fault": " ".join(str(answer).split())[:300]}
     return {"fault": "it answered with something else than a greeting"}
@@ -96,7 +96,7 @@ def is_greeting(greeting: Any) -> bool:
     """Whether a node's engine has greeted as the engine does."""
     return (
         isinstance(greeting, dict)
-        and _is_json(greeting, LONGEST_UPDATE)
+        and _is_json(greeting, MAX_UPDATE_LENGTH)
         and isinstance(greeting.get("versions"), dict)
         and all(isinstance(version, str) for version in greeting["versions"].values())
         and isinstance(greeting.get("threads"), dict)

@@ -7,7 +7,7 @@ from mucast_engine.cluster.runs import Attempt
 
 # A cancel can come before the node has the task, and is lost then. The pause doubles with each.
 CANCEL_AGAIN_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 10.0
+MAX_PAUSE_SECONDS = 10.0
 
 
 class Cancels:
@@ -34,4 +34,4 @@ class Cancels:
         for key, (attempt, due, pause) in self._open.items():
             if attempt.handle is not None and now >= due:
                 self._cancel(attempt.handle)
-                self._open[key] = (attempt, now + pause, min(2 * pause, LONGEST_PAUSE_SECONDS))
+                self._open[key] = (attempt, now + pause, min(2 * pause, MAX_PAUSE_SECONDS))

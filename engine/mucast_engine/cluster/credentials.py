@@ -18,8 +18,8 @@ TOKEN, TOKEN_FILE = "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
 # Where Ray looks when neither is set.
 OWN_FILE = "~/.ray/auth_token"
 # It goes into one header, of which gRPC takes 8 KiB for sure. Ray's own tokens have 64 characters.
-LONGEST_TOKEN = 4_096
-PRINTABLE = re.compile(rb"[!-~]{1,%d}" % LONGEST_TOKEN)
+MAX_TOKEN_LENGTH = 4_096
+PRINTABLE = re.compile(rb"[!-~]{1,%d}" % MAX_TOKEN_LENGTH)
 
 
 def uses_tls() -> bool:
@@ -79,7 +79,7 @@ def _require_printable(text: bytes, place: str, variable: str) -> None:
         raise unavailable(f"{place} holds no token: it is empty", variable=variable)
     if not PRINTABLE.fullmatch(token):
         raise unavailable(
-            f"{place} holds no token: that is one line of at most {LONGEST_TOKEN:,} printable ASCII characters "
+            f"{place} holds no token: that is one line of at most {MAX_TOKEN_LENGTH:,} printable ASCII characters "
             "without a space, such as `openssl rand -hex 32` prints",
             variable=variable,
         )
@@ -94,7 +94,7 @@ def _start_of(path: str, variable: str) -> bytes:
             mode = os.fstat(descriptor).st_mode
             # What is read of a pipe is gone. A folder is read for its error.
             is_kept = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-            text = os.read(descriptor, 2 * LONGEST_TOKEN) if is_kept else b""
+            text = os.read(descriptor, 2 * MAX_TOKEN_LENGTH) if is_kept else b""
         finally:
             os.close(descriptor)
     except OSError as error:

@@ -27,7 +27,7 @@ UNREACHED_SECONDS = 15.0
 # A node that did not answer, or could not start the engine, is asked again after so long.
 AGAIN_SECONDS = 20.0
 # The pause doubles so often where the engine does not start.
-MOST_DOUBLINGS = 4
+MAX_DOUBLINGS = 4
 NODE_LOST = "the node was lost"
 NO_ANSWER = "it does not answer"
 # In place of a node's id.
@@ -306,7 +306,7 @@ class Muster:
 
     def _pause(self, id: str) -> float:
         """Seconds until it is asked again: an engine that does not start mostly does not the next time either."""
-        return AGAIN_SECONDS * float(2 ** min(self._faults.get(id, 0), MOST_DOUBLINGS))
+        return AGAIN_SECONDS * float(2 ** min(self._faults.get(id, 0), MAX_DOUBLINGS))
 
     def _ask(self, id: str) -> None:
         self._asked[id] = time.monotonic()

@@ -19,7 +19,7 @@ LossName = Literal["mse", "mae", "huber", "r2", "directional", "mahalanobis"]
 
 HUBER_DELTA = 1.0
 # r2 divides by no less than this per label, so that a batch of nearly equal labels does not explode.
-LEAST_VARIANCE = 0.1
+MIN_VARIANCE = 0.1
 GMADL_SLOPE = 10.0
 # Numbers in the inverses held at a time, 256 MiB; dates share the few sets of tickers that there are.
 CACHED = 1 << 26
@@ -117,7 +117,7 @@ class R2Loss:
 
     def denominator(self, labels: Labels) -> Tensor:
         spread = (labels.values - self._mean).square().mul(labels.known).sum()
-        return torch.maximum(spread, LEAST_VARIANCE * labels.known.sum())
+        return torch.maximum(spread, MIN_VARIANCE * labels.known.sum())
 
     def total(self, predictions: Tensor, labels: Labels) -> Tensor:
         return (_squared(predictions, labels.values) * labels.known).sum()

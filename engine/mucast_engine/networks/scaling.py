@@ -10,7 +10,7 @@ from mucast_engine.failure import TaskError
 
 # Scaled features beyond it are cut to it: a network squares them, and float32 ends at 3e38. An absurd value then costs
 # the forecasts of its own windows at most, and not those that were computed beside them.
-LARGEST = 1e12
+MAX_SCALED = 1e12
 # Numbers around 1 that are no further apart are equal but for rounding, as scikit-learn's scalers take it.
 ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
@@ -39,9 +39,9 @@ def fit_scaling(scaler: str, x: Matrix, z_scores: int = 0) -> Scaling:
 
 
 def scaled(x: Matrix, scaling: Scaling) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Shape (rows, k), float32, within LARGEST."""
+    """Shape (rows, k), float32, within MAX_SCALED."""
     with np.errstate(over="ignore"):
-        return np.clip((x - scaling.center) / scaling.spread, -LARGEST, LARGEST).astype(np.float32)
+        return np.clip((x - scaling.center) / scaling.spread, -MAX_SCALED, MAX_SCALED).astype(np.float32)
 
 
 def _standard(x: Matrix) -> tuple[Matrix, Matrix]:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 # Windows in one batch of predictions, and numbers in it at most.
 PREDICTED_TOGETHER = 256
-LARGEST_BATCH = 1 << 22
+MAX_BATCH = 1 << 22
 
 
 class Windows:
@@ -26,7 +26,7 @@ class Windows:
         A row of a matrix product can depend, in its last bit, on how many rows there are. With pieces of one size a
         prediction does not change when later ones come or go.
         """
-        size = max(1, min(PREDICTED_TOGETHER, LARGEST_BATCH // (self.lookback * self.features)))
+        size = max(1, min(PREDICTED_TOGETHER, MAX_BATCH // (self.lookback * self.features)))
         if len(ends) == 0:
             return []
         missing = -len(ends) % size

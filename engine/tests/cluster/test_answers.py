@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mucast_engine.cluster.answers import LONGEST_UPDATE, is_greeting, read_answer, read_inspection, read_told
+from mucast_engine.cluster.answers import MAX_UPDATE_LENGTH, is_greeting, read_answer, read_inspection, read_told
 from mucast_engine.cluster.requests import TaskRequest
 
 REQUEST = TaskRequest(1, 1, "fit_predict", b"{}", [], ["p.npy", "q.npy"], 1.0, 0.0, None)
@@ -75,7 +75,7 @@ def with_result(**changes: Any) -> dict[str, Any]:
         {"updates": 5},
         {"updates": [5]},
         {"updates": [{"loss": float("nan")}]},
-        {"updates": [{"text": "x" * LONGEST_UPDATE}]},
+        {"updates": [{"text": "x" * MAX_UPDATE_LENGTH}]},
         {"message": {**RESULT, "id": 999}},
         {"message": {"event": "worker_exited", "worker": 1}},
         {"message": {"event": ["result"], "result": {}}},

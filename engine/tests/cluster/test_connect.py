@@ -14,7 +14,7 @@ import pytest
 from mucast_engine.cluster import address, connect
 from mucast_engine.cluster.address import Address
 from mucast_engine.cluster.connect import JOIN_ATTEMPTS, SERVER_CRASHED, Patience, _join
-from mucast_engine.cluster.credentials import CERTIFICATES, LONGEST_TOKEN, TOKEN, TOKEN_FILE
+from mucast_engine.cluster.credentials import CERTIFICATES, MAX_TOKEN_LENGTH, TOKEN, TOKEN_FILE
 from mucast_engine.cluster.fault import ClusterError
 
 ADDRESS = Address("10.0.0.1", 10001)
@@ -241,5 +241,5 @@ def test_what_no_cluster_can_have_as_a_token_is_refused_without_showing_it(
     if b"\0" not in text:  # No variable can hold it.
         errors.append(refusal(monkeypatch, RAY_AUTH_TOKEN=os.fsdecode(text)))
     for error in errors:
-        assert f"holds no token: that is one line of at most {LONGEST_TOKEN:,} printable" in error.message
+        assert f"holds no token: that is one line of at most {MAX_TOKEN_LENGTH:,} printable" in error.message
         assert "cret" not in f"{error.message} {error.data}"

@@ -12,7 +12,7 @@ from test_answers import GREETING
 from mucast_engine.arrays import Message
 from mucast_engine.cluster import muster
 from mucast_engine.cluster.fault import ClusterError
-from mucast_engine.cluster.muster import AGAIN_SECONDS, MOST_DOUBLINGS, NO_ANSWER, NODE_LOST, UNREACHED_SECONDS, Muster
+from mucast_engine.cluster.muster import AGAIN_SECONDS, MAX_DOUBLINGS, NO_ANSWER, NODE_LOST, UNREACHED_SECONDS, Muster
 from mucast_engine.cluster.node import fingerprint
 from mucast_engine.cluster.nodes import NAMES_KEPT, read_nodes
 from mucast_engine.cluster.session import Session
@@ -134,7 +134,7 @@ def test_a_late_node_whose_engine_does_not_start_is_told_once_and_asked_ever_mor
         while told.session.inspected:
             told.answer(fault)
             asked += 1
-    assert asked == pytest.approx(1000 / 2**MOST_DOUBLINGS, rel=0.2)
+    assert asked == pytest.approx(1000 / 2**MAX_DOUBLINGS, rel=0.2)
     assert len(told.lost) == 1
     told.muster.take(rows("a", "b"))
     told.muster.take(rows("a", "b", "late"))

@@ -1,5 +1,5 @@
-import { MOST_LAG } from "./later-returns.ts";
-import { LEAST_PAIRS } from "./significance.ts";
+import { MAX_LAG } from "./later-returns.ts";
+import { MIN_PAIRS } from "./significance.ts";
 import type { FeatureColumn, TickerHistory } from "./ticker-history.ts";
 
 /** What a feature may be a copy of. */
@@ -16,7 +16,7 @@ export type Quantity = keyof typeof QUANTITIES;
 /** A feature is `scale` times what it copies, plus `offset`. */
 export interface LaterCopy {
   readonly of: Quantity;
-  /** How many price dates later that is known, 1 to MOST_LAG. */
+  /** How many price dates later that is known, 1 to MAX_LAG. */
   readonly lag: number;
   readonly scale: number;
   readonly offset: number;
@@ -33,7 +33,7 @@ const TOLERANCE = 1e-9;
 export function laterCopy(history: TickerHistory, column: FeatureColumn): LaterCopy | undefined {
   const anchors = anchorsOf(history, column.x);
   if (anchors === undefined) return undefined;
-  for (let lag = 1; lag <= MOST_LAG; lag++) {
+  for (let lag = 1; lag <= MAX_LAG; lag++) {
     for (const of of Object.keys(QUANTITIES) as Quantity[]) {
       const copy = copyOf(history, column.x, anchors, of, lag);
       if (copy !== undefined && !isKnown(history, column.x, anchors)) return copy;
@@ -43,7 +43,7 @@ export function laterCopy(history: TickerHistory, column: FeatureColumn): LaterC
 }
 
 function isKnown(history: TickerHistory, x: Float64Array, anchors: Anchors): boolean {
-  for (let lag = 0; lag >= -MOST_LAG; lag--) {
+  for (let lag = 0; lag >= -MAX_LAG; lag--) {
     for (const of of Object.keys(QUANTITIES) as Quantity[])
       if (copyOf(history, x, anchors, of, lag) !== undefined) return true;
   }
@@ -56,13 +56,13 @@ interface Anchors {
   readonly most: number;
 }
 
-/** Among the rows that have prices MOST_LAG + 1 dates before and MOST_LAG after. @returns undefined for a constant. */
+/** Among the rows that have prices MAX_LAG + 1 dates before and MAX_LAG after. @returns undefined for a constant. */
 function anchorsOf({ priceRows, days }: TickerHistory, x: Float64Array): Anchors | undefined {
   let least = -1;
   let most = -1;
   for (let i = 0; i < x.length; i++) {
     const row = priceRows[i]!;
-    if (!Number.isFinite(x[i]!) || row <= MOST_LAG || row + MOST_LAG >= days.length) continue;
+    if (!Number.isFinite(x[i]!) || row <= MAX_LAG || row + MAX_LAG >= days.length) continue;
     if (least < 0 || x[i]! < x[least]!) least = i;
     if (most < 0 || x[i]! > x[most]!) most = i;
   }
@@ -89,5 +89,5 @@ function copyOf(
     if (!(Math.abs(x[i]! - (scale * value + offset)) <= TOLERANCE * spread)) return undefined;
     n++;
   }
-  return n >= LEAST_PAIRS ? { of, lag, scale, offset, n } : undefined;
+  return n >= MIN_PAIRS ? { of, lag, scale, offset, n } : undefined;
 }

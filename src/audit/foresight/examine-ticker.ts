@@ -10,9 +10,9 @@ import { columnValues, type FeatureColumn, featureColumn, type TickerHistory } f
 import { type UnpricedValues, unpricedRows, unpricedValues, usualShare } from "./unpriced-values.ts";
 
 /** Fewer values that are filled from later ones may be chance. */
-const LEAST_FILLED = 3;
+const MIN_FILLED = 3;
 /** A column that looks filled on more of its other dates, such as a weekday, cannot be judged by this sign. */
-const MOST_USUAL = 0.05;
+const MAX_USUAL = 0.05;
 
 /** What one ticker adds to the facts of the check. */
 export interface ExaminedTicker {
@@ -42,7 +42,7 @@ export function* examineTicker(
     const found = unpricedValues(history, column, unpriced);
     if (found.values > 0) features++;
     values += found.values;
-    if (isFilledFromLater(found) && usualShare(history, column) <= MOST_USUAL) {
+    if (isFilledFromLater(found) && usualShare(history, column) <= MAX_USUAL) {
       const { ticker } = history;
       suspects.add({ ticker, feature: feature.name, code: "filled_from_later", unpriced: found });
     }
@@ -52,7 +52,7 @@ export function* examineTicker(
 }
 
 function isFilledFromLater({ values, fromLater, fromEarlier }: UnpricedValues): boolean {
-  return fromLater >= LEAST_FILLED && 2 * fromLater > values - fromEarlier;
+  return fromLater >= MIN_FILLED && 2 * fromLater > values - fromEarlier;
 }
 
 function examineReturns(

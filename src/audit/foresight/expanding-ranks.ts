@@ -1,7 +1,7 @@
 import { averageRanks } from "../../evaluate/rank.ts";
 
 /** A rank among fewer values says little. */
-export const LEAST_EARLIER = 20;
+export const MIN_EARLIER = 20;
 
 /** The deviation of a uniform distribution of width 1 is 1 / sqrt(12). */
 const UNIFORM = Math.sqrt(12);
@@ -11,7 +11,7 @@ const UNIFORM = Math.sqrt(12);
  * and variance 1. It uses nothing later than its row: a rank in the whole sample goes with later returns even if the feature is an honest
  * price level (Stambaugh 1999, "Predictive regressions").
  * @param x shape (r), NaN where it is missing.
- * @returns shape (r), NaN where x is missing or has fewer than LEAST_EARLIER earlier values.
+ * @returns shape (r), NaN where x is missing or has fewer than MIN_EARLIER earlier values.
  */
 export function expandingRanks(x: Float64Array): Float64Array {
   const present = x.filter(Number.isFinite);
@@ -25,7 +25,7 @@ export function expandingRanks(x: Float64Array): Float64Array {
     const below = counts.add(place);
     const ties = ++equal[place]!;
     // `below` values are smaller, `ties` are the same, this one included.
-    return seen > LEAST_EARLIER ? UNIFORM * ((below + ties / 2) / seen - 0.5) : Number.NaN;
+    return seen > MIN_EARLIER ? UNIFORM * ((below + ties / 2) / seen - 0.5) : Number.NaN;
   });
 }
 

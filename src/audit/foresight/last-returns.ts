@@ -1,5 +1,5 @@
 import { averageRanks } from "../../evaluate/rank.ts";
-import { LEAST_PAIRS, type RankCorrelation } from "./significance.ts";
+import { MIN_PAIRS, type RankCorrelation } from "./significance.ts";
 import type { TickerHistory } from "./ticker-history.ts";
 
 /** |c| of a feature or its change with the next return; daily information coefficients of funds lie below 0.1. */
@@ -10,7 +10,7 @@ export const LAST_RETURNS = 3;
 
 /** A correlation with the next return, and what is left of it beside the ticker's last returns. */
 export interface ReturnCorrelation extends RankCorrelation {
-  /** The partial correlation; undefined where |c| is within RETURN_LIMIT, or for fewer than LEAST_PAIRS rows. */
+  /** The partial correlation; undefined where |c| is within RETURN_LIMIT, or for fewer than MIN_PAIRS rows. */
   readonly partial?: number;
 }
 
@@ -35,11 +35,11 @@ const NOTHING_LEFT = 1e-9;
  * Spearman's partial correlation of x with the next return given the ticker's LAST_RETURNS last ones: that of what a regression on
  * their ranks leaves of both ranks. Where a price bounces between bid and ask its returns reverse, and whatever holds the last
  * price goes with the next return; beside the last returns it does not.
- * @returns 0 where the last returns tell x, or the next return, whole; undefined for fewer than LEAST_PAIRS rows that have all.
+ * @returns 0 where the last returns tell x, or the next return, whole; undefined for fewer than MIN_PAIRS rows that have all.
  */
 function partialCorrelation(x: Float64Array, { y, priceRows }: TickerHistory): number | undefined {
   const rows = rowsWithReturns(x, y, priceRows);
-  if (rows.length < LEAST_PAIRS) return undefined;
+  if (rows.length < MIN_PAIRS) return undefined;
   const sideOf = (valueAt: (row: number) => number) => centredRanks(Float64Array.from(rows, valueAt));
   const returnsAgo = (ago: number) => sideOf((row) => y[priceRows[row]! - ago]!);
   const told: Float64Array[] = [];

@@ -1,10 +1,10 @@
 import { averageRanks } from "../../evaluate/rank.ts";
 import { correlation } from "../../evaluate/statistics.ts";
-import { deviationsFromZero, LEAST_PAIRS, type RankCorrelation } from "./significance.ts";
+import { deviationsFromZero, MIN_PAIRS, type RankCorrelation } from "./significance.ts";
 import type { TickerHistory } from "./ticker-history.ts";
 
 /** A quarter of a year. The return 1 price date later is the label itself. */
-export const MOST_LAG = 63;
+export const MAX_LAG = 63;
 
 /** Changes of windows centred on their date reach 0.65 at half the width, honest ones 0.10 at most. */
 export const LATER_LIMIT = 0.2;
@@ -24,7 +24,7 @@ interface LaterReturns {
 
 /**
  * Spearman's correlation of a feature's change with the return of the price date `lag` dates later, or with its size, lag = 2 ...
- * MOST_LAG. Ranks over all rows tell quickly which lags are near LATER_LIMIT; those are ranked anew over the pairs they have.
+ * MAX_LAG. Ranks over all rows tell quickly which lags are near LATER_LIMIT; those are ranked anew over the pairs they have.
  * @param dx shape (r), NaN where there is no change.
  * @param y shape (m), by price date: returns or their sizes, each from its date to the next.
  * @returns the lag with the most deviations among those with |c| > LATER_LIMIT.
@@ -33,9 +33,9 @@ export function strongestLater(dx: Float64Array, y: Float64Array, priceRows: Int
   const ranks = { dx: ranksOrNaN(dx), y: ranksOrNaN(y) };
   let strongest: LaterReturns["strongest"];
   let tests = 0;
-  for (let lag = 2; lag <= MOST_LAG; lag++) {
+  for (let lag = 2; lag <= MAX_LAG; lag++) {
     const screened = pairsAt(lag, ranks.dx, ranks.y, priceRows);
-    if (screened.n < LEAST_PAIRS || screened.c === null) continue;
+    if (screened.n < MIN_PAIRS || screened.c === null) continue;
     tests++;
     if (Math.abs(screened.c) <= SCREEN) continue;
     const found = rankedAnew(lag, dx, y, priceRows);
@@ -110,10 +110,10 @@ export function windowSigns(
   const ranks = { x: ranksOrNaN(x), dx: ranksOrNaN(dx), y: ranksOrNaN(y) };
   const value = pairsAt(lag, ranks.x, ranks.y, priceRows).c;
   let other = { c: 0, lag: 0 };
-  for (let at = -MOST_LAG; at <= MOST_LAG; at++) {
+  for (let at = -MAX_LAG; at <= MAX_LAG; at++) {
     if (Math.abs(at - lag) < OTHER_DATES) continue;
     const { n, c } = pairsAt(at, ranks.dx, ranks.y, priceRows);
-    if (n >= LEAST_PAIRS && c !== null && Math.abs(c) > Math.abs(other.c)) other = { c, lag: at };
+    if (n >= MIN_PAIRS && c !== null && Math.abs(c) > Math.abs(other.c)) other = { c, lag: at };
   }
   return { value, other };
 }

@@ -1,9 +1,9 @@
 import { averageRanks } from "../../evaluate/rank.ts";
 import { correlation } from "../../evaluate/statistics.ts";
-import { LEAST_PAIRS, type RankCorrelation } from "./significance.ts";
+import { MIN_PAIRS, type RankCorrelation } from "./significance.ts";
 import type { FeatureColumn, TickerHistory } from "./ticker-history.ts";
 
-const LEAST_MISSING = 5;
+const MIN_MISSING = 5;
 
 /** How the absence of a feature goes with the next return. */
 export interface MissingnessTest extends RankCorrelation {
@@ -16,7 +16,7 @@ export interface MissingnessTest extends RankCorrelation {
  * Spearman's correlation of "the feature is missing here" with the next return, over the price dates from the feature's
  * first value to its last: rows that wait for a window do not count. `effect` is the rank-biserial correlation, which does
  * not shrink with the share of missing values as c does.
- * @returns undefined for fewer than LEAST_MISSING missing or present values or LEAST_PAIRS labels, and for constant labels.
+ * @returns undefined for fewer than MIN_MISSING missing or present values or MIN_PAIRS labels, and for constant labels.
  */
 export function missingnessTest(history: TickerHistory, { x }: FeatureColumn): MissingnessTest | undefined {
   const { y, priceRows } = history;
@@ -38,7 +38,7 @@ export function missingnessTest(history: TickerHistory, { x }: FeatureColumn): M
 function ofMarks(marks: Float64Array, labels: Float64Array): MissingnessTest | undefined {
   const n = marks.length;
   const missing = marks.reduce((sum, mark) => sum + mark, 0);
-  if (n < LEAST_PAIRS || missing < LEAST_MISSING || n - missing < LEAST_MISSING) return undefined;
+  if (n < MIN_PAIRS || missing < MIN_MISSING || n - missing < MIN_MISSING) return undefined;
   const ranks = averageRanks(labels);
   const c = correlation(averageRanks(marks), ranks);
   if (c === null) return undefined;

@@ -5,10 +5,10 @@ import type { PooledTest } from "./pooled-test.ts";
 const DEVIATIONS = 3;
 
 /** And one that no honest order has: days on which one factor moves all prices give it in either direction. */
-const LEAST_ORDER = 0.5;
+const MIN_ORDER = 0.5;
 
 /** So many dates in one direction for each in the other. */
-const LEAST_RATIO = 4;
+const MIN_RATIO = 4;
 
 /**
  * Counts the dates on which a feature orders the tickers nearly as their next returns do, and as the opposite. Features with values of
@@ -19,15 +19,18 @@ export function orderedDates({ values, tickers }: DateOrders): Pick<PooledTest, 
   let [up, down] = [0, 0];
   for (let i = 0; i < values.length; i++) {
     const size = Math.abs(values[i]!);
-    if (size < LEAST_ORDER || Math.atanh(Math.min(size, MOST)) * Math.sqrt(tickers[i]! - 3) < DEVIATIONS)
+    if (
+      size < MIN_ORDER ||
+      Math.atanh(Math.min(size, MAX_CORRELATION)) * Math.sqrt(tickers[i]! - 3) < DEVIATIONS
+    )
       continue;
     if (values[i]! > 0) up++;
     else down++;
   }
   const [more, fewer] = [Math.max(up, down), Math.min(up, down)];
-  if (more < LEAST_RATIO * Math.max(1, fewer)) return undefined;
+  if (more < MIN_RATIO * Math.max(1, fewer)) return undefined;
   return { c: (up - down) / values.length, t: (up - down) / Math.sqrt(up + down) };
 }
 
 /** Fisher's transform is infinite at 1. */
-const MOST = 1 - 1e-12;
+const MAX_CORRELATION = 1 - 1e-12;

@@ -3,7 +3,7 @@ import { dateT } from "../../evaluate/verdict/date-t.ts";
 import type { DateSlots } from "./pooled-cells.ts";
 import type { PooledTest } from "./pooled-test.ts";
 import type { TickerSurprises } from "./return-surprises.ts";
-import { LEAST_PAIRS } from "./significance.ts";
+import { MIN_PAIRS } from "./significance.ts";
 import type { FeatureColumn } from "./ticker-history.ts";
 
 /** By how much returns after missing values may differ from the others, in deviations: news is known when it is missing. */
@@ -12,7 +12,7 @@ const RETURN_LIMIT = 0.15;
 /** By how much more the size of the next return may differ than that of the last one, in deviations of their ranks. */
 const SIZE_LIMIT = 0.3;
 
-const LEAST_MISSING = 5;
+const MIN_MISSING = 5;
 
 /** Gaps of one feature and the returns after them, as sums over the tickers of each date. */
 export class PooledGaps {
@@ -34,7 +34,7 @@ export class PooledGaps {
     for (let i = first; i <= last; i++) if (Number.isFinite(x[i]!)) present.add(priceRows[i]!);
     const rows = priceRows[last]! - priceRows[first]! + 1;
     const missing = rows - present.size;
-    if (missing < LEAST_MISSING || present.size < LEAST_MISSING) return;
+    if (missing < MIN_MISSING || present.size < MIN_MISSING) return;
     const share = missing / rows;
     for (let row = priceRows[first]!; row <= priceRows[last]!; row++) {
       if (Number.isNaN(returns[row]!)) continue;
@@ -55,7 +55,7 @@ export class PooledGaps {
     ] as const;
     return kinds.flatMap(([sums, what]) => {
       const values = Float64Array.from(slots.flatMap((slot) => sums.get(slot) ?? []));
-      if (values.length < LEAST_PAIRS) return [];
+      if (values.length < MIN_PAIRS) return [];
       // A sum of products over a sum of variances is a difference of means.
       const scaled = values.map((value) => (value * values.length) / this.#variance);
       const t = dateT(scaled, 1);

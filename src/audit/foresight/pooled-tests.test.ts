@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
 import { neweyWestT } from "../../evaluate/newey-west.ts";
 import { dateQuantile } from "./date-quantile.ts";
-import { expandingRanks, LEAST_EARLIER } from "./expanding-ranks.ts";
+import { expandingRanks, MIN_EARLIER } from "./expanding-ranks.ts";
 import { FAST_LIMIT, FeaturePace, SLOW_LIMIT } from "./feature-pace.ts";
 import { orderedDates } from "./ordered-dates.ts";
 import { isBeyondLimit, type PooledTest } from "./pooled-test.ts";
@@ -21,7 +21,7 @@ test("an expanding rank is that of a plain count among the rows before", () => {
   const ranks = expandingRanks(x);
   for (const [i, value] of x.entries()) {
     const past = x.slice(0, i + 1).filter(Number.isFinite);
-    if (!Number.isFinite(value) || past.length <= LEAST_EARLIER) {
+    if (!Number.isFinite(value) || past.length <= MIN_EARLIER) {
       assert.ok(Number.isNaN(ranks[i]!));
       continue;
     }

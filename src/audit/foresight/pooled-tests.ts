@@ -7,7 +7,7 @@ import { DateSlots, PooledCells } from "./pooled-cells.ts";
 import { PooledGaps } from "./pooled-missing.ts";
 import type { PooledSide, PooledTest } from "./pooled-test.ts";
 import type { TickerSurprises } from "./return-surprises.ts";
-import { LEAST_PAIRS } from "./significance.ts";
+import { MIN_PAIRS } from "./significance.ts";
 import { changes, type FeatureColumn } from "./ticker-history.ts";
 
 /**
@@ -17,7 +17,7 @@ import { changes, type FeatureColumn } from "./ticker-history.ts";
 const ACROSS_FACTOR = 1.4;
 
 /** Features times dates whose sums are kept, in 96 MB; further features are not pooled. */
-const MOST_CELLS = 2_000_000;
+const MAX_CELLS = 2_000_000;
 
 /** The tests of one feature over all tickers. */
 class PooledFeature {
@@ -49,7 +49,7 @@ export class PooledTests {
     pooled.gaps.add(feature, surprises, this.#slots);
   }
 
-  /** Every test of at least LEAST_PAIRS dates, by feature. */
+  /** Every test of at least MIN_PAIRS dates, by feature. */
   tests(): Map<string, readonly PooledTest[]> {
     const slots = this.#slots.inTime();
     const testsOf = ({ value, change, gaps, pace }: PooledFeature) => [
@@ -63,7 +63,7 @@ export class PooledTests {
   #of(name: string): PooledFeature | undefined {
     const known = this.#features.get(name);
     if (known !== undefined) return known;
-    if ((this.#features.size + 1) * this.#slots.size > MOST_CELLS) {
+    if ((this.#features.size + 1) * this.#slots.size > MAX_CELLS) {
       this.#skipped.add(name);
       return undefined;
     }
@@ -88,7 +88,7 @@ function sideTests(
 ): PooledTest[] {
   const over = cells.overTime(slots);
   const across = cells.acrossTickers(slots);
-  const ordered = across.values.length < LEAST_PAIRS ? undefined : orderedDates(across);
+  const ordered = across.values.length < MIN_PAIRS ? undefined : orderedDates(across);
   return [
     ...meanTest(over, { side, form: "over_time", limit }),
     ...meanTest(across.values, { side, form: "across_tickers", limit: ACROSS_FACTOR * limit }),
@@ -99,7 +99,7 @@ function sideTests(
 }
 
 function meanTest(values: Float64Array, what: Pick<PooledTest, "side" | "form" | "limit">): PooledTest[] {
-  if (values.length < LEAST_PAIRS) return [];
+  if (values.length < MIN_PAIRS) return [];
   const t = dateT(values, 1);
   return t === null ? [] : [{ ...what, c: mean(values), t, dates: values.length }];
 }

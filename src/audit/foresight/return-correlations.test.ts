@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
 import { slowPartial, slowSpearman } from "./foresight-twin.testing.ts";
 import { LAST_RETURNS, RETURN_LIMIT, type ReturnCorrelation } from "./last-returns.ts";
-import { LATER_LIMIT, MOST_LAG } from "./later-returns.ts";
+import { LATER_LIMIT, MAX_LAG } from "./later-returns.ts";
 import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
 import { featureColumn, tickerHistory } from "./ticker-history.ts";
 
@@ -79,7 +79,7 @@ for (const seed of [1, 2, 3]) {
       near(found.change, slowSpearman(rows.map((i) => [change(i), label(i)] as const)));
       near(found.size, slowSpearman(rows.map((i) => [change(i), Math.abs(label(i))] as const)));
       const laterOf = (labelOf: (i: number, lag: number) => number) =>
-        Array.from({ length: MOST_LAG - 1 }, (_, k) => ({
+        Array.from({ length: MAX_LAG - 1 }, (_, k) => ({
           lag: k + 2,
           ...slowSpearman(rows.map((i) => [change(i), labelOf(i, k + 2)] as const)),
         }));
@@ -97,7 +97,7 @@ for (const seed of [1, 2, 3]) {
       const sizes = strongestOf(laterOf((i, lag) => Math.abs(label(i, lag))));
       assert.equal(found.laterSize?.lag, sizes?.lag);
       if (sizes !== undefined) near(found.laterSize, sizes);
-      assert.equal(found.tests, 3 + 2 * (MOST_LAG - 1));
+      assert.equal(found.tests, 3 + 2 * (MAX_LAG - 1));
     }
   });
 }

@@ -2,7 +2,7 @@ import { averageRanks } from "../../evaluate/rank.ts";
 import { correlation } from "../../evaluate/statistics.ts";
 import { besideLastReturns, type ReturnCorrelation } from "./last-returns.ts";
 import { type LaterCorrelation, strongestLater, type WindowSigns, windowSigns } from "./later-returns.ts";
-import { LEAST_PAIRS, type RankCorrelation } from "./significance.ts";
+import { MIN_PAIRS, type RankCorrelation } from "./significance.ts";
 import { changes, type FeatureColumn, pick, type TickerHistory } from "./ticker-history.ts";
 
 /** How one feature of one ticker goes with returns that nothing known at its dates can tell. */
@@ -85,10 +85,10 @@ class RankedSide {
   }
 }
 
-/** @returns undefined for fewer than LEAST_PAIRS pairs, and where either side is constant. */
+/** @returns undefined for fewer than MIN_PAIRS pairs, and where either side is constant. */
 function rankCorrelation(x: Float64Array, side: RankedSide): RankCorrelation | undefined {
   const rows = pairedRows(x, side.values);
-  if (rows.length < LEAST_PAIRS) return undefined;
+  if (rows.length < MIN_PAIRS) return undefined;
   const c = correlation(averageRanks(pick(x, rows)), side.ranksOf(rows));
   return c === null ? undefined : { c, n: rows.length };
 }

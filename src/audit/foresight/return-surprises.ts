@@ -5,7 +5,7 @@ import { pick, type TickerHistory } from "./ticker-history.ts";
 const LAST_RETURNS = 5;
 
 /** Returns beyond so many root mean squares count as this many, so that no single date decides. */
-const LARGEST = 4;
+const MAX_SURPRISE = 4;
 
 /**
  * What a ticker's last returns do not tell of each next return: the return, less a regression on the LAST_RETURNS last returns, over the
@@ -15,7 +15,7 @@ const LARGEST = 4;
  * @returns shape (m), mean square 1; NaN where y is.
  */
 export function returnSurprises(y: Float64Array): Float64Array {
-  const left = overRootMeanSquare(y).map((value) => Math.max(-LARGEST, Math.min(LARGEST, value)));
+  const left = overRootMeanSquare(y).map((value) => Math.max(-MAX_SURPRISE, Math.min(MAX_SURPRISE, value)));
   const lagged = Array.from({ length: LAST_RETURNS }, (_, k) => shifted(left, k + 1));
   const told: Float64Array[] = [];
   for (const lag of lagged) {

@@ -1,5 +1,5 @@
 /** Fewer pairs than this are not tested. */
-export const LEAST_PAIRS = 100;
+export const MIN_PAIRS = 100;
 
 /** A rank correlation over n pairs. */
 export interface RankCorrelation {
@@ -8,11 +8,11 @@ export interface RankCorrelation {
 }
 
 /** Fisher's transform is infinite at 1. */
-const MOST = 1 - 1e-12;
+const MAX_CORRELATION = 1 - 1e-12;
 
 /** How many standard deviations |c| lies from 0 where the pairs do not depend on one another (Fisher's transform). */
 export function deviationsFromZero({ c, n }: RankCorrelation): number {
-  return Math.atanh(Math.min(Math.abs(c), MOST)) * Math.sqrt(n - 3);
+  return Math.atanh(Math.min(Math.abs(c), MAX_CORRELATION)) * Math.sqrt(n - 3);
 }
 
 /** The share of chance findings in all tests of an audit together, each on one side: half of single tickers, half pooled. */

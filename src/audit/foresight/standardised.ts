@@ -22,13 +22,13 @@ export function addValues(sums: Sums, values: Float64Array, from = 0, to = value
 const TOLERANCE = 1e-6;
 
 /** Features of a few values, such as signs, may have mean 0 and deviation 1 by themselves. */
-const LEAST_DISTINCT = 10;
+const MIN_DISTINCT = 10;
 
-const LEAST_VALUES = 100;
+const MIN_VALUES = 100;
 
 /** Whether values have mean 0 and deviation 1 (ddof 0 or 1). */
 export function isStandard({ n, sum, squares }: Sums): boolean {
-  if (n < LEAST_VALUES) return false;
+  if (n < MIN_VALUES) return false;
   const mean = sum / n;
   const variance = squares / n - mean * mean;
   const deviations = [Math.sqrt(variance), Math.sqrt((variance * n) / (n - 1))];
@@ -57,7 +57,7 @@ export function isScaledByEnds(values: Float64Array): boolean {
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
-  if (n < LEAST_VALUES) return false;
+  if (n < MIN_VALUES) return false;
   const isEnd = (value: number, end: number) =>
     Math.abs(value - end) <= ENDS_TOLERANCE * Math.max(1, Math.abs(end));
   if (!SCALES.some(([from, to]) => isEnd(low, from) && isEnd(high, to))) return false;
@@ -79,7 +79,7 @@ export function hasManyValues(values: Float64Array): boolean {
   const distinct = new Set<number>();
   for (const value of values) {
     if (Number.isFinite(value)) distinct.add(value);
-    if (distinct.size >= LEAST_DISTINCT) return true;
+    if (distinct.size >= MIN_DISTINCT) return true;
   }
   return false;
 }

@@ -19,7 +19,7 @@ export type Suspect = { readonly ticker: string; readonly feature: string } & (
 );
 
 /** Pairs of ticker and feature beyond these are counted and not told one by one: about 10 MB. */
-const MOST_KEPT = 20_000;
+const MAX_KEPT = 20_000;
 
 /**
  * Gathers what is suspected ticker by ticker. The deviations that a correlation needs grow with the number of tests, so
@@ -65,7 +65,7 @@ export class Suspects {
   }
 
   add(suspect: Suspect): void {
-    if (this.#kept.length < MOST_KEPT) this.#kept.push(suspect);
+    if (this.#kept.length < MAX_KEPT) this.#kept.push(suspect);
     else this.#dropped++;
   }
 

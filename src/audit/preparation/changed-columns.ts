@@ -6,7 +6,7 @@ import { finding } from "../findings.ts";
 import type { ChangedValue } from "./compare-prepared.ts";
 
 /** Tickers that a finding names. */
-const MOST_EXAMPLES = 5;
+const MAX_EXAMPLES = 5;
 
 /** The changes of one column over all cuts. */
 interface ChangedColumn {
@@ -64,7 +64,7 @@ function findingOf({ first, cutAfter, values, tickers, cuts, largest }: ChangedC
       cut: finiteOrNull(cut),
       values,
       tickers: tickers.size,
-      examples: [...tickers].slice(0, MOST_EXAMPLES),
+      examples: [...tickers].slice(0, MAX_EXAMPLES),
       cut_after: [...cuts],
       ...(largest === undefined ? {} : { largest_difference: largest }),
     },

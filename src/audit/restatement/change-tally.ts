@@ -8,7 +8,7 @@ import type { FactorStep } from "./rescaling.ts";
 export type TallyKind = "rewritten" | "rescaled" | "standardised" | "filled" | "erased" | "late";
 
 /** Tickers that a tally names. */
-const MOST_EXAMPLES = 5;
+const MAX_EXAMPLES = 5;
 
 /** The value that changed most. */
 export interface LargestChange {
@@ -41,7 +41,7 @@ export class ChangeTally {
 
   add(ticker: string, change: ColumnChange, kind: Change): void {
     this.tickers++;
-    if (this.examples.length < MOST_EXAMPLES) this.examples.push(ticker);
+    if (this.examples.length < MAX_EXAMPLES) this.examples.push(ticker);
     this.reach = Math.max(this.reach, change.reach);
     const { changes, days } = change;
     for (let i = 0; i < changes.length; i++) {
@@ -52,7 +52,7 @@ export class ChangeTally {
     }
     const { rewriting } = change;
     if (kind !== Change.rewritten || rewriting?.kind !== "rescaled") return;
-    if (this.factors.length === MOST_EXAMPLES) return;
+    if (this.factors.length === MAX_EXAMPLES) return;
     this.factors.push({ ticker, steps: rewriting.steps.map((step) => ({ ...step, day: days[step.from]! })) });
   }
 

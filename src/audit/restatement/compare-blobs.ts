@@ -24,7 +24,7 @@ export interface ComparedPrices extends ComparedBlobs {
 }
 
 /** Names of features in the facts. */
-const MOST_NAMES = 10;
+const MAX_NAMES = 10;
 
 /**
  * Compares two feature blobs while both are read once, side by side.
@@ -152,7 +152,7 @@ function factsOf(comparison: HistoryComparison, previous: Blob, current: Blob): 
     previous_start: dateOf(calendar.previous.first),
     current_start: dateOf(calendar.current.first),
     features_added: added.size,
-    added: [...added].slice(0, MOST_NAMES),
+    added: [...added].slice(0, MAX_NAMES),
   };
 }
 

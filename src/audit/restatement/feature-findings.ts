@@ -10,7 +10,7 @@ import type { FactorStep } from "./rescaling.ts";
 import { tickerFindings } from "./ticker-findings.ts";
 
 /** Features that a note names. */
-const MOST_NAMES = 10;
+const MAX_NAMES = 10;
 
 const CODES: Readonly<Record<TallyKind, FindingCode>> = {
   rewritten: "feature_rewritten",
@@ -43,7 +43,7 @@ function causeFinding(
   const single = featureFinding(name!, kind, tally, priceFactors);
   if (features.length === 1 && others.length === 0) return single;
   const { feature: _, ...rest } = single;
-  const shown = features.slice(0, MOST_NAMES);
+  const shown = features.slice(0, MAX_NAMES);
   const also = others.map(([other, its]) => messageOf(other, its));
   const told = [messageOf(kind, tally), ...also].join(", and ");
   const listed = features.length > shown.length ? `${shown.join(", ")} and others` : shown.join(", ");
@@ -134,7 +134,7 @@ function rowFindings({ calendar }: HistoryComparison): Finding[] {
 
 function removed({ removed }: HistoryComparison): Finding[] {
   if (removed.size === 0) return [];
-  const names = [...removed.keys()].slice(0, MOST_NAMES);
+  const names = [...removed.keys()].slice(0, MAX_NAMES);
   const tickers = Math.max(...removed.values());
   return [
     finding("feature_removed", {

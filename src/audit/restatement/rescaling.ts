@@ -6,18 +6,18 @@ export interface FactorStep {
 }
 
 /** Least numbers, zeros aside, that a factor has to fit: fewer may fit by accident. */
-const LEAST_VALUES = 10;
+const MIN_VALUES = 10;
 /** Splits and dividends of one ticker between two blobs. */
-const MOST_STEPS = 8;
+const MAX_STEPS = 8;
 /** What a number of 7 digits may be off. */
 const PRINTED = 1e-7;
 /** A factor nearer to 1 is made of what numbers may be off, where a value or two moved by as little. */
-const LEAST_ADJUSTMENT = 1e-6;
+const MIN_ADJUSTMENT = 1e-6;
 /** Largest share of a value that the printing of few decimals may explain; old prices of a stock that split often are cents. */
-const MOST_PRINTED = 0.25;
+const MAX_PRINTED = 0.25;
 /** How closely the values of a step together have to bind its factor, as a share. */
-const MOST_LOOSE = 0.01;
-const MOST_DECIMALS = 6;
+const MAX_LOOSE = 0.01;
+const MAX_DECIMALS = 6;
 
 /**
  * Recognises a history that was multiplied by constants, as an adjustment for splits and dividends does: the oldest values
@@ -33,10 +33,10 @@ export function constantFactors(before: Float64Array, after: Float64Array): Fact
     if (Number.isNaN(x) || Number.isNaN(y) || (x === 0 && y === 0)) continue;
     if (!Number.isFinite(y / x)) return undefined;
     const printed = 0.5 * (afterStep + Math.abs(y / x) * beforeStep);
-    const slack = PRINTED * Math.abs(y) + Math.min(MOST_PRINTED * Math.abs(y), printed);
+    const slack = PRINTED * Math.abs(y) + Math.min(MAX_PRINTED * Math.abs(y), printed);
     const open = steps.at(-1);
     if (open !== undefined && narrow(open, (y - slack) / x, (y + slack) / x)) continue;
-    if (steps.length === MOST_STEPS || (open !== undefined && open.count < LEAST_VALUES)) return undefined;
+    if (steps.length === MAX_STEPS || (open !== undefined && open.count < MIN_VALUES)) return undefined;
     steps.push(openStep(i, (y - slack) / x, (y + slack) / x));
   }
   return areAdjustments(steps)
@@ -73,12 +73,12 @@ function areAdjustments(steps: readonly OpenStep[]): boolean {
   const newest = steps.at(-1);
   if (newest === undefined) return false;
   const isOne = ({ low, high }: OpenStep) => within(low, high) === 1;
-  const isBound = ({ low, high }: OpenStep) => Math.abs(high - low) <= MOST_LOOSE * Math.abs(low + high);
+  const isBound = ({ low, high }: OpenStep) => Math.abs(high - low) <= MAX_LOOSE * Math.abs(low + high);
   return (
     steps.every((step) => isOne(step) || isBound(step)) &&
     !steps.slice(0, Math.max(1, steps.length - 1)).some(isOne) &&
     !comesBack(steps) &&
-    (newest.count >= LEAST_VALUES || isOne(newest))
+    (newest.count >= MIN_VALUES || isOne(newest))
   );
 }
 
@@ -91,7 +91,7 @@ function comesBack(steps: readonly OpenStep[]): boolean {
 
 /** A factor between the bounds: 1 where it may be 1, or is nearer to it than any adjustment. */
 function within(low: number, high: number): number {
-  return low <= 1 + LEAST_ADJUSTMENT && high >= 1 - LEAST_ADJUSTMENT ? 1 : (low + high) / 2;
+  return low <= 1 + MIN_ADJUSTMENT && high >= 1 - MIN_ADJUSTMENT ? 1 : (low + high) / 2;
 }
 
 /**
@@ -116,7 +116,7 @@ export function linearMap(
   const offset = after[least]! - factor * low;
   const spread = Math.abs(after[most]! - after[least]!);
   const rounded = 2 * (printedStep(after) + Math.abs(factor) * printedStep(before));
-  const slack = PRINTED * Math.max(spread, Math.abs(after[least]!)) + Math.min(MOST_LOOSE * spread, rounded);
+  const slack = PRINTED * Math.max(spread, Math.abs(after[least]!)) + Math.min(MAX_LOOSE * spread, rounded);
   let between = 0;
   for (let i = 0; i < before.length; i++) {
     const [x, y] = [before[i]!, after[i]!];
@@ -124,7 +124,7 @@ export function linearMap(
     if (!(Math.abs(y - (offset + factor * x)) <= slack)) return undefined;
     if (x > low && x < high) between++;
   }
-  return between < LEAST_VALUES ? undefined : { factor, offset };
+  return between < MIN_VALUES ? undefined : { factor, offset };
 }
 
 /** The last decimal that all values are printed with, such as 0.01; 0 where they have more than 6 decimals. */
@@ -133,7 +133,7 @@ export function printedStep(values: Float64Array): number {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     if (Number.isNaN(value)) continue;
-    while (!isWhole(value * 10 ** decimals)) if (++decimals > MOST_DECIMALS) return 0;
+    while (!isWhole(value * 10 ** decimals)) if (++decimals > MAX_DECIMALS) return 0;
   }
   return 10 ** -decimals;
 }

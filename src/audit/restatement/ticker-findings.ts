@@ -5,7 +5,7 @@ import { finding } from "../findings.ts";
 import type { HistoryComparison } from "./history-comparison.ts";
 
 /** Tickers that a finding names. */
-const MOST_TICKERS = 20;
+const MAX_TICKERS = 20;
 
 /** Mean log-returns over the whole earlier history, to see whether those that vanished were losers; null without prices. */
 export interface PastReturns {
@@ -25,7 +25,7 @@ export function tickerFindings(
     blob,
     tickers: names.length,
     of: tickers + vanished.length,
-    examples: names.slice(0, MOST_TICKERS),
+    examples: names.slice(0, MAX_TICKERS),
   });
   const findings: Finding[] = [];
   if (vanished.length > 0) {
@@ -52,6 +52,6 @@ export function tickerFindings(
 }
 
 function listed(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_TICKERS).join(", ");
-  return names.length > MOST_TICKERS ? `${shown} and others` : shown;
+  const shown = names.slice(0, MAX_TICKERS).join(", ");
+  return names.length > MAX_TICKERS ? `${shown} and others` : shown;
 }

@@ -2,7 +2,7 @@
 export const BLOCK_DATES = 20;
 
 /** With fewer blocks there are too few orders. */
-export const LEAST_BLOCKS = 5;
+export const MIN_BLOCKS = 5;
 
 const SEED = 42;
 

@@ -1,8 +1,8 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type DatedForecasts, inTickerOrder } from "../../evaluate/forecast-rows.ts";
-import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
+import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
-import { BLOCK_DATES, blockPermutations, LEAST_BLOCKS } from "./block-permutations.ts";
+import { BLOCK_DATES, blockPermutations, MIN_BLOCKS } from "./block-permutations.ts";
 
 /** The information coefficient of forecasts among those that chance gives them. */
 export interface PermutedSkill {
@@ -29,14 +29,14 @@ interface ByDate {
  * Judges the forecasts as they are against labels whose blocks of dates have changed places, the same for all tickers: what
  * tickers have in common and what volatility clusters stay. The model is not fitted again.
  * @param rows labelled or not; those without a label do not count.
- * @returns undefined for fewer than LEAST_BLOCKS blocks of dates, and where no date has LEAST_TICKERS tickers.
+ * @returns undefined for fewer than MIN_BLOCKS blocks of dates, and where no date has MIN_TICKERS tickers.
  */
 export function* permutedSkill(
   rows: readonly DatedForecasts[],
   permutations: number,
 ): Pausable<PermutedSkill | undefined> {
   const byDate = onDates(rows);
-  if (byDate.dates <= (LEAST_BLOCKS - 1) * BLOCK_DATES) return undefined;
+  if (byDate.dates <= (MIN_BLOCKS - 1) * BLOCK_DATES) return undefined;
   const own = yield* dateIcs(byDate, Int32Array.from(byDate.predicted[0]!.keys()));
   if (own.length === 0) return undefined;
   const icMean = mean(own);
@@ -85,7 +85,7 @@ export function* dateIcs({ dates, predicted, realised }: ByDate, order: Int32Arr
       forecasts[n] = forecast;
       labels[n++] = label;
     }
-    const ic = n < LEAST_TICKERS ? null : correlation(forecasts.subarray(0, n), labels.subarray(0, n));
+    const ic = n < MIN_TICKERS ? null : correlation(forecasts.subarray(0, n), labels.subarray(0, n));
     if (ic !== null) ics.push(ic);
   }
   return Float64Array.from(ics);

@@ -104,10 +104,10 @@ function icFigures({ icMean, t, dates, quantile }: DateIcs): AuditFacts {
  * The mean daily IC that a job may have across tickers; our own choice, a little more than the 0.052 that the best model of Qlib's
  * benchmarks reaches (the 300 stocks of the CSI 300; its rank IC is 0.067).
  */
-const MOST_IC = 0.06;
+const MAX_IC = 0.06;
 
 /** The same over time, of up to four tickers: an index of thinly traded stocks follows its own last return honestly, so more is allowed for. */
-const MOST_OVER_TIME = 0.1;
+const MAX_OVER_TIME = 0.1;
 
 /** A job whose true figure is the limit is found once in a hundred times. */
 const PROBABILITY = 0.99;
@@ -152,7 +152,7 @@ function isBeyond(figure: number | null, t: number | null, order: OrderFinding):
 }
 
 function limitOf({ form }: Pick<OrderFinding, "form">): number {
-  return form === "cross_section" ? MOST_IC : MOST_OVER_TIME;
+  return form === "cross_section" ? MAX_IC : MAX_OVER_TIME;
 }
 
 function icName({ form }: OrderFinding): string {

@@ -1,13 +1,13 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { LEAST_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { tickerPermutations } from "./block-permutations.ts";
 import { dateIcs, onDates, type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
 
 /** A mean of fewer forecasts is hardly one. */
-export const LEAST_FORECASTS = 20;
+export const MIN_FORECASTS = 20;
 
 /** The IC of forecasts, or of one part of them, over dates. */
 export interface DateIcs {
@@ -58,11 +58,11 @@ export function* skillParts(
   };
 }
 
-/** Shape (n): the mean of the forecasts before each row; NaN for fewer than LEAST_FORECASTS. */
+/** Shape (n): the mean of the forecasts before each row; NaN for fewer than MIN_FORECASTS. */
 function earlierMeans({ predicted }: DatedForecasts): Float64Array {
   let sum = 0;
   return predicted.map((value, i) => {
-    const mean = i < LEAST_FORECASTS ? Number.NaN : sum / i;
+    const mean = i < MIN_FORECASTS ? Number.NaN : sum / i;
     sum += value;
     return mean;
   });
@@ -103,6 +103,6 @@ function* icsOf(rows: readonly DatedForecasts[]): Pausable<DateIcs> {
     icMean: finiteOrNull(mean(ics)),
     t: t === null ? null : finiteOrNull(t),
     dates: ics.length,
-    quantile: ics.length < LEAST_DATES ? null : neweyWestQuantile(ics.length, 0.975),
+    quantile: ics.length < MIN_DATES ? null : neweyWestQuantile(ics.length, 0.975),
   };
 }

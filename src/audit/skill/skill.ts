@@ -3,10 +3,10 @@ import { formatDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type AuditCheck, notRun, ranCheck } from "../check.ts";
 import { outputVerdict } from "../job/output-parts.ts";
-import { BLOCK_DATES, LEAST_BLOCKS } from "./block-permutations.ts";
+import { BLOCK_DATES, MIN_BLOCKS } from "./block-permutations.ts";
 import { readForecasts } from "./forecast-rows.ts";
 import { implausibleJob, judgeSkill } from "./skill-findings.ts";
-import { LEAST_FORECASTS, skillParts } from "./skill-parts.ts";
+import { MIN_FORECASTS, skillParts } from "./skill-parts.ts";
 
 /**
  * Asks whether chance gives the job's forecasts as high an information coefficient, by lasting differences between tickers and by changes
@@ -37,7 +37,7 @@ export const skill: AuditCheck = {
     );
     if (found.length === 0 && implausible.length === 0) {
       return notRun(
-        `forecasts with labels of 3 tickers and more on over ${LEAST_FORECASTS + (LEAST_BLOCKS - 1) * BLOCK_DATES} dates are needed, out of fold or after the cut`,
+        `forecasts with labels of 3 tickers and more on over ${MIN_FORECASTS + (MIN_BLOCKS - 1) * BLOCK_DATES} dates are needed, out of fold or after the cut`,
       );
     }
     const { learningEnd, isChosen } = whole.plan;

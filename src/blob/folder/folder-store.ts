@@ -121,8 +121,8 @@ export class FolderStore implements JobStore {
   }
 
   async #writable(key: string): Promise<string> {
-    const isThere = this.#root === undefined ? Promise.resolve() : access(this.#root);
-    return isThere
+    const exists = this.#root === undefined ? Promise.resolve() : access(this.#root);
+    return exists
       .then(() => this.#path(key))
       .catch((error: unknown) => {
         throw outputFailed(this.#name(key), causeOf(error), error);

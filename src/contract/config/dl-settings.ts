@@ -42,7 +42,7 @@ export interface DlSettings extends PanelSettings {
 }
 
 /** Columns of a ticker at least: a network that is too large with them is refused before a blob is read. */
-const LEAST_FEATURES = 1;
+const MIN_FEATURES = 1;
 
 /**
  * Reads the config of run_dl_job from its JSON text.
@@ -85,7 +85,7 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     crossSection: cross_section,
     joint: NETWORKS[architecture].joint,
   };
-  checkNetworkSize(settings, LEAST_FEATURES);
+  checkNetworkSize(settings, MIN_FEATURES);
   return { settings, warnings: known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings };
 }
 

@@ -1,5 +1,5 @@
 import { scanJson } from "../json/json-scan.ts";
-import { DEEPEST_JSON, withoutByteOrderMark } from "../json/json-text.ts";
+import { MAX_JSON_DEPTH, withoutByteOrderMark } from "../json/json-text.ts";
 import type { Operation } from "./job-operations.ts";
 
 /** The keys on the way to what a job reads in its config. */
@@ -31,6 +31,6 @@ function withoutForeign(text: string, [own]: readonly string[]): string {
 /** The text of each member of an object by its key. */
 function membersOf(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
-  scanJson(text, "config", DEEPEST_JSON, members);
+  scanJson(text, "config", MAX_JSON_DEPTH, members);
   return members;
 }

@@ -1,7 +1,7 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
 import { scanJson } from "../json/json-scan.ts";
-import { canonicalJson, DEEPEST_JSON, rawNumbersOf, withoutByteOrderMark } from "../json/json-text.ts";
+import { canonicalJson, MAX_JSON_DEPTH, rawNumbersOf, withoutByteOrderMark } from "../json/json-text.ts";
 import { hasMoreValues } from "../json/value-count.ts";
 import { auditedJob } from "./audited-job.ts";
 import { parseDlSettings } from "./dl-settings.ts";
@@ -56,7 +56,7 @@ export function parsePayload(
   const body = withoutByteOrderMark(text);
   const members = new Map<string, string>();
   // The config is one level down.
-  const duplicates = scanJson(body, ROOT, DEEPEST_JSON + 1, members).map(asTwice);
+  const duplicates = scanJson(body, ROOT, MAX_JSON_DEPTH + 1, members).map(asTwice);
   const plain: unknown = JSON.parse(body);
   const payload = isObject(plain) ? plain : {};
   checkValues(isObject(plain) ? { ...plain, config: undefined } : plain);
@@ -75,13 +75,13 @@ export function parsePayload(
 }
 
 /** Far more than the members of a payload may have. */
-const MOST_VALUES = 2_000;
+const MAX_VALUES = 2_000;
 
 /** So that a small body does not cost thousands of faults in words. @throws MucastError too_large. */
 function checkValues(withoutConfig: unknown): void {
-  if (!hasMoreValues(withoutConfig, MOST_VALUES)) return;
-  const message = `the payload has more than ${MOST_VALUES} values beside its config`;
-  throw new MucastError("too_large", message, { path: ROOT, limit: MOST_VALUES });
+  if (!hasMoreValues(withoutConfig, MAX_VALUES)) return;
+  const message = `the payload has more than ${MAX_VALUES} values beside its config`;
+  throw new MucastError("too_large", message, { path: ROOT, limit: MAX_VALUES });
 }
 
 function optionsIn(operation: SubmittedOperation, payload: Record<string, unknown>): PayloadOptions {

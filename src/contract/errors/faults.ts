@@ -24,8 +24,8 @@ export function unknownKey(path: string, key: string, known: readonly string[]):
   return fault(path, `unknown key ${show(key)}; known here: ${known.join(", ")}`, nearestName(key, known));
 }
 
-const MOST_FAULTS = 100;
-const LONGEST_PATH = 300;
+const MAX_FAULTS = 100;
+const MAX_PATH_LENGTH = 300;
 
 /**
  * The message and the data of an error with these faults: the first 100, and how many more there are. So an answer stays
@@ -33,8 +33,8 @@ const LONGEST_PATH = 300;
  */
 export function listedFaults(all: readonly Fault[]): { message: string; faults: readonly Fault[] } {
   const faults = all
-    .slice(0, MOST_FAULTS)
-    .map((fault) => ({ ...fault, path: cut(fault.path, LONGEST_PATH) }));
+    .slice(0, MAX_FAULTS)
+    .map((fault) => ({ ...fault, path: cut(fault.path, MAX_PATH_LENGTH) }));
   const more = all.length - faults.length;
   const lines = [...faults.map(faultLine), ...(more > 0 ? [`and ${more} more`] : [])];
   return { message: lines.join("; "), faults };
@@ -116,11 +116,11 @@ function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefi
   return nearestName(String(path.at(-1)), Object.keys(parent));
 }
 
-const LONGEST_SHOWN = 80;
+const MAX_SHOWN_LENGTH = 80;
 
 /** A value in an error message: JSON, printable, cut after 80 characters. */
 export function show(value: unknown): string {
-  return cut(printable(JSON.stringify(value) ?? String(value)), LONGEST_SHOWN);
+  return cut(printable(JSON.stringify(value) ?? String(value)), MAX_SHOWN_LENGTH);
 }
 
 export function joinPath(root: string, path: readonly PropertyKey[]): string {

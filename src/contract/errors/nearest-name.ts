@@ -21,11 +21,11 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best;
 }
 
-const LONGEST_COMPARED = 100;
+const MAX_COMPARED_LENGTH = 100;
 
 function normalise(name: string): string {
   return name
-    .slice(0, LONGEST_COMPARED)
+    .slice(0, MAX_COMPARED_LENGTH)
     .toLowerCase()
     .replaceAll(/[\s_-]+/g, "_");
 }

@@ -26,7 +26,7 @@ export function scanJson(
 }
 
 /** UTF-16 units. A long key with thousands of duplicates below it would fill the memory with their paths. */
-const LONGEST_PATH = 400;
+const MAX_PATH_LENGTH = 400;
 
 interface Scanner {
   readonly text: string;
@@ -63,7 +63,7 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
     skipSpace(scanner);
     if (scanner.text[scanner.at] !== '"') fail(scanner, "a key in double quotes is expected here");
     const key = scanString(scanner);
-    const below = `${path}.${key}`.slice(0, LONGEST_PATH);
+    const below = `${path}.${key}`.slice(0, MAX_PATH_LENGTH);
     if (seen.has(key))
       scanner.duplicates.push({ path: below, message: `${below} stands twice; keep one of them` });
     seen.add(key);

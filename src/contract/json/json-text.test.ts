@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../errors/errors.ts";
-import { DEEPEST_JSON, isRawNumber, parseJson, rawNumber, rawNumbers } from "./json-text.ts";
+import { isRawNumber, MAX_JSON_DEPTH, parseJson, rawNumber, rawNumbers } from "./json-text.ts";
 
 function refusal(text: string): MucastError {
   try {
@@ -103,10 +103,10 @@ describe("syntax", () => {
     assert.deepEqual([data.line, data.column], [3, 2]);
   });
 
-  it("refuses more than DEEPEST_JSON levels, whatever the stack", () => {
+  it("refuses more than MAX_JSON_DEPTH levels, whatever the stack", () => {
     const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
-    assert.doesNotThrow(() => parseJson(nested(DEEPEST_JSON)));
-    assert.match(refusal(nested(DEEPEST_JSON + 1)).message, /more than 64 levels/);
+    assert.doesNotThrow(() => parseJson(nested(MAX_JSON_DEPTH)));
+    assert.match(refusal(nested(MAX_JSON_DEPTH + 1)).message, /more than 64 levels/);
     assert.match(refusal("[".repeat(1_000_000)).message, /more than 64 levels/);
   });
 

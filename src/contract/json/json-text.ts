@@ -33,7 +33,7 @@ export interface RawObject {
 const json = JSON as unknown as JsonWithSource;
 
 /** Levels of arrays and objects: more than any config needs, and few enough for every stack. */
-export const DEEPEST_JSON = 64;
+export const MAX_JSON_DEPTH = 64;
 
 /**
  * Plain values of JSON text, as JSON.parse gives them (`__proto__` is a key like any other), except that a key that
@@ -41,11 +41,11 @@ export const DEEPEST_JSON = 64;
  *
  * @param root what error paths begin with, such as `config`.
  * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path),
- *   NaN, Infinity or a number beyond float64, or more than DEEPEST_JSON levels.
+ *   NaN, Infinity or a number beyond float64, or more than MAX_JSON_DEPTH levels.
  */
 export function parseJson(text: string, root = "config"): unknown {
   const body = withoutByteOrderMark(text);
-  refuseDuplicates(scanJson(body, root, DEEPEST_JSON), root);
+  refuseDuplicates(scanJson(body, root, MAX_JSON_DEPTH), root);
   return JSON.parse(body);
 }
 
@@ -57,7 +57,7 @@ export function parseJson(text: string, root = "config"): unknown {
  */
 export function rawNumbers(text: string, root = "config"): unknown {
   const body = withoutByteOrderMark(text);
-  refuseDuplicates(scanJson(body, root, DEEPEST_JSON), root);
+  refuseDuplicates(scanJson(body, root, MAX_JSON_DEPTH), root);
   return rawNumbersOf(body);
 }
 
@@ -95,7 +95,7 @@ function refuseDuplicates(duplicates: readonly Fault[], root: string): void {
  * The same text for all JSON texts of one value: keys sorted by UTF-16 units, no white space, the escapes of
  * JSON.stringify. Numbers keep the caller's text, because to the libraries `1` is not `1.0`.
  *
- * @param value a tree of `rawNumbers`, at most DEEPEST_JSON levels and a few more.
+ * @param value a tree of `rawNumbers`, at most MAX_JSON_DEPTH levels and a few more.
  */
 export function canonicalJson(value: unknown): string {
   if (isRawNumber(value) || typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -49,14 +49,14 @@ export function parseDay(text: string): Day | undefined {
 
 /** The texts of days, kept: the rows of all tickers of a job lie on the same few thousand days. */
 const texts = new Map<Day, string>();
-const MOST_TEXTS = 2 ** 16;
+const MAX_TEXTS = 2 ** 16;
 
 /** `YYYY-MM-DD` of a day between the years 0 and 9999. */
 export function formatDay(day: Day): string {
   const known = texts.get(day);
   if (known !== undefined) return known;
   const text = new Date(day * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
-  if (texts.size === MOST_TEXTS) texts.clear();
+  if (texts.size === MAX_TEXTS) texts.clear();
   texts.set(day, text);
   return text;
 }

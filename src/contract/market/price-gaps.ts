@@ -1,24 +1,24 @@
 import { counted } from "../errors/wording.ts";
 
 /** A next price more than this many calendar days away makes no label, and an older last price no forecast. */
-export const LONGEST_GAP_DAYS = 10;
+export const MAX_GAP_DAYS = 10;
 
 /** Fewer prices have no typical distance. */
-const LEAST_PRICES = 3;
+const MIN_PRICES = 3;
 
 /**
  * The median distance of neighbouring price dates, where it is too long for labels, as with monthly prices.
  * @param days shape (m), price dates, ascending.
- * @returns calendar days; undefined where at least half of the dates have their next one within LONGEST_GAP_DAYS.
+ * @returns calendar days; undefined where at least half of the dates have their next one within MAX_GAP_DAYS.
  */
 export function sparseGapDays(days: Int32Array): number | undefined {
-  if (days.length < LEAST_PRICES) return undefined;
+  if (days.length < MIN_PRICES) return undefined;
   const gaps = days.subarray(1).map((day, i) => day - days[i]!);
   const median = gaps.sort()[(gaps.length - 1) >> 1]!;
-  return median > LONGEST_GAP_DAYS ? median : undefined;
+  return median > MAX_GAP_DAYS ? median : undefined;
 }
 
 /** The clause of a message about prices that lie so far apart; the name of their ticker goes before it. */
 export function sparsePrices(gapDays: number): string {
-  return `has prices ${counted(gapDays, "calendar day")} apart (median), and a label needs the next one within ${LONGEST_GAP_DAYS}`;
+  return `has prices ${counted(gapDays, "calendar day")} apart (median), and a label needs the next one within ${MAX_GAP_DAYS}`;
 }

@@ -1,7 +1,7 @@
 import type { Day } from "./dates.ts";
 
 /** Most columns of a ticker in a blob. */
-export const MOST_COLUMNS = 10_000;
+export const MAX_COLUMNS = 10_000;
 
 /**
  * One ticker of a data-extraction blob. Days ascend strictly. A missing value is NaN; the blob's null, NaN and Infinity

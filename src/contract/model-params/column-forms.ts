@@ -1,6 +1,6 @@
 import { show } from "../errors/faults.ts";
 import { isRawNumber } from "../json/json-text.ts";
-import { MOST_COLUMNS } from "../market/ticker-series.ts";
+import { MAX_COLUMNS } from "../market/ticker-series.ts";
 import { jsonType } from "./json-types.ts";
 
 /**
@@ -214,7 +214,7 @@ function named(columns: readonly string[]): ColumnNeed | undefined {
 
 /** The fault of a demand that no ticker can meet; undefined where one can. */
 export function needFault({ kind, count }: ColumnNeed, raw: unknown): string | undefined {
-  if (count <= MOST_COLUMNS) return undefined;
+  if (count <= MAX_COLUMNS) return undefined;
   const says = kind === "named" ? `names column ${count - 1}` : `holds ${count} values, one a column`;
-  return `${says}, and a ticker has at most ${MOST_COLUMNS} columns, numbered from 0; got ${show(raw)}`;
+  return `${says}, and a ticker has at most ${MAX_COLUMNS} columns, numbered from 0; got ${show(raw)}`;
 }

@@ -34,8 +34,8 @@ type ValueRule =
 type Rules = Readonly<Record<string, ValueRule>>;
 
 /** Trees, rounds or iterations of a model. */
-export const MOST_ROUNDS = 100_000;
-const MOST_BINS = 1_000_000;
+export const MAX_ROUNDS = 100_000;
+const MAX_BINS = 1_000_000;
 
 const columns = (inWords: string, ...forms: readonly ColumnForm[]): ValueRule => ({
   kind: "columns",
@@ -43,8 +43,8 @@ const columns = (inWords: string, ...forms: readonly ColumnForm[]): ValueRule =>
   inWords,
 });
 const most = (count: number, reason: string): ValueRule => ({ kind: "most", most: count, reason });
-const rounds = most(MOST_ROUNDS, "each takes time and memory");
-const bins = most(MOST_BINS, "each takes memory");
+const rounds = most(MAX_ROUNDS, "each takes time and memory");
+const bins = most(MAX_BINS, "each takes memory");
 const each = (kind: "own" | "trial", names: readonly string[]): Rules =>
   Object.fromEntries(names.map((name) => [name, { kind }]));
 const own = (...names: readonly string[]) => each("own", names);
@@ -102,9 +102,9 @@ const LIGHTGBM: Rules = {
   cegb_penalty_feature_coupled: columns(WEIGHTS, list("each", WEIGHT), text("each", WEIGHT, BARE)),
   cegb_penalty_feature_lazy: columns(WEIGHTS, list("each", WEIGHT), text("each", WEIGHT, BARE)),
   max_bin_by_feature: columns(
-    `a whole number from 2 to ${MOST_BINS} a column`,
-    list("each", whole(2, MOST_BINS)),
-    text("each", whole(2, MOST_BINS), BARE),
+    `a whole number from 2 to ${MAX_BINS} a column`,
+    list("each", whole(2, MAX_BINS)),
+    text("each", whole(2, MAX_BINS), BARE),
   ),
   categorical_feature: columns("column numbers", COLUMN_NUMBERS, COLUMN_NUMBERS_TEXT, COLUMN_NUMBER),
   // Of metrics, which change no forecast and do not depend on columns.

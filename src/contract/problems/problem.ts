@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ERROR_TABLE, type ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
-import { type CodeCounts, countCodes, LISTED_AT_MOST, SIZES } from "../schema/answer-limits.ts";
+import { type CodeCounts, countCodes, MAX_LISTED, SIZES } from "../schema/answer-limits.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 import { failureSchema } from "./failures.ts";
 
@@ -74,7 +74,7 @@ export function boundedProblem(problem: Problem): Problem {
   const room = SIZES.problem - SIZES.detail - 2 * FRAME_BYTES;
   const facts = boundedCopy(data, { bytes: room, text: SIZES.text })!;
   if (!Array.isArray(failures)) return { ...frame, ...facts };
-  const listed = boundedCopy(failures.slice(0, LISTED_AT_MOST), {
+  const listed = boundedCopy(failures.slice(0, MAX_LISTED), {
     bytes: Math.min(SIZES.list, room - jsonBytes(facts)),
     text: SIZES.text,
   });

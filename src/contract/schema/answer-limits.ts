@@ -33,7 +33,7 @@ export const SIZES = {
 } as const;
 
 /** Most warnings, and most failures, in an answer; the output lists all. */
-export const LISTED_AT_MOST = 200;
+export const MAX_LISTED = 200;
 
 /** How many there are of each code. */
 export type CodeCounts = Readonly<Record<string, number>>;
@@ -47,7 +47,7 @@ export function countCodes(entries: Iterable<{ readonly code: string }>): CodeCo
 
 /** The warnings, or failures, that an answer lists: the first of them, with counts of all by code. */
 export class CappedList<T extends { readonly code: string }> {
-  /** At most LISTED_AT_MOST entries and SIZES.list bytes; long texts are cut. */
+  /** At most MAX_LISTED entries and SIZES.list bytes; long texts are cut. */
   readonly entries: T[] = [];
   /** Of all entries, listed or not, by code. */
   readonly counts: Record<string, number> = {};
@@ -61,7 +61,7 @@ export class CappedList<T extends { readonly code: string }> {
   /** @returns the entry with its long texts cut, as the list has it; undefined where the list is full. */
   add(entry: T): T | undefined {
     this.counts[entry.code] = (this.counts[entry.code] ?? 0) + 1;
-    if (this.entries.length === LISTED_AT_MOST || this.#room === 0) return undefined;
+    if (this.entries.length === MAX_LISTED || this.#room === 0) return undefined;
     const listed = boundedCopy([entry], { bytes: this.#room, text: SIZES.text })?.[0];
     if (listed === undefined) {
       // The list has the first entries: once one does not fit, no later, smaller one is taken.

@@ -29,11 +29,11 @@ export function capacityOf({ cluster, slots = 0 }: Greeting, most: number): Capa
 }
 
 /** So that a node that ends a task has its next one already, with its arrays, and does not wait for this machine. */
-const MOST_AHEAD = 64;
+const MAX_AHEAD = 64;
 
 /** Tasks that a gateway is given at a time: besides those that run one more for each slot, but never more than the caller wants. */
 export function tasksAtGateway(slots: number, most: number): number {
-  return Math.min(most, slots + Math.min(slots, MOST_AHEAD));
+  return Math.min(most, slots + Math.min(slots, MAX_AHEAD));
 }
 
 /** What a task takes of a cluster, where that is more than one core; the gateway takes a look for GPUs to a node that has one. */

@@ -2,9 +2,9 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { ChangedSlots } from "./protocol.ts";
 
 /** Lines of one job; a cluster whose nodes come and go all day would fill a log. */
-const MOST_LINES = 200;
+const MAX_LINES = 200;
 /** Nodes that a line names. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** What a job's log says of its cluster: nodes that come and go, tasks that wait or are lost. */
 export class ClusterNotices {
@@ -17,8 +17,8 @@ export class ClusterNotices {
 
   say(line: string): void {
     this.#lines++;
-    if (this.#lines <= MOST_LINES) this.#write(line);
-    else if (this.#lines === MOST_LINES + 1) this.#write("more that the cluster tells is not logged");
+    if (this.#lines <= MAX_LINES) this.#write(line);
+    else if (this.#lines === MAX_LINES + 1) this.#write("more that the cluster tells is not logged");
   }
 
   /** Nodes have come or gone. */
@@ -37,7 +37,7 @@ export class ClusterNotices {
 
 function named(what: string, nodes: readonly string[]): string[] {
   if (nodes.length === 0) return [];
-  const more = nodes.length - MOST_NAMED;
-  const names = `${nodes.slice(0, MOST_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const more = nodes.length - MAX_NAMED;
+  const names = `${nodes.slice(0, MAX_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
   return [`${what} ${names}`];
 }

@@ -3,11 +3,11 @@ import { factsSchema, protocolFault } from "./host-protocol.ts";
 import type { EngineMessage } from "./protocol.ts";
 
 /** Characters of a name or a text; a gateway cuts longer ones. */
-const LONGEST_TEXT = 2_000;
+const MAX_TEXT_LENGTH = 2_000;
 /** Nodes that one message lists. */
-const MOST_NODES = 10_000;
+const MAX_NODES = 10_000;
 
-const text = () => z.string().transform((value) => value.slice(0, LONGEST_TEXT));
+const text = () => z.string().transform((value) => value.slice(0, MAX_TEXT_LENGTH));
 const count = () => z.int().min(0);
 
 /** The cluster that a gateway has connected to. */
@@ -19,7 +19,7 @@ function clusterSchema() {
     address: text(),
     /** Version of Ray. */
     ray: text(),
-    nodes: z.array(node).max(MOST_NODES),
+    nodes: z.array(node).max(MAX_NODES),
   });
 }
 
@@ -50,8 +50,8 @@ function messageSchemas() {
     failed: z.object({ ...fault, message: text() }),
     slots: z.object({
       slots: count(),
-      added: z.array(text()).max(MOST_NODES).default([]),
-      lost: z.array(lost).max(MOST_NODES).default([]),
+      added: z.array(text()).max(MAX_NODES).default([]),
+      lost: z.array(lost).max(MAX_NODES).default([]),
     }),
     heartbeat: z.object({}),
     delayed: z.object({ id: id.optional(), message: text() }),

@@ -49,7 +49,7 @@ const TAIL_LENGTH = 4_096;
 /** How each message of the engine begins. */
 const MESSAGE_BEGIN = '{"event"';
 /** Characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
-const LONGEST_LINE = { message: 2 ** 27, print: 2 ** 16 };
+const MAX_LINE_LENGTH = { message: 2 ** 27, print: 2 ** 16 };
 
 /**
  * The Python process that imports the libraries and owns the workers, or the gateway to a cluster, whose slots are its
@@ -124,18 +124,18 @@ export class HostProcess {
         onMessage(read);
         return;
       }
-      log(line.slice(0, LONGEST_LINE.print));
+      log(line.slice(0, MAX_LINE_LENGTH.print));
       // It may have been the answer to a task, which would never end.
       if (typeof read === "string") this.kill(read);
       else if (!message && this.#hasGreeted) this.kill("it wrote a line that is no message of the engine");
     };
-    const onLonger = () => this.kill(`it wrote a line of more than ${LONGEST_LINE.message} characters`);
-    onLines(this.#child.stdout!, take, { longest: LONGEST_LINE.message, onLonger });
+    const onLonger = () => this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
+    onLines(this.#child.stdout!, take, { longest: MAX_LINE_LENGTH.message, onLonger });
     const print = (line: string) => {
       this.#stderrTail = `${this.#stderrTail}${shown(line)}\n`.slice(-TAIL_LENGTH);
       log(line);
     };
-    onLines(this.#child.stderr!, print, { longest: LONGEST_LINE.print });
+    onLines(this.#child.stderr!, print, { longest: MAX_LINE_LENGTH.print });
   }
 
   #watchEnd(): Promise<HostEnd> {

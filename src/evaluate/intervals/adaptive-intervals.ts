@@ -24,7 +24,7 @@ export const ADAPTIVE_CONSTANTS = {
 } as const;
 
 /** A price that stands still has residuals of 0; what is divided by the scale has to stay a number. */
-const LEAST_SCALE = 1e-12;
+const MIN_SCALE = 1e-12;
 
 /** Rows of one ticker between two pauses. */
 const ROWS_A_STEP = 65_536;
@@ -86,12 +86,12 @@ export function* adaptiveIntervals(
 const WARM_UP_ROWS = 20;
 
 /** Fewer residuals tell nothing about how often intervals hold. */
-const LEAST_PREQUENTIAL_ROWS = 40;
+const MIN_PREQUENTIAL_ROWS = 40;
 
 /**
  * Intervals of residuals from the residuals before them: evidence where no score row has a label yet. Each label is
  * known before the next row. The first WARM_UP_ROWS rows get no ends.
- * @returns undefined for fewer than LEAST_PREQUENTIAL_ROWS residuals.
+ * @returns undefined for fewer than MIN_PREQUENTIAL_ROWS residuals.
  */
 export function* prequentialIntervals(
   residuals: Residuals,
@@ -100,7 +100,7 @@ export function* prequentialIntervals(
 ): Pausable<Bounds | undefined> {
   const { realised, predicted } = residuals;
   const m = realised.length;
-  if (m < LEAST_PREQUENTIAL_ROWS) return undefined;
+  if (m < MIN_PREQUENTIAL_ROWS) return undefined;
   const tracker = new IntervalTracker(meanAbsolute(residuals, WARM_UP_ROWS), alpha, bound);
   const bounds = noBounds(m);
   for (let i = 0; i < m; i++) {
@@ -145,7 +145,7 @@ class IntervalTracker {
 
   scale(): number {
     const { slow_share } = ADAPTIVE_CONSTANTS;
-    return Math.max((1 - slow_share) * this.fast + slow_share * this.slow, LEAST_SCALE);
+    return Math.max((1 - slow_share) * this.fast + slow_share * this.slow, MIN_SCALE);
   }
 
   /** @returns undefined where the scores support no ends, or one would leave the range of a float64. */

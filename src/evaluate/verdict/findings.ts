@@ -8,7 +8,7 @@ import type {
   SizesFinding,
 } from "../../contract/output/verdict.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { type FixedBProbability, LEAST_DATES, neweyWestError, neweyWestQuantile } from "../newey-west.ts";
+import { type FixedBProbability, MIN_DATES, neweyWestError, neweyWestQuantile } from "../newey-west.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "./date-t.ts";
 import { type OrderByDate, orderByDate } from "./order.ts";
@@ -44,7 +44,7 @@ export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number)
   };
   const addsOrder = added === undefined || isBeyondChance(added, addedT);
   const state = ((): FindingState => {
-    if (datesGiven < LEAST_DATES) return "too_few";
+    if (datesGiven < MIN_DATES) return "too_few";
     // Forecasts that are all the same have no order, however many dates there are.
     if (t === null) return "none";
     if (quantile === null) return "too_few";
@@ -66,7 +66,7 @@ function orderSentence(
 ): string {
   const name = form === "cross_section" ? "mean IC" : "correlation over time";
   if (state === "too_few") {
-    return tooFew("Order", datesGiven < LEAST_DATES ? datesGiven : dates);
+    return tooFew("Order", datesGiven < MIN_DATES ? datesGiven : dates);
   }
   if (figure === null || t === null || quantile === null) {
     return "Order: none, since the forecasts of a date do not differ.";
@@ -207,11 +207,11 @@ interface IntervalFigures extends Pick<IntervalsFinding, "figure" | "asked" | "d
 }
 
 function quantileOf(dates: number, probability: FixedBProbability): number | null {
-  return dates < LEAST_DATES ? null : neweyWestQuantile(dates, probability);
+  return dates < MIN_DATES ? null : neweyWestQuantile(dates, probability);
 }
 
 function tooFew(what: string, dates: number): string {
-  return `${what}: too few dates (${dates}, ${LEAST_DATES} needed).`;
+  return `${what}: too few dates (${dates}, ${MIN_DATES} needed).`;
 }
 
 function finite(t: number | null): number | null {

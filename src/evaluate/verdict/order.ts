@@ -1,7 +1,7 @@
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
-import { LEAST_DATES } from "../newey-west.ts";
+import { MIN_DATES } from "../newey-west.ts";
 import { type DateLayout, dateLayout, laidByDate } from "../rows-by-date.ts";
 import { correlation, largestMagnitude, mean, rootMeanSquare, sampleDeviation } from "../statistics.ts";
 
@@ -21,7 +21,7 @@ export interface OrderByDate {
 }
 
 /**
- * The order of forecasts by date. Where LEAST_DATES dates or more have MIN_ORDER_TICKERS labelled tickers, the Pearson correlation of
+ * The order of forecasts by date. Where MIN_DATES dates or more have MIN_ORDER_TICKERS labelled tickers, the Pearson correlation of
  * forecast and label across the tickers of each such date (the information coefficient, IC); dates on which either side is constant do
  * not count. Otherwise the product of forecast and label, each less its ticker's mean and over its deviation: its mean over all rows is
  * the pooled correlation over time.
@@ -34,7 +34,7 @@ export function* orderByDate(
 ): Pausable<OrderByDate> {
   const ordered = inTickerOrder(rows);
   const layout = yield* dateLayout(ordered);
-  const isAcross = datesOf(layout, MIN_ORDER_TICKERS).length >= LEAST_DATES;
+  const isAcross = datesOf(layout, MIN_ORDER_TICKERS).length >= MIN_DATES;
   return isAcross
     ? yield* acrossTickers(ordered, layout, PARTS[part])
     : yield* overTime(ordered, PARTS[part]);

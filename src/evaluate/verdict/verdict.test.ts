@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { ForecastRows } from "../forecast-rows.ts";
-import { LEAST_DATES, neweyWestQuantile } from "../newey-west.ts";
+import { MIN_DATES, neweyWestQuantile } from "../newey-west.ts";
 import { intervalsFinding, orderFinding, sizesFinding } from "./findings.ts";
 import { MIN_ORDER_TICKERS } from "./order.ts";
 import { verdictOf } from "./verdict.ts";
@@ -166,7 +166,7 @@ test("forecasts with skill and the wrong size are oversized, and those without a
   assert.equal(state({ ...many, noise: 0.8 }), "worse");
   assert.equal(state({ ...many, noise: 0.01 }), "none");
   assert.equal(state({ ...many, share: -0.2, noise: 0.1 }), "worse");
-  assert.equal(state({ ...many, dates: LEAST_DATES - 1, share: 0.5 }), "too_few");
+  assert.equal(state({ ...many, dates: MIN_DATES - 1, share: 0.5 }), "too_few");
 });
 
 /** Tickers whose means differ for good, so that these order the returns of most dates; forecasts are the means, and `change`. */

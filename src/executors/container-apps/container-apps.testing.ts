@@ -117,7 +117,7 @@ export class Stage implements ExecutionListener {
 
   /** Waits until `condition` holds, by what runs here or by the fake. */
   async until(condition: () => boolean): Promise<void> {
-    const end = Date.now() + LONGEST_WAIT_MS;
+    const end = Date.now() + MAX_WAIT_MS;
     while (!condition()) {
       assert.ok(Date.now() < end, `never came true: ${condition}`);
       await pause(1);
@@ -126,11 +126,11 @@ export class Stage implements ExecutionListener {
 }
 
 /** After this a test that waits for what never happens fails, so that its file ends. */
-const LONGEST_WAIT_MS = 600_000;
+const MAX_WAIT_MS = 600_000;
 
 /** A test that ends, also where what it waits for never happens. */
 export function trial(name: string, body: () => Promise<void>): void {
-  test(name, { timeout: LONGEST_WAIT_MS }, body);
+  test(name, { timeout: MAX_WAIT_MS }, body);
 }
 
 export const RECORD = {

@@ -37,13 +37,13 @@ function kindOf(status: number): FaultKind {
 }
 
 /** The longest wait that Azure may ask for. */
-const LONGEST_RETRY_AFTER_MS = 600_000;
+const MAX_RETRY_AFTER_MS = 600_000;
 
 /** Milliseconds that `Retry-After` asks for, in seconds or as a date. */
 function retryAfter(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
 // Azure's message may quote the request: a SAS among the URLs, whatever the spelling of its ampersand.

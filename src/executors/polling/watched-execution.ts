@@ -12,7 +12,7 @@ interface WatchOptions {
 }
 
 /** The longest pause between polls that fail, in intervals. */
-const LONGEST_BACKOFF = 12;
+const MAX_BACKOFF = 12;
 
 /** An execution that is polled until it has ended. A poll that fails never ends it. */
 export class WatchedExecution implements Execution {
@@ -72,7 +72,7 @@ export class WatchedExecution implements Execution {
     if (message !== this.#reported) this.#options.onPollFailed(message);
     this.#reported = message;
     this.#failed += 1;
-    const backoff = this.#options.pollMs * Math.min(2 ** this.#failed, LONGEST_BACKOFF);
+    const backoff = this.#options.pollMs * Math.min(2 ** this.#failed, MAX_BACKOFF);
     const asked = error instanceof ApiFault ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(backoff, asked);
   }

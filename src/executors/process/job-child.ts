@@ -15,7 +15,7 @@ import {
   type JobEnd,
   type JobMeans,
   type JobStorage,
-  LONGEST_MESSAGE,
+  MAX_MESSAGE_LENGTH,
   MESSAGE_DESCRIPTOR,
   type ToJob,
   WARM_FLAG,
@@ -61,9 +61,9 @@ interface CurrentRun {
 
 const HERE = import.meta.url;
 const ENTRY = fileURLToPath(new URL(`./job-process${extname(HERE)}`, HERE));
-const LONGEST_LINE = 64 * 2 ** 10;
+const MAX_LINE_LENGTH = 64 * 2 ** 10;
 /** Characters of a line that is no message, in the log. */
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN_LENGTH = 200;
 const GRACE_MILLISECONDS = 5_000;
 /** In which a process has to take an order, or is killed: one that is ready only waits for a line; before that, a busy machine loads its modules. */
 const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
@@ -106,17 +106,17 @@ export class JobChild implements BudgetedProcess {
     if (!this.#child.stdin) return;
     // A write to a process that has just died fails; `ended` settles with the reason.
     this.#child.stdin.on("error", () => undefined);
-    onLines(this.#child.stdout!, this.#print, { longest: LONGEST_LINE });
-    onLines(this.#child.stderr!, this.#print, { longest: LONGEST_LINE });
+    onLines(this.#child.stdout!, this.#print, { longest: MAX_LINE_LENGTH });
+    onLines(this.#child.stderr!, this.#print, { longest: MAX_LINE_LENGTH });
     const receive = (line: string) => {
       const message = readMessage(line);
       if (message) this.#receive(message);
-      else this.#print(`what it told is no message: ${line.slice(0, LONGEST_SHOWN)}`);
+      else this.#print(`what it told is no message: ${line.slice(0, MAX_SHOWN_LENGTH)}`);
     };
     const onLonger = () =>
-      this.#print(`it told more than ${LONGEST_MESSAGE} characters at once; they were dropped`);
+      this.#print(`it told more than ${MAX_MESSAGE_LENGTH} characters at once; they were dropped`);
     const messages = this.#child.stdio[MESSAGE_DESCRIPTOR] as NodeJS.ReadableStream;
-    onLines(messages, receive, { longest: LONGEST_MESSAGE, onLonger });
+    onLines(messages, receive, { longest: MAX_MESSAGE_LENGTH, onLonger });
     this.#send({ op: "setup", ...setup });
   }
 

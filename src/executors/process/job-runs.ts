@@ -16,8 +16,8 @@ import type { FromJob, JobEnd, JobStorage, ToJob } from "./messages.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
 /** After so many jobs, or with so much memory, another process takes over, so that nothing adds up. */
-const JOBS_AT_MOST = 200;
-const BYTES_AT_MOST = 2 ** 30;
+const MAX_JOBS = 200;
+const MAX_BYTES = 2 ** 30;
 
 /** What a job process does between its start and its end: one order after the other. */
 export class JobRuns {
@@ -84,7 +84,7 @@ export class JobRuns {
       this.#hasTaken = true;
       this.#send({ event: "accepted" });
       const isSound = await this.#run(order);
-      if (!isSound || jobs >= JOBS_AT_MOST || !this.#isFit()) break;
+      if (!isSound || jobs >= MAX_JOBS || !this.#isFit()) break;
       this.#send({ event: "ready" });
     }
     await this.#engine?.close();
@@ -93,9 +93,7 @@ export class JobRuns {
   /** Whether another job would find this process like a new one. */
   #isFit(): boolean {
     return (
-      this.#engine?.isIdle === true &&
-      !this.#stopping.signal.aborted &&
-      process.memoryUsage.rss() < BYTES_AT_MOST
+      this.#engine?.isIdle === true && !this.#stopping.signal.aborted && process.memoryUsage.rss() < MAX_BYTES
     );
   }
 

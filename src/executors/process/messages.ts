@@ -49,7 +49,7 @@ export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Pro
 export const MESSAGE_DESCRIPTOR = 3;
 
 /** Most characters of a message: far more than an order with its URLs and its config takes, or one event of a job. */
-export const LONGEST_MESSAGE = 2 ** 25;
+export const MAX_MESSAGE_LENGTH = 2 ** 25;
 
 /** Makes a job process start its engine before it has an order. */
 export const WARM_FLAG = "--warm";

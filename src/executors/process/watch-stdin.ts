@@ -5,7 +5,7 @@
 import { Socket } from "node:net";
 import { parentPort } from "node:worker_threads";
 import { onLines } from "../../engine/lines.ts";
-import { LONGEST_MESSAGE } from "./messages.ts";
+import { MAX_MESSAGE_LENGTH } from "./messages.ts";
 import { killGroup } from "./process-group.ts";
 
 const GRACE_MILLISECONDS = 2_000;
@@ -14,7 +14,7 @@ const GRACE_MILLISECONDS = 2_000;
 const stdin = new Socket({ fd: 0, readable: true, writable: false });
 // Longer than any order of the service: the process ends, and the service sees that.
 const onLonger = () => killGroup(process.pid);
-onLines(stdin, (line) => parentPort!.postMessage(line), { longest: LONGEST_MESSAGE, onLonger });
+onLines(stdin, (line) => parentPort!.postMessage(line), { longest: MAX_MESSAGE_LENGTH, onLonger });
 stdin.once("error", () => stdin.destroy());
 stdin.once("close", () => {
   parentPort!.postMessage(undefined);

@@ -23,11 +23,11 @@ export function dayOfEpoch(milliseconds: number): Day {
 }
 
 /** Where names and dates may both occur, fewer digits than this are a name, such as the column 0 or the ticker 7203. */
-const FEWEST_EPOCH_DIGITS = 8;
+const MIN_EPOCH_DIGITS = 8;
 
 /** Whether a key is a date where it could also be a name. @param day of its text, or NaN. */
 export function standsForDate(text: string, day: Day): boolean {
-  return !Number.isNaN(day) && text.length >= FEWEST_EPOCH_DIGITS;
+  return !Number.isNaN(day) && text.length >= MIN_EPOCH_DIGITS;
 }
 
 /** Why a text or number is no date: a clause of a message. */

@@ -5,7 +5,7 @@ import { unreadable } from "../blob-errors.ts";
 const SENTINELS = 8;
 const CAPACITY = 256 * 1024;
 /** Most bytes of a string or number; real ones have a few dozen. */
-const LONGEST_TOKEN = 16 * 1024 * 1024;
+const MAX_TOKEN_LENGTH = 16 * 1024 * 1024;
 
 /**
  * The part of a blob that is in memory: `bytes[position, end)`, followed by zeros. The reader moves `position`. A token that
@@ -44,11 +44,11 @@ export class ByteWindow {
     this.#signal?.throwIfAborted();
     const kept = this.end - this.position;
     this.#wanted = this.position === 0 && this.end > 0 ? Math.max(1, kept) : 1;
-    if (kept > LONGEST_TOKEN) {
+    if (kept > MAX_TOKEN_LENGTH) {
       throw unreadable(
         this.source,
         this.#base,
-        `a string or number longer than ${LONGEST_TOKEN} bytes begins`,
+        `a string or number longer than ${MAX_TOKEN_LENGTH} bytes begins`,
       );
     }
     this.#shift(kept);

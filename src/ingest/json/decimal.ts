@@ -1,10 +1,10 @@
 /** Powers of ten that are exact in float64: 10^0 to 10^22. */
 const EXACT = Float64Array.from({ length: 23 }, (_, e) => Number(`1e${e}`));
-const LARGEST_EXACT = EXACT.length - 1;
+const MAX_EXACT = EXACT.length - 1;
 /** Relative: far above the error of nearestDouble's product, far below the distance of two float64. */
 const MARGIN = 2 ** -100;
 /** Digits that fit into the two 32-bit integers together. */
-const MOST_DIGITS = 18;
+const MAX_DIGITS = 18;
 
 const ZERO = 48;
 const MINUS = 45;
@@ -33,7 +33,7 @@ export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slo
   else if (d > 0 && d <= 9) {
     do {
       if (digits < 9) upper = (Math.imul(upper, 10) + d) | 0;
-      else if (digits < MOST_DIGITS) {
+      else if (digits < MAX_DIGITS) {
         lower = (Math.imul(lower, 10) + d) | 0;
         lowerDigits++;
       }
@@ -61,7 +61,7 @@ export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slo
       d = c - ZERO;
     }
     const lowerStart = p;
-    const lowerEnd = p + MOST_DIGITS - digits;
+    const lowerEnd = p + MAX_DIGITS - digits;
     while (d >= 0 && d <= 9 && p < lowerEnd) {
       lower = (Math.imul(lower, 10) + d) | 0;
       c = bytes[++p]!;
@@ -90,7 +90,7 @@ export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slo
     exponent += downwards ? -written : written;
   }
   let value = Number.NaN;
-  if (digits <= MOST_DIGITS) value = nearestDouble(upper, lower, lowerDigits, exponent);
+  if (digits <= MAX_DIGITS) value = nearestDouble(upper, lower, lowerDigits, exponent);
   // NaN marks one of the few numbers that need arbitrary precision.
   if (Number.isNaN(value)) value = numberOf(bytes, negative ? at + 1 : at, p);
   out[slot] = negative ? -value : value;
@@ -113,12 +113,12 @@ function nearestDouble(upper: number, lower: number, lowerDigits: number, expone
   const sum = leading + lower;
   if (sum <= Number.MAX_SAFE_INTEGER) {
     if (exponent === 0) return sum;
-    if (exponent < 0 && exponent >= -LARGEST_EXACT) return sum / EXACT[-exponent]!;
-    if (exponent > 0 && exponent <= LARGEST_EXACT) return sum * EXACT[exponent]!;
+    if (exponent < 0 && exponent >= -MAX_EXACT) return sum / EXACT[-exponent]!;
+    if (exponent > 0 && exponent <= MAX_EXACT) return sum * EXACT[exponent]!;
   }
-  if (exponent < -LARGEST_POWER || exponent > LARGEST_POWER || sum === 0) return Number.NaN;
+  if (exponent < -MAX_POWER || exponent > MAX_POWER || sum === 0) return Number.NaN;
   const rest = lower - (sum - leading);
-  const i = exponent + LARGEST_POWER;
+  const i = exponent + MAX_POWER;
   const high = HIGH[i]!;
   const highUpper = HIGH_UPPER[i]!;
   const highLower = HIGH_LOWER[i]!;
@@ -142,14 +142,14 @@ function numberOf(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /** Powers of ten from 10^-64 to 10^64 as unevaluated sums of two float64, for exact products. */
-const LARGEST_POWER = 64;
+const MAX_POWER = 64;
 
 /** Veltkamp's constant, 2^27 + 1: cuts a float64 into two halves whose products are exact. */
 const SPLITTER = 134_217_729;
 
-const COUNT = 2 * LARGEST_POWER + 1;
+const COUNT = 2 * MAX_POWER + 1;
 
-/** `HIGH[e + LARGEST_POWER]` is the float64 nearest to 10^e. */
+/** `HIGH[e + MAX_POWER]` is the float64 nearest to 10^e. */
 const HIGH = new Float64Array(COUNT);
 /** 10^e - HIGH, rounded to float64: both together miss 10^e by less than 2^-106 of it. */
 const LOW = new Float64Array(COUNT);
@@ -157,8 +157,8 @@ const LOW = new Float64Array(COUNT);
 const HIGH_UPPER = new Float64Array(COUNT);
 const HIGH_LOWER = new Float64Array(COUNT);
 
-for (let e = -LARGEST_POWER; e <= LARGEST_POWER; e++) {
-  const i = e + LARGEST_POWER;
+for (let e = -MAX_POWER; e <= MAX_POWER; e++) {
+  const i = e + MAX_POWER;
   const high = Number(`1e${e}`);
   const scaled = high * SPLITTER;
   HIGH[i] = high;

@@ -2,7 +2,7 @@ import { unreadable } from "../blob-errors.ts";
 import type { ByteWindow } from "./byte-window.ts";
 import type { Waiting } from "./json-reader.ts";
 
-const LONGEST_MARK = 4;
+const MAX_MARK_BYTES = 4;
 
 /** First bytes of blobs that are no UTF-8 text. A longer mark comes before the shorter one that it begins with. */
 const OTHERS: readonly (readonly [readonly number[], string])[] = [
@@ -23,7 +23,7 @@ const UTF8_MARK = [0xef, 0xbb, 0xbf];
  * @throws MucastError unreadable_blob where the blob is empty, or is no UTF-8 text by its first bytes.
  */
 export function* checkEncoding(window: ByteWindow): Waiting<void> {
-  while (window.end - window.position < LONGEST_MARK && !window.finished) yield;
+  while (window.end - window.position < MAX_MARK_BYTES && !window.finished) yield;
   const { bytes, position, end, source } = window;
   if (position === end) throw unreadable(source, 0, "the blob is empty");
   const startsWith = (mark: readonly number[]) =>

@@ -38,7 +38,7 @@ const DEEPEST = 64;
  * Most bytes of a key that is not skipped, and of a column's name; a ticker has a lower limit. Names stay in memory, and
  * JavaScript compares very long ones slowly: from 16 Ki characters on, a string's hash is its length.
  */
-const LONGEST_NAME = NAME_BYTES.column;
+const MAX_NAME_LENGTH = NAME_BYTES.column;
 
 /** What the grammar allows next. */
 const Expect = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5 } as const;
@@ -237,9 +237,9 @@ export class JsonReader {
   /** @throws MucastError too_large where the last key or string is too long for a name. */
   checkName(): void {
     // A UTF-16 unit takes at most three bytes.
-    if (3 * this.text.length <= LONGEST_NAME || Buffer.byteLength(this.text) <= LONGEST_NAME) return;
+    if (3 * this.text.length <= MAX_NAME_LENGTH || Buffer.byteLength(this.text) <= MAX_NAME_LENGTH) return;
     const position = { source: this.#window.source, offset: this.offset };
-    throw tooLarge(position, `${quote(this.text)} has more than the ${LONGEST_NAME} bytes of a name`);
+    throw tooLarge(position, `${quote(this.text)} has more than the ${MAX_NAME_LENGTH} bytes of a name`);
   }
 
   #value(p: number, c: number): Token {

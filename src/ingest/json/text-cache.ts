@@ -2,25 +2,25 @@ import type { Day } from "../../contract/market/dates.ts";
 import { dayOfText } from "../dates/date-text.ts";
 
 /** Most blobs are small, and there is a cache for each. */
-const FEWEST_SLOTS = 1 << 9;
+const MIN_SLOTS = 1 << 9;
 /** Enough for ten thousand dates and as many names with few collisions. */
-const MOST_SLOTS = 1 << 15;
+const MAX_SLOTS = 1 << 15;
 /** How many times as many slots a cache has once half of them are taken. */
 const GROWTH = 8;
 /** Longer strings are not kept; dates, tickers and column names are shorter. */
-const LONGEST_KEPT = 48;
+const MAX_KEPT_BYTES = 48;
 
 /**
  * Keeps short ASCII strings by their bytes, because a blob repeats its few keys and dates millions of times: a string that
  * occurs again is neither decoded nor parsed as a date again. Each hash has two slots, so memory is bounded.
  */
 export class TextCache {
-  #slots = FEWEST_SLOTS;
-  #bytes = new Uint8Array(FEWEST_SLOTS * LONGEST_KEPT);
+  #slots = MIN_SLOTS;
+  #bytes = new Uint8Array(MIN_SLOTS * MAX_KEPT_BYTES);
   /** Length + 1, so that 0 marks an empty slot. */
-  #lengths = new Uint8Array(FEWEST_SLOTS);
-  #texts: string[] = new Array<string>(FEWEST_SLOTS).fill("");
-  #days = new Float64Array(FEWEST_SLOTS);
+  #lengths = new Uint8Array(MIN_SLOTS);
+  #texts: string[] = new Array<string>(MIN_SLOTS).fill("");
+  #days = new Float64Array(MIN_SLOTS);
   /** Slots that are not empty. */
   #taken = 0;
   /** Which of a hash's two slots is overwritten next. */
@@ -32,7 +32,7 @@ export class TextCache {
   /** Puts the string of the ASCII bytes [start, end) into `text` and `day`; `hash` is any hash of these bytes. */
   look(bytes: Uint8Array, start: number, end: number, hash: number): void {
     const length = end - start;
-    if (length > LONGEST_KEPT) {
+    if (length > MAX_KEPT_BYTES) {
       this.set(decodeAscii(bytes, start, end));
       return;
     }
@@ -40,7 +40,7 @@ export class TextCache {
     if (!this.#holds(slot, bytes, start, length)) {
       slot ^= 1;
       if (!this.#holds(slot, bytes, start, length)) {
-        if (this.#taken > this.#slots / 2 && this.#slots < MOST_SLOTS) {
+        if (this.#taken > this.#slots / 2 && this.#slots < MAX_SLOTS) {
           this.#grow();
           slot = this.#slotOf(hash);
         } else slot ^= this.#turn ^= 1;
@@ -63,8 +63,8 @@ export class TextCache {
 
   /** Forgets what it holds, which the blob will say again. */
   #grow(): void {
-    this.#slots = Math.min(this.#slots * GROWTH, MOST_SLOTS);
-    this.#bytes = new Uint8Array(this.#slots * LONGEST_KEPT);
+    this.#slots = Math.min(this.#slots * GROWTH, MAX_SLOTS);
+    this.#bytes = new Uint8Array(this.#slots * MAX_KEPT_BYTES);
     this.#lengths = new Uint8Array(this.#slots);
     this.#texts = new Array<string>(this.#slots).fill("");
     this.#days = new Float64Array(this.#slots);
@@ -74,7 +74,7 @@ export class TextCache {
   #holds(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
     if (this.#lengths[slot] !== length + 1) return false;
     const kept = this.#bytes;
-    const at = slot * LONGEST_KEPT;
+    const at = slot * MAX_KEPT_BYTES;
     for (let i = 0; i < length; i++) if (kept[at + i] !== bytes[start + i]) return false;
     return true;
   }
@@ -82,7 +82,7 @@ export class TextCache {
   #keep(slot: number, bytes: Uint8Array, start: number, end: number): void {
     const text = decodeAscii(bytes, start, end);
     if (this.#lengths[slot] === 0) this.#taken++;
-    this.#bytes.set(bytes.subarray(start, end), slot * LONGEST_KEPT);
+    this.#bytes.set(bytes.subarray(start, end), slot * MAX_KEPT_BYTES);
     this.#lengths[slot] = end - start + 1;
     this.#texts[slot] = text;
     this.#days[slot] = dayOfText(text);

@@ -15,7 +15,7 @@ import type { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
 import { trainNetworks } from "./train-networks.ts";
-import { LARGEST_STACK } from "./train-stacks.ts";
+import { MAX_STACK_SIZE } from "./train-stacks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-train-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -147,17 +147,17 @@ test("the largest networks start first, and the outcome ascends by code point", 
 
 test("on a GPU networks are trained in stacks, the largest first and one stack at a time", async () => {
   const pool = new FakePool();
-  const names = Array.from({ length: 2 * LARGEST_STACK + 1 }, (_, index) => `T${index}`);
+  const names = Array.from({ length: 2 * MAX_STACK_SIZE + 1 }, (_, index) => `T${index}`);
   const networks = names.map((name, index) => network(name, index));
   const { trained } = await train(pool, networks, "cuda:0");
-  assert.deepEqual(pool.stacks, [LARGEST_STACK, LARGEST_STACK, 1]);
+  assert.deepEqual(pool.stacks, [MAX_STACK_SIZE, MAX_STACK_SIZE, 1]);
   assert.deepEqual(pool.started, names.toReversed());
   assert.deepEqual([pool.mostAtOnce, trained.length], [1, names.length]);
 });
 
 test("on the GPUs of a cluster as many stacks are trained at a time, each of its share", async () => {
   const pool = new FakePool();
-  const names = Array.from({ length: LARGEST_STACK + 1 }, (_, index) => `T${index}`);
+  const names = Array.from({ length: MAX_STACK_SIZE + 1 }, (_, index) => `T${index}`);
   const networks = names.map((name, index) => network(name, index));
   const { trained } = await train(pool, networks, "cuda:0", 3);
   assert.deepEqual(pool.stacks.toSorted(), [21, 22, 22]);
@@ -166,13 +166,13 @@ test("on the GPUs of a cluster as many stacks are trained at a time, each of its
 
 test("a stack that costs its worker costs all of its tickers, and no other", async () => {
   const pool = new FakePool({ T0: new MucastError("engine_crashed", "the worker died") });
-  const names = Array.from({ length: LARGEST_STACK + 9 }, (_, index) => `T${index}`);
+  const names = Array.from({ length: MAX_STACK_SIZE + 9 }, (_, index) => `T${index}`);
   const { trained, failures } = await train(
     pool,
     names.map((name, index) => network(name, index)),
     "cuda:0",
   );
-  assert.deepEqual([trained.length, failures.length], [LARGEST_STACK, 9]);
+  assert.deepEqual([trained.length, failures.length], [MAX_STACK_SIZE, 9]);
   assert.deepEqual(failures[0], { ticker: "T0", code: "engine_crashed", message: "T0: the worker died" });
 });
 
@@ -348,9 +348,9 @@ test("members of a network that has failed are in no later stack", async () => {
     [network("T0", 2), network("T1", 1)],
     "cuda:0",
     1,
-    LARGEST_STACK + 3,
+    MAX_STACK_SIZE + 3,
   );
-  assert.deepEqual(pool.stacks, [LARGEST_STACK, LARGEST_STACK, 3]);
+  assert.deepEqual(pool.stacks, [MAX_STACK_SIZE, MAX_STACK_SIZE, 3]);
   assert.deepEqual(failures, [{ ticker: "T0", code: "diverged", message: "T0 member 1: why" }]);
 });
 

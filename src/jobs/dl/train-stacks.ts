@@ -12,7 +12,7 @@ import { reportEnd, type TrainOptions } from "./train-network.ts";
  * Networks of one task. A worker that dies twice costs every network that has a member in its task, also an ensemble whose other
  * members are in another stack.
  */
-export const LARGEST_STACK = 64;
+export const MAX_STACK_SIZE = 64;
 
 /**
  * Trains networks of single tickers in stacks, as many at a time as there are GPUs, and no larger than gives each GPU one.
@@ -27,7 +27,7 @@ export async function trainStacks(
   const { ensemble, gpus } = options;
   const all = networks.map((network) => new NetworkMembers(network, ensemble));
   const waiting = membersInTurn(all);
-  const size = Math.min(LARGEST_STACK, Math.ceil((networks.length * ensemble) / gpus));
+  const size = Math.min(MAX_STACK_SIZE, Math.ceil((networks.length * ensemble) / gpus));
   const trainNext = async (signal: AbortSignal): Promise<void> => {
     for (let stack = takeStack(waiting, size); stack.length > 0; stack = takeStack(waiting, size)) {
       await trainStack(stack, { ...options, signal }, count);

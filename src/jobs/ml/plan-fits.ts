@@ -85,13 +85,13 @@ const PENALISED: ReadonlySet<string> = new Set<MlSettings["model"]["name"]>([
 ]);
 
 /** Deviations that differ no more still count as one scale. */
-const LARGEST_SPREAD = 10;
+const MAX_SPREAD = 10;
 
 /** Lists a ticker for what its features show before anything is fitted. */
 export function listedOfFeatures(panel: TickerPanel, { model, scaler }: MlSettings): Listed[] {
   if (!PENALISED.has(model.name) || scaler !== "none") return [];
   const spread = featureSpread(panel);
-  if (spread <= LARGEST_SPREAD) return [];
+  if (spread <= MAX_SPREAD) return [];
   return [
     { code: "unscaled_features", ticker: panel.ticker, detail: `${Number(spread.toPrecision(2))} times` },
   ];

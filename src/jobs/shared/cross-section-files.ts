@@ -16,7 +16,7 @@ import {
   zScores,
 } from "../../panel/cross-section.ts";
 import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
-import { LEAST_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
+import { MIN_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { PanelFiles, PanelOnDisk } from "./panel-files.ts";
 
 /** The rows and columns that the panels of a job have with `cross_section`. */
@@ -59,14 +59,14 @@ export async function planCrossSection<P extends PanelRows>(
     const names = source.columns.filter((name) => scored.has(name)).map(zScoreName);
     const columns = [...source.columns, ...names];
     const panel = { ...onRows(source, kept), columns, zScores: names.length };
-    if (panel.fit.length >= LEAST_FIT_ROWS) members.push({ source, kept, panel });
+    if (panel.fit.length >= MIN_FIT_ROWS) members.push({ source, kept, panel });
     else failures.push(tooFewRows(panel));
   }
   return { members, failures, thinRows, scored };
 }
 
 function tooFewRows({ ticker, fit }: PanelRows): Failure {
-  const message = `${ticker} has ${counted(fit.length, "fit row")} on dates on which ${MIN_DATE_TICKERS} tickers or more have its features, at least ${LEAST_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
+  const message = `${ticker} has ${counted(fit.length, "fit row")} on dates on which ${MIN_DATE_TICKERS} tickers or more have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
   return { ticker, code: "insufficient_history", message };
 }
 

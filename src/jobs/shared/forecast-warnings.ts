@@ -24,7 +24,7 @@ export function verdictWarnings(
 }
 
 /** Two digits round the factors above it to 1, which would change nothing. */
-const LARGEST_FACTOR = 0.99;
+const MAX_FACTOR = 0.99;
 
 /** @param factor that `pooled` would multiply every forecast by; 0 and 1 correct nothing. */
 function pooledCure(factor: number): string {
@@ -34,7 +34,7 @@ function pooledCure(factor: number): string {
   if (factor === 1) {
     return "Rank by mu: the sizes were right on the held-out rows, so shrinkage pooled would change nothing.";
   }
-  return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(LARGEST_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
+  return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(MAX_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
 }
 
 /** Lists the tickers whose forecasts are too large. */

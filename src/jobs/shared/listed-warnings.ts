@@ -1,6 +1,6 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import { LONGEST_GAP_DAYS } from "../../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../../contract/market/price-gaps.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import { hasFewRows } from "../../panel/few-rows.ts";
@@ -91,7 +91,7 @@ const OTHER_SPACING = 2;
 function spacing(learned: number | null, latest: number): string | undefined {
   if (learned === null || Math.max(learned, latest) < NOT_DAILY_DAYS) return undefined;
   const hasChanged = Math.max(learned, latest) >= OTHER_SPACING * Math.min(learned, latest);
-  const latestText = latest > LONGEST_GAP_DAYS ? `more than ${LONGEST_GAP_DAYS}` : String(latest);
+  const latestText = latest > MAX_GAP_DAYS ? `more than ${MAX_GAP_DAYS}` : String(latest);
   return hasChanged ? `${learned} to learn from, ${latestText} before mu` : String(learned);
 }
 

@@ -4,7 +4,7 @@ import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { MIN_DATE_TICKERS, relativeTargets } from "../../panel/relative-target.ts";
-import { LEAST_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
+import { MIN_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
 import { addZScores, planCrossSection } from "./cross-section-files.ts";
 import type { PanelFiles, PanelOnDisk } from "./panel-files.ts";
 
@@ -56,7 +56,7 @@ async function withTargets<P extends PanelRows>(
   const learning = panels.flatMap((panel) => {
     const own = byTicker.get(panel.ticker)!;
     const fit = panel.fit.filter((row) => !Number.isNaN(own.values[row]!));
-    if (fit.length >= LEAST_FIT_ROWS) return [{ ...panel, fit, relative: { ...own, levels } }];
+    if (fit.length >= MIN_FIT_ROWS) return [{ ...panel, fit, relative: { ...own, levels } }];
     short.push(tooFewTargets(panel.ticker, fit.length));
     return [];
   });
@@ -69,7 +69,7 @@ async function withTargets<P extends PanelRows>(
 }
 
 function tooFewTargets(ticker: string, fitRows: number): Failure {
-  const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${LEAST_FIT_ROWS} are needed: at least ${MIN_DATE_TICKERS} tickers have a label on the date of such a row, and their labels differ`;
+  const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${MIN_FIT_ROWS} are needed: at least ${MIN_DATE_TICKERS} tickers have a label on the date of such a row, and their labels differ`;
   return { ticker, code: "insufficient_history", message };
 }
 

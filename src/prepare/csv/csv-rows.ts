@@ -85,10 +85,10 @@ function delimiterOf(head: string): string {
 }
 
 /** Characters of what the parser says, which may quote a cell. */
-const LONGEST_SAID = 300;
+const MAX_QUOTED_LENGTH = 300;
 
 function broken(path: string, error: CsvError): MucastError {
   const line = Number((error as CsvError & { lines?: number }).lines);
-  const said = cut(error.message, LONGEST_SAID);
+  const said = cut(error.message, MAX_QUOTED_LENGTH);
   return new MucastError("invalid_data", `${path}: line ${line}: ${said}`, { source: path, line });
 }

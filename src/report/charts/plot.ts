@@ -70,24 +70,24 @@ export function mark(kind: string, path: string, name?: string): string {
 
 /** Lines across at the ticks of the y axis, that of 0 stronger. */
 export function yGrid(scale: Scale): string {
-  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => across1(scale, tick));
-  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", across1(scale, 0)) : "";
+  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => horizontalAt(scale, tick));
+  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", horizontalAt(scale, 0)) : "";
   return mark("grid", lines.join("")) + zero;
 }
 
-function across1(scale: Scale, value: number): string {
+function horizontalAt(scale: Scale, value: number): string {
   const y = down(scale.share(value));
   return segment(0, y, GRID, y);
 }
 
 /** Lines down at the ticks of the x axis, that of 0 stronger. */
 export function xGrid(scale: Scale): string {
-  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => down1(scale, tick));
-  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", down1(scale, 0)) : "";
+  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => verticalAt(scale, tick));
+  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", verticalAt(scale, 0)) : "";
   return mark("grid", lines.join("")) + zero;
 }
 
-function down1(scale: Scale, value: number): string {
+function verticalAt(scale: Scale, value: number): string {
   const x = across(scale.share(value));
   return segment(x, 0, x, GRID);
 }

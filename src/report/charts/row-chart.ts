@@ -28,7 +28,7 @@ export interface RowChart {
 }
 
 const ROW_HEIGHT = 17;
-const LONGEST_NAME = 14;
+const MAX_NAME_LENGTH = 14;
 
 /** One row below the other, their names on the left. */
 export function rowChart(chart: RowChart): ScaledChart {
@@ -95,6 +95,6 @@ function bar({ value }: ChartRow, i: number, count: number, x: Scale, base: numb
 }
 
 function nameText({ name, isOlder }: ChartRow, at: number): string {
-  const text = `${isOlder ? "\u25cb " : ""}${shortText(name, LONGEST_NAME)}`;
+  const text = `${isOlder ? "\u25cb " : ""}${shortText(name, MAX_NAME_LENGTH)}`;
   return `<text class="y" x="-6" y="${Number((100 * at).toFixed(2))}%" dy=".35em">${text}</text>`;
 }

@@ -13,10 +13,10 @@ export interface Scale {
 }
 
 /** Beyond these the arithmetic of a scale runs over; a blob may hold any number. */
-const LARGEST = 1e300;
+const MAX_MAGNITUDE = 1e300;
 const SMALLEST = 1e-290;
 /** Of its values' size: values that are closer are one. */
-const LEAST_SPAN = 1e-9;
+const MIN_SPAN = 1e-9;
 
 /**
  * A scale that holds all values, wider than them by a little, so that no mark touches the frame.
@@ -44,9 +44,9 @@ function apart(least: number, most: number): readonly [low: number, high: number
   const [low, high] = [bounded(least), bounded(most)];
   const size = Math.max(Math.abs(low), Math.abs(high));
   if (size < SMALLEST) return [low - 0.5, high + 0.5];
-  return high - low <= LEAST_SPAN * size ? [low - size / 2, high + size / 2] : [low, high];
+  return high - low <= MIN_SPAN * size ? [low - size / 2, high + size / 2] : [low, high];
 }
 
 function bounded(value: number): number {
-  return Math.min(LARGEST, Math.max(-LARGEST, value));
+  return Math.min(MAX_MAGNITUDE, Math.max(-MAX_MAGNITUDE, value));
 }

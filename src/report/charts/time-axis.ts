@@ -3,7 +3,7 @@ import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market
 import type { AxisLabel } from "./plot.ts";
 
 /** At most so many words stand at an axis of time. */
-const MOST_LABELS = 6;
+const MAX_LABELS = 6;
 
 /** Starts of months, quarters or years between two days; of a span without two such starts its two ends. */
 export function timeLabels(first: Day, last: Day): AxisLabel[] {
@@ -26,9 +26,9 @@ export function timeLabels(first: Day, last: Day): AxisLabel[] {
 
 /** As many as there is room for. */
 function monthStarts(scale: ReturnType<typeof scaleUtc<number>>): Date[] {
-  for (let count = MOST_LABELS; count > 0; count--) {
+  for (let count = MAX_LABELS; count > 0; count--) {
     const ticks = scale.ticks(count);
-    if (ticks.length <= MOST_LABELS && ticks.every((date) => date.getUTCDate() === 1)) return ticks;
+    if (ticks.length <= MAX_LABELS && ticks.every((date) => date.getUTCDate() === 1)) return ticks;
   }
   return [];
 }

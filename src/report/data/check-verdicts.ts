@@ -23,7 +23,7 @@ export interface VerdictFile {
   readonly value: unknown;
 }
 
-const MOST_FINDINGS = 20;
+const MAX_FINDINGS = 20;
 
 /**
  * The verdicts of each output: a replay belongs to the output whose stored bytes it names, an audit to those made of the blobs and the
@@ -108,7 +108,7 @@ function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): Ch
     sentence: told,
     lines: [
       ...findings
-        .slice(0, MOST_FINDINGS)
+        .slice(0, MAX_FINDINGS)
         .map(({ severity, code, message }) => `${severity} ${code}: ${message}`),
       ...blind_spots.map((spot) => `No check sees: ${spot}`),
     ],

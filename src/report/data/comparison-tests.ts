@@ -1,5 +1,5 @@
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { LEAST_DATES } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { type Resamples, stationaryResamples } from "../statistics/block-bootstrap.ts";
@@ -48,7 +48,7 @@ export interface ComparisonTests {
   /** With a row. */
   readonly dates: number;
   readonly form: ComparedSeries["form"];
-  /** Undefined of fewer than LEAST_DATES dates, as are the others. */
+  /** Undefined of fewer than MIN_DATES dates, as are the others. */
   readonly skill: readonly AdjustedSkill[] | undefined;
   readonly ability: readonly Ability[];
   /** The p of each output in the model confidence sets, null where its losses are no numbers; undefined of fewer than MIN_SET_DATES dates. */
@@ -63,7 +63,7 @@ export function comparisonTests(outputs: readonly (readonly ForecastRows[])[]): 
   const series = comparedSeries(outputs);
   const { form, losses } = series[0]!;
   const dates = losses.length;
-  if (dates < LEAST_DATES) {
+  if (dates < MIN_DATES) {
     return { dates, form, skill: undefined, ability: [], confidence: undefined, pairs: [] };
   }
   const rows = outputs[0]!.reduce((sum, { days }) => sum + days.length, 0);
@@ -128,7 +128,7 @@ function abilityOf(
   gains: readonly Float64Array[],
   resamples: Resamples,
 ): Ability[] {
-  if (gains[0]!.length < LEAST_DATES) return [];
+  if (gains[0]!.length < MIN_DATES) return [];
   const found = superiorAbility(gains, resamples);
   return found === undefined ? [] : [{ benchmark, best: found.best, p: found.p }];
 }

@@ -1,4 +1,4 @@
-import { LEAST_DATES } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { type ComparisonTests, LEVEL, MIN_SET_DATES } from "./comparison-tests.ts";
 import { countedRows, figure, pFigure, wholePercent } from "./figures.ts";
@@ -78,7 +78,7 @@ const BENCHMARKS = {
 
 function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonly string[]): string {
   if (skill === undefined) {
-    return `${countedRows(dates, "date")} are too few to test an output; at least ${LEAST_DATES} are needed.`;
+    return `${countedRows(dates, "date")} are too few to test an output; at least ${MIN_DATES} are needed.`;
   }
   if (ability.length === 0) return "No output has forecasts that differ from the baselines.";
   const told = ability.map(
@@ -112,27 +112,27 @@ function isInSet(p: number | null): boolean {
 function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly string[]): string {
   if (dates === 0) return "There are no common rows with realised returns to test on.";
   if (pairs.length === 0) {
-    return `${countedRows(dates, "date")} are too few to tell the outputs apart; at least ${LEAST_DATES} are needed.`;
+    return `${countedRows(dates, "date")} are too few to tell the outputs apart; at least ${MIN_DATES} are needed.`;
   }
   const apart = pairs.filter(({ p }) => p !== null && p <= LEVEL);
   if (apart.length === 0) {
     return `No test finds a difference between ${names.length === 2 ? "the two outputs" : "any two outputs"} beyond chance (adjusted p of ${LEVEL} needed).`;
   }
-  const clearest = [...apart].sort((a, b) => Math.abs(b.t!) - Math.abs(a.t!)).slice(0, MOST_PAIRS);
+  const clearest = [...apart].sort((a, b) => Math.abs(b.t!) - Math.abs(a.t!)).slice(0, MAX_PAIRS);
   const told = clearest.map(({ measure, first, second, t, p }) => {
     const [better, worse] = t! > 0 ? [first, second] : [second, first];
     const by = measure === "order" ? orderName(form) : measure;
     return `${names[better]} was better than ${names[worse]} by ${by} (t ${figure(Math.abs(t!), "number")}, adjusted p ${pFigure(p)})`;
   });
   const all =
-    apart.length > MOST_PAIRS
+    apart.length > MAX_PAIRS
       ? `${figure(apart.length, "count")} of ${countedRows(pairs.length, "test")} find a difference between two outputs. The clearest: `
       : "";
   return `${all}${told.join("; ")}.`;
 }
 
 /** More in one sentence are no help: they are in the table. */
-const MOST_PAIRS = 3;
+const MAX_PAIRS = 3;
 
 /**
  * Which output a careful person would take: one with evidence of skill that may be the best, if it is the only one. The confidence sets tell;

@@ -2,7 +2,7 @@ import { shownText } from "../charts/shown-text.ts";
 import { figure } from "../data/figures.ts";
 
 /** More rows are no help beside a picture. */
-const MOST_ROWS = 60;
+const MAX_ROWS = 60;
 
 /** A table of text, the first column naming the row. Other columns are numbers, on the right. */
 export interface NumbersTable {
@@ -14,7 +14,7 @@ export interface NumbersTable {
 /** The numbers of a chart, folded away; of more than 60 rows evenly picked ones, the last among them. */
 export function numbersTable(table: NumbersTable): string {
   const { caption, rows } = table;
-  const every = Math.ceil(rows.length / MOST_ROWS);
+  const every = Math.ceil(rows.length / MAX_ROWS);
   const kept = rows.filter((_, i) => (rows.length - 1 - i) % every === 0);
   const which = every === 1 ? "" : `, ${kept.length} of ${figure(rows.length, "count")} rows`;
   return `<details><summary>Numbers<span class="unseen">: ${shownText(caption)}</span>${which}</summary>${plainTable({ ...table, rows: kept })}</details>`;

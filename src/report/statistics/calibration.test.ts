@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEAST_DATES } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { calibration } from "./calibration.ts";
 import {
   average,
@@ -50,7 +50,7 @@ test("bins, their means and their bands are those of the sorted rows", () => {
       assert.ok(isNear(predicted, average(bin.map(({ p }) => p))));
       assert.ok(isNear(realised, average(bin.map(({ y }) => y))));
       const dates = new Set(bin.map(({ day }) => day)).size;
-      assert.equal(band === null, dates < LEAST_DATES);
+      assert.equal(band === null, dates < MIN_DATES);
       const half = slowBandQuantile(dates) * slowBinError(bin);
       if (band !== null) assert.ok(isNear(band.high - band.low, 2 * half, 1e-6));
     }

@@ -46,7 +46,7 @@ export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms)
  * The standard error of the hit rate with dates as units: the tickers of a date move together, so that the binomial error over rows is too
  * small.
  * @param rows labelled or not.
- * @returns null of fewer than LEAST_DATES dates with a signed row.
+ * @returns null of fewer than MIN_DATES dates with a signed row.
  */
 export function hitRateErrorOf(rows: readonly ForecastRows[]): number | null {
   return ratioOverDates(dateSums(atOnce(sortedByDate(rows.map(labelled))), HIT_RATE)).error;

@@ -4,11 +4,11 @@ export interface Histogram {
   readonly counts: Int32Array;
 }
 
-const MOST_BINS = 40;
+const MAX_BINS = 40;
 
 /** Values that differ by less than this share of their size are equal but for rounding; smaller ones than the second are 0. */
 const SAME = 1e-9;
-const LEAST_SIZE = 1e-300;
+const MIN_SIZE = 1e-300;
 
 /**
  * Bins of one round width, 1, 2 or 5 times a power of ten, about as many as the rule of Freedman and Diaconis (1981) asks for:
@@ -21,13 +21,13 @@ export function histogram(values: Float64Array): Histogram {
   const sorted = values.slice().sort();
   const [low, high] = [sorted[0]!, sorted[n - 1]!];
   const size = Math.max(Math.abs(low), Math.abs(high));
-  if (!(high - low > SAME * size && size > LEAST_SIZE)) {
+  if (!(high - low > SAME * size && size > MIN_SIZE)) {
     const half = size / 2 || 0.5;
     return { edges: Float64Array.of(low - half, high + half), counts: Int32Array.of(n) };
   }
   if (!Number.isFinite(high - low)) return { edges: Float64Array.of(low, high), counts: Int32Array.of(n) };
   const spread = sorted[Math.floor(0.75 * (n - 1))]! - sorted[Math.floor(0.25 * (n - 1))]!;
-  const asked = Math.max((2 * spread) / Math.cbrt(n), (high - low) / MOST_BINS);
+  const asked = Math.max((2 * spread) / Math.cbrt(n), (high - low) / MAX_BINS);
   const edges = roundEdges(low, high, asked);
   const counts = new Int32Array(edges.length - 1);
   let bin = 0;

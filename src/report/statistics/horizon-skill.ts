@@ -1,8 +1,8 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { LONGEST_GAP_DAYS } from "../../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../../contract/market/price-gaps.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
-import { LEAST_DATES, NEWEY_WEST_LAG, neweyWestError } from "../../evaluate/newey-west.ts";
+import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
+import { MIN_DATES, NEWEY_WEST_LAG, neweyWestError } from "../../evaluate/newey-west.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
 import { type Band, bandOf } from "./over-dates.ts";
@@ -29,14 +29,14 @@ export function horizonLag(horizon: number): number {
  * The IC by horizon: on each date the correlation, across tickers, of the forecasts of that date with the sums of the labels of that row
  * and the h - 1 rows of the ticker after it. Of one day it is the IC.
  * @param rows tickers in any order, labelled or not. A window counts where all its labels are known, and none of its
- *   rows is over LONGEST_GAP_DAYS after the one before.
- * @returns undefined where no date counts: LEAST_TICKERS tickers, forecasts and returns that differ.
+ *   rows is over MAX_GAP_DAYS after the one before.
+ * @returns undefined where no date counts: MIN_TICKERS tickers, forecasts and returns that differ.
  */
 export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): HorizonSkill | undefined {
   const windows = rows.map((row) => windowed(row, horizon));
   const ics: number[] = [];
   for (const { predicted, realised } of eachDate(atOnce(sortedByDate(windows)))) {
-    if (predicted.length < LEAST_TICKERS) continue;
+    if (predicted.length < MIN_TICKERS) continue;
     const ic = correlation(predicted, realised);
     if (ic !== null) ics.push(ic);
   }
@@ -44,7 +44,7 @@ export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): 
   const values = Float64Array.from(ics);
   const lag = horizonLag(horizon);
   // Simulated: over fewer dates for their lag, a band excludes the truth too often.
-  const isLong = values.length >= Math.max(LEAST_DATES, 4 * (lag + 1));
+  const isLong = values.length >= Math.max(MIN_DATES, 4 * (lag + 1));
   const ic = mean(values);
   const band = isLong ? bandOf(ic, neweyWestError(values, lag), values.length, lag) : null;
   return { horizon, dates: values.length, ic, band };
@@ -62,7 +62,7 @@ function windowed({ ticker, days, predicted, realised }: DatedForecasts, horizon
   for (let i = 0; i < most; i++) {
     let sum = realised[i]!;
     for (let j = i + 1; j < i + horizon; j++) {
-      sum += days[j]! - days[j - 1]! > LONGEST_GAP_DAYS ? Number.NaN : realised[j]!;
+      sum += days[j]! - days[j - 1]! > MAX_GAP_DAYS ? Number.NaN : realised[j]!;
     }
     if (Number.isNaN(sum)) continue;
     kept.days[n] = days[i]!;

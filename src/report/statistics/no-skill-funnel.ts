@@ -8,7 +8,7 @@ import { bandQuantile, errorOverDates } from "./over-dates.ts";
  *
  * Each date is looked at on its own: some date of a whole path lies outside more often.
  * @param values by date, in time order: shape (n).
- * @returns shape (n); NaN of fewer than LEAST_DATES, or without a variance.
+ * @returns shape (n); NaN of fewer than MIN_DATES, or without a variance.
  */
 export function noSkillFunnel(values: Float64Array): Float64Array {
   const half = dateHalf(values);

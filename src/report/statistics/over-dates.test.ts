@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { LEAST_DATES } from "../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { dateSums, HIT_RATE, hitRateErrorOf, R2_ZERO } from "./date-sums.ts";
 import {
   average,
@@ -108,8 +108,8 @@ test("a band of few dates excludes the truth one time in twenty, where normal qu
 
 test("29 dates have no error, and 30 have one", () => {
   const random = seededRandom(3);
-  const values = Float64Array.from({ length: LEAST_DATES }, () => random.normal());
-  const denominators = new Float64Array(LEAST_DATES).fill(2);
+  const values = Float64Array.from({ length: MIN_DATES }, () => random.normal());
+  const denominators = new Float64Array(MIN_DATES).fill(2);
   assert.ok(meanBand(values) !== null && ratioOverDates({ numerators: values, denominators }).error !== null);
   const few = { numerators: values.subarray(1), denominators: denominators.subarray(1) };
   assert.deepEqual([meanBand(few.numerators), ratioOverDates(few).error], [null, null]);
@@ -120,7 +120,7 @@ test("without an error there is no band", () => {
   assert.equal(meanBand(Float64Array.of(2, 2, 2)), null);
   assert.equal(bandOf(null, 1, 100), null);
   assert.equal(bandOf(1, null, 100), null);
-  assert.equal(bandOf(1, 1, LEAST_DATES - 1), null);
+  assert.equal(bandOf(1, 1, MIN_DATES - 1), null);
   const none = ratioOverDates(dateSums(laid([]), R2_ZERO));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
 });

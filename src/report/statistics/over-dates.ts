@@ -1,4 +1,4 @@
-import { LEAST_DATES, NEWEY_WEST_LAG, neweyWestError, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { MIN_DATES, NEWEY_WEST_LAG, neweyWestError, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { mean } from "../../evaluate/statistics.ts";
 
 /** A 95 % band. */
@@ -10,7 +10,7 @@ export interface Band {
 /**
  * How many Newey-West errors either way a 95 % band reaches: the fixed-b quantile of 0.975 (Kiefer and Vogelsang 2005), which is above
  * the normal 1.96 because over few dates the error is too small.
- * @param dates that the error is over, at least LEAST_DATES.
+ * @param dates that the error is over, at least MIN_DATES.
  */
 export function bandQuantile(dates: number, lag = NEWEY_WEST_LAG): number {
   return neweyWestQuantile(dates, 0.975, lag);
@@ -23,7 +23,7 @@ export function bandOf(
   dates: number,
   lag = NEWEY_WEST_LAG,
 ): Band | null {
-  if (value === null || error === null || dates < LEAST_DATES) return null;
+  if (value === null || error === null || dates < MIN_DATES) return null;
   const half = bandQuantile(dates, lag) * error;
   return { low: value - half, high: value + half };
 }
@@ -31,10 +31,10 @@ export function bandOf(
 /**
  * The standard error of a mean over dates, whose values may correlate over time.
  * @param values in time order.
- * @returns null of fewer than LEAST_DATES, or without a variance.
+ * @returns null of fewer than MIN_DATES, or without a variance.
  */
 export function errorOverDates(values: Float64Array): number | null {
-  return values.length < LEAST_DATES ? null : neweyWestError(values);
+  return values.length < MIN_DATES ? null : neweyWestError(values);
 }
 
 /** The 95 % band of a mean over dates. @param values in time order. */

@@ -1,4 +1,4 @@
-import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
+import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { isConstant } from "../../evaluate/statistics.ts";
@@ -41,7 +41,7 @@ export function quantilesOfRanks(ranks: Float64Array, count: number): Int32Array
 
 /**
  * Realised return by forecast quantile, each ticker of a quantile with the same weight (portfolio sorts, as in Fama and
- * French 1993). Returns of tickers add up to that of a portfolio as simple returns, exp(label) - 1, and not as log-returns. Dates with fewer than LEAST_TICKERS tickers, or with equal forecasts, do not count.
+ * French 1993). Returns of tickers add up to that of a portfolio as simple returns, exp(label) - 1, and not as log-returns. Dates with fewer than MIN_TICKERS tickers, or with equal forecasts, do not count.
  * @param rows labelled, log-returns.
  */
 export function quantileReturns(rows: RowsByDate, count: number): QuantileReturns {
@@ -52,7 +52,7 @@ export function quantileReturns(rows: RowsByDate, count: number): QuantileReturn
   const days: number[] = [];
   const spread: number[] = [];
   for (const { day, predicted, realised } of eachDate(rows)) {
-    if (predicted.length < LEAST_TICKERS || isConstant(predicted)) continue;
+    if (predicted.length < MIN_TICKERS || isConstant(predicted)) continue;
     const means = quantileMeans(predicted, realised, count);
     for (const [q, found] of means.entries()) {
       if (found === undefined) continue;

@@ -1,7 +1,7 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { LEAST_TICKERS } from "../../evaluate/labels-by-date.ts";
+import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
 import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import {
@@ -76,12 +76,10 @@ function numbered(rows: readonly Omit<DatedForecasts, "realised">[]): DatedForec
 
 function rankCorrelation(before: DateOrder, now: DateOrder): number | undefined {
   if (haveSameTickers(before, now)) {
-    return now.tickers.length < LEAST_TICKERS
-      ? undefined
-      : (correlationOf(before.side, now.side) ?? undefined);
+    return now.tickers.length < MIN_TICKERS ? undefined : (correlationOf(before.side, now.side) ?? undefined);
   }
   const both = commonPlaces(before, now);
-  if (both.length < LEAST_TICKERS) return undefined;
+  if (both.length < MIN_TICKERS) return undefined;
   const earlier = Float64Array.from(both, ([i]) => before.predicted[i]!);
   const later = Float64Array.from(both, ([, j]) => now.predicted[j]!);
   return correlation(averageRanks(earlier), averageRanks(later)) ?? undefined;

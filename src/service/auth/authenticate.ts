@@ -13,12 +13,12 @@ export type Authenticate = (authorization: string | undefined) => Promise<Caller
 export const LOCAL_SUBJECT = "local";
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
-const LONGEST_TOKEN = 8_192;
+const MAX_TOKEN_LENGTH = 8_192;
 
 /** The token of an `Authorization: Bearer` header; undefined for any other header. */
 export function tokenIn(authorization: string | undefined): string | undefined {
   const token = BEARER.exec(authorization ?? "")?.[1];
-  return token !== undefined && token.length <= LONGEST_TOKEN ? token : undefined;
+  return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
 }
 
 /** The token of an `Authorization: Bearer` header. @throws MucastError unauthorized, whose message has no part of the header. */

@@ -31,7 +31,7 @@ export interface BlobUpload extends BlobAddress {
    * Removes the blob that `finish` was the first to record, unless another upload of it has ended since.
    * @throws MucastError blob_in_use while another upload goes on, or an operation that has not ended names it; storage_failed.
    */
-  takeBack(): Promise<void>;
+  rollBack(): Promise<void>;
 }
 
 /**

@@ -22,7 +22,7 @@ export interface RemovalParts {
 /** Between two reads of the state of a removal elsewhere; each pause is twice as long as the one before. */
 const PAUSE_MILLISECONDS = { first: 10, longest: 320 };
 /** About ten seconds in all. */
-const READS_AT_MOST = 36;
+const MAX_READS = 36;
 const RETRY_SECONDS = 1;
 
 /** The removals that callers of this service ask for. */
@@ -64,7 +64,7 @@ export class StoredRemovals {
   async settled({ caller, name }: RecordKey): Promise<"over" | "left"> {
     const { database, pause = pauseFor } = this.#parts;
     const { first, longest } = PAUSE_MILLISECONDS;
-    for (let reads = 0; reads < READS_AT_MOST; reads++) {
+    for (let reads = 0; reads < MAX_READS; reads++) {
       const state = await removalState(database, { caller, name });
       if (state === "left") return "left";
       if (state !== "goes on") return "over";

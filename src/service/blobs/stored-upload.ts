@@ -86,7 +86,7 @@ export class StoredUpload implements BlobUpload {
     }
   }
 
-  async takeBack(): Promise<void> {
+  async rollBack(): Promise<void> {
     const { caller, name, space } = this.#row;
     const target = { recorded: true, version: this.#version };
     if (this.#version !== undefined) await this.#parts.removals.remove(caller, { name, space }, target);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 
 /** How long to wait for a server that has no connection left. */
-const LONGEST_WAIT_MILLISECONDS = 10_000;
+const MAX_WAIT_MILLISECONDS = 10_000;
 const PAUSE_MILLISECONDS = { least: 20, most: 120 };
 
 /** SQLSTATE of a server, a database or a role that has no connection left. */
@@ -19,7 +19,7 @@ export async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> 
       return await connect();
     } catch (error) {
       const isFull = error instanceof Error && "code" in error && error.code === TOO_MANY_CONNECTIONS;
-      if (!isFull || performance.now() - began > LONGEST_WAIT_MILLISECONDS) throw error;
+      if (!isFull || performance.now() - began > MAX_WAIT_MILLISECONDS) throw error;
       const { least, most } = PAUSE_MILLISECONDS;
       await pause(least + Math.random() * (most - least));
     }

@@ -1,11 +1,11 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { givenUp } from "../caller-turns.ts";
+import { abortError } from "../caller-turns.ts";
 import { currentScope, type RequestScope } from "../request-scope.ts";
 
 /** Statements of one caller that may wait: one for each request that a caller may have open. */
 export const MAX_WAITING_OF_CALLER = 2_000;
 const RETRY_SECONDS = 5;
-const LONGEST_TURN_MILLISECONDS = 50;
+const MAX_TURN_MILLISECONDS = 50;
 
 interface QueueLimits {
   /** Statements that run at the same time. */
@@ -82,7 +82,7 @@ export class StatementQueue {
     }
     setImmediate(() => {
       const now = performance.now();
-      this.#turnEnds = now + Math.min(now - ended, LONGEST_TURN_MILLISECONDS);
+      this.#turnEnds = now + Math.min(now - ended, MAX_TURN_MILLISECONDS);
       next();
     });
   }
@@ -96,7 +96,7 @@ export class StatementQueue {
         this.#callers.delete(scope.lane);
       reject(error);
     };
-    const abort = () => leave(givenUp(scope!.signal!, "use the database"));
+    const abort = () => leave(abortError(scope!.signal!, "use the database"));
     if (scope?.signal?.aborted) {
       abort();
       return promise;

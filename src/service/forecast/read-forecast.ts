@@ -39,7 +39,7 @@ export async function readForecast(
   }
 }
 
-const LONGEST_MESSAGE = 500;
+const MAX_MESSAGE_LENGTH = 500;
 
 /**
  * Makes the answer of get_forecast, within its size.
@@ -102,6 +102,6 @@ function missingOf(tickers: readonly string[], { mu, reasons }: OutputParts): Mi
         code: null,
         message: "the output has no such ticker",
       };
-      return { ticker, code, message: message.slice(0, LONGEST_MESSAGE) };
+      return { ticker, code, message: message.slice(0, MAX_MESSAGE_LENGTH) };
     });
 }

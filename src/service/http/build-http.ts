@@ -34,7 +34,7 @@ export const ROUTE_GROUPS = {
 } as const;
 
 /** Characters of a blob's name or an id in the path. Long enough that a faulty name gets an answer that says what is wrong. */
-const LONGEST_PARAMETER = 200;
+const MAX_PARAMETER_LENGTH = 200;
 
 /**
  * The service over HTTP.
@@ -50,11 +50,11 @@ export function buildHttp(options: HttpOptions): HttpApp {
       serverFactory: (handler) => {
         const { log, telemetry, headersMilliseconds } = options;
         const connections = connectionLimit(options.settings);
-        const onMore = () => telemetry.connectionRefused();
-        http = new HttpServer(handler, { connections, log, onMore, headersMilliseconds });
+        const onOverLimit = () => telemetry.connectionRefused();
+        http = new HttpServer(handler, { connections, log, onOverLimit, headersMilliseconds });
         return http.server;
       },
-      routerOptions: { maxParamLength: LONGEST_PARAMETER },
+      routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
       // While the service drains, the handler that cannot serve a request any more refuses it.
       return503OnClosing: false,
       clientErrorHandler: (error, socket) => answerClientError(error, socket, http!.owesAnswer(socket)),

@@ -10,9 +10,9 @@ export function withConfigTexts(text: string): unknown {
 }
 
 /** Far deeper than a message of the protocol without its config. */
-const DEEPEST_MESSAGE = 64;
+const MAX_MESSAGE_DEPTH = 64;
 
-function bounded(value: unknown, deepest = DEEPEST_MESSAGE): unknown {
+function bounded(value: unknown, deepest = MAX_MESSAGE_DEPTH): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return deepest === 0 ? [] : value.map((part) => bounded(part, deepest - 1));
   const members = deepest === 0 ? [] : Object.entries(value);

@@ -3,7 +3,7 @@ import { hasMoreValues } from "../../contract/json/value-count.ts";
 import { withConfigTexts } from "./config-texts.ts";
 
 /** Far more than a tool has arguments for. The SDK checks each value several times, which takes the event loop. */
-const MOST_VALUES = 2_000;
+const MAX_VALUES = 2_000;
 
 /** The answer of JSON-RPC 2.0 to what is no message. */
 export interface RefusedMessage {
@@ -29,7 +29,7 @@ export function readMessage(
   try {
     const message = withConfigTexts(text);
     if (Array.isArray(message)) return { refused: refused(null, INVALID_REQUEST, NO_BATCH) };
-    return hasMoreValues(message, MOST_VALUES)
+    return hasMoreValues(message, MAX_VALUES)
       ? { refused: refused(idOf(message), INVALID_REQUEST, TOO_MANY) }
       : { message };
   } catch (error) {
@@ -38,7 +38,7 @@ export function readMessage(
   }
 }
 
-const TOO_MANY = `the message has more than ${MOST_VALUES} values beside its config`;
+const TOO_MANY = `the message has more than ${MAX_VALUES} values beside its config`;
 
 const NO_BATCH = "batches are not supported: send each message of the batch on its own";
 

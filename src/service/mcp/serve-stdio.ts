@@ -49,7 +49,7 @@ export async function serveMcpOnStdio(
 }
 
 /** The longest line that the SDK's own transport takes. */
-const LONGEST_LINE = 10 * 2 ** 20;
+const MAX_LINE_LENGTH = 10 * 2 ** 20;
 const NEWLINE = 0x0a;
 const SPACES = new Set(Buffer.from(" \t\r"));
 
@@ -75,7 +75,7 @@ class ConfigTextLines extends Transform {
     }
     this.#rest.push(bytes.subarray(start));
     this.#restBytes += bytes.length - start;
-    done(this.#restBytes > LONGEST_LINE ? tooLong() : null);
+    done(this.#restBytes > MAX_LINE_LENGTH ? tooLong() : null);
   }
 
   override _flush(done: TransformCallback): void {
@@ -102,7 +102,7 @@ class ConfigTextLines extends Transform {
     if (!isJSONRPCMessage(message))
       this.#refuse(refused(idOf(message), INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
     // A config as text has a backslash more before each of its quotes and backslashes.
-    else if (Buffer.byteLength(written) > LONGEST_LINE)
+    else if (Buffer.byteLength(written) > MAX_LINE_LENGTH)
       this.#refuse(refused(idOf(message), INVALID_REQUEST, TOO_LONG));
     else this.push(written);
   }

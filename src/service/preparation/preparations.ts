@@ -4,7 +4,7 @@ import type { PrepareQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
 import { type Blobs, storageFailed } from "../blobs/blobs.ts";
-import { givenUp } from "../caller-turns.ts";
+import { abortError } from "../caller-turns.ts";
 import type { Caller } from "../operations/operations.ts";
 import { CSV_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storeTogether } from "./store-together.ts";
@@ -86,7 +86,7 @@ export class Preparations {
   async #receive(csv: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
     const { prepare_bytes: limit, request_seconds: seconds } = this.#parts.settings;
     const ending = Promise.withResolvers<never>();
-    const abort = () => ending.reject(givenUp(signal, "prepare the blobs"));
+    const abort = () => ending.reject(abortError(signal, "prepare the blobs"));
     const timeout = setTimeout(() => ending.reject(tooSlow(seconds)), seconds * 1_000);
     signal.addEventListener("abort", abort);
     if (signal.aborted) abort();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { type Blobs, type BlobUpload, storageFailed } from "../blobs/blobs.ts";
-import { givenUp } from "../caller-turns.ts";
+import { abortError } from "../caller-turns.ts";
 import type { Caller } from "../operations/operations.ts";
 import type { PreparedFile } from "../request-process/messages.ts";
 
@@ -40,7 +40,7 @@ export async function storeTogether(
     }
   } catch (error) {
     for (const upload of uploads.values()) await upload.discard();
-    for (const upload of created) await takeBack(upload);
+    for (const upload of created) await rollBack(upload);
     throw error;
   }
   const { store } = (await parts.blobs.uploadAddress(parts.caller, files[0]!.name)) ?? {};
@@ -60,7 +60,7 @@ async function begun(
   if (missing.has(file)) return reserved(parts, file, file.bytes);
   const upload = await reserved(parts, file, 0);
   try {
-    if (await isThere(parts, file)) return upload;
+    if (await pathExists(parts, file)) return upload;
   } catch (error) {
     await upload.discard();
     throw error;
@@ -77,7 +77,7 @@ async function isStored(parts: StoringParts, file: PreparedFile): Promise<boolea
 }
 
 /** The same without reading it, of a blob that was stored with these bytes just now. */
-async function isThere({ blobs, caller }: StoringParts, file: PreparedFile): Promise<boolean> {
+async function pathExists({ blobs, caller }: StoringParts, file: PreparedFile): Promise<boolean> {
   const found = await blobs.find(caller, file.name);
   return found !== undefined && (await found.store.stat(found.key))?.size === file.bytes;
 }
@@ -122,7 +122,7 @@ async function create(parts: StoringParts, file: PreparedFile, upload: BlobUploa
 /** @returns false where the same bytes are there already. */
 async function createBytes(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
   const { signal } = parts;
-  if (signal.aborted) throw givenUp(signal, "prepare the blobs");
+  if (signal.aborted) throw abortError(signal, "prepare the blobs");
   try {
     await upload.store.create(upload.key, piecesOf(file), { signal, limit: file.bytes });
     return true;
@@ -138,8 +138,8 @@ async function* piecesOf({ path }: PreparedFile): AsyncGenerator<Uint8Array> {
 }
 
 /** An operation may name the blob by now, or another request may store it; then it stays. */
-async function takeBack(upload: BlobUpload): Promise<void> {
-  await upload.takeBack().catch((error: unknown) => {
+async function rollBack(upload: BlobUpload): Promise<void> {
+  await upload.rollBack().catch((error: unknown) => {
     if (!(error instanceof MucastError)) throw error;
   });
 }

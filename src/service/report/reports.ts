@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Blobs } from "../blobs/blobs.ts";
-import { givenUp } from "../caller-turns.ts";
+import { abortError } from "../caller-turns.ts";
 import { type JobOutput, jobOutput, outputGone } from "../forecast/job-output.ts";
 import type { Caller } from "../operations/operations.ts";
 import { PageCache } from "./page-cache.ts";
@@ -118,7 +118,7 @@ export class Reports {
   async #wait(etag: string, drawing: Drawing, signal: AbortSignal): Promise<Buffer> {
     drawing.waiting += 1;
     const left = Promise.withResolvers<never>();
-    const leave = () => left.reject(givenUp(signal, "draw the report"));
+    const leave = () => left.reject(abortError(signal, "draw the report"));
     signal.addEventListener("abort", leave);
     if (signal.aborted) leave();
     try {

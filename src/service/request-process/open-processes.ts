@@ -6,7 +6,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { RequestProcesses } from "./request-processes.ts";
 
 /** Bytes of a page. */
-const LARGEST_ANSWER = 64 * 2 ** 20;
+const MAX_ANSWER = 64 * 2 ** 20;
 
 interface OpenParts {
   readonly settings: ServiceSettings;
@@ -23,7 +23,7 @@ export function openProcesses({ settings, env, storage, log, telemetry }: OpenPa
     env: jobEnvironment(env, { azure }),
     memoryBytes: settings.request_memory_bytes,
     seconds: settings.request_seconds,
-    answerBytes: LARGEST_ANSWER,
+    answerBytes: MAX_ANSWER,
   });
   return new RequestProcesses({ atOnce: settings.request_processes, limits, log, telemetry });
 }

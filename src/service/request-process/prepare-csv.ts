@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
-import { LISTED_AT_MOST, SIZES } from "../../contract/schema/answer-limits.ts";
+import { MAX_LISTED, SIZES } from "../../contract/schema/answer-limits.ts";
 import { preparePrices } from "../../prepare/prepare-prices.ts";
 import { storageFailed } from "../blobs/blobs.ts";
 import { CSV_NAME, type PreparedFile, type PreparedFiles, type PrepareOrder } from "./messages.ts";
@@ -41,7 +41,7 @@ export async function prepareCsv({ folder, options, ...limits }: PrepareOrder): 
 
 /** As many of the first as an answer of the service may have. */
 function listed(texts: readonly string[]): readonly string[] {
-  return boundedCopy(texts.slice(0, LISTED_AT_MOST), { bytes: SIZES.list, text: SIZES.text })!;
+  return boundedCopy(texts.slice(0, MAX_LISTED), { bytes: SIZES.list, text: SIZES.text })!;
 }
 
 async function fileAt(path: string): Promise<PreparedFile> {

@@ -7,7 +7,7 @@ import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.t
 import { MucastError } from "../../contract/errors/errors.ts";
 import { memoryOf, mib } from "../../engine/process-memory.ts";
 import { killGroup } from "../../executors/process/process-group.ts";
-import { givenUp } from "../caller-turns.ts";
+import { abortError } from "../caller-turns.ts";
 import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestKind, type RequestOrder } from "./messages.ts";
 
 /** What a process may use. */
@@ -38,9 +38,9 @@ export async function runProcess(
   limits: ProcessLimits,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  if (signal.aborted) throw givenUp(signal, WORK_WORDS[order.kind]);
+  if (signal.aborted) throw abortError(signal, WORK_WORDS[order.kind]);
   const running = new RequestProcess(order, limits);
-  const abort = () => running.kill(givenUp(signal, WORK_WORDS[order.kind]));
+  const abort = () => running.kill(abortError(signal, WORK_WORDS[order.kind]));
   signal.addEventListener("abort", abort);
   try {
     return await running.answer();
@@ -53,7 +53,7 @@ const HERE = import.meta.url;
 const ENTRY = fileURLToPath(new URL(`./request-process${extname(HERE)}`, HERE));
 const MIB = 2 ** 20;
 const MEMORY_POLL_MILLISECONDS = 100;
-const LONGEST_HEAD = 256 * 2 ** 10;
+const MAX_HEAD_BYTES = 256 * 2 ** 10;
 const LINE_FEED = 10;
 /** Of what it prints; an error of it has the last characters. */
 const SAID_CHARACTERS = 4_000;
@@ -110,7 +110,7 @@ class RequestProcess {
 
   #take(piece: Buffer): void {
     this.#bytes += piece.length;
-    if (this.#bytes > this.#limits.answerBytes + LONGEST_HEAD) this.kill(this.#tooLong());
+    if (this.#bytes > this.#limits.answerBytes + MAX_HEAD_BYTES) this.kill(this.#tooLong());
     else this.#pieces.push(piece);
   }
 

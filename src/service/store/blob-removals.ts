@@ -132,7 +132,7 @@ export async function claimRemoval(
   return rows[0];
 }
 
-const OPERATIONS_LISTED_AT_MOST = 10;
+const MAX_OPERATIONS_LISTED = 10;
 
 /** The members of options that name a blob, as a list of SQL. */
 const OPTION_URLS = OPTION_URL_MEMBERS.map((name) => `options ->> '${name}'`).join(", ");
@@ -144,7 +144,7 @@ async function namedBy(statements: Queryable, caller: string, blob: StorageKey):
      where caller = $1 and status in ${UNENDED}
        and (feature_url = $2 or data_extractor_url = $2 or id = $3 or $2 in (${OPTION_URLS}))
      order by ordinal limit $4`,
-    [caller, storagePathOf(blob), outputIdIn(blob.name) ?? null, OPERATIONS_LISTED_AT_MOST],
+    [caller, storagePathOf(blob), outputIdIn(blob.name) ?? null, MAX_OPERATIONS_LISTED],
   );
   return rows.map((row) => row.id);
 }

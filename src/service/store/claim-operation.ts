@@ -1,5 +1,5 @@
 import type { Database, Queryable } from "../database/database.ts";
-import { LONGEST_WAIT_SECONDS } from "./end-operation.ts";
+import { MAX_WAIT_SECONDS } from "./end-operation.ts";
 import { appendEvents, type WebhookTypes } from "./events.ts";
 import { ATTEMPT_SECONDS, type OperationRow } from "./operation-rows.ts";
 
@@ -31,7 +31,7 @@ export async function claimOperation(
      )
      returning *, ${ATTEMPT_SECONDS}`,
     // A longer wait than the longest one was stored before the database's clock was set back.
-    [owner, LEASE_SECONDS, LONGEST_WAIT_SECONDS],
+    [owner, LEASE_SECONDS, MAX_WAIT_SECONDS],
   );
   return rows[0];
 }

@@ -71,7 +71,7 @@ async function end(
 }
 
 /** A longer wait is cut to this. */
-export const LONGEST_WAIT_SECONDS = 600;
+export const MAX_WAIT_SECONDS = 600;
 
 /** `drained`: its service ended in order. `refused`: the executor started nothing. A loss is recorded and counted. */
 type ReleaseReason = "drained" | "refused" | Loss;
@@ -103,7 +103,7 @@ export async function releaseOperation(
       id,
       attempt,
       reason === "refused",
-      Math.min(waitSeconds, LONGEST_WAIT_SECONDS),
+      Math.min(waitSeconds, MAX_WAIT_SECONDS),
       owner,
       loss === undefined ? null : JSON.stringify([...losses, loss]),
     ],

@@ -198,7 +198,7 @@ export async function listOperations(
              (select ordinal from operations where id = $4 and caller = $1),
              (select min(ordinal) from operations
                 where caller = $1 and date_trunc('milliseconds', created_at) > $5::timestamptz),
-             ${LARGEST_ORDINAL}))
+             ${MAX_ORDINAL}))
          order by ordinal desc limit $6
        ) found
      ) listed
@@ -244,7 +244,7 @@ export async function countUnended(
 }
 
 /** The largest bigint. */
-const LARGEST_ORDINAL = "9223372036854775807";
+const MAX_ORDINAL = "9223372036854775807";
 
 /** The last operation of a page, by what its caller sees of it: an ordinal would tell how many operations others submit. */
 interface PageEnd {

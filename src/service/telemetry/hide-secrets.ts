@@ -2,7 +2,7 @@
 const HIDDEN = "…";
 
 /** A shorter text is not hidden: it is no secret, and would be replaced in every line. */
-const SHORTEST_SECRET = 8;
+const MIN_SECRET_LENGTH = 8;
 
 type Replacement = readonly [pattern: RegExp, replacement: string];
 
@@ -45,7 +45,7 @@ const RULES: readonly Replacement[] = [
 export function secretHider(known: readonly string[]): (line: string) => string {
   const texts = known
     .flatMap((secret) => [secret, ...passwordsIn(secret)])
-    .filter((text) => text.length >= SHORTEST_SECRET)
+    .filter((text) => text.length >= MIN_SECRET_LENGTH)
     .map((text) => JSON.stringify(text).slice(1, -1))
     .sort((a, b) => b.length - a.length);
   return (line) => {

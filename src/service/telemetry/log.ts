@@ -52,7 +52,7 @@ interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-const MOST_CAUSES = 4;
+const MAX_CAUSES = 4;
 
 /**
  * An error without its other properties: a database's error has rows, an HTTP client's error its request. An expected error of
@@ -69,6 +69,6 @@ function describe(error: unknown, depth = 0): DescribedError {
     ...code,
     ...(isExpected && error.data.path !== undefined ? { path: error.data.path } : {}),
     ...(isExpected || stack === undefined ? {} : { stack }),
-    ...(cause === undefined || depth === MOST_CAUSES ? {} : { cause: describe(cause, depth + 1) }),
+    ...(cause === undefined || depth === MAX_CAUSES ? {} : { cause: describe(cause, depth + 1) }),
   };
 }

@@ -94,7 +94,7 @@ async function shutDown(provider: TracerProvider, log: Log): Promise<void> {
 }
 
 /** Most child spans of one operation. */
-const MOST_TIMINGS = 500;
+const MAX_TIMINGS = 500;
 
 /** Begins the span of a request, which ends with its answer. */
 function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
@@ -155,7 +155,7 @@ function attributesOf({
 }
 
 function recordTimings(tracer: Tracer, parent: Context, timings: readonly Timing[]): void {
-  for (const { name, start, end } of timings.slice(0, MOST_TIMINGS)) {
+  for (const { name, start, end } of timings.slice(0, MAX_TIMINGS)) {
     if (end >= start) tracer.startSpan(...named(name, start), parent).end(end);
   }
 }

@@ -11,7 +11,7 @@ import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
 import { startDeliverer } from "./deliverer.ts";
 import { claimDeliveries } from "./deliveries.ts";
 import { SECRET, WebhookReceiver } from "./receiver.testing.ts";
-import { MOST_ATTEMPTS, type Pace } from "./target-deliverer.ts";
+import { MAX_ATTEMPTS, type Pace } from "./target-deliverer.ts";
 
 const PACE: Pace = {
   claimMilliseconds: 20,
@@ -223,7 +223,7 @@ onEachDatabase((tested) => {
       .database()
       .query(
         "update webhook_deliveries set attempts = $1 where id = (select max(id) from webhook_deliveries)",
-        [MOST_ATTEMPTS - 1],
+        [MAX_ATTEMPTS - 1],
       );
     there.answers.push(status(410), status(410));
     const lastFails = start(t, targets);
@@ -234,7 +234,7 @@ onEachDatabase((tested) => {
       (await deliveries()).map(({ state, attempts }) => [state, attempts]),
       [
         ["failed", 1],
-        ["failed", MOST_ATTEMPTS],
+        ["failed", MAX_ATTEMPTS],
       ],
     );
     await tested

@@ -25,7 +25,7 @@ export type PostOutcome =
   | { readonly kind: "aborted" };
 
 /** Bytes of an answer that are read and discarded, so that its connection can be used again. */
-const MOST_ANSWER_BYTES = 64 * 1_024;
+const MAX_ANSWER_BYTES = 64 * 1_024;
 
 /** Posts one event, signed by Standard Webhooks. Does not follow redirects. */
 export async function postEvent(post: SignedPost): Promise<PostOutcome> {
@@ -72,7 +72,7 @@ function discardBody(answer: IncomingMessage, done: () => void): void {
   let bytes = 0;
   answer.on("data", (piece: Buffer) => {
     bytes += piece.length;
-    if (bytes > MOST_ANSWER_BYTES) answer.destroy();
+    if (bytes > MAX_ANSWER_BYTES) answer.destroy();
   });
   // Only the status counts, however the body ends.
   answer.on("error", done);

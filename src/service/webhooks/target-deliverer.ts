@@ -35,7 +35,7 @@ export interface Pace {
 }
 
 /** Concurrent deliveries to one target. */
-const CONCURRENT_AT_MOST = 8;
+const MAX_CONCURRENT = 8;
 
 /** Sends the due deliveries of one target, until it is closed. */
 export class TargetDeliverer {
@@ -74,11 +74,11 @@ export class TargetDeliverer {
   async #run(): Promise<void> {
     while (!this.#isClosing) {
       this.#isWoken = false;
-      const room = CONCURRENT_AT_MOST - this.#sending.size;
+      const room = MAX_CONCURRENT - this.#sending.size;
       const claimed = room === 0 ? 0 : await this.#claim(room);
       this.#mayBeMore = claimed === room;
       // A delivery may have ended during the claim.
-      const isRoomForMore = this.#mayBeMore && this.#sending.size < CONCURRENT_AT_MOST;
+      const isRoomForMore = this.#mayBeMore && this.#sending.size < MAX_CONCURRENT;
       if (!isRoomForMore && !this.#isWoken && !this.#isClosing) await this.#pause();
     }
     await Promise.all(this.#sending);
@@ -113,7 +113,7 @@ export class TargetDeliverer {
 
   /** Seconds, by the attempts begun. */
   #longestWaits(leaseSeconds: number): number[] {
-    return Array.from({ length: MOST_ATTEMPTS + 1 }, (_, attempts) =>
+    return Array.from({ length: MAX_ATTEMPTS + 1 }, (_, attempts) =>
       attempts === 0 ? 0 : Math.max(leaseSeconds, this.#pace.retryDelay(attempts, 1)),
     );
   }
@@ -156,7 +156,7 @@ export class TargetDeliverer {
         log.debug(fields, "an event was delivered");
         return markDelivered(database, delivery);
       case "failed":
-        if (delivery.attempts < MOST_ATTEMPTS) return this.#retryLater(delivery, end.reason, fields);
+        if (delivery.attempts < MAX_ATTEMPTS) return this.#retryLater(delivery, end.reason, fields);
         return this.#fail(delivery, end.reason, fields);
       case "gone":
         return this.#fail(delivery, "answered with status 410: the receiver wants no more of it", fields);
@@ -190,11 +190,11 @@ export class TargetDeliverer {
 type DeliveryEnd = PostOutcome | { readonly kind: "not_kept" };
 
 /** Attempts at one delivery; they take about 23 hours with the delays between them. */
-export const MOST_ATTEMPTS = 12;
+export const MAX_ATTEMPTS = 12;
 
 const FIRST_SECONDS = 5;
 const GROWTH = 3;
-const LONGEST_SECONDS = 6 * 3_600;
+const MAX_SECONDS = 6 * 3_600;
 const JITTER = 0.2;
 
 /**
@@ -203,6 +203,6 @@ const JITTER = 0.2;
  * @param random from 0 to 1.
  */
 export function retryDelay(attempts: number, random = Math.random()): number {
-  const seconds = Math.min(LONGEST_SECONDS, FIRST_SECONDS * GROWTH ** (attempts - 1));
+  const seconds = Math.min(MAX_SECONDS, FIRST_SECONDS * GROWTH ** (attempts - 1));
   return seconds * (1 - JITTER + 2 * JITTER * random);
 }

@@ -6,7 +6,7 @@ import { EVENT_TYPES } from "../../contract/api/stored-event.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
 import { checkTargets } from "./deliverer.ts";
-import { MOST_ATTEMPTS, retryDelay } from "./target-deliverer.ts";
+import { MAX_ATTEMPTS, retryDelay } from "./target-deliverer.ts";
 
 const named = (name: string, url: string): WebhookTarget => ({
   name,
@@ -52,11 +52,11 @@ test("the names of targets are unique", () => {
 });
 
 test("delays grow from about 5 seconds to about 6 hours, and add up to about a day", () => {
-  const middle = Array.from({ length: MOST_ATTEMPTS - 1 }, (_, i) => retryDelay(i + 1, 0.5));
+  const middle = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, i) => retryDelay(i + 1, 0.5));
   assert.deepEqual(middle, [5, 15, 45, 135, 405, 1_215, 3_645, 10_935, 21_600, 21_600, 21_600]);
   fc.assert(
     fc.property(
-      fc.integer({ min: 1, max: MOST_ATTEMPTS }),
+      fc.integer({ min: 1, max: MAX_ATTEMPTS }),
       fc.double({ min: 0, max: 1, noNaN: true }),
       (tries, random) => {
         const ratio = retryDelay(tries, random) / retryDelay(tries, 0.5);

@@ -8,7 +8,7 @@ from mucast_engine.failure import TaskError
 from mucast_engine.networks.losses import Labels
 
 # Fewer tickers say too little about the order of a date.
-LEAST_TICKERS = 5
+MIN_TICKERS = 5
 # Values whose deviation is at most this share of the largest of them are equal but for rounding.
 ROUNDING = 1e-6
 
@@ -17,22 +17,22 @@ def mean_ic(predictions: Tensor, labels: Labels, scales: Matrix) -> float:
     """The mean over dates of the correlation between forecasts and labels across tickers.
 
     `predictions` (dates, tickers) and `labels` are scaled; `scales` (tickers) takes them back, since scaling by
-    ticker changes the order of a date. Dates with fewer than LEAST_TICKERS labels do not count, at least one does.
+    ticker changes the order of a date. Dates with fewer than MIN_TICKERS labels do not count, at least one does.
     A date on which all forecasts or all labels are equal has a correlation of 0.
     """
     forecasts = predictions.double().cpu().numpy() * scales
     targets = labels.values.double().cpu().numpy() * scales
     known = labels.known.cpu().numpy() > 0
-    judged = np.flatnonzero(known.sum(axis=1) >= LEAST_TICKERS)
+    judged = np.flatnonzero(known.sum(axis=1) >= MIN_TICKERS)
     return float(np.mean([_correlation(forecasts[date][known[date]], targets[date][known[date]]) for date in judged]))
 
 
 def require_comparable(known: Tensor) -> None:
-    """Raises TaskError `insufficient_history` unless a date has LEAST_TICKERS labels. `known` (dates, tickers)."""
-    if not (known.sum(1) >= LEAST_TICKERS).any():
+    """Raises TaskError `insufficient_history` unless a date has MIN_TICKERS labels. `known` (dates, tickers)."""
+    if not (known.sum(1) >= MIN_TICKERS).any():
         raise TaskError(
             "insufficient_history",
-            f"training_params.monitor is ic, and no date of the validation part has {LEAST_TICKERS} tickers with a "
+            f"training_params.monitor is ic, and no date of the validation part has {MIN_TICKERS} tickers with a "
             "label: set monitor to loss, or add tickers",
         )
 

@@ -19,7 +19,7 @@ from mucast_engine.networks.weights import FlatWeights
 # of every SLOTS-th piece, and the slots are added up in order, whichever thread was first.
 SLOTS = 4
 # Cells (dates x tickers) in one piece at most, which bounds the memory of a large panel.
-LARGEST_PIECE = 2_048
+MAX_PIECE = 2_048
 
 
 class JointObjective:
@@ -46,7 +46,7 @@ class JointObjective:
         self._replicas = [self.weights.replica(network) for _ in range(SLOTS)]
         tickers = panel.ends.shape[1]
         even = math.ceil(min(batch_size, train_samples) / SLOTS)
-        self._piece_dates = max(1, min(even, LARGEST_PIECE // tickers))
+        self._piece_dates = max(1, min(even, MAX_PIECE // tickers))
         # What a centred network forecast with its first weights, of each date and ticker, and the level in its place.
         self._first, self._level = torch.zeros_like(panel.ends, dtype=torch.float32), 0.0
         self._threads = ThreadPoolExecutor(

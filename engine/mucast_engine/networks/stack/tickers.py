@@ -14,7 +14,7 @@ from mucast_engine.networks.architectures import build_network, start_quietly
 from mucast_engine.networks.losses import Labels
 from mucast_engine.networks.scaling import fit_scaling, scaled, target_scale
 from mucast_engine.networks.seeds import derive_seed, generator_for
-from mucast_engine.networks.windows import LARGEST_BATCH, Windows
+from mucast_engine.networks.windows import MAX_BATCH, Windows
 
 # Windows of each network that are predicted at once; a stack of them fills the device.
 PREDICTED_TOGETHER = 64
@@ -88,7 +88,7 @@ class StackSamples:
         self._labels = _filled([torch.from_numpy(ticker.labels) for ticker in tickers]).to(device)
         self._lengths = [len(ticker.ends) for ticker in tickers]
         self._device = device
-        self.piece = max(1, min(PREDICTED_TOGETHER, LARGEST_BATCH // (lookback * features)))
+        self.piece = max(1, min(PREDICTED_TOGETHER, MAX_BATCH // (lookback * features)))
 
     def windows(self, samples: Tensor) -> Tensor:
         """Shape (S, n, lookback, features), of `samples` (S, n)."""

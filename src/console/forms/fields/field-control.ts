@@ -3,7 +3,7 @@ import { element, fill } from "../../dom.ts";
 import { prose, shown } from "../../shown-text.ts";
 import { defaultText, fieldText, fieldValue, numberFault, takes } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
-import { LONGEST_PAYLOAD } from "./payload-tree.ts";
+import { MAX_PAYLOAD_LENGTH } from "./payload-tree.ts";
 import type { Field } from "./schema-fields.ts";
 
 /** One field of a form as it stands on the page. */
@@ -121,9 +121,9 @@ function inputOf(field: Field, id: string): TextInput {
     case "flag":
       return selectOf(field, id);
     case "json":
-      return element("textarea", { ...plain, rows: 5, class: "code", maxlength: LONGEST_PAYLOAD });
+      return element("textarea", { ...plain, rows: 5, class: "code", maxlength: MAX_PAYLOAD_LENGTH });
     case "names":
-      return element("textarea", { ...plain, rows: 3, maxlength: LONGEST_PAYLOAD });
+      return element("textarea", { ...plain, rows: 3, maxlength: MAX_PAYLOAD_LENGTH });
     case "number":
     case "integer":
       return element("input", { ...plain, type: "text", inputmode: "decimal", maxlength: 400 });

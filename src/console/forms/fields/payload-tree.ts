@@ -4,7 +4,7 @@ import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../../../
 export type Path = readonly string[];
 
 /** Characters of a payload's text: more than a config of 32 KiB with every option of an audit takes. */
-export const LONGEST_PAYLOAD = 96 * 1_024;
+export const MAX_PAYLOAD_LENGTH = 96 * 1_024;
 
 /**
  * A payload's text as a tree whose numbers keep their spelling.

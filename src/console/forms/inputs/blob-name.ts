@@ -13,7 +13,7 @@ export interface BlobName {
   readonly id: string;
 }
 
-const LONGEST_ID = 64;
+const MAX_ID_LENGTH = 64;
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 const NAME = /^(feature_engine|data_extractor)_([A-Za-z0-9_-]{1,64})\.json$/;
 
@@ -47,6 +47,6 @@ export function suggestedName(file: string): BlobName {
   const id = rest
     .replaceAll(/[^A-Za-z0-9_-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "")
-    .slice(0, LONGEST_ID);
+    .slice(0, MAX_ID_LENGTH);
   return { kind, id: id === "" ? "upload" : id };
 }

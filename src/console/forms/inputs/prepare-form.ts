@@ -14,7 +14,7 @@ import { onBytesSent } from "./upload-fetch.ts";
 import { takeDrops } from "./upload-list.ts";
 
 /** Warnings of one CSV that are listed. */
-const MOST_WARNINGS = 20;
+const MAX_WARNINGS = 20;
 
 /** Makes both inputs of a price CSV. @param prepared is called once they are stored. */
 export function makePrepareForm(
@@ -130,7 +130,7 @@ function showError(error: unknown, controls: readonly Control[], refusal: Refusa
 
 function resultOf(blobs: PreparedBlobs): HTMLElement[] {
   const { warnings, warning_count } = blobs;
-  const listed = warnings.slice(0, MOST_WARNINGS).map((warning) => element("li", {}, shown(warning, 500)));
+  const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => element("li", {}, shown(warning, 500)));
   const more = warning_count - listed.length;
   return [
     element("p", {}, preparedInWords(blobs).join(" ")),

@@ -6,7 +6,7 @@ import type { BlobName } from "./blob-name.ts";
 import { makeUploadRow, type UploadRow } from "./upload-row.ts";
 
 /** Files of one list. */
-const MOST_FILES = 20;
+const MAX_FILES = 20;
 
 /**
  * Files to upload: chosen, or dropped onto it. They are sent one after the other.
@@ -39,7 +39,7 @@ export function makeUploadList(
   };
   const addFiles = (files: readonly File[]) => {
     for (const row of rows.filter(({ state }) => state === "stored")) remove(row);
-    const room = MOST_FILES - rows.length;
+    const room = MAX_FILES - rows.length;
     for (const file of files.slice(0, room)) {
       const row = makeUploadRow({
         file,
@@ -52,7 +52,7 @@ export function makeUploadList(
       });
       rows.push(row);
     }
-    fill(said, files.length > room && `Only ${MOST_FILES} files at a time; the others were not added.`);
+    fill(said, files.length > room && `Only ${MAX_FILES} files at a time; the others were not added.`);
     showRows();
   };
   const sendAll = async () => {
@@ -80,7 +80,7 @@ export function makeUploadList(
     element(
       "p",
       { class: "hint", id: `${id}-hint` },
-      `feature_engine_<id>.json and data_extractor_<id>.json, optionally gzipped; at most ${counted(MOST_FILES, "file")}. Choose files or drop them here.`,
+      `feature_engine_<id>.json and data_extractor_<id>.json, optionally gzipped; at most ${counted(MAX_FILES, "file")}. Choose files or drop them here.`,
     ),
   );
   takeDrops(zone, addFiles);

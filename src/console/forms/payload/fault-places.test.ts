@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Problem } from "../../../contract/problems/problem.ts";
-import { faultsIn, MOST_FAULTS, placeFaults } from "./fault-places.ts";
+import { faultsIn, MAX_FAULTS, placeFaults } from "./fault-places.ts";
 
 const PLACES = [
   ["feature_url"],
@@ -67,6 +67,6 @@ test("a problem without a list is one fault at its path, and a list is shown up 
     suggestion: "x",
   }));
   const shown = faultsIn(problem({ faults }));
-  assert.equal(shown.length, MOST_FAULTS);
+  assert.equal(shown.length, MAX_FAULTS);
   assert.deepEqual(shown[0], { path: "config.0", message: "wrong (did you mean x?)" });
 });

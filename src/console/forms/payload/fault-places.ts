@@ -9,12 +9,12 @@ export interface ShownFault {
 }
 
 /** Faults that a form shows of one answer; the service lists at most as many. */
-export const MOST_FAULTS = 100;
+export const MAX_FAULTS = 100;
 
 /** Every fault of a problem; of one without a list the problem itself. */
 export function faultsIn({ faults, path = "", detail }: Problem): readonly ShownFault[] {
   if (faults === undefined || faults.length === 0) return [{ path, message: detail }];
-  return faults.slice(0, MOST_FAULTS).map(({ path: at, message, suggestion }) => ({
+  return faults.slice(0, MAX_FAULTS).map(({ path: at, message, suggestion }) => ({
     path: at,
     message: suggestion === undefined ? message : `${message} (did you mean ${suggestion}?)`,
   }));

@@ -1,5 +1,5 @@
 import { scanJson } from "../../../contract/json/json-scan.ts";
-import { DEEPEST_JSON, type RawJson, rawNumbersOf } from "../../../contract/json/json-text.ts";
+import { MAX_JSON_DEPTH, type RawJson, rawNumbersOf } from "../../../contract/json/json-text.ts";
 import {
   isObject,
   type Path,
@@ -11,7 +11,7 @@ import {
 } from "../fields/payload-tree.ts";
 
 /** The config of a payload is one level down. */
-const DEEPEST_PAYLOAD = DEEPEST_JSON + 1;
+const MAX_PAYLOAD_DEPTH = MAX_JSON_DEPTH + 1;
 
 /**
  * A payload while a form writes it: one text, which is what is shown and sent, and the tree that its fields show. A member of the
@@ -99,7 +99,7 @@ type ReadPayload =
 function readPayload(text: string): ReadPayload {
   try {
     const texts = new Map<string, string>();
-    const twice = scanJson(text, "payload", DEEPEST_PAYLOAD, texts);
+    const twice = scanJson(text, "payload", MAX_PAYLOAD_DEPTH, texts);
     if (twice.length > 0) return { fault: twice.map(({ message }) => message).join("; ") };
     const tree = rawNumbersOf(text) as RawJson;
     const members = isObject(tree) ? tree : {};

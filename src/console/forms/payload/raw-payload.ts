@@ -1,7 +1,7 @@
 import { element, fill } from "../../dom.ts";
 import { shown } from "../../shown-text.ts";
 import { faultLine, newId } from "../fields/field-control.ts";
-import { LONGEST_PAYLOAD } from "../fields/payload-tree.ts";
+import { MAX_PAYLOAD_LENGTH } from "../fields/payload-tree.ts";
 import type { ShownFault } from "./fault-places.ts";
 
 /** The payload as JSON text that the reader may write. */
@@ -28,7 +28,7 @@ export function makeRawPayload(typed: (text: string) => void): RawPayload {
     autocomplete: "off",
     spellcheck: "false",
     autocapitalize: "off",
-    maxlength: LONGEST_PAYLOAD,
+    maxlength: MAX_PAYLOAD_LENGTH,
     "aria-describedby": `${id}-hint ${id}-fault ${id}-refused`,
   });
   let latest = "";

@@ -5,7 +5,7 @@ import { counted } from "../../words.ts";
 import type { ShownFault } from "./fault-places.ts";
 
 /** Characters of one sentence of the service that a form shows. */
-const LONGEST_SENTENCE = 1_000;
+const MAX_SENTENCE_LENGTH = 1_000;
 
 /** Why something was refused, above what has to be changed. A screen reader says it at once. */
 export interface Refusal {
@@ -20,7 +20,7 @@ export interface Refusal {
 export function makeRefusal(): Refusal {
   const box = element("div", { class: "refusal", role: "alert" });
   const say = (...sentences: readonly string[]) =>
-    fill(box, ...sentences.map((sentence) => element("p", {}, shown(sentence, LONGEST_SENTENCE))));
+    fill(box, ...sentences.map((sentence) => element("p", {}, shown(sentence, MAX_SENTENCE_LENGTH))));
   return {
     element: box,
     clear: () => fill(box),
@@ -31,7 +31,7 @@ export function makeRefusal(): Refusal {
       say(`${title}.${where} ${advice}`);
       if (elsewhere.length === 0) return;
       const items = elsewhere.map(({ path, message }) =>
-        element("li", {}, shown(path === "" ? message : `${path}: ${message}`, LONGEST_SENTENCE)),
+        element("li", {}, shown(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE_LENGTH)),
       );
       box.append(element("ul", {}, ...items));
     },

@@ -4,7 +4,7 @@ import { code, counted } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 /** Entries of one code that are listed. */
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
 interface Entry {
   readonly code: string;
@@ -43,7 +43,7 @@ export function codeGroups(
   return codes.map((name) => {
     const all = listed.get(name) ?? [];
     const count = Object.hasOwn(counts, name) ? counts[name]! : all.length;
-    const first = all.slice(0, MOST_LISTED);
+    const first = all.slice(0, MAX_LISTED);
     const more = count - first.length;
     return element(
       "details",

@@ -9,7 +9,7 @@ import type { ViewContext } from "../../view.ts";
 import type { Followed, Happening } from "./panel.ts";
 import { TrainingCurves } from "./training-curves.ts";
 
-const MOST_HAPPENINGS = 50;
+const MAX_EVENTS = 50;
 /** Where events come in great numbers the page is drawn anew this often, and the operation is asked for this often. */
 const DRAW_MS = 250;
 const ASK_MS = 2_000;
@@ -126,7 +126,7 @@ export class FollowedOperation implements Followed {
 
   #happened(time: string, words: string): void {
     this.happenings.push({ time, words });
-    if (this.happenings.length > MOST_HAPPENINGS) this.happenings.shift();
+    if (this.happenings.length > MAX_EVENTS) this.happenings.shift();
     this.#changed();
   }
 

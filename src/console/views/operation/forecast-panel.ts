@@ -9,7 +9,7 @@ import type { Panel } from "./panel.ts";
 import { verdictWords } from "./verdict-words.ts";
 
 /** Tickers of the table, those of the largest |mu|; the report has all. */
-const MOST_TICKERS = 20;
+const MAX_TICKERS = 20;
 
 type TickerForecast = ForecastView["forecasts"][number];
 
@@ -26,7 +26,7 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
         element("h2", {}, "Forecast"),
         element("p", { class: "hint" }, "Reading the output\u2026"),
       );
-      client.getForecast(id, { limit: MOST_TICKERS, signal }).then(
+      client.getForecast(id, { limit: MAX_TICKERS, signal }).then(
         (view) => fill(section, element("h2", {}, "Forecast"), verdictOf(view), ...forecastOf(view)),
         (error: unknown) => {
           if (!signal.aborted) fill(section, element("h2", {}, "Forecast"), errorBox(error));

@@ -8,9 +8,9 @@ export interface CurvePoint {
 }
 
 /** As many networks as the service keeps epochs of. */
-const MOST_NETWORKS = 500;
+const MAX_NETWORKS = 500;
 /** Epochs of a network: beyond them every second one goes, again and again. */
-const MOST_POINTS = 512;
+const MAX_POINTS = 512;
 
 /** The epochs of one network, evenly thinned where there are very many; the best and the last one always stay. */
 class Curve {
@@ -25,7 +25,7 @@ class Curve {
     if (this.#best === undefined || loss < (this.#best.validation ?? Number.POSITIVE_INFINITY))
       this.#best = point;
     if (point.epoch % this.#step === 0 || this.#points.size === 0) this.#points.set(point.epoch, point);
-    while (this.#points.size > MOST_POINTS) {
+    while (this.#points.size > MAX_POINTS) {
       this.#step *= 2;
       for (const epoch of this.#points.keys()) if (epoch % this.#step !== 0) this.#points.delete(epoch);
     }
@@ -55,7 +55,7 @@ export class TrainingCurves {
       const name = networkOf(point);
       let curve = this.#curves.get(name);
       if (curve === undefined) {
-        if (this.#curves.size >= MOST_NETWORKS) continue;
+        if (this.#curves.size >= MAX_NETWORKS) continue;
         curve = new Curve();
         this.#curves.set(name, curve);
       }

@@ -7,7 +7,7 @@ import type { Followed, Panel } from "./panel.ts";
 import type { CurvePoint, TrainingCurves } from "./training-curves.ts";
 
 /** Rows of the table below the chart, the newest epochs. */
-const MOST_ROWS = 60;
+const MAX_ROWS = 60;
 /** The value of the choice of all networks; a network is chosen by its place. */
 const ALL = "all";
 
@@ -84,7 +84,7 @@ function drawing(
   leftOut: number,
   isOpen: boolean,
 ): HTMLElement[] {
-  const rows = points.slice(-MOST_ROWS).reverse();
+  const rows = points.slice(-MAX_ROWS).reverse();
   return [
     element("figcaption", {}, element("p", {}, said)),
     element(

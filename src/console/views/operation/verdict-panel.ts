@@ -8,7 +8,7 @@ import { code, counted, type Fact, facts } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 /** Findings that are listed; the blob has all that the audit lists. */
-const MOST_FINDINGS = 50;
+const MAX_FINDINGS = 50;
 
 /** What an audit or a replay found. */
 export function verdictPanel({ client, signal }: ViewContext): Panel {
@@ -48,7 +48,7 @@ function auditOf({
   blind_spots,
 }: AuditBlob): HTMLElement[] {
   const count = Object.values(finding_counts).reduce((sum, each) => sum + each, 0);
-  const listed = findings.slice(0, MOST_FINDINGS);
+  const listed = findings.slice(0, MAX_FINDINGS);
   const said =
     verdict === "clean"
       ? "No check found signs of the future in the inputs."

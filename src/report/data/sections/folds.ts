@@ -2,7 +2,7 @@ import { formatDay, parseDay } from "../../../contract/market/dates.ts";
 import type { ForecastRows } from "../../../evaluate/forecast-rows.ts";
 import { concatenate } from "../../../evaluate/forecast-rows.ts";
 import { metrics } from "../../../evaluate/metrics.ts";
-import { LEAST_DATES } from "../../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../../evaluate/newey-west.ts";
 import { type Fold, foldRows } from "../../../outputs/fold-rows.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { countedRows, figure } from "../figures.ts";
@@ -111,7 +111,7 @@ function besideScore({ document, table: score }: OutputEvidence): BesideScore[] 
 function besideFinding(beside: readonly BesideScore[], dateCount: number): string {
   const r2 = beside.find(({ name }) => name.startsWith("R²"))!;
   if (r2.outOfFold === null || r2.score === null) return "One of the two sides has no figure yet.";
-  if (dateCount < LEAST_DATES) {
+  if (dateCount < MIN_DATES) {
     return `R² is ${figure(r2.score, "percent")} over the ${countedRows(dateCount, "date")} after the cut, which are too few to judge. In the folds before the cut it was ${figure(r2.outOfFold, "percent")}.`;
   }
   const way = r2.score < r2.outOfFold ? "worse" : "no worse";

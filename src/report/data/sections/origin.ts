@@ -26,7 +26,7 @@ export function originOf(document: OutputSummary, { replay, audit }: CheckVerdic
 
 /** The config of a job lies a few levels deep; what lies deeper, or comes later, is of no job of ours. */
 const DEEPEST = 6;
-const MOST_NAMES = 300;
+const MAX_NAMES = 300;
 
 /** The leaves of a plain object, such as `blas.numpy.name`. */
 function named(part: object): NamedText[] {
@@ -37,7 +37,7 @@ function named(part: object): NamedText[] {
 
 function collect(part: object, before: string, depth: number, found: NamedText[]): void {
   for (const [name, value] of Object.entries(part)) {
-    if (found.length === MOST_NAMES) return;
+    if (found.length === MAX_NAMES) return;
     const path = `${before}${name}`;
     if (typeof value === "object" && value !== null && !isLeaf(value)) {
       if (depth < DEEPEST) collect(value, `${path}.`, depth + 1, found);

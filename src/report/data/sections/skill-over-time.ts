@@ -16,7 +16,7 @@ import { whyNoOrder } from "./why-absent.ts";
 export const ROLLING_DATES = 63;
 
 /** A period of fewer dates is not called the best or the worst one. */
-const LEAST_PERIOD_DATES = 10;
+const MIN_PERIOD_DATES = 10;
 
 /** IC and RankIC over the dates that count. */
 export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
@@ -113,7 +113,7 @@ function periodsFinding<T extends PeriodSkill>(
   nameOf: (period: T) => string,
 ): string {
   const good = periods.filter(({ rankIc }) => rankIc > 0).length;
-  const long = periods.filter(({ dates }) => dates >= LEAST_PERIOD_DATES);
+  const long = periods.filter(({ dates }) => dates >= MIN_PERIOD_DATES);
   const all = `The mean RankIC was above 0 in ${figure(good, "count")} of ${countedRows(periods.length, unit)}`;
   if (long.length === 0) return `${all}.`;
   const best = long.reduce((a, b) => (b.rankIc > a.rankIc ? b : a));

@@ -1,5 +1,5 @@
 import type { OutputBlob } from "../../../contract/output/output-blob.ts";
-import { LEAST_DATES } from "../../../evaluate/newey-west.ts";
+import { MIN_DATES } from "../../../evaluate/newey-west.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { figure } from "../figures.ts";
 import type { VolatilityCoverage } from "../section-data.ts";
@@ -38,6 +38,6 @@ function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string 
 }
 
 function feedbackClause({ method, pooled }: Intervals, dateCount: number): string {
-  if (method !== "adaptive" || dateCount < LEAST_DATES) return "";
+  if (method !== "adaptive" || dateCount < MIN_DATES) return "";
   return ` The overall coverage of ${figure(pooled.coverage, "share")} follows from the feedback on misses in any market; the evidence is in these tenths.`;
 }

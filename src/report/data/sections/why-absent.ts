@@ -1,4 +1,4 @@
-import { LEAST_TICKERS } from "../../../evaluate/labels-by-date.ts";
+import { MIN_TICKERS } from "../../../evaluate/labels-by-date.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 
 /** Why there are no labelled rows. */
@@ -13,8 +13,8 @@ export function whyNoLabels({ rows, document }: OutputEvidence): string {
 /** Why no date has a correlation across tickers. */
 export function whyNoOrder(evidence: OutputEvidence): string {
   if (evidence.dateCount === 0) return whyNoLabels(evidence);
-  if (evidence.rows.length < LEAST_TICKERS) {
-    return `An order needs at least ${LEAST_TICKERS} tickers; the output has ${evidence.rows.length}.`;
+  if (evidence.rows.length < MIN_TICKERS) {
+    return `An order needs at least ${MIN_TICKERS} tickers; the output has ${evidence.rows.length}.`;
   }
-  return `No date has ${LEAST_TICKERS} tickers whose forecasts and returns differ.`;
+  return `No date has ${MIN_TICKERS} tickers whose forecasts and returns differ.`;
 }

@@ -61,14 +61,14 @@ export function foldsPanels({ folds, timelineFinding, skillFinding, beside, besi
 }
 
 /** More curves are no picture; the table has them all. */
-const MOST_CURVES = 12;
+const MAX_CURVES = 12;
 /** Members of an ensemble that have a line, besides member 0. */
-const MOST_MEMBERS = 19;
+const MAX_MEMBERS = 19;
 
 /** Training and validation curves of networks. */
 export function trainingPanels({ networks, finding }: Training): Panel[] {
-  const shown = networks.slice(0, MOST_CURVES);
-  const cut = shown.length < networks.length ? ` The first ${MOST_CURVES} are shown.` : "";
+  const shown = networks.slice(0, MAX_CURVES);
+  const cut = shown.length < networks.length ? ` The first ${MAX_CURVES} are shown.` : "";
   const haveIc = networks.some(({ validationIc }) => validationIc !== undefined);
   const areEnsembles = networks.some(({ members }) => members.length > 0);
   const epochs = numbersTable({
@@ -118,7 +118,7 @@ export function trainingPanels({ networks, finding }: Training): Panel[] {
 }
 
 function membersKey(members: number): string {
-  const which = members > MOST_MEMBERS ? `${MOST_MEMBERS} of the ${members}` : "the";
+  const which = members > MAX_MEMBERS ? `${MAX_MEMBERS} of the ${members}` : "the";
   return `validation loss of ${which} other members`;
 }
 
@@ -130,7 +130,7 @@ function curveHtml({
   zeroLoss,
   members,
 }: TrainedNetwork): string {
-  const drawn = members.slice(0, MOST_MEMBERS).map((member) => member.validationLoss);
+  const drawn = members.slice(0, MAX_MEMBERS).map((member) => member.validationLoss);
   const longest = Math.max(validationLoss.length, ...drawn.map(({ length }) => length));
   const x = Int32Array.from({ length: longest }, (_, i) => i + 1);
   const chart = lineChart({

@@ -1,7 +1,7 @@
 import { countedRows } from "../../data/figures.ts";
 
 /** A year with fewer dates or rows than this share of the longest one has no column: one date would dwarf the rest. */
-const LEAST_SHARE = 0.05;
+const MIN_SHARE = 0.05;
 
 /** The years that a picture shows, and a sentence about those that it leaves out. */
 export function longYears<T extends { readonly year: number; readonly n: number }>(
@@ -9,7 +9,7 @@ export function longYears<T extends { readonly year: number; readonly n: number 
   noun: string,
 ): { readonly long: readonly T[]; readonly note: string } {
   const longest = years.reduce((most, { n }) => Math.max(most, n), 0);
-  const isLong = ({ n }: T) => n >= LEAST_SHARE * longest;
+  const isLong = ({ n }: T) => n >= MIN_SHARE * longest;
   const short = years.filter((year) => !isLong(year));
   const named = short.map(({ year, n }) => `${year} (${countedRows(n, noun)})`).join(", ");
   const note = short.length === 0 ? "" : ` Not shown, too few: ${named}.`;

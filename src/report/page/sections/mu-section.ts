@@ -6,13 +6,13 @@ import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 
 /** Up to so many tickers all have a bar. */
-export const MOST_BARS = 44;
+export const MAX_BARS = 44;
 /** Of more so many of the top, and of the bottom. */
 export const END_BARS = 20;
 
 /** The top and the bottom of an order that is too long for a picture, or all of it. */
 export function ends<T>(rows: readonly T[]): readonly T[] {
-  return rows.length <= MOST_BARS ? rows : [...rows.slice(0, END_BARS), ...rows.slice(-END_BARS)];
+  return rows.length <= MAX_BARS ? rows : [...rows.slice(0, END_BARS), ...rows.slice(-END_BARS)];
 }
 
 /** The forecasts, alone and with their intervals. */

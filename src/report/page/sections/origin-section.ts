@@ -45,10 +45,10 @@ function checkPanel(title: string, verdict: CheckVerdict | undefined): Panel[] {
 }
 
 /** More are no reading; the output has them all. */
-const MOST_LINES = 60;
+const MAX_LINES = 60;
 
 function warningsPanel({ warnings }: Origin): Panel {
-  const rows = warnings.slice(0, MOST_LINES).map(({ code, ticker, message, cure }) => {
+  const rows = warnings.slice(0, MAX_LINES).map(({ code, ticker, message, cure }) => {
     const whose = ticker === undefined ? "" : ` <bdi>${shownText(ticker)}</bdi>:`;
     return `<li><code>${shownText(code)}</code>${whose} ${shownText(message)}${cure === undefined ? "" : `<br><span class="faint">${shownText(cure)}</span>`}</li>`;
   });
@@ -57,7 +57,7 @@ function warningsPanel({ warnings }: Origin): Panel {
 
 function failuresPanel({ failures }: Origin): Panel {
   const rows = failures
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map(
       ({ ticker, code, message }) =>
         `<li><bdi>${shownText(ticker)}</bdi>: <code>${shownText(code)}</code> ${shownText(message)}</li>`,

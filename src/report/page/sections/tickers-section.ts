@@ -57,15 +57,15 @@ const COLUMNS: readonly Column[] = [
 
 /** Drawn dates of a ticker: all tickers of a page share so many, so that the page of many stays small. */
 const ALL_COLUMNS = 40_000;
-const MOST_COLUMNS = 500;
-const LEAST_COLUMNS = 50;
+const MAX_COLUMNS = 500;
+const MIN_COLUMNS = 50;
 
 /** In characters; the opened row has the whole name. */
-const LONGEST_NAME = 40;
+const MAX_NAME_LENGTH = 40;
 
 /** Every ticker, each row opening to its forecasts against what came. */
 export function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
-  const columns = Math.max(LEAST_COLUMNS, Math.min(MOST_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
+  const columns = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
   const head = COLUMNS.map(
     ({ name, isSpare }) => `<th scope="col" aria-sort="none"${isSpare ? ' class="spare"' : ""}>${name}</th>`,
   );
@@ -89,6 +89,6 @@ function rowHtml(row: TickerRow, columns: number): string {
     const sort = value === null ? "" : ` data-v="${Number(value.toPrecision(6))}"`;
     return `<td${isSpare ? ' class="spare"' : ""}${sort}>${text(row)}</td>`;
   });
-  return `<tbody><tr><th scope="row"><details><summary><bdi>${shortText(row.ticker, LONGEST_NAME)}</bdi></summary></details></th>${cells.join("")}</tr>
+  return `<tbody><tr><th scope="row"><details><summary><bdi>${shortText(row.ticker, MAX_NAME_LENGTH)}</bdi></summary></details></th>${cells.join("")}</tr>
 <tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${shownText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
 }

@@ -37,7 +37,7 @@ export class FakeBlobs implements Blobs {
       finish: async (stored) => void this.uploads.push(stored),
       keep: async () => undefined,
       discard: async () => void this.uploads.push("discarded"),
-      takeBack: async () => void (await this.remove(caller, name)),
+      rollBack: async () => void (await this.remove(caller, name)),
     };
   }
 

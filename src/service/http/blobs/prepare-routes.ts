@@ -18,11 +18,11 @@ import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { ignoreContentType } from "../server/request-bodies.ts";
 
 /** Each has a folder for its files, which may be some hundred megabytes. */
-const MOST_OPEN = { ofCaller: 2, all: 8, what: "preparations" };
+const MAX_OPEN = { ofCaller: 2, all: 8, what: "preparations" };
 
 /** `POST /v1/prepare`. */
 export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
-  const open = new OpenWork(MOST_OPEN);
+  const open = new OpenWork(MAX_OPEN);
   app.removeAllContentTypeParsers();
   ignoreContentType(app);
   // The handler reads the body itself, piece by piece.

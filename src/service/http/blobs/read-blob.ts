@@ -14,7 +14,7 @@ interface ReadBlobParts {
 }
 
 /** Times that a read starts again because the caller replaced the blob before its first piece was read. */
-const MOST_LOOKUPS = 3;
+const MAX_LOOKUPS = 3;
 
 /** Answers with a blob of the caller, or with the byte range that the request names. */
 export async function readBlob(
@@ -47,7 +47,7 @@ export async function readBlob(
     try {
       return reply.send(await withFirstPiece(pieces, signal));
     } catch (error) {
-      if (lookups === MOST_LOOKUPS || (await lookUp(request, name, options)).etag === etag) throw error;
+      if (lookups === MAX_LOOKUPS || (await lookUp(request, name, options)).etag === etag) throw error;
     }
   }
 }

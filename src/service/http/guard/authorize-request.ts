@@ -183,7 +183,7 @@ function count(buckets: TokenBuckets, key: string, what = "too many requests"): 
   });
 }
 
-const MOST_TOKENS = 20_000;
+const MAX_TOKENS = 20_000;
 
 /**
  * The callers of tokens that were good a short while ago, by the SHA-256 of the token.
@@ -200,7 +200,7 @@ export class KnownTokens {
    * @param operatorsToken token of the lock file. It is always known, because its check needs no query.
    * @param most tokens that are kept. A new one replaces the one that was good longest ago.
    */
-  constructor(operatorsToken?: string, most = MOST_TOKENS) {
+  constructor(operatorsToken?: string, most = MAX_TOKENS) {
     this.#operatorsToken = operatorsToken === undefined ? undefined : digest(operatorsToken);
     this.#most = most;
   }

@@ -9,7 +9,7 @@ interface Bucket {
 }
 
 /** A new bucket replaces the one that was used longest ago. */
-const MOST_BUCKETS = 20_000;
+const MAX_BUCKETS = 20_000;
 
 /** A number of requests a minute for each key. A key may use them all at once; its bucket refills steadily. */
 export class TokenBuckets {
@@ -42,7 +42,7 @@ export class TokenBuckets {
     const now = this.#now();
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) {
-      if (this.#buckets.size >= MOST_BUCKETS) this.#buckets.delete(this.#buckets.keys().next().value!);
+      if (this.#buckets.size >= MAX_BUCKETS) this.#buckets.delete(this.#buckets.keys().next().value!);
       return { tokens: this.#perMinute, filledAt: now };
     }
     const since = ((now - bucket.filledAt) / 60_000) * this.#perMinute;
@@ -71,7 +71,7 @@ export function addressKey(address: string | undefined): string {
 const RETRY_SECONDS = 5;
 
 /** Enough for one event stream for each job of a caller's full queue, and some more. */
-const MOST_OPEN_REQUESTS = 2_000;
+const MAX_OPEN_REQUESTS = 2_000;
 
 /**
  * The requests of each caller that the service is answering.
@@ -85,7 +85,7 @@ export class OpenRequests {
 
   /** @param connections that the service may have open: one caller may use half of them. */
   constructor(connections: number) {
-    this.#most = Math.min(MOST_OPEN_REQUESTS, Math.ceil(connections / 2));
+    this.#most = Math.min(MAX_OPEN_REQUESTS, Math.ceil(connections / 2));
   }
 
   /** Counts a request until its response closes. @throws MucastError rate_limited. */

@@ -20,7 +20,7 @@ export function answerOperation(
   return operation;
 }
 
-const LONGEST_WAIT_SECONDS = 60;
+const MAX_WAIT_SECONDS = 60;
 
 /**
  * The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A preference that is malformed or unknown
@@ -31,7 +31,7 @@ export function waitOf(prefer: string | readonly string[] | undefined): number |
   for (const preference of text.split(",")) {
     const seconds = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(;.*)?$/i.exec(preference)?.[1];
     // Of several, the first applies (RFC 7240, section 2).
-    if (seconds !== undefined) return Math.min(Number(seconds), LONGEST_WAIT_SECONDS);
+    if (seconds !== undefined) return Math.min(Number(seconds), MAX_WAIT_SECONDS);
   }
   return undefined;
 }

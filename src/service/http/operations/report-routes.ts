@@ -25,7 +25,7 @@ const ETAG = { type: "string", description: "Identifies the output and the versi
 /** `GET /v1/operations/{id}/report`, `POST /v1/operations/{id}/report-link` and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
-  const parts = { options, open: new OpenWork(MOST_OPEN), closing };
+  const parts = { options, open: new OpenWork(MAX_OPEN), closing };
   reportRoute(app, parts);
   linkRoute(app, options);
   openLinkRoute(app, parts);
@@ -54,7 +54,7 @@ function reportRoute(app: HttpApp, parts: ReportParts): void {
 }
 
 /** A page is in memory until its reader has taken it. */
-const MOST_OPEN = { ofCaller: 20, all: 100, what: "reports" };
+const MAX_OPEN = { ofCaller: 20, all: 100, what: "reports" };
 
 interface ReportParts {
   readonly options: HttpOptions;

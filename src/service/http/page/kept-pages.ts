@@ -1,7 +1,7 @@
 import { loopTurns } from "../server/loop-turns.ts";
 
 /** More than a service has names; callers may spell one in many ways. */
-const MOST_ORIGINS = 8;
+const MAX_ORIGINS = 8;
 
 /** A page that is the same for all requests to one origin. Writing it takes the event loop for some milliseconds, so it is kept. */
 export class KeptPages {
@@ -18,7 +18,7 @@ export class KeptPages {
     await loopTurns.next(reader);
     const page = this.#kept.get(origin) ?? Buffer.from(this.#write(origin));
     this.#kept.delete(origin);
-    if (this.#kept.size >= MOST_ORIGINS) this.#kept.delete(this.#kept.keys().next().value!);
+    if (this.#kept.size >= MAX_ORIGINS) this.#kept.delete(this.#kept.keys().next().value!);
     this.#kept.set(origin, page);
     return page;
   }

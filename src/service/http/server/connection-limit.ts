@@ -8,8 +8,8 @@ const OWN_FILES = 256;
 const FILES_PER_JOB = 8;
 /** The socket, and the file of an upload or a download. */
 const FILES_PER_CONNECTION = 2;
-const LEAST = 16;
-const MOST = 10_000;
+const MIN_CONNECTIONS = 16;
+const MAX_CONNECTIONS = 10_000;
 
 /**
  * How many connections of callers may be open at the same time, so that the rest of the service never runs out of
@@ -24,7 +24,7 @@ export function connectionLimit(
 ): number {
   const own = OWN_FILES + FILES_PER_JOB * concurrent_jobs;
   const room = Math.floor((files - own) / FILES_PER_CONNECTION);
-  if (connections === undefined) return Math.max(LEAST, Math.min(MOST, room));
+  if (connections === undefined) return Math.max(MIN_CONNECTIONS, Math.min(MAX_CONNECTIONS, room));
   if (connections <= room) return connections;
   const message =
     `${connections} connections need ${connections * FILES_PER_CONNECTION} open files beside ${own} of the service, ` +

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { gatheredPieces } from "./gathered-pieces.ts";
 
-const LARGEST = 64 * 2 ** 10;
+const MAX_BYTES = 64 * 2 ** 10;
 
 function gathered(pieces: readonly Uint8Array[]): Promise<Buffer[]> {
   return gatheredPieces(Readable.from(pieces.map((piece) => Buffer.from(piece)))).toArray();
@@ -19,9 +19,9 @@ test("the bytes are those of the stream, in order", async () => {
 });
 
 test("262,144 pieces of one byte become four", async () => {
-  const pieces = Array.from({ length: 4 * LARGEST }, (_, i) => Uint8Array.of(i % 256));
+  const pieces = Array.from({ length: 4 * MAX_BYTES }, (_, i) => Uint8Array.of(i % 256));
   assert.deepEqual(
     (await gathered(pieces)).map(({ length }) => length),
-    [LARGEST, LARGEST, LARGEST, LARGEST],
+    [MAX_BYTES, MAX_BYTES, MAX_BYTES, MAX_BYTES],
   );
 });

@@ -218,7 +218,7 @@ async function listening(
   const http = new HttpServer(handler, {
     connections: 10,
     log: openLog({ level: "error", destination: { write: () => undefined } }),
-    onMore: () => undefined,
+    onOverLimit: () => undefined,
   });
   t.after(async () => {
     http.close();

@@ -23,16 +23,16 @@ const HEALTH = /^\/(healthz|readyz)(\?|$)/;
 const WARNING_MILLISECONDS = 60_000;
 
 /** Requests of one connection that may be without an answer at the same time: the one in turn, and those that wait. */
-const MOST_UNANSWERED = 101;
+const MAX_UNANSWERED = 101;
 
 /** Bytes of such requests, headers, trailers and what Node has read of bodies, that a connection may hold in memory. */
-const MOST_UNANSWERED_BYTES = 512 * 2 ** 10;
+const MAX_UNANSWERED_BYTES = 512 * 2 ** 10;
 
 /** What Node keeps beside the text for each name and each value of a header. */
 const HEADER_BYTES = 50;
 
 /** Listeners of one event of an answer: limits, telemetry, timers, a download's file and Fastify itself wait for its end. */
-const MOST_LISTENERS = 32;
+const MAX_LISTENERS = 32;
 
 /** What Node keeps beside the bytes for each piece of a body, and a piece may be of one byte. */
 const PIECE_BYTES = 300;
@@ -84,7 +84,7 @@ interface HttpServerOptions {
   readonly connections: number;
   readonly log: Log;
   /** Called for each connection beyond the limit. */
-  readonly onMore: () => void;
+  readonly onOverLimit: () => void;
   /** Milliseconds that the headers of a request may take; 15 s by default. */
   readonly headersMilliseconds?: number | undefined;
 }
@@ -97,7 +97,7 @@ export class HttpServer {
   readonly #last = new WeakMap<Socket, ServerResponse>();
 
   constructor(handler: RequestListener, options: HttpServerOptions) {
-    const { connections, log, onMore, headersMilliseconds = HEADERS_MILLISECONDS } = options;
+    const { connections, log, onOverLimit, headersMilliseconds = HEADERS_MILLISECONDS } = options;
     this.server = createServer(
       {
         headersTimeout: headersMilliseconds,
@@ -139,7 +139,7 @@ export class HttpServer {
     });
     let warnedAt = Number.NEGATIVE_INFINITY;
     this.#connections = new OpenConnections(this.server, connections, () => {
-      onMore();
+      onOverLimit();
       if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
       warnedAt = performance.now();
       log.warn({ connections }, "as many connections are open as may be; others are refused");
@@ -154,13 +154,13 @@ export class HttpServer {
   #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
     if (
-      this.#connections.unanswered(socket) > MOST_UNANSWERED ||
-      this.#connections.unansweredBytes(socket) > MOST_UNANSWERED_BYTES
+      this.#connections.unanswered(socket) > MAX_UNANSWERED ||
+      this.#connections.unansweredBytes(socket) > MAX_UNANSWERED_BYTES
     ) {
       socket.destroy();
       return;
     }
-    response.setMaxListeners(MOST_LISTENERS);
+    response.setMaxListeners(MAX_LISTENERS);
     request.once(TINY_PIECES, () => {
       if (this.owesAnswer(socket)) socket.destroy();
       else endWithProblem(socket, new MucastError("invalid_request", TINY_PIECES_ERROR, { path: "body" }));
@@ -223,13 +223,13 @@ class OpenConnections {
   readonly #spare = new Set<Socket>();
   #isClosing = false;
 
-  /** @param most connections. @param onMore called for each connection beyond them. */
-  constructor(server: Server, most: number, onMore: () => void) {
+  /** @param most connections. @param onOverLimit called for each connection beyond them. */
+  constructor(server: Server, most: number, onOverLimit: () => void) {
     server.on("connection", (socket) => {
       if (this.#isClosing) socket.destroy();
       // A spare connection does not count towards the limit.
       if (this.#active.size - this.#spare.size >= most && !this.#closeLongestIdle()) {
-        onMore();
+        onOverLimit();
         this.#addSpare(socket);
       } else {
         this.#idle.add(socket);

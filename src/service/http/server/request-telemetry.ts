@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { HttpOptions } from "./http-app.ts";
 import { shownPath } from "./shown-path.ts";
 
-const LONGEST_PATH_LOGGED = 200;
+const MAX_LOGGED_PATH_LENGTH = 200;
 
 /** Without secrets; of a route whose path has one, its pattern. */
 function loggedPath({ raw, routeOptions }: FastifyRequest): string {
   if (routeOptions.config?.hasSecretPath) return routeOptions.url!;
-  return shownPath(raw.url!).slice(0, LONGEST_PATH_LOGGED);
+  return shownPath(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
 }
 
 /**
