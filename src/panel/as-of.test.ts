@@ -42,6 +42,10 @@ test("a last row before the last price date carries no mu, whatever the cause", 
   assert.match(early.message, /last row is 1970-05-31; its features end on 1970-06-10/);
   const missing = muRow(panel(150, 180, 180), 180).warning!;
   assert.match(missing.message, /no complete feature row on its last price date 1970-06-30/);
+  const thin = muRow({ ...panel(150, 180, 180), lastRowDay: 180 }, 180).warning!;
+  assert.match(thin.message, /on its last price date 1970-06-30 fewer than 5 tickers have its features/);
+  const gap = muRow({ ...panel(150, 180, 180), lastRowDay: 175 }, 180).warning!;
+  assert.match(gap.message, /no complete feature row on its last price date/);
   const both = muRow(panel(150, 169, 160), 180).warning!;
   assert.match(both.message, /its prices end on .*; its features end on/);
 });
@@ -69,4 +73,7 @@ test("without any mu the error names the blob that ends early", () => {
   const neither = noForecast([panel(150, 180, 180)], 180);
   assert.deepEqual(neither.data.ends_early, []);
   assert.match(neither.message, /no ticker has a complete feature row on its last price date/);
+  assert.doesNotMatch(neither.message, /cross_section/);
+  const thin = noForecast([{ ...panel(150, 180, 180), lastRowDay: 180 }], 180);
+  assert.match(thin.message, /or fewer than 5 tickers do, which cross_section needs/);
 });

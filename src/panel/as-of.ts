@@ -7,6 +7,7 @@ import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { TickerPrices } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { lastPriceDay } from "./price-dates.ts";
+import { MIN_DATE_TICKERS } from "./relative-target.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
 import type { ResolvedWindow } from "./window.ts";
 
@@ -29,11 +30,14 @@ export function* asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): P
 }
 
 /** The members of a panel that decide whether its ticker has a `mu`. */
-export type PanelDates = Pick<TickerPanel, "ticker" | "days" | "lastPriceDay" | "lastFeatureDay">;
+export type PanelDates = Pick<
+  TickerPanel,
+  "ticker" | "days" | "lastPriceDay" | "lastFeatureDay" | "lastRowDay"
+>;
 
 /** Only those members, so that the caller does not keep the features in memory. */
-export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay }: PanelDates): PanelDates {
-  return { ticker, days, lastPriceDay, lastFeatureDay };
+export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay, lastRowDay }: PanelDates): PanelDates {
+  return { ticker, days, lastPriceDay, lastFeatureDay, ...(lastRowDay === undefined ? {} : { lastRowDay }) };
 }
 
 /** The row whose prediction is a ticker's `mu`, or the `stale_ticker` warning with the reason why there is none. */
@@ -66,6 +70,10 @@ function staleCauses(panel: PanelDates, asOf: Day): string[] {
     const end =
       panel.lastFeatureDay === undefined ? "are absent" : `end on ${formatDay(panel.lastFeatureDay)}`;
     causes.push(`its features ${end}, before its last price date ${formatDay(panel.lastPriceDay)}`);
+  } else if (lacksZScore(panel)) {
+    causes.push(
+      `on its last price date ${formatDay(panel.lastPriceDay)} fewer than ${MIN_DATE_TICKERS} tickers have its features, so cross_section leaves out its row`,
+    );
   } else if (panel.days.at(-1)! !== panel.lastPriceDay) {
     causes.push(`it has no complete feature row on its last price date ${formatDay(panel.lastPriceDay)}`);
   }
@@ -74,6 +82,11 @@ function staleCauses(panel: PanelDates, asOf: Day): string[] {
 
 function pricesEndEarly(panel: PanelDates, asOf: Day): boolean {
   return asOf - panel.lastPriceDay > MAX_GAP_DAYS;
+}
+
+/** Whether the row of the last price date is complete, and only too few tickers are there to compare it with. */
+function lacksZScore({ days, lastPriceDay, lastRowDay }: PanelDates): boolean {
+  return days.at(-1) !== lastPriceDay && lastRowDay === lastPriceDay;
 }
 
 function featuresEndEarly(panel: PanelDates): boolean {
@@ -98,7 +111,7 @@ export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastErro
   const cause =
     blobs.length > 0
       ? `${blobs.map((entry) => entry.text).join(", ")} of ${counted(panels.length, "ticker")}`
-      : "neither blob ends early, but no ticker has a complete feature row on its last price date";
+      : `neither blob ends early, but no ticker has a complete feature row on its last price date${panels.some(lacksZScore) ? `, or fewer than ${MIN_DATE_TICKERS} tickers do, which cross_section needs` : ""}`;
   const lastFeature = latest(panels.map((panel) => panel.lastFeatureDay));
   const lastPrice = latest(panels.map((panel) => panel.lastPriceDay));
   return new MucastError(

@@ -27,33 +27,49 @@ export function zScoreName(feature: string): string {
 /**
  * Which rows have a z-score for each scored feature of their ticker: those of dates on which MIN_DATE_TICKERS tickers or more have it.
  * @returns by ticker, shape (rows): 1 for a row that has all.
+ * @throws MucastError out_of_memory where features and days make more than MAX_CELLS cells.
  */
 export function* rowsWithZScores(
   panels: readonly Featured[],
   scored: ReadonlySet<string>,
 ): Pausable<ReadonlyMap<string, Uint8Array>> {
-  const counts = new Map<string, Map<Day, number>>();
-  for (const { columns, days } of panels) {
-    for (const name of columns) {
-      if (!scored.has(name)) continue;
-      const ofFeature = counts.get(name) ?? new Map<Day, number>();
-      counts.set(name, ofFeature);
-      for (const day of days) ofFeature.set(day, (ofFeature.get(day) ?? 0) + 1);
-    }
+  const grid = gridOf(panels, scored);
+  const counts = new Int32Array(grid.cells);
+  for (const panel of panels) {
+    eachCell(panel, grid, (cell) => counts[cell]!++);
     yield 0;
   }
   const has = new Map<string, Uint8Array>();
-  for (const { ticker, columns, days } of panels) {
-    const own = columns.filter((name) => scored.has(name)).map((name) => counts.get(name)!);
+  for (const panel of panels) {
+    const missing = new Uint8Array(panel.days.length);
+    const k = panel.columns.length;
+    eachCell(panel, grid, (cell, place) => {
+      if (counts[cell]! < MIN_DATE_TICKERS) missing[Math.floor(place / k)] = 1;
+    });
     has.set(
-      ticker,
-      Uint8Array.from(days, (day) =>
-        own.every((ofFeature) => ofFeature.get(day)! >= MIN_DATE_TICKERS) ? 1 : 0,
-      ),
+      panel.ticker,
+      missing.map((isMissing) => 1 - isMissing),
     );
     yield 0;
   }
   return has;
+}
+
+/** Cells of one scored feature and one calendar day. */
+interface Grid {
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly first: Day;
+  readonly cells: number;
+}
+
+/** @throws MucastError out_of_memory for more than MAX_CELLS. */
+function gridOf(panels: readonly Pick<Featured, "days">[], scored: ReadonlySet<string>): Grid {
+  const first = panels.reduce((day, { days }) => Math.min(day, days[0] ?? day), Number.MAX_SAFE_INTEGER);
+  const last = panels.reduce((day, { days }) => Math.max(day, days.at(-1) ?? day), first);
+  const numbers = new Map([...scored].map((name, number) => [name, number]));
+  const cells = panels.length === 0 ? 0 : (last - first + 1) * numbers.size;
+  if (cells > MAX_CELLS) throw tooManyCells(numbers.size, last - first + 1);
+  return { numbers, first, cells };
 }
 
 /** Rows of one ticker with its features. */
@@ -94,11 +110,7 @@ export function* crossSections(
   panels: readonly Pick<Featured, "days">[],
   scored: ReadonlySet<string>,
 ): Pausable<CrossSections> {
-  const first = panels.reduce((day, { days }) => Math.min(day, days[0] ?? day), Number.MAX_SAFE_INTEGER);
-  const last = panels.reduce((day, { days }) => Math.max(day, days.at(-1) ?? day), first);
-  const numbers = new Map([...scored].map((name, number) => [name, number]));
-  const cells = panels.length === 0 ? 0 : (last - first + 1) * numbers.size;
-  if (cells > MAX_CELLS) throw tooManyCells(numbers.size, last - first + 1);
+  const { numbers, first, cells } = gridOf(panels, scored);
   const counts = new Float64Array(cells);
   const largest = new Float64Array(cells);
   const means = new Float64Array(cells);

@@ -40,6 +40,8 @@ export interface TickerPanel {
   readonly lastPriceDay: Day;
   /** The ticker's last feature date in the window; undefined where it has none. */
   readonly lastFeatureDay: Day | undefined;
+  /** The last row before `cross_section` leaves out rows; absent without `cross_section`. */
+  readonly lastRowDay?: Day;
   readonly warmUp: WarmUp;
   readonly warnings: readonly Warning[];
   readonly counts: RowCounts;

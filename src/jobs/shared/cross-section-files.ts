@@ -58,7 +58,8 @@ export async function planCrossSection<P extends PanelRows>(
     thinRows += has.length - kept.length;
     const names = source.columns.filter((name) => scored.has(name)).map(zScoreName);
     const columns = [...source.columns, ...names];
-    const panel = { ...onRows(source, kept), columns, zScores: names.length };
+    const lastRowDay = source.days.at(-1)!;
+    const panel = { ...onRows(source, kept), columns, zScores: names.length, lastRowDay };
     if (panel.fit.length >= MIN_FIT_ROWS) members.push({ source, kept, panel });
     else failures.push(tooFewRows(panel));
   }
