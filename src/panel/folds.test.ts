@@ -58,7 +58,14 @@ test("forty-four rows make no fold of fifteen and forty-five make one", () => {
 });
 
 test("fewer folds than asked are a warning with their number", () => {
-  const facts = { ticker: "AAA", fitRows: 50, testSize: 15, asked: 15, shrinks: false };
+  const facts = {
+    ticker: "AAA",
+    fitRows: 50,
+    testSize: 15,
+    asked: 15,
+    fit: "per_ticker",
+    shrinks: false,
+  } as const;
   assert.equal(fewerFolds({ ...facts, got: 15 }), undefined);
   const one = fewerFolds({ ...facts, got: 1 });
   assert.deepEqual(one, {
@@ -68,10 +75,21 @@ test("fewer folds than asked are a warning with their number", () => {
     message: "AAA: 50 fit rows hold 1 of 15 folds of 15 rows (the first trains on at least 30).",
   });
   assert.match(fewerFolds({ ...facts, got: 0 })!.message, /no cross-validation and no interval\.$/);
+  assert.equal(
+    fewerFolds({ ...facts, fit: "pooled", got: 1 })!.message,
+    "AAA: 50 fit rows are tested in 1 of 15 folds of 15 dates (a fold needs at least 30 earlier rows of the ticker).",
+  );
 });
 
 test("where forecasts are shrunk by what they prove out of fold, a ticker without a fold is told that its own are 0", () => {
-  const facts = { ticker: "AAA", fitRows: 40, testSize: 15, asked: 15, shrinks: true };
+  const facts = {
+    ticker: "AAA",
+    fitRows: 40,
+    testSize: 15,
+    asked: 15,
+    fit: "per_ticker",
+    shrinks: true,
+  } as const;
   assert.match(fewerFolds({ ...facts, got: 0 })!.message, /; with shrinkage own its forecasts are 0\.$/);
   assert.doesNotMatch(fewerFolds({ ...facts, got: 1 })!.message, /shrinkage/);
 });

@@ -43,19 +43,18 @@ export function fewerFolds(facts: {
   readonly testSize: number;
   readonly asked: number;
   readonly got: number;
+  /** `pooled` folds are ranges of dates, others of the ticker's rows. */
+  readonly fit: "per_ticker" | "pooled";
   /** Whether forecasts are multiplied by what they proved to be worth in the folds. */
   readonly shrinks: boolean;
 }): Warning | undefined {
-  const { ticker, fitRows, testSize, asked, got, shrinks } = facts;
+  const { ticker, fitRows, testSize, asked, got, fit, shrinks } = facts;
   if (got >= asked) return undefined;
   const zero = shrinks ? "; with shrinkage own its forecasts are 0" : "";
   const without = got === 0 ? `; it has no cross-validation and no interval${zero}` : "";
-  return {
-    code: "fewer_folds",
-    ticker,
-    count: got,
-    message:
-      `${ticker}: ${fitRows} fit rows hold ${got} of ${asked} folds of ${counted(testSize, "row")} ` +
-      `(the first trains on at least ${MIN_FIT_ROWS})${without}.`,
-  };
+  const folds =
+    fit === "pooled"
+      ? `${fitRows} fit rows are tested in ${got} of ${asked} folds of ${counted(testSize, "date")} (a fold needs at least ${MIN_FIT_ROWS} earlier rows of the ticker)`
+      : `${fitRows} fit rows hold ${got} of ${asked} folds of ${counted(testSize, "row")} (the first trains on at least ${MIN_FIT_ROWS})`;
+  return { code: "fewer_folds", ticker, count: got, message: `${ticker}: ${folds}${without}.` };
 }

@@ -70,10 +70,10 @@ function diagnosed(refits: readonly PlannedRefit[]): PlannedRefit[] {
 export function planWarnings(
   { ticker, fit, warnings }: PanelRows,
   folds: readonly Fold[],
-  { cvTestSize: testSize, nSplits: asked, shrinkage }: MlSettings,
+  { cvTestSize: testSize, nSplits: asked, fit: kind, shrinkage }: MlSettings,
 ): readonly Warning[] {
-  const [fitRows, got] = [fit.length, folds.length];
-  const fewer = fewerFolds({ ticker, fitRows, testSize, asked, got, shrinks: shrinkage === "own" });
+  const facts = { ticker, fitRows: fit.length, testSize, asked, got: folds.length, fit: kind };
+  const fewer = fewerFolds({ ...facts, shrinks: shrinkage === "own" });
   return fewer === undefined ? warnings : [...warnings, fewer];
 }
 
