@@ -90,7 +90,7 @@ export async function benchIntervals(): Promise<readonly Table[]> {
       },
       {
         title:
-          "Forms that were tried: pooled; lowest to highest tenth; worst 250; score / that of the form as it is",
+          "Forms that were tried: pooled; lowest to highest tenth; worst 250; score relative to the current form",
         header: ["form", ...WINDOWS.map(([cut]) => cut)],
         rows: [...Object.keys(FORMS), "standard error of a tenth"].map((name) => [
           name,

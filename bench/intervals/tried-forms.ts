@@ -23,7 +23,7 @@ interface Form {
 const PRESENT: Form = { fastDecay: 0.9, slowDecay: 0.99, slowShare: 0.3, feedback: 0.05 };
 
 export const FORMS: Readonly<Record<string, Form>> = {
-  "as it is": PRESENT,
+  "current form": PRESENT,
   "no feedback": { ...PRESENT, feedback: 0 },
   "feedback 0.02": { ...PRESENT, feedback: 0.02 },
   "slower: 0.9, 0.98, share 0.6": { ...PRESENT, slowDecay: 0.98, slowShare: 0.6 },
@@ -214,7 +214,7 @@ function assertSame({ metrics }: OutputBlob, rows: readonly CoveredRows[]): void
   const ours = atOnce(coverageTable(rows, ALPHA)).by_volatility.map(({ n, coverage }) => [n, coverage]);
   const jobs = metrics.intervals!.by_volatility!.map(({ n, coverage }) => [n, coverage]);
   if (JSON.stringify(ours) !== JSON.stringify(jobs)) {
-    throw new Error(`the form as it is covers ${JSON.stringify(ours)}, the job's ${JSON.stringify(jobs)}`);
+    throw new Error(`the current form covers ${JSON.stringify(ours)}, the job's ${JSON.stringify(jobs)}`);
   }
 }
 
