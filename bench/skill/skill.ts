@@ -113,7 +113,7 @@ async function scoredRows(run: SkillRun, { rows, until }: SkillOptions): Promise
 function skillTable(scored: readonly ScoredRow[], { cut, until }: SkillOptions): Table {
   const [first] = scored;
   return {
-    title: `learned to ${cut}, judged ${until === undefined ? "" : `until ${until} `}on ${first?.rows} rows of ${first?.dates} dates; spread: top less bottom fifth, bp a day`,
+    title: `trained to ${cut}, judged ${until === undefined ? "" : `until ${until} `}on ${first?.rows} rows of ${first?.dates} dates; spread: top minus bottom fifth, bp per day`,
     header: [
       "",
       "by",
