@@ -60,7 +60,7 @@ async function measure(readers: readonly Reader[], leastBytes: number, runs: num
       throw new Error("the readers read different numbers");
     return {
       title: `Reading a canonical feature blob of ${megabytes(bytes)} MB, best of ${runs}`,
-      header: ["reader", "MB/s", "times ours", "peak MB"],
+      header: ["reader", "MB/s", "time relative to mucast", "peak MB"],
       rows: best.map(([name, { seconds, peakBytes }]) => [
         name,
         megabytes(bytes / seconds),
