@@ -42,17 +42,21 @@ function errorsPage(): string {
 
 Generated from \`src/contract/errors/error-codes.ts\`; do not edit.
 
-Bad input gets one error with its place, its value and what to do. On the command line it stands on stderr (as one
-JSON object with \`--log json\`), stdout stays empty, and the process ends with the exit code below (\`canceled\`: 143 by SIGTERM, 129 by SIGHUP). \`status\` is the
-HTTP status of the same problem (RFC 9457). \`fit_failed\`, \`diverged\` and \`constant_target\` cost one
-ticker, which is listed in the output's \`failures\`, and so do \`insufficient_history\` and \`invalid_model_params\` of a single ticker and
-\`engine_crashed\` where a worker died twice on one task, or the workers' host twice; the others go on. A network that all tickers share is
-the job: where it fails, the job does. Of very many failures a problem lists the first 200, or as many as have room, and
-\`failure_counts\` counts all by code; a problem takes at most 96 KiB, its longest texts are cut.
-\`mucast validate\` prints what it understood before an error that only the job itself would end with.
-\`mucast replay\` ends with 6 where the output differs and 7 where it cannot be replayed; its verdict on stdout says why ([replay.md](replay.md)).
+Bad input causes one error that names the place, the value and what to do. The command line prints it on stderr (as one JSON
+object with \`--log json\`), leaves stdout empty, and exits with the code below (\`canceled\`: 143 for SIGTERM, 129 for SIGHUP).
+\`status\` is the HTTP status of the same problem (RFC 9457).
 
-| code | exit | status | what it says | what to do |
+Some errors fail only one ticker, which the output lists in \`failures\` while the others go on: \`fit_failed\`, \`diverged\`,
+\`constant_target\`, \`insufficient_history\` and \`invalid_model_params\` for a single ticker, and \`engine_crashed\` if a worker died
+twice on one task, or the workers' host twice. If a network for all tickers fails, the job fails.
+
+A problem lists at most the first 200 failures, or as many as fit, and \`failure_counts\` counts all of them by code. A problem has at
+most 96 KiB; its longest texts are cut.
+
+\`mucast validate\` prints what it understood before an error that only the job itself would end with. \`mucast replay\` exits with 6
+if the output differs and 7 if it cannot be replayed; its verdict on stdout says why ([replay.md](replay.md)).
+
+| code | exit | status | meaning | what to do |
 |---|---|---|---|---|
 ${rows.join("\n")}
 `;
@@ -66,11 +70,11 @@ function warningsPage(): string {
 
 Generated from \`src/contract/problems/warnings.ts\` and \`${MEASURED_WARNINGS}\`; do not edit.
 
-A warning never stops a job. It stands on stderr and in the output's \`warnings\`, as
-\`{ "code", "message", "ticker"?, "count"? }\`; the message names the values of the case at hand. A warning that lists tickers
-comes once a job and has no \`ticker\`: \`count\` is their number, and the message names the first 20.
+A warning never stops a job. It appears on stderr and in the output's \`warnings\`, as
+\`{ "code", "message", "ticker"?, "count"? }\`. The message names the values of the case at hand. A warning that lists tickers appears
+once per job and has no \`ticker\`: \`count\` is their number, and the message names the first 20.
 
-| code | cause | cure |
+| code | cause | what to do |
 |---|---|---|
 ${rows.join("\n")}
 
@@ -86,8 +90,8 @@ function findingsPage(): string {
 
 Generated from \`src/audit/findings.ts\`; do not edit.
 
-What an audit can find ([audit.md](audit.md)). \`high\` and \`medium\` make \`mucast audit\` end with 8; a \`note\` does not. The message of a
-finding names the values of the case at hand, and its \`evidence\` has them as JSON.
+These are the findings of an audit ([audit.md](audit.md)). With a \`high\` or \`medium\` finding, \`mucast audit\` exits with 8; with only
+\`note\` findings, it does not. The message of a finding names the values of the case at hand, and its \`evidence\` has them as JSON.
 
 | code | check | severity | what it means | what to do |
 |---|---|---|---|---|
