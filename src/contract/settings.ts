@@ -14,9 +14,9 @@ interface SettingNames {
   readonly flag?: string;
   /** Never shown or logged. */
   readonly secret?: true;
-  /** What is wrong with a value of the wrong form, where the value may hold a secret that the words then leave out. */
+  /** Describes what is wrong with a malformed value. For values that can contain a secret, which the text must leave out. */
   readonly fault?: (text: string) => string | undefined;
-  /** A limit that callers meet; the page at /docs lists it. */
+  /** A limit that callers can reach; the page at /docs lists it. */
   readonly limit?: LimitUnit;
 }
 
@@ -66,7 +66,7 @@ const webhookSchema = z.strictObject({
 export type WebhookTarget = z.infer<typeof webhookSchema>;
 
 /**
- * Every setting of `mucast serve`. A flag goes before the environment, and that before the settings file.
+ * Every setting of `mucast serve`. A flag takes precedence over the environment, and the environment over the settings file.
  * docs/configuration.md is generated from this schema.
  */
 export const settingsSchema = z.strictObject({
@@ -77,14 +77,14 @@ export const settingsSchema = z.strictObject({
     .register(settingNames, { env: "MUCAST_HOST", flag: "--host" }),
   port: port
     .default(8080)
-    .describe("Port to listen on; 0 takes a free one.")
+    .describe("Port to listen on; 0 chooses a free port.")
     .register(settingNames, { env: "MUCAST_PORT", flag: "--port" }),
   data_dir: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "Folder of the embedded database and, by default, of the blobs; `mucast` in the user's data folder by default.",
+      "Folder of the embedded database and, by default, of the blobs. Default: `mucast` in the user's data folder.",
     )
     .register(settingNames, { env: "MUCAST_DATA_DIR", flag: "--data-dir" }),
   public_url: z
@@ -92,39 +92,38 @@ export const settingsSchema = z.strictObject({
     .refine(isPlainUrl, "must have no user name, query string or fragment")
     .optional()
     .describe(
-      "How callers reach the service, where that is not its address: stands in `Operation-Location` and in the URLs of outputs.",
+      "URL at which callers reach the service, if it differs from its address. Used in `Operation-Location` and in the URLs of outputs.",
     )
     .register(settingNames, { env: "MUCAST_PUBLIC_URL", flag: "--public-url" }),
   allowed_hosts: stringList(
-    "Further names that a request's Host may carry, with a port where it is not the default one; loopback names and that of `public_url` always may.",
+    "Additional names that are accepted in a request's Host header, with the port unless it is the default. Loopback names and the name in `public_url` are always accepted.",
   ).register(settingNames, { env: "MUCAST_ALLOWED_HOSTS" }),
-  allowed_origins: stringList("Origins of web pages that may call the service; none by default.").register(
-    settingNames,
-    { env: "MUCAST_ALLOWED_ORIGINS" },
-  ),
+  allowed_origins: stringList("Origins of web pages that may call the service.").register(settingNames, {
+    env: "MUCAST_ALLOWED_ORIGINS",
+  }),
 
   blob_url: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "Where blobs are: a folder, or an Azure container as https://<account>.blob.core.windows.net/<container>; `blobs` in `data_dir` by default.",
+      "Where blobs are stored: a folder, or an Azure container as https://<account>.blob.core.windows.net/<container>. Default: `blobs` in `data_dir`.",
     )
     .register(settingNames, { env: "BLOB_URL" }),
   allowed_blob_urls: stringList(
-    "https URLs, each with a container, under which inputs may be read; by default `blob_url` where that is one.",
+    "https URLs of the containers from which inputs may be read. Default: `blob_url`, if it is an https URL.",
   ).register(settingNames, { env: "MUCAST_ALLOWED_BLOB_URLS" }),
   private_origins: stringList(
-    "Origins among the allowed ones that may resolve to private or loopback addresses; a loopback one may be http.",
+    "Allowed origins that may resolve to private or loopback addresses. A loopback origin may use http.",
   ).register(settingNames, { env: "MUCAST_PRIVATE_ORIGINS" }),
   blob_tickers: count(BLOB_BOUNDS.tickers.least, BLOB_BOUNDS.tickers.most)
     .default(BLOB_BOUNDS.tickers.byDefault)
-    .describe("Tickers that an input blob may have (`too_large`).")
+    .describe("Maximum number of tickers in an input blob (`too_large`).")
     .register(settingNames, { env: BLOB_BOUNDS.tickers.env, limit: "count" }),
   blob_name_bytes: count(BLOB_BOUNDS.nameBytes.least, BLOB_BOUNDS.nameBytes.most)
     .default(BLOB_BOUNDS.nameBytes.byDefault)
     .describe(
-      "Bytes in UTF-8 that the names of an input blob may take together: every ticker, and every column once (`too_large`).",
+      "Maximum size of all names in an input blob, in bytes of UTF-8: every ticker, and every column once (`too_large`).",
     )
     .register(settingNames, { env: BLOB_BOUNDS.nameBytes.env, limit: "bytes" }),
 
@@ -133,59 +132,57 @@ export const settingsSchema = z.strictObject({
     .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://")
     .optional()
     .describe(
-      "A PostgreSQL 14 or later, which several services may share; by default the embedded PGlite in `data_dir`.",
+      "PostgreSQL 14 or later, which several services can share. Default: the embedded PGlite in `data_dir`.",
     )
     .register(settingNames, { env: "DATABASE_URL", secret: true }),
   database_connections: count(1, 100)
     .default(10)
-    .describe("Connections to PostgreSQL that a service has at most, besides the one that listens.")
+    .describe("Maximum number of connections to PostgreSQL, besides the one that listens.")
     .register(settingNames, { env: "MUCAST_DATABASE_CONNECTIONS" }),
   retention_days: count(1, 3650)
     .default(30)
     .describe(
-      "How long ended operations, their events and idempotency keys are kept. Outputs are never removed.",
+      "Number of days for which ended operations, their events and idempotency keys are kept. Outputs are never removed.",
     )
     .register(settingNames, { env: "MUCAST_RETENTION_DAYS", limit: "days" }),
   events_kept: count(10, 100_000)
     .default(1_000)
     .describe(
-      "Events of one operation that are kept; older progress goes first, then whatever is oldest. As many `epochs` are kept beside them.",
+      "Maximum number of events kept per operation. Older progress is removed first, then the oldest other events. The same number of `epochs` is kept separately.",
     )
     .register(settingNames, { env: "MUCAST_EVENTS_KEPT", limit: "count" }),
 
   auth: z
     .enum(["none", "keys", "oidc"])
     .default("none")
-    .describe("How callers say who they are. `none` is refused on any but a loopback address.")
+    .describe("How callers authenticate. `none` is allowed only on a loopback address.")
     .register(settingNames, { env: "MUCAST_AUTH" }),
   oidc_issuer: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe(
-      "Issuer of the tokens; its keys are found by OpenID discovery unless `oidc_jwks_url` names them.",
-    )
+    .describe("Issuer of the tokens. Its keys are found by OpenID discovery, unless `oidc_jwks_url` is set.")
     .register(settingNames, { env: "MUCAST_OIDC_ISSUER" }),
   oidc_audience: z
     .string()
     .optional()
-    .describe("What `aud` of a token must hold.")
+    .describe("Value that the `aud` of a token must contain.")
     .register(settingNames, { env: "MUCAST_OIDC_AUDIENCE" }),
   oidc_jwks_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe("Where the issuer's public keys are.")
+    .describe("URL of the issuer's public keys.")
     .register(settingNames, { env: "MUCAST_OIDC_JWKS_URL" }),
   oidc_former_issuer: z
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      "Former URL of an issuer that now has the URL `oidc_issuer`: with it, callers keep the operations and blobs that they had under the former URL.",
+      "Former URL of the issuer that now has the URL `oidc_issuer`. With it, callers keep the operations and blobs that they had under the former URL.",
     )
     .register(settingNames, { env: "MUCAST_OIDC_FORMER_ISSUER" }),
   oidc_keys_seconds: count(600, 30 * 86_400)
     .default(86_400)
     .describe(
-      "How long the service checks tokens by the issuer's last known keys while the issuer cannot be reached. A key that the issuer removes meanwhile stays valid for that long; 600 accepts no token by keys older than ten minutes.",
+      "How long the service checks tokens with the issuer's last known keys while the issuer cannot be reached. A key that the issuer removes in that time can stay valid until it ends. With 600, the service accepts no token by keys older than ten minutes.",
     )
     .register(settingNames, { env: "MUCAST_OIDC_KEYS_SECONDS" }),
   oidc_read_scope: z
@@ -230,113 +227,117 @@ export const settingsSchema = z.strictObject({
     .default(availableParallelism())
     .meta({ shownDefault: "all of the machine" })
     .describe(
-      "Cores that the fits of all running jobs together may use on this machine; the Node process of each job, which reads and writes, comes on top with up to one.",
+      "Cores that the fits of all running jobs may use together on this machine. In addition, the Node process of each job, which reads and writes, uses up to one core.",
     )
     .register(settingNames, { env: "MUCAST_CORES" }),
   concurrent_jobs: count(1, 1_000)
     .default(2)
-    .describe("Jobs that this service runs at the same time; on this machine never more than `cores`.")
+    .describe(
+      "Maximum number of jobs that this service runs at the same time; on this machine, never more than `cores`.",
+    )
     .register(settingNames, { env: "MUCAST_CONCURRENT_JOBS" }),
   memory_bytes: count(16 * 2 ** 20, 2 ** 50)
     .default(defaultMemoryBytes())
     .meta({ shownDefault: "80 % of the machine's or the container's memory" })
     .describe(
-      "Memory that all running jobs together may hold on this machine, every process of theirs counted, and the one that waits for a job. A job alone may have all of it; over it, those that wait end first, then the job furthest over its equal share (`out_of_memory`).",
+      "Memory that all running jobs may use together on this machine, including all their processes and the process that waits for a job. A single job may use all of it. If it is exceeded, waiting processes end first, then the job furthest above its equal share (`out_of_memory`).",
     )
     .register(settingNames, { env: "MUCAST_MEMORY_BYTES" }),
   job_seconds: count(1, 7 * 86_400)
     .default(12 * 3_600)
-    .describe("Longest time an attempt at a job may run (`timed_out`).")
+    .describe("Maximum duration of an attempt at a job (`timed_out`).")
     .register(settingNames, { env: "MUCAST_JOB_SECONDS", limit: "seconds" }),
   drain_seconds: count(0, 3_600)
     // With the 5 s in which a job process ends, it fits the 10 s that container engines give by default.
     .default(3)
     .describe(
-      "After SIGTERM, how long running jobs may still finish before the service releases them to the queue. Give the service 15 s more than this before it is killed (`--stop-timeout`, `TimeoutStopSec`, `terminationGracePeriodSeconds`); the default fits 10 s.",
+      "How long running jobs may continue after SIGTERM before the service releases them to the queue. Allow 15 s more than this before the service is killed (`--stop-timeout`, `TimeoutStopSec`, `terminationGracePeriodSeconds`); the default fits 10 s.",
     )
     .register(settingNames, { env: "MUCAST_DRAIN_SECONDS" }),
 
   body_bytes: count(1_024, 16 * 2 ** 20)
     .default(256 * 1_024)
-    .describe("Largest body of a request but for uploads.")
+    .describe("Maximum size of a request body, except for uploads.")
     .register(settingNames, { env: "MUCAST_BODY_BYTES", limit: "bytes" }),
   upload_bytes: count(1, 1_024 * GIB)
     .default(16 * GIB)
-    .describe("Largest blob that may be uploaded.")
+    .describe("Maximum size of an uploaded blob.")
     .register(settingNames, { env: "MUCAST_UPLOAD_BYTES", limit: "bytes" }),
   prepare_bytes: count(1, 2 ** 30)
     .default(16 * 2 ** 20)
-    .describe("Largest price CSV that `POST /v1/prepare` takes, as sent and decompressed.")
+    .describe("Maximum size of a price CSV for `POST /v1/prepare`, both as sent and decompressed.")
     .register(settingNames, { env: "MUCAST_PREPARE_BYTES", limit: "bytes" }),
   stored_bytes_per_caller: count(1, 2 ** 50)
     .default(2 ** 40)
     .describe(
-      "Bytes of all uploads and outputs that one caller may have stored (`quota_exceeded`); `DELETE /data/{name}` gives room back.",
+      "Maximum size of all stored uploads and outputs of one caller (`quota_exceeded`). `DELETE /data/{name}` frees space.",
     )
     .register(settingNames, { env: "MUCAST_STORED_BYTES_PER_CALLER", limit: "bytes" }),
   stored_blobs_per_caller: count(1, 100_000_000)
     .default(1_000_000)
-    .describe("The same, as a number of blobs.")
+    .describe("Maximum number of stored blobs of one caller (`quota_exceeded`).")
     .register(settingNames, { env: "MUCAST_STORED_BLOBS_PER_CALLER", limit: "count" }),
   connections: count(16, 1_000_000)
     .optional()
     .meta({ shownDefault: "half of the free descriptors, 10000 at most" })
     .describe(
-      "Connections of callers that may be open at the same time; beyond them health checks alone are answered. Each needs two descriptors (`ulimit -n`), and the rest of the service its own.",
+      "Maximum number of open connections. Beyond it, only health checks are answered. Each connection needs two file descriptors (`ulimit -n`), in addition to those of the rest of the service.",
     )
     .register(settingNames, { env: "MUCAST_CONNECTIONS" }),
   downloads: count(1, 1_000_000)
     .default(1_000)
-    .describe("Downloads of blobs, of all callers, at the same time.")
+    .describe("Maximum number of concurrent downloads of blobs, over all callers.")
     .register(settingNames, { env: "MUCAST_DOWNLOADS", limit: "count" }),
   downloads_per_caller: count(1, 1_000_000)
     .default(200)
-    .describe("Downloads of blobs of one caller at the same time.")
+    .describe("Maximum number of concurrent downloads of blobs per caller.")
     .register(settingNames, { env: "MUCAST_DOWNLOADS_PER_CALLER", limit: "count" }),
   queued_per_caller: count(1, 1_000_000)
     .default(1_000)
-    .describe("Operations of one caller that may wait to start.")
+    .describe("Maximum number of queued operations per caller.")
     .register(settingNames, { env: "MUCAST_QUEUED_PER_CALLER", limit: "count" }),
   requests_per_minute: count(1, 10_000_000)
     .default(6_000)
-    .describe("Requests a minute of one caller, or of one address that has not said who it is.")
+    .describe(
+      "Maximum number of requests per minute from one caller, or from one address without credentials.",
+    )
     .register(settingNames, { env: "MUCAST_REQUESTS_PER_MINUTE", limit: "count" }),
   failed_tries_per_minute: count(1, 10_000_000)
     .default(300)
     .describe(
-      "Keys and tokens a minute of one address that turn out to be wrong, or that cannot be checked while the OIDC issuer is away; what was good before is checked all the same.",
+      "Maximum number of keys and tokens per minute from one address that are wrong, or that cannot be checked while the OIDC issuer is unavailable. Beyond it, credentials that were valid before are still checked.",
     )
     .register(settingNames, { env: "MUCAST_FAILED_TRIES_PER_MINUTE", limit: "count" }),
 
   request_processes: count(1, 100)
     .default(2)
     .describe(
-      "Processes that draw a report or prepare a price CSV, each for one request, at the same time; further requests wait.",
+      "Maximum number of processes that draw a report or prepare a price CSV, each for one request. Further requests wait.",
     )
     .register(settingNames, { env: "MUCAST_REQUEST_PROCESSES" }),
   request_memory_bytes: count(128 * 2 ** 20, 2 ** 50)
     .default(defaultRequestMemoryBytes())
     .meta({ shownDefault: "a tenth of the machine's or the container's memory, 512 MiB to 2 GiB" })
-    .describe("Memory that one of these processes may hold (`too_large`); it comes on top of `memory_bytes`.")
+    .describe("Memory that each of these processes may use (`too_large`), in addition to `memory_bytes`.")
     .register(settingNames, { env: "MUCAST_REQUEST_MEMORY_BYTES", limit: "bytes" }),
   request_seconds: count(1, 3_600)
     .default(120)
-    .describe("Longest time that one of these processes may run (`timed_out`).")
+    .describe("Maximum duration of each of these processes (`timed_out`).")
     .register(settingNames, { env: "MUCAST_REQUEST_SECONDS", limit: "seconds" }),
   report_cache_bytes: count(0, 2 ** 40)
     .default(64 * 2 ** 20)
-    .describe("Memory for reports that were drawn and may be asked for again.")
+    .describe("Memory for caching reports.")
     .register(settingNames, { env: "MUCAST_REPORT_CACHE_BYTES" }),
 
   log_level: z
     .enum(["trace", "debug", "info", "warn", "error"])
     .default("info")
-    .describe("What is logged, as JSON lines on stderr.")
+    .describe("Minimum level of log lines, written as JSON to stderr.")
     .register(settingNames, { env: "MUCAST_LOG_LEVEL" }),
   webhooks: z
     .array(webhookSchema)
     .default([])
-    .describe("Targets of events: name, url, secret, types. Only in the settings file.")
+    .describe("Receivers of events: name, url, secret, types. Only in the settings file.")
     .register(settingNames, { secret: true }),
 });
 

@@ -26,24 +26,26 @@ const tickerForecastSchema = z
     mu_date: outputBlobSchema.shape.mu_dates
       .unwrap()
       .valueType.optional()
-      .describe("The date of the row that mu is forecast from."),
+      .describe("Date of the row behind mu."),
     mu_spread: outputBlobSchema.shape.mu_spread
       .unwrap()
       .valueType.optional()
       .describe(
-        "Of an ensemble of networks: standard deviation (ddof 1) of its members' mu. It says how much the seed matters, not how far mu may be off.",
+        "For an ensemble of networks: standard deviation (ddof 1) of the members' mu. It shows how much the seed matters, not how far off mu may be.",
       ),
     interval: z
       .strictObject({ lower: z.number().nullable(), upper: z.number().nullable() })
       .optional()
       .describe(
-        "Of mu, log-returns; an end is null where it has none. Absent where the job had no intervals.",
+        "Interval of mu, as log-returns; an end is null if it does not exist. Absent if the job had no intervals.",
       ),
-    metrics: metricsSchema.nullable().describe("Over the ticker's score rows."),
-    coverage: coverageViewSchema.nullable().describe("Of its intervals; null where the job had none."),
+    metrics: metricsSchema.nullable().describe("Metrics over the ticker's score rows."),
+    coverage: coverageViewSchema
+      .nullable()
+      .describe("Coverage of the ticker's intervals; null if the job had none."),
     shrinkage: shrinkageSchema
       .optional()
-      .describe("What the model's own forecasts of the ticker are worth as sizes."),
+      .describe("Whether the model's own forecasts of the ticker have the right size."),
   })
   .meta({ id: "TickerForecast" });
 
@@ -53,10 +55,10 @@ const missingSchema = z
     code: z
       .string()
       .nullable()
-      .describe("Of its failure or warning; null where the output does not name it."),
+      .describe("Code of the ticker's failure or warning; null if the output does not name the ticker."),
     message: z.string(),
   })
-  .meta({ id: "MissingForecast", description: "A ticker that was asked for and has no mu, and why." });
+  .meta({ id: "MissingForecast", description: "A requested ticker that has no mu, and why." });
 
 const { window, metrics, verdict } = outputBlobSchema.shape;
 
@@ -65,23 +67,20 @@ export const forecastViewSchema = z
   .strictObject({
     id: outputBlobSchema.shape.id,
     operation: outputBlobSchema.shape.operation,
-    output_name: z.string().describe("The blob that has everything."),
+    output_name: z.string().describe("Name of the blob with the whole output."),
     window,
     verdict,
-    count: z.int().nonnegative().describe("Tickers of the output that have a mu."),
+    count: z.int().nonnegative().describe("Number of tickers in the output that have a mu."),
     forecasts: z
       .array(tickerForecastSchema)
-      .describe("Those asked for, in that order; else the largest |mu| first."),
+      .describe("The requested tickers in the requested order; otherwise, the largest |mu| first."),
     missing: z.array(missingSchema),
-    left_out: z
-      .int()
-      .nonnegative()
-      .describe("Further ones that were asked for and did not fit into the answer."),
+    left_out: z.int().nonnegative().describe("Number of requested tickers that did not fit into the answer."),
     metrics: z.strictObject({
       score: qualitySchema,
       out_of_fold: qualitySchema.optional(),
       baselines: z.strictObject({ zero: metricsSchema, mean: metricsSchema }),
-      shrinkage: shrinkageSchema.optional().describe("Of all tickers together."),
+      shrinkage: shrinkageSchema.optional().describe("Shrinkage over all tickers together."),
     }),
     intervals: metrics.shape.intervals
       .unwrap()
@@ -99,7 +98,7 @@ const params = {
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe("Id of the operation, as run_ml_job or run_dl_job gave it."),
+    .describe("Id of the operation, as returned by run_ml_job or run_dl_job."),
 };
 
 const query = {
@@ -108,11 +107,11 @@ const query = {
     .min(1)
     .max(FORECAST_LIMITS.tickers)
     .optional()
-    .describe("These tickers, in this order."),
+    .describe("Return these tickers, in this order."),
   limit: queryCount(FORECAST_LIMITS.tickers)
     .optional()
     .describe(
-      `So many tickers, the largest |mu| first; ${FORECAST_LIMITS.default} where no tickers are named.`,
+      `Number of tickers to return, the largest |mu| first; ${FORECAST_LIMITS.default} by default if no tickers are named.`,
     ),
 };
 

@@ -31,26 +31,26 @@ export const operationSchema = z
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
     created_at: moment,
-    started_at: moment.nullable().describe("When an attempt first ran."),
+    started_at: moment.nullable().describe("Start of the first attempt."),
     finished_at: moment.nullable(),
     progress: progressSchema.nullable(),
     warnings: z
       .array(warningSchema)
-      .describe("The first of them, at most 200, or as many as have room; the output lists all."),
+      .describe("The first warnings: at most 200, or as many as fit. The output lists all."),
     warning_counts: codeCountsSchema
       .optional()
-      .describe("Of all warnings, how many have each code; absent where there is none."),
+      .describe("Number of warnings by code; absent if there are none."),
     failures: z
       .array(failureSchema)
       .optional()
       .describe(
-        "Tickers that the job went on without, as many as of the warnings; absent where there is none.",
+        "Tickers that the job went on without, with the same limit as for the warnings; absent if there are none.",
       ),
     failure_counts: codeCountsSchema
       .optional()
-      .describe("Of all such tickers, how many have each code; absent where there is none."),
-    result: resultRecordSchema.nullable().describe("Of an operation that succeeded."),
-    error: problemSchema.nullable().describe("Of one that failed or was cancelled."),
+      .describe("Number of such tickers by code; absent if there are none."),
+    result: resultRecordSchema.nullable().describe("The result of an operation that succeeded."),
+    error: problemSchema.nullable().describe("The problem of an operation that failed or was cancelled."),
   })
   .meta({ id: "Operation", title: "Operation", description: "At most 224 KiB of JSON." });
 
@@ -60,12 +60,15 @@ export type OperationView = z.infer<typeof operationSchema>;
 export const operationPageSchema = z
   .strictObject({
     operations: z.array(operationSchema),
-    next_cursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe("Use it as `cursor` to get the next page; null on the last page."),
   })
   .meta({
     id: "OperationPage",
     description:
-      "At most 1 MiB of JSON: large operations end a page early, and long texts are cut: the operation itself has more of them.",
+      "At most 1 MiB of JSON. Large operations can make a page shorter, and long texts are cut; the operation itself has more of them.",
   });
 
 export type OperationPage = z.infer<typeof operationPageSchema>;

@@ -36,14 +36,14 @@ const byId = z.strictObject({
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe("Id of the operation, as run_ml_job, run_dl_job, audit or replay gave it."),
+    .describe("Id of the operation, as returned by run_ml_job, run_dl_job, audit or replay."),
 });
 
 const listInput = z.strictObject({
   status: z.enum(OPERATION_STATUSES).optional().describe("Only operations in this state."),
   operation: z.enum(SUBMITTED_OPERATIONS).optional().describe("Only operations of this kind."),
-  limit: queryCount(100).default(20).describe("Operations on a page."),
-  cursor: z.string().max(200).optional().describe("next_cursor of the page before."),
+  limit: queryCount(100).default(20).describe("Maximum number of operations on a page."),
+  cursor: z.string().max(200).optional().describe("next_cursor of the previous page."),
 });
 
 const ASYNCHRONOUS =

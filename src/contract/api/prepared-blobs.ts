@@ -6,14 +6,14 @@ export const prepareQuery = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"')
     .optional()
-    .describe("Names the blobs; by default a digest of all that they depend on."),
-  start: z.iso
+    .describe("Id in the names of the blobs. Default: a digest of everything that they depend on."),
+  start: z.iso.date().optional().describe("First date to write. Features still use earlier prices."),
+  end: z.iso.date().optional().describe("Last date to write."),
+  learning_end: z.iso
     .date()
     .optional()
-    .describe("First date that is written; earlier prices still feed the features."),
-  end: z.iso.date().optional().describe("Last date that is written."),
-  learning_end: z.iso.date().optional().describe("Last date whose labels may be learned."),
-  tickers: z.array(z.string()).min(1).optional().describe("Only these; all by default."),
+    .describe("Training cut-off: the last date whose labels may be used for training."),
+  tickers: z.array(z.string()).min(1).optional().describe("Tickers to keep; all by default."),
 });
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
@@ -21,19 +21,21 @@ export type PrepareQuery = z.infer<typeof prepareQuery>;
 /** What a price CSV has become. */
 export const preparedBlobsSchema = z
   .strictObject({
-    id: z.string().describe("In the names of both blobs."),
-    feature_url: z.string().describe("To submit as `feature_url`."),
-    data_extractor_url: z.string().describe("To submit as `data_extractor_url`."),
-    tickers: z.array(z.string()).describe("The first of them, at most 200."),
+    id: z.string().describe("Id in the names of both blobs."),
+    feature_url: z.string().describe("Submit it as `feature_url`."),
+    data_extractor_url: z.string().describe("Submit it as `data_extractor_url`."),
+    tickers: z.array(z.string()).describe("The first tickers, at most 200."),
     ticker_count: z.int().nonnegative(),
-    dates: z.int().nonnegative().describe("How many dates there are."),
+    dates: z.int().nonnegative().describe("Number of dates."),
     start: z.string(),
     end: z.string(),
     learning_end: z.string().nullable(),
-    features: z.array(z.string()).describe("Names, the same for each ticker."),
-    warnings: z.array(z.string()).describe("What a job may not be able to use; the first, at most 200."),
+    features: z.array(z.string()).describe("Names of the features, the same for each ticker."),
+    warnings: z
+      .array(z.string())
+      .describe("Warnings about data that a job may not be able to use; the first, at most 200."),
     warning_count: z.int().nonnegative(),
-    written: z.boolean().describe("False where both blobs were there before, with the same bytes."),
+    written: z.boolean().describe("False if both blobs already existed with the same bytes."),
   })
   .meta({ id: "PreparedBlobs", title: "Prepared blobs" });
 

@@ -3,8 +3,10 @@ import { z } from "zod";
 /** A link that opens a report once. */
 export const reportLinkSchema = z
   .strictObject({
-    url: z.string().describe("Opens the report without credentials, once. Who has it may read the report."),
-    expires_at: z.iso.datetime().describe("One minute after it was made."),
+    url: z
+      .string()
+      .describe("Opens the report once, without credentials. Anyone who has it can read the report."),
+    expires_at: z.iso.datetime().describe("One minute after the link was created."),
   })
   .meta({ id: "ReportLink", title: "Link to a report" });
 

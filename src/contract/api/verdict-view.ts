@@ -9,9 +9,9 @@ export const verdictViewSchema = z
   .strictObject({
     id: z.string(),
     operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
-    output_name: z.string().describe("The blob that it is read from."),
-    audit: auditBlobSchema.optional().describe("Of an audit."),
-    replay: replayBlobSchema.optional().describe("Of a replay."),
+    output_name: z.string().describe("Name of the blob with the verdict."),
+    audit: auditBlobSchema.optional().describe("The verdict of an audit."),
+    replay: replayBlobSchema.optional().describe("The verdict of a replay."),
   })
   .meta({ id: "VerdictView" });
 

@@ -28,11 +28,11 @@ export const lookbackSchema = z
   .min(1)
   .max(LIMITS.lookback)
   .default(10)
-  .describe("Rows of one input window.");
+  .describe("Number of rows in an input window.");
 
 /** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const dotPredictionSchema = z.strictObject({
-  status: z.boolean().default(true).describe("false: the job succeeds without training."),
+  status: z.boolean().default(true).describe("If false, the job succeeds without training."),
   "current option": z
     .enum(ARCHITECTURES)
     .describe(

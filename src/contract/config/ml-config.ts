@@ -16,11 +16,11 @@ export const mlParamsSchema = z
     model: z
       .string()
       .meta({ examples: MODELS.map(({ name }) => name) })
-      .describe(`The regressor, in any case: ${MODEL_NAMES.join(", ")}.`),
+      .describe(`The regressor, in upper or lower case: ${MODEL_NAMES.join(", ")}.`),
     model_params: z
       .record(z.string(), z.unknown())
       .default({})
-      .describe("Keyword arguments of the library's regressor; see docs/model-params.md."),
+      .describe("Keyword arguments for the library's regressor; see docs/model-params.md."),
     cv_test_size: z
       .int()
       .min(1)

@@ -12,7 +12,7 @@ const portable = z
   .boolean()
   .optional()
   .describe(
-    "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes; slower.",
+    "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
   );
 
 /** What the jobs take beside the three given members. All of it is ours, and optional. */
@@ -45,7 +45,7 @@ export const auditOptionsSchema = z.strictObject({
   portable: z
     .boolean()
     .optional()
-    .describe("Pins the kernels of the jobs that the audit runs, as `portable` does for a job; slower."),
+    .describe("Pins the kernels of the jobs that the audit runs, as `portable` does for a job. Slower."),
   truncations: z
     .int()
     .min(1)

@@ -15,7 +15,7 @@ export const refitEverySchema = z
   .max(LIMITS.refitEvery)
   .optional()
   .describe(
-    "Fits the models again after so many dates with score rows, on all labels known by then. Without it one fit forecasts all score rows.",
+    "Fits the models again after this many dates with score rows, on all labels known by then. Without it, one fit forecasts all score rows.",
   );
 
 export const windowSchema = z
@@ -23,7 +23,7 @@ export const windowSchema = z
   .min(LIMITS.leastWindow)
   .max(LIMITS.window)
   .optional()
-  .describe("Each fit learns from its last so many label dates. Without it it learns from all.");
+  .describe("Each fit learns only from its last `window` label dates. Without it, each fit learns from all.");
 
 /** The settings that are given, for `exactOptionalPropertyTypes`. */
 export function refitSettings(refitEvery: number | undefined, window: number | undefined): RefitSettings {

@@ -3,17 +3,17 @@ import { AUDIT_CHECKS, type AuditCheckName } from "../config/audit-checks.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 import { jobOperationSchema } from "./operation-schemas.ts";
 
-/** `high` and `medium` make an audit end with its exit code for findings; a `note` does not. */
+/** With a `high` or `medium` finding, an audit exits with its code for findings; with notes only, it does not. */
 export const SEVERITIES = ["high", "medium", "note"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** The most findings that an audit lists; `finding_counts` counts all. */
+/** Maximum number of findings that an audit lists; `finding_counts` counts all. */
 export const LISTED_FINDINGS = 200;
 
 const count = z.int().nonnegative();
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What a check found, in its own figures: plain JSON, bounded. */
+/** The figures of a check: plain JSON of bounded size. */
 const factsSchema = z.record(z.string(), z.unknown());
 
 const findingSchema = z
@@ -33,28 +33,28 @@ const findingSchema = z
 const checkSchema = z
   .strictObject({
     status: mayGrow(z.enum(["clean", "found", "not_run"])),
-    reason: z.string().optional().describe("Why the check was not run."),
-    cost: z.string().describe("What the check takes, in jobs or in readings of the blobs."),
-    tests: count.describe("How many comparisons or statistical tests it made."),
+    reason: z.string().optional().describe("Why the check did not run."),
+    cost: z.string().describe("Cost of the check, in jobs or in readings of the blobs."),
+    tests: count.describe("Number of comparisons or statistical tests."),
     facts: factsSchema,
   })
   .meta({ id: "AuditCheck" });
 
 const inputSchema = z.strictObject({
-  url: z.string().describe("Without a secret; of a local file its name."),
+  url: z.string().describe("Without secrets; for a local file, its name."),
   sha256: digest,
 });
 
 export const AUDIT_SCHEMA_NAME = "mucast.audit/1";
 
-/** The verdict of an audit. The same request leaves the same bytes but for `id`. */
+/** The verdict of an audit. The same request gives the same bytes, apart from `id`. */
 export const auditBlobSchema = z
   .strictObject({
     schema: z.literal(AUDIT_SCHEMA_NAME),
     id: z.string(),
     operation: jobOperationSchema,
     verdict: mayGrow(z.enum(["clean", "found"])).describe(
-      "`found` where a finding is high or medium; notes and what a person accepted leave it clean.",
+      "`found` if a finding is high or medium. Notes and accepted findings leave it clean.",
     ),
     sentence: z
       .string()
@@ -71,18 +71,16 @@ export const auditBlobSchema = z
         foresight: checkSchema.optional(),
         skill: checkSchema.optional(),
       } satisfies Record<AuditCheckName, unknown>)
-      .describe("Each check that was asked for."),
-    findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first of them by severity."),
+      .describe("Each requested check."),
+    findings: z.array(findingSchema).max(LISTED_FINDINGS).describe("The first findings, by severity."),
     finding_counts: z.record(z.string(), z.int().positive()).describe("All findings, by code."),
-    accepted: z
-      .array(z.string())
-      .describe("Features whose skill a person acknowledged, and codes of findings."),
+    accepted: z.array(z.string()).describe("Accepted features and codes of accepted findings."),
     inputs: z.strictObject({
       feature: inputSchema,
       data_extractor: inputSchema,
       previous_feature: inputSchema.optional(),
       previous_data_extractor: inputSchema.optional(),
-      prices: inputSchema.optional().describe("The price CSV of the check of preparation."),
+      prices: inputSchema.optional().describe("The price CSV of the preparation check."),
       config_sha256: digest,
     }),
     versions: z.record(z.string(), z.string()),
@@ -90,11 +88,11 @@ export const auditBlobSchema = z
       .string()
       .optional()
       .describe(
-        "The processor level that the kernels of the audit's jobs were pinned to; absent where none ran so.",
+        "Processor level that the kernels of the audit's jobs were pinned to; absent if they were not pinned.",
       ),
   })
   .meta({ id: "AuditBlob", title: "Audit blob" });
 
 export type AuditBlob = z.infer<typeof auditBlobSchema>;
-/** Plain JSON that a check tells: its own figures, or the evidence of a finding. */
+/** Plain JSON from a check: its own figures, or the evidence of a finding. */
 export type AuditFacts = Readonly<Record<string, z.core.util.JSONType>>;

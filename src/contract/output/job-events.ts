@@ -50,13 +50,13 @@ export type ExecutionEvent =
   /** Of all warnings and failures of the attempt so far, by code. */
   | { readonly kind: "counts"; readonly warnings: CodeCounts; readonly failures: CodeCounts };
 
-const loss = z.number().nullable().describe("On scaled returns; null where it is not finite.");
+const loss = z.number().nullable().describe("On scaled returns; null if it is not finite.");
 
 /** One epoch of a network's training. */
 const epochPointSchema = z
   .strictObject({
-    ticker: z.string().describe("Whose network it is; `portfolio` for a joint one."),
-    member: z.int().nonnegative().optional().describe("Which network of an ensemble it is, counted from 0."),
+    ticker: z.string().describe("Ticker of the network; `portfolio` for a joint network."),
+    member: z.int().nonnegative().optional().describe("Index of the network in its ensemble, from 0."),
     epoch: z.int().positive().describe("Counted from 1."),
     train_loss: loss,
     validation_loss: loss,
@@ -76,7 +76,7 @@ export const epochsSchema = z
       .int()
       .positive()
       .optional()
-      .describe("How many epochs ended meanwhile that are not among them."),
+      .describe("Number of epochs that ended in this time and are not listed."),
   })
   .meta({ id: "Epochs" });
 

@@ -17,14 +17,16 @@ export const metricsSchema = z
     n: count,
     rmse: maybe.describe("Root mean squared error, log-return."),
     mae: maybe.describe("Mean absolute error, log-return."),
-    hit_rate: maybe.describe("Share of rows with the right sign, over rows where neither side is 0."),
+    hit_rate: maybe.describe(
+      "Share of rows with the right sign, over rows where neither label nor forecast is 0.",
+    ),
     up_share: maybe.optional().describe("Share of those rows with a return above 0."),
     hit_rate_se: maybe
       .optional()
       .describe("Binomial standard error of the hit rate, as if rows were independent."),
     r2_zero: maybe.describe("1 - SSE / sum y^2: against the zero forecast."),
     r2_mean: maybe.describe("1 - SSE / sum (y - mean of the training labels)^2."),
-    correlation: maybe.describe("Pearson."),
+    correlation: maybe.describe("Pearson correlation of labels and forecasts."),
   })
   .meta({ id: "Metrics" });
 
@@ -32,7 +34,7 @@ export const metricsSchema = z
 export const crossSectionSchema = z
   .strictObject({
     dates: count,
-    mean_tickers: maybe.optional().describe("Mean number of tickers of a date that counts."),
+    mean_tickers: maybe.optional().describe("Mean number of tickers per date."),
     ic_mean: maybe,
     ic_std: maybe,
     icir: maybe,
@@ -53,17 +55,17 @@ export const coverageSchema = z
     mean_width: maybe.describe("Log-return; null for one-sided intervals."),
     interval_score: maybe
       .optional()
-      .describe("Winkler: the width, and 2 / alpha times the distance of a miss. Less is better."),
+      .describe("Winkler score: the width plus 2 / alpha times the distance of a miss. Lower is better."),
   })
   .meta({ id: "Coverage" });
 
 const prequentialCoverageSchema = z
   .strictObject({ n: count, coverage: maybe })
   .describe(
-    "Coverage of residuals by intervals from the residuals before them: evidence before any label is out.",
+    "Coverage of residuals by intervals made from earlier residuals: evidence before any label of a score row is known.",
   );
 
-/** Outputs of versions before 0.2 have none of what is optional. */
+/** Outputs of versions before 0.2 have none of the optional members. */
 export const intervalEvidenceSchema = z
   .strictObject({
     ...coverageSchema.shape,
@@ -71,7 +73,7 @@ export const intervalEvidenceSchema = z
     high_volatility: coverageSchema
       .optional()
       .describe(
-        "Over the tenth of each ticker's labelled rows with the largest deviation of the last 20 returns known.",
+        "Over the tenth of each ticker's labelled rows with the largest standard deviation of the last 20 known returns.",
       ),
     worst_250: maybe.optional().describe("The lowest coverage of 250 successive rows of one ticker."),
     prequential: prequentialCoverageSchema.nullable().optional(),
@@ -80,8 +82,8 @@ export const intervalEvidenceSchema = z
 
 const jointMissesSchema = z
   .strictObject({
-    dates: count.describe("Dates on which five tickers or more have a label and ends."),
-    half_missed: count.describe("Those of them on which at least half of these tickers missed."),
+    dates: count.describe("Dates on which at least five tickers have a label and ends."),
+    half_missed: count.describe("Number of those dates on which at least half of these tickers missed."),
   })
   .meta({ id: "JointMisses" });
 
@@ -92,7 +94,7 @@ const intervalTableSchema = z
       .array(coverageSchema)
       .optional()
       .describe(
-        "Over all tickers, ten entries: the tenths of each ticker's labelled rows by the deviation of the last 20 returns known, the quietest first.",
+        "Over all tickers, ten entries: tenths of each ticker's labelled rows by the standard deviation of the last 20 known returns, the quietest first.",
       ),
     joint_misses: jointMissesSchema.optional(),
     by_ticker: byTicker(intervalEvidenceSchema),
@@ -112,8 +114,8 @@ export const shrinkageSchema = z
   .strictObject({
     n: count,
     b: maybe.describe("Slope of labels on forecasts, through 0: sum y p / sum p^2."),
-    se: maybe.describe("Its standard error, robust to changing volatility."),
-    s: z.number().describe("max(0, min(1, b - se)); 0 without a forecast other than 0."),
+    se: maybe.describe("Standard error of b, robust to changing volatility."),
+    s: z.number().describe("max(0, min(1, b - se)); 0 if all forecasts are 0."),
   })
   .meta({ id: "Shrinkage" });
 
@@ -126,7 +128,9 @@ const baselineSchema = z
 
 const forecastSchema = z.strictObject({
   dates: z.array(date),
-  predicted: z.array(z.number()).describe("Next-day log-return, known at the close of the date."),
+  predicted: z
+    .array(z.number())
+    .describe("Forecast of the next-day log-return, made at the close of the date."),
   realised: z.array(maybe),
   lower: z.array(maybe),
   upper: z.array(maybe),
@@ -141,13 +145,13 @@ const importanceSchema = z
 const fitSchema = z
   .strictObject({
     fit_rows: count,
-    features: count.describe("Those with a value on the dates to learn from."),
-    label_mean: z.number().describe("Of the fit rows, log-return."),
+    features: count.describe("Features with a value on the training dates."),
+    label_mean: z.number().describe("Mean label of the fit rows, as a log-return."),
     importances: z
       .array(importanceSchema)
       .optional()
       .describe(
-        "Of the final fit, by the measure of its library: the 50 largest by absolute value, the largest first.",
+        "Importances in the final fit, by the measure of its library: the 50 largest absolute values, in descending order.",
       ),
     splits: z
       .strictObject({
@@ -156,31 +160,31 @@ const fitSchema = z
         calibrate: dateSpanSchema.nullable(),
       })
       .optional()
-      .describe("run_dl_job: the first and the last date of the ticker in each part."),
+      .describe("run_dl_job: the first and last date of the ticker's windows in each part."),
   })
   .meta({ id: "Fit", description: "What a ticker's model was fitted on." });
 
 const pooledFitSchema = z
   .strictObject({
-    fit_rows: count.describe("Of all tickers."),
-    features: count.describe("Columns of the matrix: those that any ticker has."),
-    label_mean: z.number().describe("Of the fit rows of all tickers, log-return."),
-    fold_rows: z.array(count).describe("Training rows of each fold, of all tickers."),
+    fit_rows: count.describe("Fit rows of all tickers."),
+    features: count.describe("Columns of the matrix: all features that any ticker has."),
+    label_mean: z.number().describe("Mean label of the fit rows of all tickers, as a log-return."),
+    fold_rows: z.array(count).describe("Training rows of each fold, over all tickers."),
     importances: fitSchema.shape.importances,
   })
   .meta({
     id: "PooledFit",
-    description: "run_ml_job with fit pooled: what the one regressor was fitted on.",
+    description: "run_ml_job with fit pooled: what the shared regressor was fitted on.",
   });
 
 const refitBlockSchema = z
   .strictObject({
     start: date,
     end: date.describe("The last date with a score row."),
-    fit_rows: count.describe("That its models learned from, of all tickers."),
-    tickers: count.describe("With a forecast in the block."),
+    fit_rows: count.describe("Rows that its models learned from, over all tickers."),
+    tickers: count.describe("Tickers with a forecast in the block."),
     stand_ins: count.describe(
-      "Of these, forecast by the model of an earlier block, since the fit of this one failed.",
+      "Tickers forecast by an earlier block's model because the fit for this block failed.",
     ),
     n: count.describe("Score rows with a label."),
     r2_zero: maybe,
@@ -193,21 +197,23 @@ const refitBlockSchema = z
 
 const refitsSchema = z
   .strictObject({
-    blocks: z.array(refitBlockSchema).describe("In time order; the first is that of the fit rows."),
+    blocks: z
+      .array(refitBlockSchema)
+      .describe("In time order; the models of the first block learned from the fit rows."),
     by_ticker: byTicker(
       z.strictObject({
         label_means: z
           .array(maybe)
           .describe(
-            "By block: the mean of the ticker's labels that its model learned from, log-return; null where it forecasts no row.",
+            "By block: the mean of the ticker's labels that its model learned from, as a log-return; null if the ticker has no row in the block.",
           ),
         factors: z
           .array(maybe)
           .optional()
           .describe(
-            "By block: what shrinkage multiplies the ticker's forecasts by; absent without shrinkage.",
+            "By block: the factor of shrinkage for the ticker's forecasts; absent without shrinkage.",
           ),
-        importances: fitSchema.shape.importances.describe("Of the ticker's last fit."),
+        importances: fitSchema.shape.importances.describe("Importances in the ticker's last fit."),
       }),
     ),
     importances: z
@@ -217,12 +223,12 @@ const refitsSchema = z
             .number()
             .optional()
             .describe(
-              "Standard deviation (ddof 1) over the fits of all blocks; absent where one does not list the feature.",
+              "Standard deviation (ddof 1) over the fits of all blocks; absent if one of them does not list the feature.",
             ),
         }),
       )
       .optional()
-      .describe("With fit pooled: of the last fit, as in `pooled`."),
+      .describe("With fit pooled: importances in the last fit, as in `pooled`."),
   })
   .meta({
     id: "Refits",
@@ -254,17 +260,19 @@ const epochsSchema = z.array(
     validation_ic: z
       .number()
       .optional()
-      .describe("With monitor ic: mean correlation between forecasts and targets over the validation dates."),
+      .describe(
+        "With monitor ic: mean correlation between forecasts and targets across tickers, over the validation dates.",
+      ),
   }),
 );
 const bestEpochSchema = z
   .int()
   .positive()
-  .describe("Counted from 1; the average of the weights up to its end made the forecasts.");
+  .describe("Counted from 1. The forecasts use the average of the weights up to the end of this epoch.");
 const predictionScaleSchema = z
   .number()
   .optional()
-  .describe("Loss directional only: what the network's raw predictions were multiplied by.");
+  .describe("Only with the loss directional: the factor of the network's raw predictions.");
 
 const trainingSchema = z.strictObject({
   epochs: epochsSchema,
@@ -272,8 +280,8 @@ const trainingSchema = z.strictObject({
   zero_validation_loss: z
     .number()
     .optional()
-    .describe("The validation loss of the zero forecast; outputs of older versions do not have it."),
-  parameters: count.describe("How many numbers the network learned."),
+    .describe("Validation loss of the zero forecast; absent in outputs of older versions."),
+  parameters: count.describe("Number of parameters of the network."),
   prediction_scale: predictionScaleSchema,
   members: z
     .array(
@@ -286,7 +294,7 @@ const trainingSchema = z.strictObject({
       }),
     )
     .optional()
-    .describe("Of an ensemble its networks from member 1 on; what stands beside them is of member 0."),
+    .describe("The networks of an ensemble from member 1 on; the members beside this one describe member 0."),
 });
 
 const blasSchema = z.strictObject({
@@ -295,7 +303,7 @@ const blasSchema = z.strictObject({
   kernel: z.string().nullable().describe("The processor that its kernels were written for, such as Haswell."),
 });
 
-/** What picks the kernels of the libraries, and so the last digits. */
+/** The facts by which the libraries choose kernels, which determine the last digits. */
 export const machineSchema = z
   .strictObject({
     processor: z
@@ -303,18 +311,18 @@ export const machineSchema = z
       .describe("Architecture, vendor, family and model: `x86_64 AuthenticAMD family 25 model 17`."),
     numpy_dispatch: z
       .array(z.string())
-      .describe("The instruction sets beyond its baseline that NumPy picks kernels for."),
+      .describe("Instruction sets beyond its baseline that NumPy chooses kernels for."),
     torch_capability: z
       .string()
       .nullable()
-      .describe("The one that PyTorch picks kernels for; null where the job does not use it."),
-    blas: z.record(z.string(), blasSchema).describe("The BLAS of numpy, and of scipy where the job uses it."),
+      .describe("Instruction set that PyTorch chooses kernels for; null if the job does not use PyTorch."),
+    blas: z.record(z.string(), blasSchema).describe("The BLAS of numpy, and of scipy if the job uses it."),
   })
   .meta({ id: "Machine" });
 
 const threadsSchema = z
   .record(z.string(), z.int().positive().nullable())
-  .describe("Threads of one fit, by the library that would start more.");
+  .describe("Threads of one fit, by library, for each library that would otherwise start more.");
 
 export const OUTPUT_SCHEMA_NAME = "mucast.forecast/1";
 
@@ -329,7 +337,7 @@ export const outputBlobSchema = z
       .nullable()
       .optional()
       .describe(
-        "What the libraries ran on; null where none ran. It is of the run, as are id and created_at.",
+        "What the libraries ran on; null if none ran. Like id and created_at, it belongs to the run, not to the request.",
       ),
     window: z.strictObject({
       start: date,
@@ -339,19 +347,21 @@ export const outputBlobSchema = z
       median_spacing_days: maybe
         .optional()
         .describe(
-          "Calendar days from a row to its label date, the median of all fit rows: 1 of daily prices.",
+          "Median number of calendar days from a row to its label date, over all fit rows: 1 with daily prices.",
         ),
     }),
     mu: byTicker(z.number()).describe("Next-day log-return at as_of, by ticker."),
-    mu_dates: byTicker(date).optional().describe("The date of the row that mu is forecast from, by ticker."),
+    mu_dates: byTicker(date).optional().describe("Date of the row behind mu, by ticker."),
     mu_spread: byTicker(z.number())
       .optional()
       .describe(
-        "Of an ensemble, by ticker of mu: standard deviation (ddof 1) of its members' mu, log-return. It says how much the seed matters, not how far mu may be off.",
+        "For an ensemble, by ticker of mu: standard deviation (ddof 1) of the members' mu, as a log-return. It shows how much the seed matters, not how far off mu may be.",
       ),
     verdict: verdictSchema
       .optional()
-      .describe("What the forecasts are worth; absent without a ticker, and in outputs of older versions."),
+      .describe(
+        "What the forecasts are worth; absent if there is no ticker, and in outputs of older versions.",
+      ),
     forecasts: byTicker(forecastSchema),
     fits: byTicker(fitSchema).optional(),
     pooled: pooledFitSchema.optional(),
@@ -368,23 +378,26 @@ export const outputBlobSchema = z
           by_date: shrinkageSchema
             .optional()
             .describe(
-              "The pooled slope with dates as units, labels and forecasts in units of each ticker's root mean square label; se by Newey and West. Its s is the factor of shrinkage `pooled`.",
+              "The pooled slope with dates as units, and labels and forecasts in units of each ticker's root mean square label; se is by Newey and West. Its s is the factor of shrinkage `pooled`.",
             ),
           by_ticker: byTicker(shrinkageSchema),
           applied: byTicker(z.number())
             .optional()
-            .describe("What each ticker's forecasts are multiplied by; absent without shrinkage."),
+            .describe("Factor of each ticker's forecasts; absent without shrinkage."),
         })
         .optional()
         .describe(
-          "What the model's own forecasts are worth as sizes, on out-of-fold rows; of networks on the calibration part, or else the validation part.",
+          "Whether the model's own forecasts have the right size, on out-of-fold rows; for networks, on the calibration part, or else on the validation part.",
         ),
       intervals: z
         .strictObject({
           method: mayGrow(z.enum(INTERVAL_METHODS).meta({ id: "IntervalMethod" })).optional(),
           alpha: z.number(),
           bound: z.enum(INTERVAL_BOUNDS).meta({ id: "IntervalBound" }),
-          constants: z.record(z.string(), z.number()).optional().describe("Of the method; empty for split."),
+          constants: z
+            .record(z.string(), z.number())
+            .optional()
+            .describe("Constants of the method; empty for split."),
           ...intervalTableSchema.shape,
           other_methods: z
             .record(
@@ -392,16 +405,16 @@ export const outputBlobSchema = z
               z.strictObject({
                 ...intervalTableSchema.shape,
                 score_ratio: maybe.describe(
-                  "The interval score of the method asked for over this one's, the mean of the tickers' ratios.",
+                  "Interval score of the configured method divided by that of this method, as the mean of the tickers' ratios.",
                 ),
               }),
             )
             .optional()
-            .describe("What the other methods would have given on the same rows, by name."),
+            .describe("Results of the other methods on the same rows, by name."),
         })
         .nullable(),
     }),
-    model: z.looseObject({}).describe("The resolved configuration, every default filled in."),
+    model: z.looseObject({}).describe("The resolved configuration, with every default filled in."),
     warnings: z.array(warningSchema),
     failures: z.array(failureSchema),
     provenance: z.strictObject({
@@ -414,7 +427,7 @@ export const outputBlobSchema = z
         .nullable()
         .optional()
         .describe(
-          "The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null where it holds the signature of a URL.",
+          "The JSON text of the config's section `ML params` or `NN params`, as the caller wrote it; null if it contains a signed URL.",
         ),
       config_sha256: z.string().regex(/^[0-9a-f]{64}$/),
       versions: z.record(z.string(), z.string()),
@@ -424,7 +437,7 @@ export const outputBlobSchema = z
         .nullable()
         .optional()
         .describe(
-          "Of the lock that the Python environment was made of; null with an interpreter of the operator's.",
+          "SHA-256 of the lock file of the Python environment; null if MUCAST_PYTHON names the interpreter.",
         ),
       seed: z.unknown(),
       threads_per_fit: z.int().positive(),
@@ -434,7 +447,7 @@ export const outputBlobSchema = z
         .nullable()
         .optional()
         .describe(
-          "The processor level that the kernels were pinned to, such as x86-64-v3; null where they were not.",
+          "Processor level that the kernels were pinned to, such as x86-64-v3; null if they were not pinned.",
         ),
       device: z.string(),
     }),

@@ -11,11 +11,9 @@ export const resultRecordSchema = staysExact(
       status: z.literal("Succeeded"),
       output_url: z
         .string()
-        .describe("Where the output blob is; of a job the portfolio optimizer's input_url."),
+        .describe("URL of the output blob; for a job, the portfolio optimizer's input_url."),
       output_name: z.string().regex(/^(ml_engine|nn_engine|audit|replay)_[A-Za-z0-9_-]{1,64}\.json$/),
-      execution_name: z
-        .string()
-        .describe("The job's name and a suffix of its own: dl-job-… or ml-worker-job-…"),
+      execution_name: z.string().describe("The job's name and a unique suffix: dl-job-… or ml-worker-job-…"),
     })
     .meta({ id: "ResultRecord", title: "Result record" }),
 );

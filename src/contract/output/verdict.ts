@@ -4,20 +4,20 @@ import { mayGrow } from "../schema/open-schema.ts";
 const count = z.int().nonnegative();
 const maybe = z.number().nullable();
 
-/** Rows by which forecasts are judged; the models did not learn from any of them. */
+/** Rows on which forecasts are judged; the models did not learn from any of them. */
 const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as const;
 
-/** What is found of the order, the sizes or the intervals of forecasts. */
+/** The state of a finding about the order, the sizes or the intervals of forecasts. */
 const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
 
-/** What the verdict comes to. */
+/** The state of a verdict. */
 export const VERDICT_STATES = ["skill", "oversized", "none", "worse", "too_few"] as const;
 
 const findingStateSchema = mayGrow(
   z.enum(FINDING_STATES).meta({
     id: "FindingState",
     description:
-      "`evidence`: better than chance explains; `none`: no evidence; `worse`: worse than chance explains; `too_few`: fewer than 30 dates.",
+      "`evidence`: better than chance; `none`: no evidence; `worse`: worse than chance; `too_few`: fewer than 30 dates.",
   }),
 );
 const judgedRowsSchema = mayGrow(z.enum(JUDGED_ROWS).meta({ id: "JudgedRows" }));
@@ -26,9 +26,9 @@ const findingFields = {
   state: findingStateSchema,
   dates: count.describe("Dates that count."),
   t: maybe.describe(
-    "Newey-West t over dates, lag 5. Null where it does not exist or where all dates agree but for rounding.",
+    "Newey-West t over dates, lag 5. Null if it does not exist or if all dates agree apart from rounding.",
   ),
-  quantile: maybe.describe("The t that evidence needs (fixed-b); null for too few dates."),
+  quantile: maybe.describe("The t that evidence needs (fixed-b); null if there are too few dates."),
   sentence: z.string().describe("The finding in words."),
 };
 
@@ -36,16 +36,18 @@ const orderFindingSchema = z
   .strictObject({
     ...findingFields,
     figure: maybe.describe(
-      "Mean IC over dates with at least 5 tickers; with fewer tickers the pooled correlation over time.",
+      "Mean IC over dates with at least 5 tickers; with fewer such dates, the pooled correlation over time.",
     ),
     form: mayGrow(z.enum(["cross_section", "time_series"])),
-    mean_figure: maybe.describe("The same figure of the training mean, the best baseline with an order."),
+    mean_figure: maybe.describe(
+      "The same figure for the training mean, the best baseline that has an order.",
+    ),
     added_figure: maybe
       .optional()
       .describe(
-        "The same figure of what the forecasts add to the training mean: the rest of a regression on it. Null where they add nothing.",
+        "The same figure for what the forecasts add to the training mean: the residual of a regression on it. Null if they add nothing.",
       ),
-    added_t: maybe.optional().describe("Its t; evidence needs this one, too."),
+    added_t: maybe.optional().describe("The t of added_figure; evidence needs it too."),
   })
   .meta({ id: "OrderFinding" });
 
@@ -53,10 +55,10 @@ const sizeTestSchema = z
   .strictObject({
     r2: maybe.describe("1 - SSE / SSE of the baseline, in units of each ticker's root mean square label."),
     clark_west_t: maybe.describe(
-      "Clark and West (2007): whether the forecasts hold anything that the baseline does not, their noise set aside.",
+      "Clark and West (2007): whether the forecasts contain information that the baseline does not, apart from their noise.",
     ),
     squared_error_t: maybe.describe(
-      "Whether the squared error is smaller than the baseline's, noise included.",
+      "Whether the squared error is smaller than the baseline's, including noise.",
     ),
   })
   .meta({ id: "SizeTest" });
@@ -68,9 +70,9 @@ const sizesFindingSchema = z
     informative: z
       .boolean()
       .describe(
-        "Whether both Clark-West tests pass, so that the sizes hold something, whatever their noise costs.",
+        "Whether both Clark-West tests pass, so that the sizes contain information, whatever their noise costs.",
       ),
-    best_baseline: mayGrow(z.enum(["zero", "mean"])).describe("The one with the smaller squared error."),
+    best_baseline: mayGrow(z.enum(["zero", "mean"])).describe("The baseline with the smaller squared error."),
     against: z.strictObject({ zero: sizeTestSchema, mean: sizeTestSchema }),
   })
   .meta({ id: "SizesFinding" });
@@ -94,16 +96,16 @@ const rowsVerdictSchema = z
   })
   .meta({ id: "RowsVerdict" });
 
-/** What forecasts are worth, judged once, by the job; all that show an output show this. */
+/** What forecasts are worth. The job judges them once, and everything that shows an output shows this verdict. */
 export const verdictSchema = z
   .strictObject({
     state: mayGrow(z.enum(VERDICT_STATES)).describe(
-      "By the order and the sizes on `rows`: the score rows if they have labels on 250 dates or more.",
+      "Judged by the order and the sizes on `rows`: the score rows if they have labels on at least 250 dates.",
     ),
     rows: judgedRowsSchema,
     title: z.string(),
     sentence: z.string(),
-    judged: z.array(rowsVerdictSchema).describe("Each set of rows, the headline's first."),
+    judged: z.array(rowsVerdictSchema).describe("Each set of rows; the one behind the headline comes first."),
   })
   .meta({ id: "Verdict" });
 

@@ -21,25 +21,25 @@ export function configurationPage(): string {
 
 Generated from \`src/contract/settings.ts\`; do not edit.
 
-Each setting is taken from its flag, else its environment variable, else the settings file, else its default. The file is
-JSON, named by \`--settings\` or \`MUCAST_SETTINGS\`, with the keys below; a key that is not known is an error that names the
-nearest one. Lists are JSON arrays in the file, and words parted by spaces or commas in a variable. Secrets may stand in
-the file or in the environment; they are shown and logged nowhere.
+A setting comes from its flag, or else from its environment variable, the settings file, or its default, in this order. The settings
+file is JSON with the keys below; \`--settings\` or \`MUCAST_SETTINGS\` names it. An unknown key is an error that suggests the nearest
+one. Lists are JSON arrays in the file, and words separated by spaces or commas in a variable. Secrets can be in the file or in the
+environment; they are never shown or logged.
 
-| key | flag | variable | default | accepted | what |
+| key | flag | variable | default | accepted | description |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
 
 ## Also read from the environment
 
-| variable | what |
+| variable | description |
 |---|---|
 | \`MUCAST_SETTINGS\` | the settings file |
-| \`MUCAST_PYTHON\` | a ready Python interpreter for jobs, see [engine.md](engine.md) |
+| \`MUCAST_PYTHON\` | a Python interpreter for jobs that has the engine's libraries, see [engine.md](engine.md) |
 | \`AZURE_STORAGE_CONNECTION_STRING\`, \`AZURE_STORAGE_SAS_TOKEN\`, \`AZURE_CLIENT_ID\` and others of DefaultAzureCredential | credentials of the storage, see [storage.md](storage.md) |
 | \`RAY_AUTH_TOKEN\` or \`RAY_AUTH_TOKEN_PATH\`, \`RAY_USE_TLS\`, \`RAY_TLS_*\` | token and certificates of the cluster in \`engine\`, see [cluster.md](cluster.md) |
 | \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_SERVICE_NAME\` and others of OpenTelemetry | where traces go, see [observability.md](observability.md) |
-| \`NODE_EXTRA_CA_CERTS\` | further certificates to trust |
+| \`NODE_EXTRA_CA_CERTS\` | additional certificates to trust |
 
 ## A settings file
 
