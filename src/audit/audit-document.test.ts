@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AUDIT_CHECKS } from "../contract/config/audit-checks.ts";
 import { auditBlobSchema } from "../contract/output/audit-blob.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
 import type { AuditInputs, Finding } from "./check.ts";
 import { notRun, ranCheck } from "./check.ts";
+import { CHECKS } from "./checks.ts";
 import { finding } from "./findings.ts";
 
 const INPUTS: AuditInputs = {
@@ -29,6 +31,13 @@ function verdictOf(...findings: readonly Finding[]) {
 
 const found = (ticker: string, severity: Finding["severity"] = "high") =>
   finding("forecast_changed", { ticker, severity, message: ticker, evidence: { at: "mu" } });
+
+test("an audit runs every check of the contract, in its order", () => {
+  assert.deepEqual(
+    CHECKS.map(({ name }) => name),
+    AUDIT_CHECKS,
+  );
+});
 
 test("a verdict is of its schema, with the checks that were asked for alone", () => {
   const verdict = verdictOf(found("A"));

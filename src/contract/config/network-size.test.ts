@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../errors/errors.ts";
 import { type DlSettings, parseDlSettings } from "./dl-settings.ts";
 import { checkNetworkSize } from "./network-size.ts";
+import type { NETWORKS } from "./networks.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 
@@ -50,8 +51,9 @@ test("the widths of every architecture are named", () => {
     portfolio_lstm: [{ hidden_dims: [4096, 4096] }, /hidden_dims \[4096,4096\]$/],
     cnn: [{ filters: [4096, 4096], kernel_size: 5 }, /filters \[4096,4096\] or kernel_size 5$/],
     transformer: [{ d_model: 4096 }, /d_model 4096, dim_feedforward 16384 or num_layers 2$/],
+    mlp: [{ hidden_dims: [4096, 4096, 4096, 4096] }, /hidden_dims \[4096,4096,4096,4096\] or lookback \d+$/],
     portfolio_transformer: [{ d_model: 4096 }, /d_model 4096, dim_feedforward 16384 or num_layers 2$/],
-  } as const;
+  } as const satisfies Record<keyof typeof NETWORKS, readonly [entry: Section, words: RegExp]>;
   for (const [architecture, [entry, words]] of Object.entries(wide)) {
     const prediction = { "current option": architecture, models_params: { [architecture]: entry } };
     assert.match(

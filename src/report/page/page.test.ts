@@ -30,6 +30,21 @@ test("the policy allows the one style and the one script by their hashes, and th
   assert.equal(new Set(ids).size, ids.length);
 });
 
+test("the page shows every part of the report", () => {
+  for (const text of [mlText({ config: INTERVALS }), dlText({ config: INTERVALS })]) {
+    const { outputs, ...report } = reported(text);
+    const output = outputs[0]!;
+    const parts = Object.entries(output).flatMap(([name, part]) =>
+      typeof part === "object" && "data" in part ? [name] : [],
+    );
+    assert.ok(parts.length > 4);
+    for (const name of parts) {
+      const without = { ...output, [name]: { absent: "There is none." } };
+      assert.notEqual(page({ ...report, outputs: [without] }), page({ ...report, outputs }), name);
+    }
+  }
+});
+
 test("charts of one title stand side by side on one scale", () => {
   const html = page(
     reported(mlText({ config: INTERVALS }), mlText({ config: INTERVALS, seed: 2, skill: 0.4 })),
