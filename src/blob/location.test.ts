@@ -232,7 +232,7 @@ test("a job of a caller reads the container's blobs of its own space, and others
   for (const url of [`${container}/${other}/${BLOB}`, `${container}/data/feature_engine_2.json`]) {
     for (const query of ["", "?sv=1&sig=s3cret"]) {
       const { message } = refusal(`${url}${query}`, policy);
-      assert.match(message, /is no blob of this caller$/);
+      assert.match(message, /is not a blob of this caller$/);
       assert.doesNotMatch(message, /s3cret/);
     }
   }

@@ -88,7 +88,7 @@ export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocatio
 export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames): UrlLocation {
   const bare = text.split("?")[0]!;
   if (/[^\x21-\x7e]/.test(text)) {
-    throw notAllowed(text, "holds a space, a control character or a character that is not ASCII");
+    throw notAllowed(text, "contains a space, a control character or a character that is not ASCII");
   }
   if (text.includes("#")) throw notAllowed(text, "has a fragment");
   const key = KEYS[names].pattern.exec(bare)?.[1];
@@ -104,7 +104,7 @@ export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames
   if (!policy.allowed.some((prefix) => bare.startsWith(`${prefix}/`))) {
     throw notAllowed(text, "is outside the allowed origins and containers");
   }
-  if (isForeign(bare, policy)) throw notAllowed(text, "is no blob of this caller");
+  if (isForeign(bare, policy)) throw notAllowed(text, "is not a blob of this caller");
   const url = new URL(text);
   const addresses = addressRule(url, policy);
   const host = withoutBrackets(url.hostname);

@@ -148,7 +148,7 @@ export function spellingFault(text: string, privateOrigins: readonly string[] = 
       return "is not an https URL, and its loopback origin is not listed in MUCAST_PRIVATE_ORIGINS";
     }
   } else if (url.protocol !== "https:") return "is not an https URL";
-  if (url.username !== "" || url.password !== "") return "holds a user name or password";
+  if (url.username !== "" || url.password !== "") return "contains a user name or password";
   const scheme = SCHEME.exec(text)?.[0] ?? "";
   const [host, ...segments] = text.slice(scheme.length).split("/");
   if (scheme === "" || host !== url.host || url.hostname.endsWith(".")) {

@@ -27,10 +27,10 @@ const FAULTS = {
   "ray://head.example:10001/path": /nothing behind the port/,
   "ray://head.example:10001?token=a": /nothing behind the port/,
   "ray://he ad:1": /must be ray/,
-  "ray://head..example:10001": /its host is no name and no address; got/,
-  "ray://.:10001": /its host is no name/,
-  [`ray://${"a".repeat(64)}.example:10001`]: /its host is no name/,
-  "ray://%66oo:10001": /its host is no name/,
+  "ray://head..example:10001": /its host is neither a name nor an address; got/,
+  "ray://.:10001": /its host is neither a name/,
+  [`ray://${"a".repeat(64)}.example:10001`]: /its host is neither a name/,
+  "ray://%66oo:10001": /its host is neither a name/,
 };
 
 for (const [url, fault] of Object.entries(FAULTS)) {

@@ -26,7 +26,7 @@ export function engineUrlFault(text: string): string | undefined {
     return `${EXAMPLE}, without a user name and a password: the token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH`;
   }
   if (url.hostname === "") return `${EXAMPLE}, and lacks a host${got}`;
-  if (!HOST.test(url.hostname)) return `${EXAMPLE}, and its host is no name and no address${got}`;
+  if (!HOST.test(url.hostname)) return `${EXAMPLE}, and its host is neither a name nor an address${got}`;
   if (url.port === "" || url.port === "0") {
     return `${EXAMPLE}, and lacks the port of the cluster's Ray Client server, which is 10001 by default${got}`;
   }

@@ -74,7 +74,7 @@ describe("a feature blob's values", () => {
     await refused({ A: { dates: [D1], x: 1 } }, /A.x is a number; an array is expected/, "A");
     await refused({ A: { x: { [D1]: 1 }, y: [1] } }, /A.y is an array; an object by date is expected/, "A");
     await refused({ A: { x: { [D1]: 1 }, y: null } }, /A.y is null/, "A");
-    await refused({ A: { [D1]: 1 } }, /A\["2020-01-02"\] is a number, which is no known layout/, "A");
+    await refused({ A: { [D1]: 1 } }, /A\["2020-01-02"\] is a number, which is not a known layout/, "A");
     await refused({ A: { [D1]: { x: 1 }, [D2]: 1 } }, /is a number; an object of columns is expected/, "A");
     await refused({ A: { currency: "USD", dates: [D1], x: [1] } }, /A.currency is a string/, "A");
     await refused({ dates: [D1], features: { A: [1] } }, /without the names of its features/, "A");
@@ -124,7 +124,7 @@ describe("a feature blob", () => {
     assert.deepEqual(await read({ A: { dates: [D1, D2], ...two } }), { A: two });
     await refused(
       { A: { columns: ["x"], index: [D1], data: [[1]], y: [1] } },
-      /A.y stands beside the columns/,
+      /A.y is next to the columns/,
       "A",
     );
   });

@@ -143,7 +143,7 @@ describe("a data-extraction blob", () => {
 
   it("refuses bounds that are no dates or contradict each other", async () => {
     const prices = { prices: { A: [] } };
-    await refused({ start: "January", ...prices }, /start "January" is no date/);
+    await refused({ start: "January", ...prices }, /start "January" is not a date/);
     await refused({ start: E1 + 1, ...prices }, /midnight UTC/);
     await refused({ end: true, ...prices }, /end is true or false/);
     await refused(
@@ -182,20 +182,20 @@ describe("a data-extraction blob", () => {
 
   it("refuses what is no known layout", async () => {
     await refused("7", /is a number/);
-    await refused("{}", /holds no tickers/);
-    await refused({ start: D1, dates: [D1] }, /holds no tickers/);
+    await refused("{}", /contains no tickers/);
+    await refused({ start: D1, dates: [D1] }, /contains no tickers/);
     await refused({ prices: { A: "1.5" } }, /A is a string/, "A");
     await refused({ prices: { A: null } }, /A is null/, "A");
     await refused({ prices: 7 }, /prices is a number/);
     await refused({ prices: [7] }, /prices\[0\] is a number/);
     await refused({ A: [[1]] }, /A is an array/, "A");
-    await refused({ A: { x: 1 } }, /no known layout/, "A");
-    await refused([1], /a number stands among records/);
+    await refused({ A: { x: 1 } }, /not a known layout/, "A");
+    await refused([1], /a number is among records/);
     await refused({ dates: [D1], A: [1], comment: "?" }, /comment is a string/, "comment");
-    await refused({ dates: [D1], A: [1], prices: { B: [1] } }, /"prices" stands beside tickers/);
+    await refused({ dates: [D1], A: [1], prices: { B: [1] } }, /"prices" is next to tickers/);
     await refused(
       { data: { A: { dates: [D1], close: [1] } }, prices: { B: [] } },
-      /"prices" stands beside "data"/,
+      /"prices" is next to "data"/,
     );
     await refused({ columns: ["A"], index: [D1] }, /split table without data/);
     await refused({ index: [D1], data: [[1]] }, /split table without columns/);
@@ -220,7 +220,10 @@ describe("a data-extraction blob", () => {
   });
 
   it("refuses texts that are no dates, and dates that occur twice", async () => {
-    await refused({ dates: [D1, "2020-02-30"], prices: { A: [1, 2] } }, /dates\[1\] "2020-02-30" is no date/);
+    await refused(
+      { dates: [D1, "2020-02-30"], prices: { A: [1, 2] } },
+      /dates\[1\] "2020-02-30" is not a date/,
+    );
     await refused({ dates: ["20200102"], prices: { A: [1] } }, /midnight UTC/);
     await refused(
       { dates: [E1, E2 + 3_600_000], prices: { A: [1, 2] } },
@@ -244,8 +247,8 @@ describe("a data-extraction blob", () => {
     );
     await refused({ A: { close: { [D1]: 1, [E1]: 1 } } }, /A.close has the date 2020-01-02 twice/, "A");
     await refused({ A: { close: { [D1]: 1, [E1 + 1]: 1 } } }, /midnight UTC/, "A");
-    await refused({ A: { [D1]: 1, total: 1 } }, /stands among dates/, "A");
-    await refused({ A: [{ date: "soon", close: 1 }] }, /A.date "soon" is no date/, "A");
+    await refused({ A: { [D1]: 1, total: 1 } }, /is among dates/, "A");
+    await refused({ A: [{ date: "soon", close: 1 }] }, /A.date "soon" is not a date/, "A");
     await refused({ A: { [D1]: { close: 1, date: D2 } } }, /is 2020-01-03 in the record of 2020-01-02/, "A");
     await refused({ A: [{ date: D1, close: 1, ticker: "B" }] }, /"A" has a record of "B"/, "A");
     await refused(
@@ -258,7 +261,7 @@ describe("a data-extraction blob", () => {
 
   it("refuses a date with something behind it that is no time", async () => {
     for (const date of ["2021-01-04T25:00:00Z", "2021-01-04 garbage"]) {
-      const message = new RegExp(`"${date}",? (?:which )?is no date: YYYY-MM-DD, optionally with a time`);
+      const message = new RegExp(`"${date}",? (?:which )?is not a date: YYYY-MM-DD, optionally with a time`);
       await refused({ dates: [D1, date], prices: { A: [1, 2] } }, message);
       await refused({ start: date, dates: [D1], prices: { A: [1] } }, message);
       await refused({ A: [{ date, close: 1 }] }, message, "A");
@@ -267,13 +270,13 @@ describe("a data-extraction blob", () => {
   });
 
   it("shows a number that is no date as the blob writes it, where it is beyond float64 too", async () => {
-    await refused(`{"dates":[${E1},1e400],"prices":{"A":[1,2]}}`, /dates\[1\] "1e400" is no date/);
-    await refused(`{"dates":["${D1}"],"prices":{"A":[1]},"end":-1e400}`, /end "-1e400" is no date/);
-    await refused('{"A":[{"date":1e400,"close":1}]}', /A.date "1e400" is no date/, "A");
-    await refused('{"A":[{"date":NaN,"close":1}]}', /A.date "NaN" is no date/, "A");
+    await refused(`{"dates":[${E1},1e400],"prices":{"A":[1,2]}}`, /dates\[1\] "1e400" is not a date/);
+    await refused(`{"dates":["${D1}"],"prices":{"A":[1]},"end":-1e400}`, /end "-1e400" is not a date/);
+    await refused('{"A":[{"date":1e400,"close":1}]}', /A.date "1e400" is not a date/, "A");
+    await refused('{"A":[{"date":NaN,"close":1}]}', /A.date "NaN" is not a date/, "A");
     await refused(
       `{"A":{"columns":["close"],"index":[${E1},1e400],"data":[[1],[2]]}}`,
-      /null, or a number that is not finite, is no date/,
+      /null, or a number that is not finite, is not a date/,
       "A",
     );
   });

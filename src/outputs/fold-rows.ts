@@ -41,6 +41,6 @@ export function foldRows({
 
 function wrongRows(source: string, ticker: string, rows: number): MucastError {
   const path = `cross_validation.${ticker}.folds`;
-  const message = `${source} is no output of a job: the folds in ${path} do not add up to its ${rows} rows`;
+  const message = `${source} is not an output of a job: the folds in ${path} do not add up to its ${rows} rows`;
   return new MucastError("invalid_data", message, { source, path });
 }

@@ -115,7 +115,7 @@ function jsonOf(name: string, pieces: readonly Uint8Array[]): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const message = `${name} is no JSON document: ${(cause as SyntaxError).message}`;
+    const message = `${name} is not a JSON document: ${(cause as SyntaxError).message}`;
     throw new MucastError("unreadable_blob", message, { source: name }, { cause });
   }
 }

@@ -96,7 +96,7 @@ function daysOf(name: string, place: string, dates: readonly string[], dayOf: Da
     const day = dayOf(text);
     if (day === undefined || (i > 0 && day <= days[i - 1]!)) {
       const path = `${place}.dates[${i}]`;
-      const what = day === undefined ? "is no date" : "does not come after the date before it";
+      const what = day === undefined ? "is not a date" : "does not come after the date before it";
       throw faulty(name, path, `${path} ${what}: ${JSON.stringify(text)}`, text);
     }
     days[i] = day;
@@ -120,7 +120,11 @@ function checkLengths<K extends string>(
 }
 
 function faulty(source: string, path: string, what: string, value: unknown): MucastError {
-  return new MucastError("invalid_data", `${source} is no output of a job: ${what}`, { source, path, value });
+  return new MucastError("invalid_data", `${source} is not an output of a job: ${what}`, {
+    source,
+    path,
+    value,
+  });
 }
 
 function withGaps(values: readonly (number | null)[]): Float64Array {

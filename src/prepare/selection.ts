@@ -37,7 +37,7 @@ export function windowOf(
 function dayOf(text: string | undefined, path: string): Day | undefined {
   if (text === undefined) return undefined;
   const day = parseDay(text);
-  if (day === undefined) throw invalid(path, `${show(text)} is no date; write YYYY-MM-DD`);
+  if (day === undefined) throw invalid(path, `${show(text)} is not a date; write YYYY-MM-DD`);
   return day;
 }
 

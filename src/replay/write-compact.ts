@@ -91,7 +91,7 @@ class Compactor {
   }
 
   #fault(what: string): MucastError {
-    const message = `${this.#name} is no output of a job: ${what} (byte ${this.#offset})`;
+    const message = `${this.#name} is not an output of a job: ${what} (byte ${this.#offset})`;
     return new MucastError("unreadable_blob", message, { source: this.#name, offset: this.#offset });
   }
 }

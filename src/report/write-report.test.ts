@@ -55,7 +55,7 @@ test("an output that cannot be reported leaves no file, and the one that was the
       "invalid_data",
       /its metrics\.score\.pooled\.rmse is /,
     ],
-    [stored("cut.json", mlText().slice(0, 500)), "unreadable_blob", /cut\.json is no JSON document/],
+    [stored("cut.json", mlText().slice(0, 500)), "unreadable_blob", /cut\.json is not a JSON document/],
     [
       stored("other.json", '{"schema": "mucast.audit/1"}'),
       "unreadable_blob",

@@ -155,7 +155,7 @@ function reasonToRetry(asked: Asked, error: unknown): string {
 function noToken(error: unknown): string {
   const name = error instanceof Error ? ` (${error.name})` : "";
   return (
-    `no token for Azure could be had${name}; give AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN or a ` +
+    `no token for Azure could be obtained${name}; give AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN or a ` +
     "BLOB_URL with a SAS, or an identity that DefaultAzureCredential finds"
   );
 }

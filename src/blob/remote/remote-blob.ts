@@ -166,7 +166,7 @@ class RemoteReader {
   #checkDigest(): void {
     if (this.#expectedMd5 === undefined || this.#md5.digest("base64") === this.#expectedMd5) return;
     throw this.#unavailable(
-      "its bytes do not have the MD5 that the storage tells; it was damaged on the way, or stored so",
+      "its bytes do not have the MD5 that the storage reports; it was damaged in transit or in storage",
     );
   }
 

@@ -144,7 +144,7 @@ export function checkStatus(answer: IncomingMessage, name: string): void {
     throw new MucastError("blob_not_found", `${name} does not exist: ${said}`, data);
   }
   if (status === 401 || status === 403) {
-    const words = `${name} may not be read with the rights given: ${said}; a SAS may be missing, expired or without read permission`;
+    const words = `${name} cannot be read with these credentials: ${said}; a SAS may be missing, expired or without read permission`;
     throw new MucastError("blob_unavailable", words, data);
   }
   if (status === 412) throw changed(name);

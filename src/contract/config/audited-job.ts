@@ -24,7 +24,7 @@ export function auditedJob(config: string, given: Operation | undefined, path = 
   const found = given === undefined && held.length < 2 ? held[0] : held.find((name) => name === given);
   if (found !== undefined) return found;
   if (held.length === 2) {
-    const message = `must be ${JOB_OPERATIONS.join(" or ")}, since the config holds both sections`;
+    const message = `must be ${JOB_OPERATIONS.join(" or ")}, because the config contains both sections`;
     throw invalidRequest([{ path, message } satisfies Fault]);
   }
   const message =

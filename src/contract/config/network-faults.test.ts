@@ -40,7 +40,7 @@ test("only a network of all tickers can stop by the IC", () => {
     {
       path: "config.NN params.Dot prediction.training_params.monitor",
       message:
-        "must be loss for lstm, which sees one ticker alone, got ic; portfolio_lstm and portfolio_transformer can use ic",
+        "must be loss for lstm, which sees only one ticker, got ic; portfolio_lstm and portfolio_transformer can use ic",
     },
   ]);
   for (const architecture of ["portfolio_lstm", "portfolio_transformer"]) {

@@ -52,7 +52,7 @@ function monitorFaults(architecture: Architecture, monitor: unknown): Fault[] {
   return [
     {
       path: settingPath("training_params", "monitor"),
-      message: `must be loss for ${architecture}, which sees one ticker alone, got ic; ${joint} can use ic`,
+      message: `must be loss for ${architecture}, which sees only one ticker, got ic; ${joint} can use ic`,
     },
   ];
 }

@@ -303,7 +303,7 @@ describe("a payload of too many values", () => {
     for (const after of [members(2_000), `, "accept": [${"1,".repeat(2_000)}1]`]) {
       const error = refusal(payload(ridge(), "", after));
       assert.deepEqual([error.code, error.data.faults], ["too_large", undefined]);
-      assert.match(error.message, /^the payload has more than 2000 values beside its config$/);
+      assert.match(error.message, /^the payload has more than 2000 values outside its config$/);
     }
     assert.equal(refusal(payload(ridge(), "", members(1_000))).data.faults?.length, 100);
   });

@@ -46,7 +46,7 @@ const ROOT = "payload";
  * @throws MucastError with every fault in `data.faults`: `invalid_request`; or where the config alone is at fault, the
  *   error of `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`,
  *   `device_unavailable`, `too_large`), or where URLs alone are, `url_not_allowed`. `too_large` without faults where the
- *   payload has more than 2,000 values beside its config.
+ *   payload has more than 2,000 values outside its config.
  */
 export function parsePayload(
   operation: SubmittedOperation,
@@ -80,7 +80,7 @@ const MAX_VALUES = 2_000;
 /** So that a small body does not cost thousands of faults in words. @throws MucastError too_large. */
 function checkValues(withoutConfig: unknown): void {
   if (!hasMoreValues(withoutConfig, MAX_VALUES)) return;
-  const message = `the payload has more than ${MAX_VALUES} values beside its config`;
+  const message = `the payload has more than ${MAX_VALUES} values outside its config`;
   throw new MucastError("too_large", message, { path: ROOT, limit: MAX_VALUES });
 }
 
@@ -101,7 +101,7 @@ function throwWhereWrong(shape: Fault[], urls: Fault[], refused: MucastError | u
 }
 
 function asTwice({ path }: Fault): Fault {
-  return { path: withoutRoot(path), message: "stands twice; keep one of them" };
+  return { path: withoutRoot(path), message: "appears twice; keep one of them" };
 }
 
 function shapeFaults(operation: SubmittedOperation, plain: unknown): Fault[] {

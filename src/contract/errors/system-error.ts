@@ -30,7 +30,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   EIO: "the device failed",
   ENXIO: "it is a socket, or a device that is not there",
   EADDRINUSE: "another process listens there",
-  EADDRNOTAVAIL: "it is no address of this machine",
+  EADDRNOTAVAIL: "it is not an address of this machine",
   ENOTFOUND: "no such host is known",
 };
 

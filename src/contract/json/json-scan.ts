@@ -65,7 +65,7 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
     const key = scanString(scanner);
     const below = `${path}.${key}`.slice(0, MAX_PATH_LENGTH);
     if (seen.has(key))
-      scanner.duplicates.push({ path: below, message: `${below} stands twice; keep one of them` });
+      scanner.duplicates.push({ path: below, message: `${below} appears twice; keep one of them` });
     seen.add(key);
     skipSpace(scanner);
     if (!taken(scanner, ":")) fail(scanner, "a colon is expected after the key");
@@ -93,7 +93,7 @@ function scanString(scanner: Scanner): string {
   while (match(scanner, ESCAPE) !== undefined);
   if (taken(scanner, '"', false)) return JSON.parse(scanner.text.slice(start, scanner.at)) as string;
   scanner.at = start;
-  return fail(scanner, "a string that is not closed, or holds a bad escape or a raw line break");
+  return fail(scanner, "a string that is not closed, or contains a bad escape or a raw line break");
 }
 
 function scanNumberOrWord(scanner: Scanner): void {
@@ -101,19 +101,16 @@ function scanNumberOrWord(scanner: Scanner): void {
   if (number !== undefined) {
     if (Number.isFinite(Number(number))) return;
     scanner.at -= number.length;
-    fail(scanner, `the number ${number.slice(0, 40)} is beyond what a float64 holds`);
+    fail(scanner, `the number ${number.slice(0, 40)} is beyond the range of a float64`);
   }
   const start = scanner.at;
   const word = match(scanner, WORD);
   if (word === "true" || word === "false" || word === "null") return;
   scanner.at = start;
   if (word !== undefined && /^[+-]?(nan|inf|infinity)$/i.test(word))
-    fail(
-      scanner,
-      `${word} is not JSON and no parameter takes it; leave the key out or write a finite number`,
-    );
+    fail(scanner, `${word} is not JSON and no parameter accepts it; omit the key or write a finite number`);
   if (word !== undefined)
-    fail(scanner, `${word.slice(0, 40)} is no JSON value; text stands in double quotes`);
+    fail(scanner, `${word.slice(0, 40)} is not a JSON value; put text in double quotes`);
   fail(scanner, start >= scanner.text.length ? "the text ends too early" : "a JSON value is expected here");
 }
 

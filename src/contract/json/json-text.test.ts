@@ -30,7 +30,7 @@ describe("numbers", () => {
 
   it("refuses what no float64 holds", () => {
     assert.match(refusal('{"a": 1e999}').message, /line 1, column 7: the number 1e999 is beyond/);
-    assert.match(refusal(`[-${"9".repeat(400)}]`).message, /is beyond what a float64 holds/);
+    assert.match(refusal(`[-${"9".repeat(400)}]`).message, /is beyond the range of a float64/);
   });
 
   for (const word of ["NaN", "Infinity", "-Infinity", "nan", "+inf"]) {
@@ -83,11 +83,11 @@ describe("syntax", () => {
     ["single quotes", "{'a': 1}", /column 2: a key in double quotes/],
     ["a text cut short", '{"a": [1', /column 9: a comma or a closing bracket/],
     ["nothing at all", "", /column 1: the text ends too early/],
-    ["Python's words", '{"a": True}', /column 7: True is no JSON value/],
+    ["Python's words", '{"a": True}', /column 7: True is not a JSON value/],
     ["two values", "{} {}", /column 4: text after the end/],
     ["a leading zero", "[01]", /column 3: a comma or a closing bracket/],
     ["a raw line break in a string", '["a\nb"]', /column 2: a string that is not closed/],
-    ["a bad escape", '["\\x"]', /column 2: a string that is not closed, or holds a bad escape/],
+    ["a bad escape", '["\\x"]', /column 2: a string that is not closed, or contains a bad escape/],
   ];
   for (const [name, text, expected] of cases) {
     it(`gives line and column of ${name}`, () => {

@@ -85,7 +85,7 @@ export function withoutByteOrderMark(text: string): string {
 function refuseDuplicates(duplicates: readonly Fault[], root: string): void {
   if (duplicates.length === 0) return;
   const names = duplicates.map((fault) => fault.path).join(", ");
-  throw new MucastError("invalid_request", `A key stands twice in one object: ${names}`, {
+  throw new MucastError("invalid_request", `A key appears twice in one object: ${names}`, {
     path: duplicates[0]?.path ?? root,
     faults: duplicates,
   });

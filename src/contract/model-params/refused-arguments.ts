@@ -21,7 +21,7 @@ interface Refusal {
 
 const FILES = "reads or writes files, and a config may not reach the file system";
 const NETWORK = "opens network connections, and a fit runs in one process";
-const CODE = "takes code, which a config cannot carry";
+const CODE = "accepts code, which a config cannot contain";
 const EVALUATION =
   "needs an evaluation set, and every fit learns from all of its training rows; choose the number of rounds instead";
 

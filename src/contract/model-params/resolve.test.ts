@@ -208,7 +208,7 @@ describe("types", () => {
     ["quantile", '{"solver_options": {"maxitre": 9}}', /is not one of the options maxiter/],
     ["xgboost", '{"verbosity": "/etc/passwd"}', /must be an integer from 0 to 3/],
     ["xgboost", '{"verbosity": -1}', /must be an integer from 0 to 3/],
-    ["lightgbm", '{"metric": "l2\\u0000"}', /may not hold spaces, control characters/],
+    ["lightgbm", '{"metric": "l2\\u0000"}', /may not contain spaces, control characters/],
     ["random_forest", '{"n_estimators": 1e2}', /must be an integer, got 1e2/],
     ["random_forest", '{"max_features": "auto"}', /must be one of log2, sqrt/],
     ["lightgbm", '{"num_leaves": 31.0}', /must be an integer or null, got 31\.0/],

@@ -23,7 +23,7 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
     // parameter, so `"metric": "l2 input_model=..."` would set one that is refused here. It strips quotes, so that
     // `"'gpu'"` would mean gpu. A NUL ends the whole text, so that the parameters after it would be lost.
     return [
-      { path, message: `may not hold spaces, control characters, quotes, "=" or "#", got ${show(raw)}` },
+      { path, message: `may not contain spaces, control characters, quotes, "=" or "#", got ${show(raw)}` },
     ];
   }
   // mucast allows fewer losses than the library lists; `ruleFaults` has them.

@@ -32,7 +32,7 @@ export function shownProblem(error: unknown, log: (withheld: Withheld) => void):
   log({ id, what: engine === undefined ? "defect" : "engine", text: textOf(error) });
   const shown = engine ?? { code: "internal", words: "a defect of mucast" };
   const source = engine === undefined ? "its log" : "the log of mucast";
-  return problemOf(new MucastError(shown.code, `${shown.words}; ${source} tells more under ${id}`, { id }));
+  return problemOf(new MucastError(shown.code, `${shown.words}; see ${id} in ${source}`, { id }));
 }
 
 function wordsOfEngine(error: unknown): { code: ErrorCode; words: string } | undefined {

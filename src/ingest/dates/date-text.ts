@@ -33,6 +33,6 @@ export function standsForDate(text: string, day: Day): boolean {
 /** Why a text or number is no date: a clause of a message. */
 export function whyNoDate(value: string | number): string {
   return typeof value === "number" || EPOCH_TEXT.test(value)
-    ? "is no date: epoch milliseconds must be midnight UTC"
-    : "is no date: YYYY-MM-DD, optionally with a time, is expected";
+    ? "is not a date: epoch milliseconds must be midnight UTC"
+    : "is not a date: YYYY-MM-DD, optionally with a time, is expected";
 }

@@ -342,7 +342,11 @@ export class JsonReader {
     if (this.#skipping) return;
     const text = decodeText(bytes, start, end);
     if (text === undefined) {
-      throw unreadable(source, this.offset, "a string holds half of a surrogate pair, which is no character");
+      throw unreadable(
+        source,
+        this.offset,
+        "a string contains half of a surrogate pair, which is not a character",
+      );
     }
     this.#cache.set(text);
   }
@@ -360,7 +364,7 @@ export class JsonReader {
     const c = bytes[p]!;
     const found =
       c > 32 && c < 127 ? quote(String.fromCharCode(c)) : `byte 0x${c.toString(16).padStart(2, "0")}`;
-    return unreadable(source, offset, `${found} stands where ${expected} is expected`);
+    return unreadable(source, offset, `found ${found} where ${expected} is expected`);
   }
 }
 

@@ -19,9 +19,9 @@ interface TextFault {
 export function checkText(bytes: Uint8Array, start: number, end: number): TextFault | undefined {
   const badEscape = brokenEscape(bytes, start, end);
   if (badEscape !== undefined)
-    return { at: badEscape, what: "a string holds an escape that JSON does not know" };
+    return { at: badEscape, what: "a string contains an escape that JSON does not have" };
   if (isUtf8(bytes.subarray(start, end))) return undefined;
-  return { at: brokenUtf8(bytes, start, end), what: "a string holds bytes that are not UTF-8" };
+  return { at: brokenUtf8(bytes, start, end), what: "a string contains bytes that are not UTF-8" };
 }
 
 /** The string of checked bytes [start, end). @returns undefined where an escape is half a surrogate pair. */

@@ -197,7 +197,7 @@ export class ArrayColumns {
     if (beside === undefined) return this.#table.finish(this.#ticker);
     throw invalid(
       this.#positionOf(this.#offset, beside),
-      "stands beside the columns, index and data of a split table",
+      "is next to the columns, index and data of a split table",
     );
   }
 

@@ -55,7 +55,10 @@ export function* readDocument(reading: Reading): Steps<RequestedWindow> {
   if (token === Token.arrayStart) yield* readFlatRecords(reading);
   else if (token === Token.objectStart) yield* document.readTop();
   else
-    throw invalid(positionOf(reading, json.offset), `the blob is ${nameOf(token)}, which is no known layout`);
+    throw invalid(
+      positionOf(reading, json.offset),
+      `the blob is ${nameOf(token)}, which is not a known layout`,
+    );
   yield* json.take();
   return document.window();
 }
@@ -81,7 +84,7 @@ class Document {
     if (isKnown || this.#reading.tickers.size > 0) return;
     throw invalid(
       positionOf(this.#reading, 0),
-      "the blob holds no tickers in any known layout (docs/blobs.md shows them)",
+      "the blob contains no tickers in any known layout (docs/blobs.md shows them)",
     );
   }
 
@@ -150,7 +153,7 @@ class Document {
       const beside = taken === undefined ? "tickers that are not in it" : quote(taken);
       throw invalid(
         positionOf(this.#reading, offset),
-        `${quote(name)} stands beside ${beside}; keep one of them`,
+        `${quote(name)} is next to ${beside}; keep one of them`,
       );
     }
     const before = tickers.size;
@@ -232,6 +235,6 @@ class Document {
 
   #unknown(token: Token, ...keys: [string, ...number[]]): MucastError {
     const position = positionOf(this.#reading, this.#reading.json.offset, undefined, pathOf(...keys));
-    return invalid(position, `is ${nameOf(token)}, which is no known layout (docs/blobs.md shows them)`);
+    return invalid(position, `is ${nameOf(token)}, which is not a known layout (docs/blobs.md shows them)`);
   }
 }

@@ -65,7 +65,7 @@ export function* readFlatRecords(reading: Reading): Steps<void> {
     if (token === Token.arrayEnd) break;
     const { offset } = json;
     if (token !== Token.objectStart)
-      throw invalid(positionOf(reading, offset), `${nameOf(token)} stands among records`);
+      throw invalid(positionOf(reading, offset), `${nameOf(token)} is among records`);
     yield* record.read();
     record.locate({});
     const table = tables.of(record.ticker, offset);
@@ -107,7 +107,7 @@ export function* readByDate(reading: Reading, ticker: string, tickerOffset: numb
         yield* json.skip(json.depth - (token === Token.arrayStart ? 1 : 0));
         continue;
       }
-      throw invalid(position, `stands among dates, but ${whyNoDate(text)}`);
+      throw invalid(position, `is among dates, but ${whyNoDate(text)}`);
     }
     yield* readDatedRow(reading, record, { ticker, day }, () => table);
   }

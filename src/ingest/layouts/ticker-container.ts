@@ -58,7 +58,7 @@ export class TickerContainer {
       );
     }
     if (this.#calendar !== undefined) {
-      throw invalid(positionOf(this.#reading, offset), "a second array of dates stands beside the first");
+      throw invalid(positionOf(this.#reading, offset), "there is a second array of dates");
     }
     this.#calendar = calendar;
     const undated = this.#undated;

@@ -121,6 +121,6 @@ function unknown(reading: Reading, ticker: string, token: Token, name?: string) 
   const path = pathOf(ticker, ...(name === undefined ? [] : [name]));
   return invalid(
     positionOf(reading, reading.json.offset, ticker, path),
-    `is ${nameOf(token)}, which is no known layout of a ticker (docs/blobs.md shows them)`,
+    `is ${nameOf(token)}, which is not a known layout of a ticker (docs/blobs.md shows them)`,
   );
 }

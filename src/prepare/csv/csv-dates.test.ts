@@ -59,8 +59,8 @@ test("the fault of a number or a year of two digits says what it may be", () => 
     ["1583280000000000000", /as nanoseconds since 1970 it would be 2020-03-04/],
     ["1/31/20", /a year of two digits may be of either century/],
     ["4-Mar-20", /a year of two digits/],
-    ["2020", /is no date$/],
-    ["yesterday", /is no date$/],
+    ["2020", /is not a date$/],
+    ["yesterday", /is not a date$/],
   ] as const) {
     assert.match(refusal(text), words, text);
   }

@@ -58,7 +58,7 @@ export class DateColumn {
     if (known !== undefined) return known;
     const date = dateOf(text.trim());
     if (date === undefined)
-      throw this.#fault(`line ${line}: ${show(text)} is no date${hint(text.trim())}`, line);
+      throw this.#fault(`line ${line}: ${show(text)} is not a date${hint(text.trim())}`, line);
     const met = { text, line };
     if (typeof date !== "number") this.#weigh(date, met);
     this.#tokens.set(text, this.#dates.length);
@@ -84,7 +84,7 @@ export class DateColumn {
       );
     }
     if (this.#ambiguous && !this.#dayFirst && !this.#monthFirst) {
-      const words = `${shown(this.#ambiguous)} can be read day first or month first, and no date of the column tells`;
+      const words = `${shown(this.#ambiguous)} can be read day first or month first, and no date in the column shows which`;
       throw this.#fault(`${words}; write dates as YYYY-MM-DD`, this.#ambiguous.line);
     }
     return this.#dates.map((date, token) => {
@@ -92,7 +92,7 @@ export class DateColumn {
       const [month, day] = this.#dayFirst ? [date.second, date.first] : [date.first, date.second];
       const resolved = dayOfCivil(date.year, month, day);
       if (resolved === undefined) {
-        throw this.#fault(`${shown(this.#met[token]!)} is no date`, this.#met[token]!.line);
+        throw this.#fault(`${shown(this.#met[token]!)} is not a date`, this.#met[token]!.line);
       }
       return resolved;
     });

@@ -110,8 +110,8 @@ test("anything else is refused with its line", () => {
 test("the faults of a currency sign and of a word say what they are", () => {
   assert.equal(
     refusal("$1.50"),
-    'p.csv: "$1.50" (line 2, "A") is no number; write prices without a currency sign',
+    'p.csv: "$1.50" (line 2, "A") is not a number; write prices without a currency sign',
   );
-  assert.match(refusal("EUR"), /is no number; leave out the columns of a wide file that are no ticker's$/);
-  assert.match(refusal("12%"), /is no number$/);
+  assert.match(refusal("EUR"), /is not a number; leave out the columns of a wide file that are no ticker's$/);
+  assert.match(refusal("12%"), /is not a number$/);
 });

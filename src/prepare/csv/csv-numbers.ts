@@ -85,7 +85,7 @@ export class NumberColumn {
     }
     if (this.#comma) return ",";
     if (this.#point || !this.#either) return ".";
-    const words = `the comma of ${shown(this.#either)} may part thousands or decimals, and no cell of the file tells`;
+    const words = `the comma in ${shown(this.#either)} can separate thousands or decimals, and no cell in the file shows which`;
     throw this.#fault(`${words}; write numbers without thousands separators`, this.#either);
   }
 
@@ -93,7 +93,7 @@ export class NumberColumn {
     const met = { text, line, ticker };
     const pointed = PLAIN.test(text) || POINT_THOUSANDS.test(text);
     const commaed = WHOLE.test(text) || COMMA.test(text) || COMMA_THOUSANDS.test(text);
-    if (!pointed && !commaed) throw this.#fault(`${shown(met)} is no number${hint(text)}`, met);
+    if (!pointed && !commaed) throw this.#fault(`${shown(met)} is not a number${hint(text)}`, met);
     if (!commaed) this.#point ??= met;
     else if (!pointed) this.#comma ??= met;
     else if (text.includes(",")) this.#either ??= met;

@@ -146,7 +146,7 @@ test("the fault of prices within a day has both times", async () => {
 
 test("the fault of a cell that is no number names its column", async () => {
   const wide = await refusal("Date,A,Currency\n2020-01-02,1,USD\n");
-  assert.match(wide.message, /"USD" \(line 2, "Currency"\) is no number; leave out the columns/);
+  assert.match(wide.message, /"USD" \(line 2, "Currency"\) is not a number; leave out the columns/);
 });
 
 test("two rows of headers, as yfinance writes them, are recognised in each of its layouts", async () => {

@@ -57,7 +57,8 @@ export async function readPriceCsv(
     if (prices.days.length > 0) priced.push(prices);
     else unpriced.push(ticker);
   }
-  if (priced.length === 0) throw new MucastError("invalid_data", `${path} holds no price`, { source: path });
+  if (priced.length === 0)
+    throw new MucastError("invalid_data", `${path} contains no price`, { source: path });
   const tickers = priced.sort((a, b) => compareCodePoints(a.ticker, b.ticker));
   return { tickers, unpriced: unpriced.sort(compareCodePoints) };
 }

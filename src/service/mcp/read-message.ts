@@ -38,7 +38,7 @@ export function readMessage(
   }
 }
 
-const TOO_MANY = `the message has more than ${MAX_VALUES} values beside its config`;
+const TOO_MANY = `the message has more than ${MAX_VALUES} values outside its config`;
 
 const NO_BATCH = "batches are not supported: send each message of the batch on its own";
 

@@ -315,8 +315,11 @@ describe("numbers of a config", () => {
     for (const [config, message] of [
       [JSON.stringify('{"ML params": }'), /line 1, column 15/],
       [`${"[".repeat(100)}${"]".repeat(100)}`, /more than 65 levels/],
-      ['{"ML params": {"model": "ridge", "model": "lasso"}}', /model: stands twice/],
-      ['{"ML params": {"model": "ridge", "model_params": {"alpha": 1e999}}}', /beyond what a float64 holds/],
+      ['{"ML params": {"model": "ridge", "model": "lasso"}}', /model: appears twice/],
+      [
+        '{"ML params": {"model": "ridge", "model_params": {"alpha": 1e999}}}',
+        /beyond the range of a float64/,
+      ],
     ] as const) {
       const { result } = JSON.parse(await post(config));
       assert.equal(result.isError, true);
@@ -333,7 +336,7 @@ test("a second config is refused, as over HTTP", async () => {
   const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${args}}}`;
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const { text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, body);
-  assert.match(text, /invalid_request[\s\S]*stands twice; keep one of them/);
+  assert.match(text, /invalid_request[\s\S]*appears twice; keep one of them/);
 });
 
 describe("a service with keys", () => {
@@ -400,7 +403,7 @@ describe("the endpoint", () => {
       const { status, text } = await ask(service.port, { method: "POST", path: "/mcp", headers }, message);
       const { id, error } = JSON.parse(text);
       assert.deepEqual([status, id, error.code], [400, "a", -32600], text);
-      assert.match(error.message, /more than 2000 values beside its config/);
+      assert.match(error.message, /more than 2000 values outside its config/);
     }
     const args = `${JSON.stringify({ ...ML_PAYLOAD, config: undefined }).slice(0, -1)},"config":${config}}`;
     const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_ml_job","arguments":${args}}}`;

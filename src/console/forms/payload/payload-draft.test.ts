@@ -56,7 +56,7 @@ test("text that is no JSON, or says a key twice, is told and leaves the fields a
   draft.write('{"a": 1}');
   for (const [typed, said] of [
     ['{"a": 1', /line 1, column 8/],
-    ['{"config":{"a":1,"a":2}}', /config\.a stands twice/],
+    ['{"config":{"a":1,"a":2}}', /config\.a appears twice/],
     ['{"a": NaN}', /NaN is not JSON/],
     [`${"[".repeat(80)}${"]".repeat(80)}`, /more than 65 levels/],
   ] as const) {

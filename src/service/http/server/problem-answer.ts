@@ -51,7 +51,7 @@ function fastifyFault(error: unknown): MucastError | undefined {
 /** Tells the caller an id alone: the error may hold secrets. */
 function defect(): ProblemAnswer {
   const id = randomUUID();
-  const error = new MucastError("internal", `a defect of mucast; its log tells more under ${id}`, {
+  const error = new MucastError("internal", `a defect of mucast; see ${id} in its log`, {
     id,
   });
   return { problem: problemOf(error), headers: {}, isDefect: true };
