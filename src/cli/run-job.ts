@@ -15,7 +15,7 @@ import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { parseJson } from "../contract/json/json-text.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
-import { shownProblem } from "../contract/problems/shown-problem.ts";
+import { publicProblem } from "../contract/problems/public-problem.ts";
 import { namedUrls, runOperation } from "../executors/run-operation.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
@@ -207,7 +207,7 @@ async function withStatus(
     if (signal.aborted) status.stop();
     else
       await status.writeEnd({
-        problem: shownProblem(error, ({ id, what, text }) => log(`${what} ${id}: ${text}`)),
+        problem: publicProblem(error, ({ id, what, text }) => log(`${what} ${id}: ${text}`)),
       });
     throw error;
   } finally {

@@ -5,13 +5,13 @@ export const GRID = 1000;
 export type Point = readonly [x: number, y: number];
 
 /** The grid's unit at a share of the axis. */
-export function across(share: number): number {
+export function gridX(share: number): number {
   return Math.round(GRID * Math.min(2, Math.max(-1, share)));
 }
 
 /** The same from the top, for a share from the bottom. */
-export function down(share: number): number {
-  return across(1 - share);
+export function gridY(share: number): number {
+  return gridX(1 - share);
 }
 
 /**

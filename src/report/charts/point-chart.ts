@@ -1,5 +1,5 @@
 import type { CalibrationBin } from "../statistics/calibration.ts";
-import { across, dot, down, GRID, segment } from "./path.ts";
+import { dot, GRID, gridX, gridY, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, xGrid, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 
@@ -8,8 +8,8 @@ export function calibrationChart(finding: string, bins: readonly CalibrationBin[
   const x = linearScale([0, ...bins.map(({ predicted }) => predicted)]);
   const ends = bins.flatMap(({ band }) => (band === null ? [] : [band.low, band.high]));
   const y = linearScale([0, ...bins.map(({ realised }) => realised), ...ends]);
-  const column = (value: number) => across(x.share(value));
-  const row = (value: number) => down(y.share(value));
+  const column = (value: number) => gridX(x.share(value));
+  const row = (value: number) => gridY(y.share(value));
   const bands = bins.map(({ predicted, band }) =>
     band === null ? "" : segment(column(predicted), row(band.low), column(predicted), row(band.high)),
   );
@@ -31,6 +31,6 @@ export function calibrationChart(finding: string, bins: readonly CalibrationBin[
 function equality(x: Scale, y: Scale): string {
   const [from, to] = [Math.max(x.low, y.low), Math.min(x.high, y.high)];
   if (from >= to) return "";
-  const [left, right] = [across(x.share(from)), across(x.share(to))];
-  return segment(left, down(y.share(from)), Math.min(GRID, right), down(y.share(to)));
+  const [left, right] = [gridX(x.share(from)), gridX(x.share(to))];
+  return segment(left, gridY(y.share(from)), Math.min(GRID, right), gridY(y.share(to)));
 }

@@ -14,7 +14,7 @@ export interface Scale {
 
 /** Beyond these the arithmetic of a scale runs over; a blob may hold any number. */
 const MAX_MAGNITUDE = 1e300;
-const SMALLEST = 1e-290;
+const MIN_MAGNITUDE = 1e-290;
 /** Of its values' size: values that are closer are one. */
 const MIN_SPAN = 1e-9;
 
@@ -25,7 +25,7 @@ const MIN_SPAN = 1e-9;
  */
 export function linearScale(values: Iterable<number>, count = 4): Scale {
   const [least = 0, most = 1] = extent(values);
-  const [low, high] = apart(least, most);
+  const [low, high] = separateEnds(least, most);
   const margin = 0.04 * (high - low);
   // A side that ends at 0 is where bars stand.
   return scaleBetween(low === 0 ? 0 : low - margin, high === 0 ? 0 : high + margin, count);
@@ -33,17 +33,17 @@ export function linearScale(values: Iterable<number>, count = 4): Scale {
 
 /** A scale from `least` to `most`. @param count about how many ticks. */
 export function scaleBetween(least: number, most: number, count: number): Scale {
-  const [low, high] = apart(least, most);
+  const [low, high] = separateEnds(least, most);
   const scale = scaleLinear().domain([low, high]).unknown(Number.NaN);
   const share = (value: number) => scale(bounded(value));
   return { low, high, ticks: ticks(low, high, count), step: tickStep(low, high, count), share };
 }
 
 /** The two ends of a scale, such that there are numbers between them. */
-function apart(least: number, most: number): readonly [low: number, high: number] {
+function separateEnds(least: number, most: number): readonly [low: number, high: number] {
   const [low, high] = [bounded(least), bounded(most)];
   const size = Math.max(Math.abs(low), Math.abs(high));
-  if (size < SMALLEST) return [low - 0.5, high + 0.5];
+  if (size < MIN_MAGNITUDE) return [low - 0.5, high + 0.5];
   return high - low <= MIN_SPAN * size ? [low - size / 2, high + size / 2] : [low, high];
 }
 

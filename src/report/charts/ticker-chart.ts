@@ -1,6 +1,6 @@
 import type { TickerSeries } from "../data/section-data.ts";
 import { columnsOf } from "./line-chart.ts";
-import { area, dot, down, type Point, polyline, segment } from "./path.ts";
+import { area, dot, gridY, type Point, polyline, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 import { timeLabels } from "./time-axis.ts";
@@ -32,7 +32,7 @@ export function tickerChart(finding: string, series: TickerSeries, columns: numb
     ]),
   );
   const column = columnsOf(days);
-  const row = (value: number) => down(y.share(value));
+  const row = (value: number) => gridY(y.share(value));
   const ranges = drawn.filter(({ least }) => !Number.isNaN(least));
   const misses: string[] = [];
   for (let i = 0; i < realised.length; i++) {
@@ -100,8 +100,8 @@ function bandPath(columns: readonly Column[], y: Scale): string {
   return area(
     bounded.map(({ x, lower, upper }) => ({
       x,
-      top: Number.isNaN(upper) ? 0 : down(y.share(upper)),
-      bottom: Number.isNaN(lower) ? down(0) : down(y.share(lower)),
+      top: Number.isNaN(upper) ? 0 : gridY(y.share(upper)),
+      bottom: Number.isNaN(lower) ? gridY(0) : gridY(y.share(lower)),
     })),
   );
 }

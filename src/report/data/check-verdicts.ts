@@ -38,10 +38,10 @@ export function checkVerdicts(
   const replayed = replays.map((file) => ({ file, blob: parsed(file, replayBlobSchema, "mucast replay") }));
   const audited = audits.map((file) => ({ file, blob: parsed(file, auditBlobSchema, "mucast audit") }));
   for (const { file, blob } of replayed) {
-    if (!outputs.some((output) => isReplayOf(blob, output))) throw strange(file, "output");
+    if (!outputs.some((output) => isReplayOf(blob, output))) throw unrelatedVerdict(file, "output");
   }
   for (const { file, blob } of audited) {
-    if (!outputs.some((output) => isAuditOf(blob, output))) throw strange(file, "inputs and config");
+    if (!outputs.some((output) => isAuditOf(blob, output))) throw unrelatedVerdict(file, "inputs and config");
   }
   return outputs.map((output) => {
     const replay = replayed.find(({ blob }) => isReplayOf(blob, output))?.blob;
@@ -63,7 +63,7 @@ function parsed<T>(
   throw new MucastError("unreadable_blob", message, { source: name });
 }
 
-function strange({ name }: VerdictFile, what: string): MucastError {
+function unrelatedVerdict({ name }: VerdictFile, what: string): MucastError {
   const message = `${name} is a verdict on a different ${what} than the given outputs have`;
   return new MucastError("invalid_request", message, { source: name });
 }
@@ -98,14 +98,14 @@ function replayVerdict({ verdict, reason }: ReplayBlob): CheckVerdict {
 function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): CheckVerdict {
   const run = Object.entries(checks).filter(([, check]) => check?.status !== "not_run");
   const names = run.map(([name]) => name).join(", ");
-  const told =
+  const details =
     verdict === "clean"
       ? `${countedRows(run.length, "check")} (${names}) found no sign of the future.`
       : `${countedRows(run.length, "check")} (${names}) found signs of the future: do not trust the skill above.`;
   return {
     verdict,
     isGood: verdict === "clean",
-    sentence: told,
+    sentence: details,
     lines: [
       ...findings
         .slice(0, MAX_FINDINGS)

@@ -19,11 +19,11 @@ const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
 /** What forecasts alone do not tell: returns before a row, residuals before the cut, means that folds had learned. */
-const UNTOLD = new Set(["high_volatility", "by_volatility", "prequential"]);
+const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
 /** Another version may put the same findings into other words. */
-const UNTOLD_WORDS = new Set([...UNTOLD, "title", "sentence"]);
-const UNTOLD_OUT_OF_FOLD = new Set(["r2_mean"]);
-const UNTOLD_WITHOUT_MEANS = new Set(["r2_mean"]);
+const NOT_COMPARED_BETWEEN_VERSIONS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
+const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
+const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
  * What an output is evidence of.
@@ -43,15 +43,16 @@ export function checkedEvidence(document: OutputDocument): OutputEvidence {
 function checkMetrics(evidence: OutputEvidence): void {
   const { source, document, table, zeroTable, meanTable, outOfFold, coverage } = evidence;
   const { metrics } = document;
-  const untold = meanTable === undefined ? UNTOLD_WITHOUT_MEANS : UNTOLD;
+  const skipped = meanTable === undefined ? NOT_COMPUTABLE_WITHOUT_MEANS : NOT_COMPUTABLE;
   const comparison = new Comparison(source);
   checkMu(evidence, comparison);
-  comparison.check("metrics.score", metrics.score, table, untold);
-  comparison.check("metrics.baselines.zero.score", metrics.baselines.zero.score, zeroTable, untold);
+  comparison.check("metrics.score", metrics.score, table, skipped);
+  comparison.check("metrics.baselines.zero.score", metrics.baselines.zero.score, zeroTable, skipped);
   if (meanTable !== undefined) {
-    comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, meanTable, UNTOLD);
+    comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, meanTable, NOT_COMPUTABLE);
   }
-  if (coverage !== undefined) comparison.check("metrics.intervals", metrics.intervals, coverage, UNTOLD);
+  if (coverage !== undefined)
+    comparison.check("metrics.intervals", metrics.intervals, coverage, NOT_COMPUTABLE);
   if (outOfFold !== undefined) checkOutOfFold(evidence, outOfFold, comparison);
   checkVerdict(evidence, comparison);
 }
@@ -63,9 +64,14 @@ function checkOutOfFold(
 ): void {
   const { metrics } = document;
   const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
-  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, UNTOLD_OUT_OF_FOLD);
-  comparison.check("cross_validation", document.cross_validation, tested.by_ticker, UNTOLD_OUT_OF_FOLD);
-  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), UNTOLD);
+  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, NOT_COMPUTABLE_OUT_OF_FOLD);
+  comparison.check(
+    "cross_validation",
+    document.cross_validation,
+    tested.by_ticker,
+    NOT_COMPUTABLE_OUT_OF_FOLD,
+  );
+  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
 }
 
 /** What the rows of the output tell of its verdict: all of the score rows, and of out-of-fold rows what needs no training mean. */
@@ -75,8 +81,9 @@ function checkVerdict(
 ): void {
   const { verdict } = document;
   if (verdict === undefined) return;
-  const untold = document.provenance.versions.mucast === MUCAST_VERSION ? UNTOLD : UNTOLD_WORDS;
-  comparison.check("verdict", verdict, headlineOf(verdict.judged), untold);
+  const skipped =
+    document.provenance.versions.mucast === MUCAST_VERSION ? NOT_COMPUTABLE : NOT_COMPARED_BETWEEN_VERSIONS;
+  comparison.check("verdict", verdict, headlineOf(verdict.judged), skipped);
   const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
   if (outOfFold !== undefined) {
     const set = { rows: "out_of_fold", forecasts: outOfFold } as const;
@@ -87,7 +94,7 @@ function checkVerdict(
     if (anew === undefined) continue;
     const place = `verdict.judged.${i}`;
     const isWhole = recorded.rows === "score" && meanTable !== undefined;
-    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), untold);
+    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), skipped);
   }
 }
 
@@ -110,10 +117,10 @@ function checkMu({ document, rows }: OutputEvidence, comparison: Comparison): vo
   comparison.checkHasMu(document, rows);
   for (const [ticker, mu] of Object.entries(document.mu)) {
     const row = last.get(ticker);
-    comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, UNTOLD);
+    comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, NOT_COMPUTABLE);
     const day = row?.days.at(-1);
     const date = ownMember(document.mu_dates, ticker);
-    comparison.check(`mu_dates.${ticker}`, date, day === undefined ? null : formatDay(day), UNTOLD);
+    comparison.check(`mu_dates.${ticker}`, date, day === undefined ? null : formatDay(day), NOT_COMPUTABLE);
   }
 }
 
@@ -125,7 +132,7 @@ class Comparison {
   }
 
   /** @param recorded undefined where the output does not have it; `computed` an object, a Map of them, or one value. */
-  check(path: string, recorded: unknown, computed: unknown, untold: ReadonlySet<string>): void {
+  check(path: string, recorded: unknown, computed: unknown, skipped: ReadonlySet<string>): void {
     if (recorded === undefined) return;
     if (typeof computed !== "object" || computed === null) {
       if (!isSame(recorded, computed)) throw this.#differs(path, recorded, computed);
@@ -134,7 +141,7 @@ class Comparison {
     const members = computed instanceof Map ? [...computed] : Object.entries(computed);
     if (computed instanceof Map) this.#checkNames(path, recorded, computed);
     for (const [name, value] of members) {
-      if (!untold.has(name)) this.check(`${path}.${name}`, ownMember(recorded, name), value, untold);
+      if (!skipped.has(name)) this.check(`${path}.${name}`, ownMember(recorded, name), value, skipped);
     }
   }
 

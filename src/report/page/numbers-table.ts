@@ -1,4 +1,4 @@
-import { shownText } from "../charts/shown-text.ts";
+import { escapeText } from "../charts/escape-text.ts";
 import { figure } from "../data/figures.ts";
 
 /** More rows are no help beside a picture. */
@@ -17,15 +17,15 @@ export function numbersTable(table: NumbersTable): string {
   const every = Math.ceil(rows.length / MAX_ROWS);
   const kept = rows.filter((_, i) => (rows.length - 1 - i) % every === 0);
   const which = every === 1 ? "" : `, ${kept.length} of ${figure(rows.length, "count")} rows`;
-  return `<details><summary>Numbers<span class="unseen">: ${shownText(caption)}</span>${which}</summary>${plainTable({ ...table, rows: kept })}</details>`;
+  return `<details><summary>Numbers<span class="unseen">: ${escapeText(caption)}</span>${which}</summary>${plainTable({ ...table, rows: kept })}</details>`;
 }
 
 /** The same, open. */
 export function plainTable({ caption, columns, rows }: NumbersTable): string {
-  const head = columns.map((name) => `<th scope="col">${shownText(name)}</th>`).join("");
+  const head = columns.map((name) => `<th scope="col">${escapeText(name)}</th>`).join("");
   const body = rows.map(
     ([name, ...cells]) =>
-      `<tr><th scope="row"><bdi>${shownText(name!)}</bdi></th>${cells.map((cell) => `<td>${shownText(cell)}</td>`).join("")}</tr>`,
+      `<tr><th scope="row"><bdi>${escapeText(name!)}</bdi></th>${cells.map((cell) => `<td>${escapeText(cell)}</td>`).join("")}</tr>`,
   );
-  return `<div class="scroll" tabindex="0" role="group" aria-label="${shownText(caption)}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>`;
+  return `<div class="scroll" tabindex="0" role="group" aria-label="${escapeText(caption)}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>`;
 }

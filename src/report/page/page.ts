@@ -1,4 +1,4 @@
-import { shownText } from "../charts/shown-text.ts";
+import { escapeText } from "../charts/escape-text.ts";
 import type { OutputReport, ReportData } from "../data/report-data.ts";
 import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
 import { type Panel, panelHtml, panelsOf } from "./panel.ts";
@@ -78,11 +78,11 @@ export function page({ title, outputs, comparison }: ReportData): string {
 <meta http-equiv="Content-Security-Policy" content="${REPORT_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${shownText(title)}</title>
+<title>${escapeText(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
-<header><h1>${shownText(title)}</h1>
+<header><h1>${escapeText(title)}</h1>
 <nav aria-label="Sections"><ul>${sections.map(({ id, title: name }) => `<li><a href="#${id}">${name}</a></li>`).join("")}</ul></nav></header>
 <main>
 ${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
@@ -119,9 +119,9 @@ function chartsHtml({ lead, isLoose, panels }: ChartSection, outputs: readonly O
 function tickerTables(outputs: readonly OutputReport[]): string {
   return outputs
     .map(({ tickers, name }) => {
-      const heading = outputs.length === 1 ? "" : `<h3><bdi>${shownText(name)}</bdi></h3>`;
+      const heading = outputs.length === 1 ? "" : `<h3><bdi>${escapeText(name)}</bdi></h3>`;
       const table =
-        tickers.data === undefined ? `<p>${shownText(tickers.absent)}</p>` : tickersHtml(tickers.data, name);
+        tickers.data === undefined ? `<p>${escapeText(tickers.absent)}</p>` : tickersHtml(tickers.data, name);
       return `<div class="table">${heading}${table}</div>`;
     })
     .join("\n");

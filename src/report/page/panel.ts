@@ -1,5 +1,5 @@
+import { escapeText } from "../charts/escape-text.ts";
 import type { ScaledChart } from "../charts/scaled-chart.ts";
-import { shownText } from "../charts/shown-text.ts";
 import type { Part } from "../data/report-data.ts";
 import { prose } from "./prose.ts";
 
@@ -35,9 +35,9 @@ export function panelHtml(
   within: readonly number[] = [],
 ): string {
   const picture = typeof chart === "string" ? chart : chart.draw(within);
-  const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${shownText(owner)}</bdi></span>`;
+  const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${escapeText(owner)}</bdi></span>`;
   const kind = isWide ? ' class="wide"' : "";
-  return `<figure${kind}><figcaption><h3>${shownText(title)}${whose}</h3><p>${prose(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
+  return `<figure${kind}><figcaption><h3>${escapeText(title)}${whose}</h3><p>${prose(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
 }
 
 /** The marks of a chart, as the style draws them. */
@@ -62,7 +62,7 @@ export type KeyMark =
 export function keyLine(entries: readonly (readonly [mark: KeyMark, meaning: string])[]): string {
   const items = entries.map(
     ([mark, meaning]) =>
-      `<li><svg width="22" height="12" aria-hidden="true">${swatch(mark)}</svg>${shownText(meaning)}</li>`,
+      `<li><svg width="22" height="12" aria-hidden="true">${swatch(mark)}</svg>${escapeText(meaning)}</li>`,
   );
   return `<ul class="key">${items.join("")}</ul>`;
 }

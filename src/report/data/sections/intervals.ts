@@ -19,7 +19,7 @@ export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSectio
   const { intervals } = document.metrics;
   if (intervals === null || table === undefined) return { absent: "The output was made without intervals." };
   const { n, coverage } = table.pooled;
-  if (coverage === null) return { absent: whyUntested(evidence, intervals) };
+  if (coverage === null) return { absent: whyNoCoverage(evidence, intervals) };
   const outcomes = evidence.outcomes.filter(({ days }) => days.length > 0);
   const nominal = 1 - intervals.alpha;
   const years = yearsOf(table.pooled.by_year ?? {});
@@ -45,7 +45,7 @@ export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSectio
   };
 }
 
-function whyUntested(evidence: OutputEvidence, { pooled }: Intervals): string {
+function whyNoCoverage(evidence: OutputEvidence, { pooled }: Intervals): string {
   const before = pooled.prequential;
   const why =
     evidence.dateCount === 0 ? whyNoLabels(evidence) : "No row with a realised return has an interval.";

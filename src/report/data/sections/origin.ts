@@ -25,7 +25,7 @@ export function originOf(document: OutputSummary, { replay, audit }: CheckVerdic
 }
 
 /** The config of a job lies a few levels deep; what lies deeper, or comes later, is of no job of ours. */
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 const MAX_NAMES = 300;
 
 /** The leaves of a plain object, such as `blas.numpy.name`. */
@@ -40,7 +40,7 @@ function collect(part: object, before: string, depth: number, found: NamedText[]
     if (found.length === MAX_NAMES) return;
     const path = `${before}${name}`;
     if (typeof value === "object" && value !== null && !isLeaf(value)) {
-      if (depth < DEEPEST) collect(value, `${path}.`, depth + 1, found);
+      if (depth < MAX_DEPTH) collect(value, `${path}.`, depth + 1, found);
     } else if (value !== undefined) {
       found.push({ name: path, text: typeof value === "string" ? value : JSON.stringify(value) });
     }

@@ -18,7 +18,7 @@ export function trainingOf({ document }: OutputEvidence): Part<Training> {
       trainLoss: Float64Array.from(epochs, ({ train_loss }) => train_loss),
       parameters,
       members: members.map(courseOf),
-      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${restOf(members.map(courseOf))}`,
+      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${otherMembers(members.map(courseOf))}`,
     };
   });
   if (networks.length === 0) return { absent: "No network was trained." };
@@ -55,11 +55,11 @@ function bestOf({ validationLoss, validationIc, bestEpoch, zeroLoss }: Course): 
       ? ""
       : `a validation IC of ${figure(validationIc[bestEpoch - 1], "number")} and `;
   const of = countedRows(validationLoss.length, "epoch");
-  return `epoch ${bestEpoch} was the best of ${of}, with ${ic}a validation loss of ${figure(best, "number")}${besideZero(best, zeroLoss)}`;
+  return `epoch ${bestEpoch} was the best of ${of}, with ${ic}a validation loss of ${figure(best, "number")}${comparedWithZero(best, zeroLoss)}`;
 }
 
 /** In which epochs the further members were best. */
-function restOf(members: readonly Course[]): string {
+function otherMembers(members: readonly Course[]): string {
   if (members.length === 0) return "";
   return ` Best epochs of the other members: ${epochsOf(members)}.`;
 }
@@ -72,7 +72,7 @@ export function epochsOf(courses: readonly Course[]): string {
 }
 
 /** The best epoch is the one that did best there, so to be below is no evidence of skill, and not to be is evidence of none. */
-function besideZero(best: number | undefined, zeroLoss: number | undefined): string {
+function comparedWithZero(best: number | undefined, zeroLoss: number | undefined): string {
   if (best === undefined || zeroLoss === undefined) return "";
   const zero = figure(zeroLoss, "number");
   if (figure(best, "number") === zero) return ", equal to that of the zero forecast in the digits shown";

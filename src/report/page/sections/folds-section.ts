@@ -1,8 +1,8 @@
 import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart } from "../../charts/column-chart.ts";
+import { escapeText } from "../../charts/escape-text.ts";
 import { foldChart } from "../../charts/fold-chart.ts";
 import { lineChart } from "../../charts/line-chart.ts";
-import { shownText } from "../../charts/shown-text.ts";
 import { countedRows, figure } from "../../data/figures.ts";
 import type { Folds, TrainedNetwork, Training } from "../../data/section-data.ts";
 import { epochsOf } from "../../data/sections/training.ts";
@@ -147,5 +147,5 @@ function curveHtml({
     levels: zeroLoss === undefined ? [] : [zeroLoss],
     height: 120,
   });
-  return `<div><p>${shownText(finding)}</p>${chart.draw([])}</div>`;
+  return `<div><p>${escapeText(finding)}</p>${chart.draw([])}</div>`;
 }

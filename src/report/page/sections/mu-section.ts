@@ -28,7 +28,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
     {
       title: "Forecasts",
       finding: `${finding}${cut}${seeds}`,
-      chart: rowChart({ finding, unit: "return", rows: shown.map(alone) }),
+      chart: rowChart({ finding, unit: "return", rows: shown.map(bareRow) }),
       ...(hasOlder
         ? {
             key: keyLine([
@@ -48,7 +48,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
       chart: rowChart({
         finding: doubt,
         unit: "return",
-        rows: shown.map(({ lower, upper, ...bar }) => ({ ...alone(bar), low: lower, high: upper })),
+        rows: shown.map(({ lower, upper, ...bar }) => ({ ...bareRow(bar), low: lower, high: upper })),
       }),
       key: keyLine([
         ["dot", "forecast"],
@@ -67,7 +67,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
   return panels;
 }
 
-function alone({ ticker, mu, olderDate }: Pick<MuBar, "ticker" | "mu" | "olderDate">) {
+function bareRow({ ticker, mu, olderDate }: Pick<MuBar, "ticker" | "mu" | "olderDate">) {
   return { name: ticker, value: mu, isOlder: olderDate !== undefined };
 }
 

@@ -1,4 +1,4 @@
-import { shortText, shownText } from "../../charts/shown-text.ts";
+import { escapeShortText, escapeText } from "../../charts/escape-text.ts";
 import { tickerChart } from "../../charts/ticker-chart.ts";
 import { figure } from "../../data/figures.ts";
 import type { TickerRow, TickerTable } from "../../data/section-data.ts";
@@ -75,10 +75,10 @@ export function tickersHtml({ finding, rows }: TickerTable, owner: string): stri
     ["return", "realised return"],
     ["dot miss", "return outside its interval"],
   ]);
-  return `<p>${shownText(finding)} Open a ticker to compare its forecasts with its realised returns.</p>
+  return `<p>${escapeText(finding)} Open a ticker to compare its forecasts with its realised returns.</p>
 ${key}
 <p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
-<table class="tickers"><caption class="unseen">Tickers of <bdi>${shownText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
+<table class="tickers"><caption class="unseen">Tickers of <bdi>${escapeText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
 ${rows.map((row) => rowHtml(row, columns)).join("\n")}
 </table>`;
 }
@@ -89,6 +89,6 @@ function rowHtml(row: TickerRow, columns: number): string {
     const sort = value === null ? "" : ` data-v="${Number(value.toPrecision(6))}"`;
     return `<td${isSpare ? ' class="spare"' : ""}${sort}>${text(row)}</td>`;
   });
-  return `<tbody><tr><th scope="row"><details><summary><bdi>${shortText(row.ticker, MAX_NAME_LENGTH)}</bdi></summary></details></th>${cells.join("")}</tr>
-<tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${shownText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
+  return `<tbody><tr><th scope="row"><details><summary><bdi>${escapeShortText(row.ticker, MAX_NAME_LENGTH)}</bdi></summary></details></th>${cells.join("")}</tr>
+<tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${escapeText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
 }
