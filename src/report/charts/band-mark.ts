@@ -3,7 +3,7 @@ import { dot, GRID, gridX, segment } from "./path.ts";
 import { mark } from "./plot.ts";
 import { linearScale } from "./scale.ts";
 
-/** A number with its band and its reference, on one line without words: the words stand beside it. */
+/** A number with its band and its reference, on one line without labels: the text is beside it. */
 export function bandMark(value: number, band: Band | null, reference: number | null): string {
   const known = [
     value,

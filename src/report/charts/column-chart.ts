@@ -5,24 +5,24 @@ import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale, scaleBetween } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 
-/** Columns from 0 by category, one or two beside each other. */
+/** Columns by category, one or two side by side. */
 export interface ColumnChart {
   readonly finding: string;
   readonly labels: readonly string[];
   readonly unit: Unit;
-  /** Shape (labels) each; null is no column. The second is drawn hollow. */
+  /** Shape (labels) each; null draws no column. The second column is hollow. */
   readonly series: readonly (readonly (number | null)[])[];
-  /** Of the first series. */
+  /** For the columns of the first series. */
   readonly bands?: readonly (Band | null)[];
-  /** Dots on the columns; null is no dot. */
+  /** Dots on the columns; null draws no dot. */
   readonly dots?: readonly (number | null)[];
   readonly level?: number;
-  /** Coverage is seen beside what was asked, not beside 0. */
+  /** Coverage is compared with the requested coverage, not with 0. */
   readonly isFromLevel?: boolean;
   readonly height?: number;
 }
 
-/** Share of a category that its columns fill. */
+/** Share of a category's width that its columns fill. */
 const FILL = 0.7;
 
 export function columnChart(chart: ColumnChart): ScaledChart {
@@ -75,7 +75,7 @@ function whisker(x: number, { low, high }: Band, y: Scale): string {
   return segment(x, gridY(y.share(low)), x, gridY(y.share(high)));
 }
 
-/** One word a category, or every second, third, … where there are many. */
+/** One label per category, or every second, third, … if there are many. */
 function categoryLabels(labels: readonly string[]): AxisLabel[] {
   const every = Math.ceil(labels.length / 16);
   return labels.flatMap((text, i) =>

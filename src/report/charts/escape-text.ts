@@ -1,12 +1,12 @@
 import { escapeHtml } from "../../contract/escape-html.ts";
 import { shortVisibleText, visibleText } from "../../contract/visible-text.ts";
 
-/** Hostile text as HTML or SVG text, or as an attribute's value: escaped, and with what cannot be seen by its number. */
+/** Untrusted text, escaped as HTML or SVG text or as an attribute value. Invisible characters appear as their code points. */
 export function escapeText(text: string): string {
   return escapeHtml(visibleText(text));
 }
 
-/** The same, of at most `most` characters; the last one stands for what is left out. */
+/** Like `escapeText`, shortened to `most` characters, the last of which stands for the omitted text. */
 export function escapeShortText(text: string, most: number): string {
   return escapeHtml(shortVisibleText(text, most));
 }

@@ -7,7 +7,7 @@ import { timeLabels } from "./time-axis.ts";
 
 const ROW_HEIGHT = 20;
 
-/** The walk-forward timeline: of each fold what its model learned from, and what it was then tested on. */
+/** The walk-forward timeline: for each fold, the dates that its model learned from and the dates that it was tested on. */
 export function foldChart(finding: string, folds: readonly FoldSpan[]): string {
   const first = min(folds, ({ trainStart }) => trainStart)!;
   const last = max(folds, ({ testEnd }) => testEnd)!;

@@ -15,16 +15,16 @@ export interface LineChart {
   readonly x: Int32Array;
   readonly xKind: "day" | "epoch";
   readonly unit: Unit;
-  /** Shape (n) each, or shorter where they end early; NaN is a gap. The first is drawn whole, the second dashed. */
+  /** Shape (n) each, or shorter if they end early; NaN is a gap. The first line is solid, the second dashed. */
   readonly lines: readonly { readonly name: string; readonly values: Float64Array }[];
-  /** Thin lines behind these, likewise. */
+  /** Thin lines behind these, of the same shape. */
   readonly faint?: readonly Float64Array[];
   readonly band?: { readonly low: Float64Array; readonly high: Float64Array } | undefined;
-  /** Dashed lines across. */
+  /** Horizontal dashed lines. */
   readonly levels?: readonly number[];
-  /** A line down. */
+  /** A vertical line. */
   readonly at?: number | undefined;
-  /** Short lines up from the axis of x. */
+  /** Short ticks up from the x axis. */
   readonly ticks?: readonly number[];
   readonly height?: number;
 }
@@ -74,7 +74,7 @@ export function columnsOf(x: Int32Array): (value: Day) => number {
   return (value) => gridX(share(value));
 }
 
-/** The path of a line with its gaps. */
+/** The path of a line, with its gaps. */
 export function linePath(
   values: Float64Array,
   x: Int32Array,

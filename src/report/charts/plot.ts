@@ -3,20 +3,20 @@ import { escapeText } from "./escape-text.ts";
 import { GRID, gridX, gridY, segment } from "./path.ts";
 import type { Scale } from "./scale.ts";
 
-/** A word at an axis. */
+/** A label at an axis. */
 export interface AxisLabel {
   /** Share of the axis, from the left or from the bottom. */
   readonly at: number;
   readonly text: string;
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   readonly isSpare?: boolean;
 }
 
-/** A chart: marks on a grid that stretches, and words beside it that do not. */
+/** A chart: marks on a grid that stretches, and text beside it that does not. */
 export interface Plot {
-  /** What the picture says, in one sentence; its accessible name. */
+  /** What the chart says, in one sentence; its accessible name. */
   readonly finding: string;
-  /** Its SVG elements on the grid, with classes of the style. */
+  /** Its SVG elements on the grid, with classes of the style sheet. */
   readonly marks: readonly string[];
   readonly xLabels: readonly AxisLabel[];
   readonly yLabels: readonly AxisLabel[];
@@ -24,13 +24,13 @@ export interface Plot {
   readonly words?: string;
   /** CSS pixels. */
   readonly height: number;
-  /** Where row names stand left of the marks. */
+  /** The width for row names on the left. */
   readonly isWide?: boolean;
-  /** Attributes for the script's readout. */
+  /** Attributes that the script reads for its readout. */
   readonly readout?: string;
 }
 
-/** Width and colours come from the page; the height is fixed, so that a chart fits any width without a script. */
+/** The page decides width and colours. The height is fixed, so that a chart fits any width without a script. */
 export function plotSvg({
   finding,
   marks,
@@ -57,18 +57,18 @@ function yLabel({ at, text }: AxisLabel): string {
   return `<text class="y" x="-6" y="${percent(1 - at)}" dy=".35em">${escapeText(text)}</text>`;
 }
 
-/** A share as SVG writes it. */
+/** A share in SVG notation. */
 export function percent(share: number): string {
   return `${Number((100 * share).toFixed(2))}%`;
 }
 
-/** A path with a class of the style. */
+/** A path with a class of the style sheet. */
 export function mark(kind: string, path: string, name?: string): string {
   if (path === "") return "";
   return `<path class="${kind}"${name === undefined ? "" : ` data-name="${escapeText(name)}"`} d="${path}"/>`;
 }
 
-/** Lines across at the ticks of the y axis, that of 0 stronger. */
+/** Horizontal lines at the ticks of the y axis; the line at 0 is stronger. */
 export function yGrid(scale: Scale): string {
   const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => horizontalLine(scale, tick));
   const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", horizontalLine(scale, 0)) : "";
@@ -80,7 +80,7 @@ function horizontalLine(scale: Scale, value: number): string {
   return segment(0, y, GRID, y);
 }
 
-/** Lines down at the ticks of the x axis, that of 0 stronger. */
+/** Vertical lines at the ticks of the x axis; the line at 0 is stronger. */
 export function xGrid(scale: Scale): string {
   const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => verticalLine(scale, tick));
   const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", verticalLine(scale, 0)) : "";
@@ -92,7 +92,7 @@ function verticalLine(scale: Scale, value: number): string {
   return segment(x, 0, x, GRID);
 }
 
-/** The ticks of a scale as words, with as many digits as their step needs. */
+/** Labels for the ticks of a scale, with as many digits as their step needs. */
 export function tickLabels(scale: Scale, unit: Unit): AxisLabel[] {
   return scale.ticks.map((tick) => ({ at: scale.share(tick), text: tickText(tick, scale.step, unit) }));
 }

@@ -3,7 +3,7 @@ import { dot, GRID, gridX, gridY, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, xGrid, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 
-/** Realised returns over forecasts, both log-returns, with the line on which they would be equal. */
+/** Realised returns by forecast, both log-returns, with the line where they are equal. */
 export function calibrationChart(finding: string, bins: readonly CalibrationBin[]): string {
   const x = linearScale([0, ...bins.map(({ predicted }) => predicted)]);
   const ends = bins.flatMap(({ band }) => (band === null ? [] : [band.low, band.high]));
@@ -27,7 +27,7 @@ export function calibrationChart(finding: string, bins: readonly CalibrationBin[
   return plotSvg({ finding, marks, xLabels: labels, yLabels: tickLabels(y, "return"), height: 240 });
 }
 
-/** Where the diagonal is within both scales. */
+/** The part of the diagonal within both scales. */
 function equality(x: Scale, y: Scale): string {
   const [from, to] = [Math.max(x.low, y.low), Math.min(x.high, y.high)];
   if (from >= to) return "";

@@ -5,11 +5,11 @@ import { type AxisLabel, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 
-/** A row: a bar from the base, or with `low` and `high` a dot within its interval. */
+/** A row: a bar from the base or, with `low` and `high`, a dot within its interval. */
 export interface ChartRow {
   readonly name: string;
   readonly value: number;
-  /** An end that is not there is one-sided: the line goes on to the frame. */
+  /** A missing end means a one-sided interval: the line continues to the frame. */
   readonly low?: number | null;
   readonly high?: number | null;
   /** Drawn hollow. */
@@ -21,16 +21,16 @@ export interface RowChart {
   readonly rows: readonly ChartRow[];
   readonly unit: Unit;
   readonly level?: number;
-  /** Where the bars begin; 0 if it is left out. */
+  /** Where the bars start; 0 by default. */
   readonly base?: number;
-  /** Values that the scale holds besides, so that small differences look small. */
+  /** Further values that the scale contains, so that small differences look small. */
   readonly atLeast?: readonly number[];
 }
 
 const ROW_HEIGHT = 17;
 const MAX_NAME_LENGTH = 14;
 
-/** One row below the other, their names on the left. */
+/** Rows one below the other, with their names on the left. */
 export function rowChart(chart: RowChart): ScaledChart {
   const values = valuesOf(chart);
   return { extent: extentOf(values), draw: (within) => drawn(chart, [...values, ...within]) };

@@ -6,18 +6,18 @@ import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { countedRows } from "./figures.ts";
 import type { CheckVerdict } from "./report-data.ts";
 
-/** What `mucast replay` and `mucast audit` said about an output, where a caller gives their verdicts. */
+/** What `mucast replay` and `mucast audit` said about an output, if a caller passes their verdicts. */
 export interface CheckVerdicts {
   readonly replay: CheckVerdict | undefined;
   readonly audit: CheckVerdict | undefined;
 }
 
-/** What verdicts name of an output. */
+/** The parts of an output that verdicts refer to. */
 interface JudgedOutput extends Pick<OutputEvidence, "sha256"> {
   readonly document: Pick<OutputEvidence["document"], "provenance">;
 }
 
-/** A verdict as it was read. */
+/** A verdict as read from its file. */
 export interface VerdictFile {
   readonly name: string;
   readonly value: unknown;
@@ -26,9 +26,9 @@ export interface VerdictFile {
 const MAX_FINDINGS = 20;
 
 /**
- * The verdicts of each output: a replay belongs to the output whose stored bytes it names, an audit to those made of the blobs and the
- * config that it looked at.
- * @throws MucastError unreadable_blob where a file is no verdict; invalid_request where it belongs to none of the outputs.
+ * The verdicts of each output. A replay belongs to the output whose stored bytes it names, an audit to the outputs that were made
+ * from the blobs and the config that it examined.
+ * @throws MucastError unreadable_blob if a file is not a verdict; invalid_request if a verdict belongs to none of the outputs.
  */
 export function checkVerdicts(
   outputs: readonly JudgedOutput[],

@@ -5,7 +5,7 @@ import { countedRows, figure, pFigure, wholePercent } from "./figures.ts";
 import { heldOutSlope } from "./held-out-slope.ts";
 import type { Comparison, Verdict } from "./report-data.ts";
 
-/** An output on the rows that all have in common, with what is said of it there. */
+/** An output on the rows that all outputs have, with its verdict on these rows. */
 export interface ComparedOutput {
   readonly name: string;
   readonly common: OutputEvidence;
@@ -14,7 +14,9 @@ export interface ComparedOutput {
   readonly allRows: number;
 }
 
-/** Outputs side by side. @param outputs two or more, all on the same rows. @param tests of them, in their order. */
+/**
+ * Compares outputs side by side. @param outputs two or more, all on the same rows. @param tests of these outputs, in the same order.
+ */
 export function comparisonOf(outputs: readonly ComparedOutput[], tests: ComparisonTests): Comparison {
   const { table, dateCount, labelled } = outputs[0]!.common;
   const rows = table.pooled.n;
@@ -100,7 +102,7 @@ function confidenceFinding({ confidence, form }: ComparisonTests, names: readonl
   return `${sentences(confidence.order, orderName(form))}. ${sentences(confidence.sizes, "squared error")} (model confidence set, Hansen, Lunde and Nason 2011).`;
 }
 
-/** How the order is measured, in words. */
+/** The name of the measure of order, in words. */
 export function orderName(form: ComparisonTests["form"]): string {
   return form === "cross_section" ? "IC" : "correlation over time";
 }
@@ -131,12 +133,12 @@ function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly s
   return `${all}${sentences.join("; ")}.`;
 }
 
-/** More in one sentence are no help: they are in the table. */
+/** More pairs in one sentence do not help: the table has them all. */
 const MAX_PAIRS = 3;
 
 /**
- * Which output a careful person would take: one with evidence of skill that may be the best, if it is the only one. The confidence sets tell;
- * over few dates, the tests of pairs.
+ * The output that a careful person would choose: the only one, if there is exactly one, that has evidence of skill and may be the
+ * best. The confidence sets decide; over few dates, the tests of pairs do.
  */
 function choiceOf(
   outputs: readonly ComparedOutput[],

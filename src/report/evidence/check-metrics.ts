@@ -14,20 +14,23 @@ import { scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 
-/** Numbers that differ by less are equal but for rounding: relative, and absolute near 0. */
+/** Numbers that differ by less than this are equal up to rounding: relative, and absolute near 0. */
 const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
-/** What forecasts alone do not tell: returns before a row, residuals before the cut, means that folds had learned. */
+/**
+ * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, or means that folds had
+ * learned.
+ */
 const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
-/** Another version may put the same findings into other words. */
+/** Another version may word the same findings differently. */
 const NOT_COMPARED_BETWEEN_VERSIONS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
 const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
 const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
  * What an output is evidence of.
- * @throws MucastError invalid_data where its metrics are not those of its forecasts.
+ * @throws MucastError invalid_data if its metrics do not match its forecasts.
  */
 export function checkedEvidence(document: OutputDocument): OutputEvidence {
   const evidence = outputEvidence(document);
@@ -36,8 +39,8 @@ export function checkedEvidence(document: OutputDocument): OutputEvidence {
 }
 
 /**
- * Computes the metrics of an output anew from its own forecasts, by the code that the job used. What the output does not have, as one of
- * an older version, is not compared.
+ * Computes the metrics of an output again from its own forecasts, with the same code as the job. Metrics that the output lacks, for
+ * example because an older version wrote it, are not compared.
  * @throws MucastError invalid_data with the name of the first metric that differs, and both values.
  */
 function checkMetrics(evidence: OutputEvidence): void {
@@ -74,7 +77,10 @@ function checkOutOfFold(
   comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
 }
 
-/** What the rows of the output tell of its verdict: all of the score rows, and of out-of-fold rows what needs no training mean. */
+/**
+ * Checks what the rows of the output determine of its verdict: everything on score rows and, on out-of-fold rows, everything that
+ * needs no training mean.
+ */
 function checkVerdict(
   { document, rows, outOfFold, meanTable }: OutputEvidence,
   comparison: Comparison,
@@ -111,7 +117,7 @@ function withoutMeans({ order: { form, figure, t, dates }, sizes }: RowsVerdict)
   };
 }
 
-/** mu is the forecast of the last row, and a ticker whose last row is of as_of has one. */
+/** mu is the forecast of the last row, and a ticker has one if its last row has the date as_of. */
 function checkMu({ document, rows }: OutputEvidence, comparison: Comparison): void {
   const last = new Map(rows.map((row) => [row.ticker, row]));
   comparison.checkHasMu(document, rows);
@@ -131,7 +137,7 @@ class Comparison {
     this.#source = source;
   }
 
-  /** @param recorded undefined where the output does not have it; `computed` an object, a Map of them, or one value. */
+  /** @param recorded undefined if the output does not have it. @param computed an object, a Map of objects, or one value. */
   check(path: string, recorded: unknown, computed: unknown, skipped: ReadonlySet<string>): void {
     if (recorded === undefined) return;
     if (typeof computed !== "object" || computed === null) {
@@ -145,7 +151,7 @@ class Comparison {
     }
   }
 
-  /** No job that has forecasts writes an output without any mu. */
+  /** A job that has forecasts always writes a mu. */
   checkHasMu({ mu, window }: OutputSummary, rows: readonly ScoredRows[]): void {
     const { as_of } = window;
     const isCurrent = ({ days }: ScoredRows) => formatDay(days.at(-1)!) === as_of;
@@ -160,7 +166,7 @@ class Comparison {
     throw new MucastError("invalid_data", `${this.#source} cannot be reported: it has no mu`, data);
   }
 
-  /** A table has the tickers of the forecasts and no others. */
+  /** A table has exactly the tickers of the forecasts. */
   #checkNames(path: string, recorded: unknown, computed: ReadonlyMap<string, unknown>): void {
     const names = Object.keys(recorded as object);
     const other =

@@ -13,12 +13,12 @@ import { skillPanels } from "./sections/skill-section.ts";
 import { tickersHtml } from "./sections/tickers-section.ts";
 import { verdictHtml } from "./sections/verdict-section.ts";
 
-/** A section of charts: of several outputs those of the same title stand side by side, on one scale. */
+/** A section of charts. With several outputs, charts with the same title are side by side, on one scale. */
 interface ChartSection {
   readonly id: string;
   readonly title: string;
   readonly lead?: string;
-  /** Its panels are of very different heights. */
+  /** Its panels have very different heights. */
   readonly isLoose?: boolean;
   readonly panels: (output: OutputReport) => readonly Panel[];
 }
@@ -61,7 +61,7 @@ const CHART_SECTIONS: readonly ChartSection[] = [
   },
 ];
 
-/** The page of a report: one HTML document that asks for nothing else and is read without its script. */
+/** The page of a report: one HTML document that makes no requests and is readable without its script. */
 export function page({ title, outputs, comparison }: ReportData): string {
   const sections = [
     { id: "verdict", title: "Verdict", html: verdicts(outputs) },

@@ -9,7 +9,7 @@ import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
 import type { BesideScore, FoldSpan, Folds } from "../section-data.ts";
 
-/** The walk-forward folds and what they foretold. */
+/** The walk-forward folds and their forecasts. */
 export function foldsOf(evidence: OutputEvidence): Part<Folds> {
   const { document, outOfFold } = evidence;
   if (document.cross_validation === undefined || outOfFold === undefined) {
@@ -39,7 +39,7 @@ interface TickerFold {
   readonly realised: Float64Array;
 }
 
-/** The folds of all tickers, the first in time first. */
+/** The folds of all tickers, in time order. */
 function foldParts(evidence: OutputEvidence, outOfFold: readonly ForecastRows[]): TickerFold[][] {
   const parts: TickerFold[][] = [];
   const { source: name, document } = evidence;

@@ -5,8 +5,8 @@ import type { Origin } from "../report-data.ts";
 const MAX_FEATURES = 30;
 
 /**
- * What the models used: of each ticker the shares of the absolute importances that the output lists, and their mean over the tickers
- * that have importances. A pooled fit has one list. It says nothing of what was of use.
+ * What the models used: for each ticker, the shares of the absolute importances that the output lists, and their mean over the
+ * tickers that have importances. A pooled fit has one list. Importances do not say what was useful.
  */
 export function importancesOf({
   fits = {},

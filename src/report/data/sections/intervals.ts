@@ -13,7 +13,7 @@ import { whyNoLabels } from "./why-absent.ts";
 
 type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 
-/** What intervals held. */
+/** The intervals and their actual coverage. */
 export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSection> {
   const { document, coverage: table } = evidence;
   const { intervals } = document.metrics;
@@ -85,7 +85,7 @@ function widthFinding(width: Float64Array, days: Int32Array): string {
   return `The median interval was narrowest on ${formatDay(days[low]!)} (${figure(width[low]!, "share")} of price) and widest on ${formatDay(days[high]!)} (${figure(width[high]!, "share")}).`;
 }
 
-/** Where the first lowest and the first highest value are. */
+/** The positions of the first lowest and the first highest value. */
 function extremes(values: Float64Array, from: number): [low: number, high: number] {
   let [low, high] = [from, from];
   for (let i = from; i < values.length; i++) {
@@ -95,7 +95,7 @@ function extremes(values: Float64Array, from: number): [low: number, high: numbe
   return [low, high];
 }
 
-/** The lowest coverage first; of equal ones the first by code point. */
+/** The lowest coverage first; equal ones by code point. */
 function tickersOf(outcomes: readonly IntervalOutcomes[], { by_ticker }: CoverageTable): TickerCoverage[] {
   return outcomes
     .map(({ ticker, side }): TickerCoverage => {

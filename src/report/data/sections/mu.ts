@@ -45,7 +45,7 @@ function findingOf(bars: readonly MuBar[], asOf: string): string {
   return `As of the close of ${asOf}, ${span}${doubt}${late}.`;
 }
 
-/** How many intervals hold 0. */
+/** How many intervals contain 0. */
 function intervalsAtZero(bars: readonly MuBar[]): string {
   const bounded = bars.filter(({ lower, upper }) => lower !== null && upper !== null);
   if (bounded.length === 0) return "";

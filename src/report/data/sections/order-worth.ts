@@ -13,16 +13,16 @@ import type { OrderWorth, QuantileReturn } from "../section-data.ts";
 import { ROLLING_DATES } from "./skill-over-time.ts";
 import { whyNoOrder } from "./why-absent.ts";
 
-/** Days over which the order of the forecasts is held against returns. */
+/** The horizons, in days, over which forecasts are compared with returns. */
 const HORIZONS = [1, 2, 5, 10, 20];
 
 /** A hundredth of a percent. */
 const BASIS_POINT = 1e-4;
 
-/** Costs a side: of a large stock, of a smaller one, of one that is hard to trade. */
+/** Costs per side: for a large stock, a smaller one, and one that is hard to trade. */
 const COSTS = [0, 1, 5, 10].map((points) => points * BASIS_POINT);
 
-/** What the order of the forecasts was worth. */
+/** What the order of the forecasts is worth. */
 export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
   const { dates, byDate, rows } = evidence;
   if (dates.days.length === 0) return { absent: whyNoOrder(evidence) };
@@ -122,7 +122,7 @@ function horizonsFinding(horizons: readonly HorizonSkill[]): string {
   return `The mean IC was ${text.join(", ")}; ${judged}.`;
 }
 
-/** A cost of whole basis points. */
+/** A cost in whole basis points. */
 export function basisPoints(cost: number): string {
   return `${Math.round(cost / BASIS_POINT)} bp`;
 }

@@ -6,7 +6,7 @@ import { numbersTable, plainTable } from "../numbers-table.ts";
 
 const BETTER = { higher: "more", lower: "less", near: "nearer" } as const;
 
-/** Several outputs on the rows that all have: which one a careful person would take, metrics, tests. */
+/** Several outputs on the rows that all of them have: which one a careful person would choose, metrics, tests. */
 export function comparisonHtml(comparison: Comparison): string {
   const { names, metrics, tests, choice, rowsFinding, leftOut } = comparison;
   const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`);

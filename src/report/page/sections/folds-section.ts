@@ -60,9 +60,9 @@ export function foldsPanels({ folds, timelineFinding, skillFinding, beside, besi
   ];
 }
 
-/** More curves are no picture; the table has them all. */
+/** More curves are not readable; the table has them all. */
 const MAX_CURVES = 12;
-/** Members of an ensemble that have a line, besides member 0. */
+/** The number of ensemble members with a line, in addition to member 0. */
 const MAX_MEMBERS = 19;
 
 /** Training and validation curves of networks. */

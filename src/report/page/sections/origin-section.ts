@@ -5,7 +5,7 @@ import type { CheckVerdict, NamedText, Origin } from "../../data/report-data.ts"
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { type Panel, panelsOf } from "../panel.ts";
 
-/** What the numbers come from, and what the job had to say. */
+/** The origin of the numbers, and the warnings and failures of the job. */
 export function originPanels(origin: Origin): Panel[] {
   return [
     ...checkPanel("Replay", origin.replay),
@@ -44,7 +44,7 @@ function checkPanel(title: string, verdict: CheckVerdict | undefined): Panel[] {
   return [{ title, finding: verdict.sentence, chart: `${badge}${lines === "" ? "" : `<ul>${lines}</ul>`}` }];
 }
 
-/** More are no reading; the output has them all. */
+/** More rows are not readable; the output has them all. */
 const MAX_LINES = 60;
 
 function warningsPanel({ warnings }: Origin): Panel {

@@ -4,12 +4,12 @@ import { figure } from "../../data/figures.ts";
 import type { TickerRow, TickerTable } from "../../data/section-data.ts";
 import { keyLine } from "../panel.ts";
 
-/** A column of the table: what it shows, and what it is sorted by. */
+/** A column of the table: its text, and its sort key. */
 interface Column {
   readonly name: string;
   readonly text: (row: TickerRow) => string;
   readonly order: (row: TickerRow) => number | null;
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   readonly isSpare: boolean;
 }
 
@@ -55,7 +55,7 @@ const COLUMNS: readonly Column[] = [
   { name: "Rows", text: ({ n }) => figure(n, "count"), order: ({ n }) => n, isSpare: true },
 ];
 
-/** Drawn dates of a ticker: all tickers of a page share so many, so that the page of many stays small. */
+/** The number of dates to draw, shared by all tickers of a page so that a page with many tickers stays small. */
 const ALL_COLUMNS = 40_000;
 const MAX_COLUMNS = 500;
 const MIN_COLUMNS = 50;
@@ -63,7 +63,7 @@ const MIN_COLUMNS = 50;
 /** In characters; the opened row has the whole name. */
 const MAX_NAME_LENGTH = 40;
 
-/** Every ticker, each row opening to its forecasts against what came. */
+/** All tickers. Each row opens to its forecasts against realised returns. */
 export function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
   const columns = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
   const head = COLUMNS.map(

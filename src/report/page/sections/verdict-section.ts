@@ -6,7 +6,7 @@ import type { OutputReport, Tile, Verdict } from "../../data/report-data.ts";
 import { plainTable } from "../numbers-table.ts";
 import { prose } from "../prose.ts";
 
-/** The class of each state: only skill whose sizes hold too is good. */
+/** The class of each state: only skill with correct sizes is good. */
 const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = {
   skill: "some",
   oversized: "unknown",
@@ -15,7 +15,7 @@ const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = 
   too_few: "unknown",
 };
 
-/** What a reader takes away: the verdict in sentences, the tiles, and the forecasts that any model has to beat. */
+/** The conclusion for the reader: the verdict in sentences, the tiles, and the forecasts that any model has to beat. */
 export function verdictHtml(output: OutputReport, isAmongSeveral: boolean): string {
   const { verdict, name } = output;
   const heading = isAmongSeveral ? `<h3 class="model"><bdi>${escapeText(name)}</bdi></h3>` : "";
