@@ -5,7 +5,7 @@ import { spaceIn } from "./names.ts";
 import {
   type BlobPolicy,
   type MappedBase,
-  shownUrl,
+  redactUrl,
   spellingFault,
   withoutBrackets,
   withoutSignature,
@@ -93,7 +93,7 @@ export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames
   if (text.includes("#")) throw notAllowed(text, "has a fragment");
   const key = KEYS[names].pattern.exec(bare)?.[1];
   const before = bare.slice(0, -1 - (key?.length ?? 0));
-  const name = shownUrl(text);
+  const name = redactUrl(text);
   const mapped = key === undefined ? undefined : mappedTo(key, before, policy);
   if (mapped !== undefined) return { kind: "mapped", key: key!, base: before, folder: mapped.folder, name };
   const fault = spellingFault(bare, policy.privateOrigins);
@@ -142,7 +142,7 @@ export function addressRule({ protocol, origin }: URL, { privateOrigins = [] }: 
 }
 
 function notAllowed(text: string, fault: string): MucastError {
-  const source = shownUrl(text);
+  const source = redactUrl(text);
   return new MucastError("url_not_allowed", `${source} ${fault}`, { source });
 }
 
@@ -154,7 +154,7 @@ export function filePath(location: string): string {
   } catch {
     // The parser's error would repeat the whole URL; the error below does not.
   }
-  const source = shownUrl(location);
+  const source = redactUrl(location);
   throw new MucastError(
     "invalid_request",
     `${source} is not a usable file: URL; write file:///absolute/path, or the plain path`,

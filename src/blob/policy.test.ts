@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
 import { checkInputLocation } from "./location.ts";
-import { type BlobPolicy, blobPolicy, shownUrl } from "./policy.ts";
+import { type BlobPolicy, blobPolicy, redactUrl } from "./policy.ts";
 
 const POLICY = { allowed: ["https://acct.blob.example.net/models"] };
 const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
@@ -219,5 +219,5 @@ test("a refusal shows neither query nor password", () => {
     const error = refusal(url);
     assert.doesNotMatch(JSON.stringify([error.message, error.data, String(error.cause)]), /SECRET/);
   }
-  assert.equal(shownUrl("https://me:pw@a.example/c?sig=S#f"), "https://a.example/c");
+  assert.equal(redactUrl("https://me:pw@a.example/c?sig=S#f"), "https://a.example/c");
 });

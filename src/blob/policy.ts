@@ -97,8 +97,8 @@ export function containerUrl(entry: string, path: string, privateOrigins: readon
   if (fault === undefined && folders >= 1) return text;
   throw new MucastError(
     "invalid_request",
-    `${path}: ${shownUrl(entry)} ${fault ?? "names no container"}; write https://host[:port]/container`,
-    { path, value: shownUrl(entry) },
+    `${path}: ${redactUrl(entry)} ${fault ?? "names no container"}; write https://host[:port]/container`,
+    { path, value: redactUrl(entry) },
   );
 }
 
@@ -110,8 +110,8 @@ function privateOrigin(entry: string): string {
   const path = "MUCAST_PRIVATE_ORIGINS";
   throw new MucastError(
     "invalid_request",
-    `${path}: ${shownUrl(entry)} is not an origin; write https://host[:port], or http://host[:port] for a loopback host`,
-    { path, value: shownUrl(entry) },
+    `${path}: ${redactUrl(entry)} is not an origin; write https://host[:port], or http://host[:port] for a loopback host`,
+    { path, value: redactUrl(entry) },
   );
 }
 
@@ -119,7 +119,7 @@ function privateOrigin(entry: string): string {
  * A URL as it may be shown: without query, fragment, user name and password, also where it is misspelt so that these
  * would count as something else.
  */
-export function shownUrl(text: string): string {
+export function redactUrl(text: string): string {
   const bare = text.split(/[?#&;]|%3f/i)[0]!;
   return bare.replace(/(:[/\\]*|[/\\]{2}).*@/s, "$1");
 }
@@ -155,11 +155,11 @@ export function spellingFault(text: string, privateOrigins: readonly string[] = 
     return "spells its host unusually (write it in lower case, without default port or trailing dot)";
   }
   const odd = segments.find((segment) => !SEGMENT.test(segment));
-  return odd === undefined ? undefined : `has an unusual part in its path, "${shownPart(odd)}"`;
+  return odd === undefined ? undefined : `has an unusual part in its path, "${redactSegment(odd)}"`;
 }
 
 /** Without what could be a secret in it. */
-function shownPart(segment: string): string {
+function redactSegment(segment: string): string {
   return segment
     .split(/[?#&;]|%3f/i)[0]!
     .replace(/.*@/s, "")

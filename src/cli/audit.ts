@@ -73,7 +73,7 @@ export function addAudit(program: Command): void {
     .option(
       "--accept <feature>",
       "a feature whose high correlation is known to be honest, or implausible_job; repeatable",
-      gathered,
+      appended,
       [],
     )
     .option(
@@ -116,7 +116,7 @@ export function addAudit(program: Command): void {
           runAudit(
             inputs,
             { ...means, policy, report: reporter.report, signal },
-            { checks, onCheck: costTeller(reporter, flags) },
+            { checks, onCheck: costReporter(reporter, flags) },
           ),
         );
         reporter.finish();
@@ -129,7 +129,7 @@ export function addAudit(program: Command): void {
     });
 }
 
-function gathered(value: string, before: readonly string[]): readonly string[] {
+function appended(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
 }
 
@@ -194,7 +194,7 @@ function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AskedA
 }
 
 /** Says what each check takes before the first begins. */
-function costTeller(reporter: Reporter, { quiet }: AuditFlags) {
+function costReporter(reporter: Reporter, { quiet }: AuditFlags) {
   return (check: string, cost: string): void => {
     if (quiet !== true) reporter.write({ level: "info", check, cost }, `${check}: ${cost}`);
   };

@@ -41,7 +41,7 @@ export async function clusterStatus(
     await inWorkFolder(async (workFolder) => {
       const start = (libraries: readonly string[]) =>
         EnginePool.start({ python, libraries, workFolder, cluster, notice });
-      lines.push(...(await withPool(start(LIBRARIES.ml), classicalLines)));
+      lines.push(...(await withPool(start(LIBRARIES.ml), fitLines)));
       lines.push(...(await withPool(start(LIBRARIES.dl), networkLines)));
     });
     return titled(true);
@@ -60,7 +60,7 @@ async function withPool<T>(pool: EnginePool, body: (pool: EnginePool) => Promise
   }
 }
 
-async function classicalLines(pool: EnginePool): Promise<string[]> {
+async function fitLines(pool: EnginePool): Promise<string[]> {
   const start = performance.now();
   const greeting = await pool.greeting;
   const connected = performance.now() - start;

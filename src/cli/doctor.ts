@@ -22,7 +22,7 @@ export function addDoctor(program: Command): void {
       const [classical, networks, cluster] = await Promise.all([
         engineStatus("ml"),
         engineStatus("dl"),
-        ray || named || hasRay() ? engineStatus("ray") : undefined,
+        ray || named || isRayInstalled() ? engineStatus("ray") : undefined,
       ]);
       const lines = [
         `mucast  ${MUCAST_VERSION}`,
@@ -45,6 +45,6 @@ export function addDoctor(program: Command): void {
     });
 }
 
-function hasRay(): boolean {
+function isRayInstalled(): boolean {
   return namedPython() === undefined && installedEnvironment("ray") !== undefined;
 }

@@ -175,7 +175,7 @@ export function engineOf(flags: EngineFlags, env: NodeJS.ProcessEnv): ClusterEng
 /** Undefined where jobs compute on this machine. */
 function clusterOf(flags: EngineFlags, env: NodeJS.ProcessEnv, faults: Fault[]): ClusterEngine | undefined {
   const given = flags.engine ?? (env[ENGINE_VARIABLES.url] || undefined);
-  const insecure = flags.engineInsecure ?? isOn(env, faults);
+  const insecure = flags.engineInsecure ?? isInsecure(env, faults);
   if (given === undefined) {
     if (flags.engineInsecure) faults.push({ path: "--engine-insecure", message: "goes with --engine" });
     return undefined;
@@ -192,7 +192,7 @@ function clusterOf(flags: EngineFlags, env: NodeJS.ProcessEnv, faults: Fault[]):
   return { url, insecure };
 }
 
-function isOn(env: NodeJS.ProcessEnv, faults: Fault[]): boolean {
+function isInsecure(env: NodeJS.ProcessEnv, faults: Fault[]): boolean {
   const text = env[ENGINE_VARIABLES.insecure]?.trim() || "false";
   if (text === "true" || text === "false") return text === "true";
   const message = `must be true or false, got ${JSON.stringify(text.slice(0, 100))}`;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { isWebUrl } from "../blob/folder/output-folder.ts";
-import { shownUrl } from "../blob/policy.ts";
+import { redactUrl } from "../blob/policy.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
@@ -14,7 +14,7 @@ import type { Reporter } from "./terminal/reporter.ts";
  */
 export function checkReportPlace(blobUrl: string | undefined): void {
   if (blobUrl === undefined || !isWebUrl(blobUrl)) return;
-  const value = shownUrl(blobUrl);
+  const value = redactUrl(blobUrl);
   const message = `--report needs an output in a folder, but BLOB_URL is ${value}: run the job without --report, then mucast report --output URL --out FILE`;
   throw new MucastError("invalid_request", message, { path: "--report", value });
 }

@@ -15,7 +15,7 @@ import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
 import { invalidRequest } from "../contract/errors/faults.ts";
 import { parseJson } from "../contract/json/json-text.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
-import { shownProblem } from "../contract/problems/shown-problem.ts";
+import { publicProblem } from "../contract/problems/public-problem.ts";
 import { namedUrls, runOperation } from "../executors/run-operation.ts";
 import { StatusWriter } from "../executors/status-writer.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
@@ -79,7 +79,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
       if (flags.report) checkReportPlace(inputs.blobUrl);
       const reporter = reporterOf(flags, { tickersShown: TICKERS_SHOWN, workers });
       try {
-        const space = callersSpace(process.env);
+        const space = callerSpace(process.env);
         const blobUrl = inputs.blobUrl && withSpace(inputs.blobUrl, space);
         const request = { ...inputs, blobUrl, id: process.env.OPERATION_ID || randomUUID() };
         const named = namedUrls({ ...inputs, options: kind.options });
@@ -147,13 +147,13 @@ function statusAttempt({
  * @throws MucastError invalid_request.
  */
 export function policyOfJob(env: NodeJS.ProcessEnv, named: readonly string[]): BlobPolicy {
-  const space = callersSpace(env);
+  const space = callerSpace(env);
   const isServices = space !== "" || statusAttempt(env) !== undefined;
   return { ...blobPolicy(env), own: isServices ? { space, named } : undefined };
 }
 
 /** Where in BLOB_URL the caller of a service has its blobs. @throws MucastError invalid_request. */
-function callersSpace({ MUCAST_BLOB_SPACE: space = "" }: NodeJS.ProcessEnv): string {
+function callerSpace({ MUCAST_BLOB_SPACE: space = "" }: NodeJS.ProcessEnv): string {
   if (space === "" || spaceIn(space) === space) return space;
   const path = "MUCAST_BLOB_SPACE";
   throw invalidRequest([
@@ -207,7 +207,7 @@ async function withStatus(
     if (signal.aborted) status.stop();
     else
       await status.writeEnd({
-        problem: shownProblem(error, ({ id, what, text }) => log(`${what} ${id}: ${text}`)),
+        problem: publicProblem(error, ({ id, what, text }) => log(`${what} ${id}: ${text}`)),
       });
     throw error;
   } finally {

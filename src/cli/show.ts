@@ -6,7 +6,7 @@ import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
 import { outputVerdict } from "../outputs/output-verdict.ts";
 import { hitRateErrorOf } from "../report/statistics/date-sums.ts";
-import { outputTable, type ShownOutput } from "./terminal/output-table.ts";
+import { outputTable, type OutputColumn } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -25,7 +25,7 @@ export function addShow(program: Command): void {
     .addHelpText("after", HELP)
     .action(async ({ output }: { readonly output: readonly string[] }) => {
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
-      process.stdout.write(await untilSignal((signal) => shownTable(output, { ...reading, signal })));
+      process.stdout.write(await untilSignal((signal) => tableOf(output, { ...reading, signal })));
     });
 }
 
@@ -35,7 +35,7 @@ export function addShow(program: Command): void {
  */
 export async function showJob(outputUrl: string, reading: Reading, reporter: Reporter): Promise<void> {
   try {
-    process.stderr.write(await shownTable([outputUrl], reading));
+    process.stderr.write(await tableOf([outputUrl], reading));
   } catch (error) {
     reading.signal?.throwIfAborted();
     const { code, detail } = problemOf(error);
@@ -48,8 +48,8 @@ export async function showJob(outputUrl: string, reading: Reading, reporter: Rep
  * @param locations paths, file: URLs or https URLs.
  * @throws MucastError of reading one.
  */
-async function shownTable(locations: readonly string[], reading: Reading): Promise<string> {
-  const shown: ShownOutput[] = [];
+async function tableOf(locations: readonly string[], reading: Reading): Promise<string> {
+  const shown: OutputColumn[] = [];
   // One after the other: a document may fill much of the memory while it is read.
   for (const location of locations) {
     const output = await openDocument(location, reading);

@@ -66,12 +66,12 @@ export function objectIn(text: string): object | undefined {
   }
 }
 
-const SHOWN = 200;
+const MAX_SHOWN_LENGTH = 200;
 
 /** The error of an answer that is not mucast's, such as a proxy's. */
 function foreignAnswer(response: Response, text: string): MucastApiError {
   const { status, url } = response;
-  const said = (redirectOf(response) ?? text.trim()).slice(0, SHOWN);
+  const said = (redirectOf(response) ?? text.trim()).slice(0, MAX_SHOWN_LENGTH);
   return new MucastApiError({
     type: "about:blank",
     title: "The answer is not one of mucast",

@@ -5,28 +5,28 @@ type Path = (string | number)[];
 export type Check<T> = (value: unknown, path: Path) => T;
 
 export const anything: Check<unknown> = (value, path) =>
-  value === undefined ? wrong(value, path, "there") : value;
+  value === undefined ? throwUnexpected(value, path, "there") : value;
 
 export const text: Check<string> = (value, path) =>
-  typeof value === "string" ? value : wrong(value, path, "text");
+  typeof value === "string" ? value : throwUnexpected(value, path, "text");
 
 export const number: Check<number> = (value, path) =>
-  typeof value === "number" && Number.isFinite(value) ? value : wrong(value, path, "a finite number");
+  typeof value === "number" && Number.isFinite(value) ? value : throwUnexpected(value, path, "a finite number");
 
 export const flag: Check<boolean> = (value, path) =>
-  typeof value === "boolean" ? value : wrong(value, path, "true or false");
+  typeof value === "boolean" ? value : throwUnexpected(value, path, "true or false");
 
 export const count: Check<number> = (value, path) =>
   Number.isSafeInteger(value) && (value as number) >= 0
     ? (value as number)
-    : wrong(value, path, "an integer of at least 0");
+    : throwUnexpected(value, path, "an integer of at least 0");
 
 export const positive: Check<number> = (value, path) =>
-  count(value, path) > 0 ? (value as number) : wrong(value, path, "an integer of at least 1");
+  count(value, path) > 0 ? (value as number) : throwUnexpected(value, path, "an integer of at least 1");
 
 /** @param what in words. */
 export function matching(pattern: RegExp, what: string): Check<string> {
-  return (value, path) => (pattern.test(text(value, path)) ? (value as string) : wrong(value, path, what));
+  return (value, path) => (pattern.test(text(value, path)) ? (value as string) : throwUnexpected(value, path, what));
 }
 
 export function nullable<T>(check: Check<T>): Check<T | null> {
@@ -43,7 +43,7 @@ export function oneOf<T extends string>(names: Readonly<Record<T, true>>): Check
   return (value, path) =>
     typeof value === "string" && Object.hasOwn(names, value)
       ? (value as T)
-      : wrong(value, path, Object.keys(names).join(" or "));
+      : throwUnexpected(value, path, Object.keys(names).join(" or "));
 }
 
 /** A name of a list to which a later version may add; its type is that of the names that this version knows. */
@@ -53,7 +53,7 @@ export function name<T extends string>(): Check<T> {
 
 export function listOf<T>(check: Check<T>): Check<T[]> {
   return (value, path) => {
-    if (!Array.isArray(value)) return wrong(value, path, "a list");
+    if (!Array.isArray(value)) return throwUnexpected(value, path, "a list");
     const place = path.push(0) - 1;
     for (let index = 0; index < value.length; index++) {
       path[place] = index;
@@ -85,7 +85,7 @@ export function object<T extends object>(members: { readonly [K in keyof T]-?: C
 
 function membersOf(value: unknown, path: Path): Record<string, unknown> {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : wrong(value, path, "an object");
+  return isObject ? (value as Record<string, unknown>) : throwUnexpected(value, path, "an object");
 }
 
 function step(value: unknown, path: Path, name: string | number, check: Check<unknown>): void {
@@ -94,10 +94,10 @@ function step(value: unknown, path: Path, name: string | number, check: Check<un
   path.pop();
 }
 
-const SHOWN = 80;
+const MAX_SHOWN_LENGTH = 80;
 
-function wrong(value: unknown, path: Path, expected: string): never {
+function throwUnexpected(value: unknown, path: Path, expected: string): never {
   const where = path.length === 0 ? "it" : path.join(".");
-  const got = value === undefined ? "nothing" : JSON.stringify(value).slice(0, SHOWN);
+  const got = value === undefined ? "nothing" : JSON.stringify(value).slice(0, MAX_SHOWN_LENGTH);
   throw new TypeError(`${where} must be ${expected}, got ${got}`);
 }

@@ -25,7 +25,7 @@ export interface Call {
 const RETRIES = 5;
 /** Seconds; a service that asks for more is not waited for. */
 const MAX_RETRY_AFTER = 60;
-const OFF_FOR_NOW = new Set([429, 502, 503, 504]);
+const RETRYABLE_STATUSES = new Set([429, 502, 503, 504]);
 
 /** Requests to one service, with its credentials. */
 export class Connection {
@@ -91,7 +91,7 @@ export class Connection {
     }
     const isInFlight = error.status === 409 && error.code === "idempotency_conflict";
     const asked = secondsAsked(response);
-    const isOff = OFF_FOR_NOW.has(response.status) && error.code !== "timed_out";
+    const isOff = RETRYABLE_STATUSES.has(response.status) && error.code !== "timed_out";
     if (!mayRepeat || !(isOff || isInFlight)) throw error;
     if (asked !== undefined && asked > MAX_RETRY_AFTER) throw error;
     return { wait: asked === undefined ? backoff(failures) : asked * 1_000 };

@@ -13,11 +13,11 @@ export interface FollowOptions {
 /** The service sends something every 15 s at least; after this long without a byte the connection counts as lost. */
 const SILENCE_MS = 45_000;
 /** A connection that has lasted this long is a stream of events, though it brought none. */
-const LASTING_MS = 15_000;
+const ESTABLISHED_MS = 15_000;
 /** The pause before a stream that has ended too early is opened again; the service may ask for another one, of at most a minute. */
 const REOPEN_MS = { first: 1_000, most: 60_000 };
 /** With the pauses between them, three quarters of a minute: longer than a restart of the service, and a lease. */
-const FAILURES_IN_A_ROW = 12;
+const MAX_FAILURES_IN_A_ROW = 12;
 
 /**
  * The events of an operation, up to and with the final one, over as many connections as it takes: each goes on after
@@ -55,9 +55,9 @@ export async function* followEvents(
     } finally {
       watch.pause();
     }
-    const hasLasted = watch.hasHeard && performance.now() - began > LASTING_MS;
+    const hasLasted = watch.hasHeard && performance.now() - began > ESTABLISHED_MS;
     failures = hasBrought || hasLasted ? 0 : failures + 1;
-    if (failures >= FAILURES_IN_A_ROW) throw failure;
+    if (failures >= MAX_FAILURES_IN_A_ROW) throw failure;
     await pause(failures === 0 ? state.reopen : backoff(failures), signal);
   }
 }

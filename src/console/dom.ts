@@ -1,12 +1,12 @@
-/** What an element may hold: elements, text, or nothing. */
+/** What an element can contain: elements, text, or nothing. */
 export type Child = Node | string | number | undefined | false;
 
-/** Attributes by name; `true` is an attribute without a value, `false` and `undefined` leave it out. A function listens. */
+/** Attributes by name. `true` is an attribute without a value; `false` and `undefined` omit it. A function becomes a listener. */
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | ((event: Event) => void)>>;
 
 /**
- * Makes an element. Text stays text: the console has no way to make HTML of a string.
- * @param attributes `onclick` and the like take a function, which listens for that event.
+ * Creates an element. Text stays text: the console cannot turn a string into HTML.
+ * @param attributes `onclick` and the like take a function, which becomes a listener for that event.
  */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
@@ -15,13 +15,13 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[K] {
   const made = document.createElement(name);
   setAttributes(made, attributes);
-  made.append(...shownChildren(children));
+  made.append(...presentChildren(children));
   return made;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The same of SVG. */
+/** Creates an SVG element in the same way. */
 export function svgElement<K extends keyof SVGElementTagNameMap>(
   name: K,
   attributes: Attributes = {},
@@ -29,13 +29,13 @@ export function svgElement<K extends keyof SVGElementTagNameMap>(
 ): SVGElementTagNameMap[K] {
   const made = document.createElementNS(SVG, name);
   setAttributes(made, attributes);
-  made.append(...shownChildren(children));
+  made.append(...presentChildren(children));
   return made;
 }
 
-/** Puts children in the place of those that are there. */
+/** Replaces the children of an element. */
 export function fill(parent: Element, ...children: readonly Child[]): void {
-  parent.replaceChildren(...shownChildren(children));
+  parent.replaceChildren(...presentChildren(children));
 }
 
 function setAttributes(made: Element, attributes: Attributes): void {
@@ -46,7 +46,7 @@ function setAttributes(made: Element, attributes: Attributes): void {
   }
 }
 
-function shownChildren(children: readonly Child[]): (Node | string)[] {
+function presentChildren(children: readonly Child[]): (Node | string)[] {
   return children
     .filter((child) => child !== undefined && child !== false)
     .map((child) => (typeof child === "number" ? String(child) : child));

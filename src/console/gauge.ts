@@ -5,7 +5,7 @@ import type { ServiceLink } from "./service-link.ts";
 import { code, counted } from "./words.ts";
 
 const BETWEEN_MS = 5_000;
-/** A request that waits so long counts as one without an answer. */
+/** A request that waits this long counts as unanswered. */
 const SILENCE_MS = 10_000;
 
 interface GaugeOptions {
@@ -16,7 +16,7 @@ interface GaugeOptions {
   readonly hasCredentials: boolean;
 }
 
-/** How busy the service is: asked every five seconds while the page can be seen. */
+/** How busy the service is, polled every five seconds while the page is visible. */
 export class Gauge {
   readonly element = element("p", { class: "gauge" });
   readonly #options: GaugeOptions;
@@ -29,12 +29,12 @@ export class Gauge {
     void this.#follow();
   }
 
-  /** The first answer, however long that takes. @throws MucastApiError where the service refuses it. */
+  /** The first answer, however long that takes. @throws MucastApiError if the service refuses the request. */
   get first(): Promise<QueueView> {
     return this.#first.promise;
   }
 
-  /** The newest answer, once there is one. */
+  /** The newest answer, if there is one. */
   get queue(): QueueView {
     return this.#queue!;
   }
@@ -58,7 +58,7 @@ export class Gauge {
       if (silence.aborted) link.lost();
       if (!(error instanceof MucastApiError)) return;
       if (error.status < 500) this.#first.reject(error);
-      // A view that waits for the first answer shows nothing yet, so the reader learns here why.
+      // A view that waits for the first answer shows nothing yet, so this tells the reader why.
       else fill(this.element, element("span", {}, "Cannot read the queue: ", code(error.code)));
     }
   }

@@ -6,7 +6,7 @@ import { showSignIn } from "./views/sign-in-view.ts";
 const credentials = new Credentials();
 start();
 
-/** Shows the sign-in where the service needs credentials and there are none, else the console. */
+/** Shows the sign-in if the service needs credentials and there are none, otherwise the console. */
 function start(said?: string): void {
   const token = PAGE.auth === "none" ? undefined : credentials.token;
   if (PAGE.auth !== "none" && token === undefined) {

@@ -1,6 +1,6 @@
 import { svgElement } from "./dom.ts";
 
-/** Drawn, as not every font has them. */
+/** Drawn, because not every font has them. */
 const MARKS = {
   open: "M8 2.5a5.5 5.5 0 1 0 .01 0z",
   half: "M8 2.5a5.5 5.5 0 1 0 .01 0zM8 5.2v2.8l2.2 1.6",
@@ -11,7 +11,7 @@ const MARKS = {
 
 export type MarkName = keyof typeof MARKS;
 
-/** A small mark beside a word that says the same; a screen reader passes over it. */
+/** A small mark beside a word that says the same; screen readers skip it. */
 export function mark(name: MarkName): SVGElement {
   const attributes = { class: "mark", viewBox: "0 0 16 16", width: 13, height: 13, "aria-hidden": "true" };
   return svgElement("svg", attributes, svgElement("path", { d: MARKS[name] }));

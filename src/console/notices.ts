@@ -3,7 +3,7 @@ import { shown } from "./shown-text.ts";
 
 const MAX_NOTICES = 3;
 
-/** Sentences above the view about what was done or failed. One stays until the reader dismisses it or has left two views. */
+/** Sentences above the view about what was done or failed. A notice stays until the reader dismisses it or has left two views. */
 export class Notices {
   readonly element = element("div", { class: "notices", role: "status" });
 
@@ -16,7 +16,7 @@ export class Notices {
     while (this.element.childElementCount > MAX_NOTICES) this.element.firstElementChild!.remove();
   }
 
-  /** Called at each change of the view: a notice that led to it is still read there. */
+  /** Called when the view changes: a notice from the previous view is still visible in the next one. */
   age(): void {
     for (const notice of [...this.element.children] as HTMLElement[]) {
       if (notice.dataset.read !== undefined) notice.remove();

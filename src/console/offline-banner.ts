@@ -2,7 +2,7 @@ import { element, fill } from "./dom.ts";
 import type { ServiceLink } from "./service-link.ts";
 import { clock } from "./words.ts";
 
-/** Says that the service does not answer, and since when: empty while it answers. */
+/** Says that the service does not respond, and since when; empty while it responds. */
 export class OfflineBanner {
   readonly element = element("div", { class: "offline", role: "status" });
 

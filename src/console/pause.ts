@@ -1,4 +1,4 @@
-/** Settles after `milliseconds`, or as soon as the signal aborts. */
+/** Resolves after `milliseconds`, or as soon as the signal aborts. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

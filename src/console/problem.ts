@@ -3,10 +3,10 @@ import { element } from "./dom.ts";
 import { prose, shown } from "./shown-text.ts";
 import { code } from "./words.ts";
 
-/** Faults that are listed; the rest is counted. */
+/** Maximum number of faults that are listed; the rest are counted. */
 const MAX_FAULTS = 20;
 
-/** A problem in words: what it says, its faults, and what to do. */
+/** A problem in words: what is wrong, its faults, and what to do. */
 export function problemBox({ title, detail, advice, code: name, faults = [] }: Problem): HTMLElement {
   const listed = faults
     .slice(0, MAX_FAULTS)
@@ -23,14 +23,14 @@ export function problemBox({ title, detail, advice, code: name, faults = [] }: P
   );
 }
 
-/** What an error says to a reader, in one sentence or two. */
+/** The message of an error for a reader, in one or two sentences. */
 export function errorWords(error: unknown): string {
   if (error instanceof MucastApiError) return `${sentence(error.problem.detail)} ${error.problem.advice}`;
   if (error instanceof TypeError) return `The service does not respond: ${error.message}.`;
   return String(error);
 }
 
-/** An error in the place of what could not be shown. */
+/** An error in place of what could not be shown. */
 export function errorBox(error: unknown): HTMLElement {
   const box =
     error instanceof MucastApiError

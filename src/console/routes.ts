@@ -6,7 +6,7 @@ import type { ViewRoute } from "./view.ts";
 import { showOperation } from "./views/operation/operation-view.ts";
 import { showOperations } from "./views/operations-view.ts";
 
-/** Every view by its address. Those with a `link` stand in the navigation. */
+/** Every view by its address. Views with a `link` appear in the navigation. */
 const ROUTES: Readonly<Record<string, ViewRoute & { readonly link?: string }>> = {
   "/operations": { title: "Operations", view: showOperations, link: "Operations" },
   "/job": { title: "Submit a job", view: showJobForm, link: "New job", isWriting: true },
@@ -15,7 +15,7 @@ const ROUTES: Readonly<Record<string, ViewRoute & { readonly link?: string }>> =
   "/replay": { title: "Replay an output", view: showReplayForm, link: "Replay", isWriting: true },
 };
 
-/** Addresses of the navigation, with their words. */
+/** Addresses of the navigation, with their labels. */
 export const LINKS = Object.entries(ROUTES).flatMap(([path, { link }]) =>
   link === undefined ? [] : [{ address: `#${path}`, words: link }],
 );
@@ -29,7 +29,7 @@ export interface Address {
 
 const OPERATION = /^\/operations\/([\w-]{1,64})$/;
 
-/** @param hash such as `#/operations?status=Running`; one that no view has leads to the operations. */
+/** @param hash such as `#/operations?status=Running`; an unknown one leads to the operations. */
 export function addressOf(hash: string): Address {
   const [path = "", query = ""] = hash.slice(1).split("?", 2);
   const params = new URLSearchParams(query);

@@ -1,23 +1,23 @@
 import { pause } from "./pause.ts";
 
-/** What a proxy answers whose service does not. */
-const AWAY = new Set([502, 504]);
+/** Statuses that a proxy returns if its service does not respond. */
+const UNREACHABLE_STATUSES = new Set([502, 504]);
 /** Milliseconds between two tries while the service is away: doubling, from the first to the most. */
-const TRY_AGAIN = { first: 1_000, most: 10_000 };
+const RETRY_MS = { first: 1_000, most: 10_000 };
 
 interface LinkOptions {
   readonly fetch: typeof fetch;
-  /** Where an answer of any status says that the service is there. */
+  /** An address whose answer, with any status, shows that the service is up. */
   readonly probeUrl: string;
-  /** Ends the tries. */
+  /** Stops the tries. */
   readonly signal: AbortSignal;
   /** Called for each answer that refuses the credentials. */
   onRefused(): void;
 }
 
 /**
- * Whether the service answers, as the requests of the console show it: every request goes through `fetch`. Where one has no
- * answer the link is down since then, and tries by itself until the service answers again.
+ * Whether the service responds, judged by the requests of the console: every request goes through `fetch`. If one gets no response,
+ * the link is down, and it retries by itself until the service responds again.
  */
 export class ServiceLink {
   readonly #options: LinkOptions;
@@ -28,7 +28,7 @@ export class ServiceLink {
     this.#options = options;
   }
 
-  /** When a request first had no answer; undefined while the service answers. */
+  /** When a request first got no response; undefined while the service responds. */
   get downSince(): Date | undefined {
     return this.#downSince;
   }
@@ -36,7 +36,7 @@ export class ServiceLink {
   readonly fetch: typeof fetch = async (input, init) => {
     try {
       const response = await this.#options.fetch(input, init);
-      if (AWAY.has(response.status)) this.lost();
+      if (UNREACHABLE_STATUSES.has(response.status)) this.lost();
       else this.#heard();
       if (response.status === 401) this.#options.onRefused();
       return response;
@@ -52,7 +52,7 @@ export class ServiceLink {
     signal.addEventListener("abort", () => this.#listeners.delete(listener), { once: true });
   }
 
-  /** Settles while the service answers, or once it does. @throws the signal's reason. */
+  /** Resolves when the service responds. @throws the signal's reason. */
   async up(signal: AbortSignal): Promise<void> {
     while (this.#downSince !== undefined) {
       signal.throwIfAborted();
@@ -65,7 +65,7 @@ export class ServiceLink {
     }
   }
 
-  /** Also for a request that waits in vain. */
+  /** Also ends a request that waits in vain. */
   lost(): void {
     if (this.#downSince !== undefined || this.#options.signal.aborted) return;
     this.#downSince = new Date();
@@ -85,17 +85,17 @@ export class ServiceLink {
 
   async #tryAgain(): Promise<void> {
     const { probeUrl, signal } = this.#options;
-    for (let wait = TRY_AGAIN.first; ; wait = Math.min(2 * wait, TRY_AGAIN.most)) {
+    for (let wait = RETRY_MS.first; ; wait = Math.min(2 * wait, RETRY_MS.most)) {
       await pauseUntilOnline(wait, signal);
       if (this.#downSince === undefined || signal.aborted) return;
-      const timeout = AbortSignal.any([signal, AbortSignal.timeout(TRY_AGAIN.most)]);
-      // Its answer, or that there is none, is all that matters: `fetch` sees it.
+      const timeout = AbortSignal.any([signal, AbortSignal.timeout(RETRY_MS.most)]);
+      // Only whether it responds matters: `fetch` sees it.
       await this.fetch(probeUrl, { signal: timeout, cache: "no-store" }).catch(() => undefined);
     }
   }
 }
 
-/** Settles after `milliseconds`, or as soon as the browser has a network again, or the signal aborts. */
+/** Resolves after `milliseconds`, or as soon as the browser is online again, or the signal aborts. */
 async function pauseUntilOnline(milliseconds: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController();
   addEventListener("online", () => over.abort(), { signal: over.signal });

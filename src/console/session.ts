@@ -1,14 +1,14 @@
-/** What the page says of the service that has sent it. */
+/** What the page says about the service that sent it. */
 export const PAGE = {
   auth: document.body.dataset.auth as "none" | "keys" | "oidc",
   version: document.body.dataset.version ?? "",
-  /** The address of the page without its view, with a slash at the end. */
+  /** The address of the page without its view, with a trailing slash. */
   baseUrl: new URL(".", location.href).href,
 } as const;
 
 const STORED = "mucast.credentials";
 
-/** The key or token of this tab. It lives in memory; in the tab's session storage only where the reader has asked for that. */
+/** The key or token of this tab. It lives in memory, and in the tab's session storage only if the reader has asked for that. */
 export class Credentials {
   readonly #storage = storageOfTab();
   #token: string | undefined;
@@ -33,7 +33,7 @@ export class Credentials {
   }
 }
 
-/** Undefined where the browser blocks it: then a key stays in memory alone. */
+/** Undefined if the browser blocks it: then a key stays only in memory. */
 function storageOfTab(): Storage | undefined {
   try {
     return sessionStorage;

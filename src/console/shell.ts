@@ -1,6 +1,6 @@
 import { MucastClient } from "../client/index.ts";
 import { element, fill } from "./dom.ts";
-import { dropDrafts, SessionLost } from "./forms/payload/kept-drafts.ts";
+import { discardDrafts, SessionLost } from "./forms/payload/kept-drafts.ts";
 import { Gauge } from "./gauge.ts";
 import { Notices } from "./notices.ts";
 import { OfflineBanner } from "./offline-banner.ts";
@@ -11,24 +11,24 @@ import { PAGE } from "./session.ts";
 import type { ViewContext, ViewRoute } from "./view.ts";
 
 interface ShellOptions {
-  /** The key or token of the session; undefined where the service needs none. */
+  /** The key or token of the session; undefined if the service needs none. */
   readonly token: string | undefined;
   /** Sends every request. */
   readonly fetch: typeof fetch;
-  /** @param reason why, where the reader has not asked for it. */
+  /** @param reason why, if the reader has not asked for it. */
   onSignOut(reason?: string): void;
 }
 
 const REFUSED =
   "The service no longer accepts this key or token: it was revoked or has expired. Sign in again.";
 
-/** The frame around every view: its navigation, its notices, and the view that the address names. It ends with the session. */
+/** The frame around every view: navigation, notices, and the view that the address names. It ends with the session. */
 export function showShell({ token, fetch, onSignOut }: ShellOptions): void {
   const ended = new AbortController();
   const { signal } = ended;
   const end = (reason?: string): void => {
     if (signal.aborted) return;
-    if (reason === undefined) dropDrafts();
+    if (reason === undefined) discardDrafts();
     ended.abort(reason === undefined ? undefined : new SessionLost(reason));
     onSignOut(reason);
   };
@@ -120,7 +120,7 @@ class Frame {
     void this.#fill(container, address, this.#left.signal);
   }
 
-  /** Ends what the view has under way. @param reason of a session that was lost. */
+  /** Ends the pending work of the view. @param reason of a lost session. */
   leave(reason?: unknown): void {
     this.#left.abort(reason);
   }
@@ -161,7 +161,7 @@ class Frame {
     document.title = `${title} \u00b7 mucast`;
   }
 
-  /** The address names the view, so the link to the content cannot be one of its own. */
+  /** The address names the view, so the link to the content cannot have its own address. */
   #skip(event: Event): void {
     event.preventDefault();
     this.#heading.focus();

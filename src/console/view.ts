@@ -2,33 +2,36 @@ import type { MucastClient, QueueView } from "../client/index.ts";
 
 /** What a view gets from the frame. */
 export interface ViewContext {
-  /** Sends the credentials of the session. The frame sees its answers: it says when the service is away, or refuses the key. */
+  /**
+   * Sends requests with the credentials of the session. The frame sees the answers: it says if the service is away or refuses the
+   * key.
+   */
   readonly client: MucastClient;
-  /** Where the service is, with a slash at the end, such as `http://127.0.0.1:8080/`. */
+  /** The address of the service with a trailing slash, such as `http://127.0.0.1:8080/`. */
   readonly baseUrl: string;
   /** Whether requests need a key or a token. */
   readonly hasCredentials: boolean;
-  /** Whether the credentials may submit, cancel, upload and remove. */
+  /** Whether the credentials allow submitting, cancelling, uploading and removing. */
   readonly mayWrite: boolean;
-  /** What stands behind the `?` of the view's address, such as `output=…` of `#/replay?output=…`. */
+  /** The part after `?` in the view's address, such as `output=…` in `#/replay?output=…`. */
   readonly params: URLSearchParams;
-  /** Aborts once the reader leaves the view: give it to every request, stream and timer. */
+  /** Aborts when the reader leaves the view: pass it to every request, stream and timer. */
   readonly signal: AbortSignal;
-  /** How busy the service is, as of a few seconds ago. */
+  /** How busy the service is, at most a few seconds old. */
   queue(): QueueView;
-  /** Settles while the service answers, or once it does again. @throws the reason of `signal`. */
+  /** Resolves when the service responds. @throws the reason of `signal`. */
   up(): Promise<void>;
   /** Changes the heading and the title of the page. */
   entitle(title: string): void;
   /** Shows another view, such as `#/operations/<id>`. */
   navigate(address: string): void;
-  /** Says in one sentence, above the view, that something was done or failed; a screen reader says it too. */
+  /** Shows one sentence above the view about what was done or failed; a screen reader announces it. */
   notify(message: string, kind?: "done" | "failed"): void;
 }
 
 /**
- * Fills an empty container. What it awaits before it returns is the view's loading; an error that it throws is shown in its
- * place, with its advice.
+ * Fills an empty container. While it awaits something, the view is loading. If it throws an error, the error is shown in its place,
+ * with advice.
  */
 export type View = (container: HTMLElement, context: ViewContext) => void | Promise<void>;
 
@@ -36,6 +39,6 @@ export type View = (container: HTMLElement, context: ViewContext) => void | Prom
 export interface ViewRoute {
   readonly title: string;
   readonly view: View;
-  /** Whether it does nothing for a caller that may only read; then the frame says so in its place. */
+  /** Whether it is useless for a caller with read-only access; then the frame says so instead. */
   readonly isWriting?: true;
 }

@@ -9,7 +9,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A time span in its two largest units, such as `3 min 5 s`; below ten seconds with one decimal. */
+/** A duration in its two largest units, such as `3 min 5 s`; below ten seconds with one decimal. */
 export function duration(milliseconds: number): string {
   const span = Math.max(0, milliseconds);
   if (span < 10 * SECOND) return `${(span / SECOND).toFixed(1)} s`;
@@ -25,7 +25,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(whole / large)} ${words[0]}${rest === 0 ? "" : ` ${rest} ${words[1]}`}`;
 }
 
-/** Bytes in a decimal unit, of three digits or fewer before the unit. */
+/** Bytes in a decimal unit, with at most three digits before the unit. */
 export function bytes(count: number): string {
   const units = ["bytes", "kB", "MB", "GB", "TB"];
   const power = count < 1_000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
@@ -36,12 +36,12 @@ export function bytes(count: number): string {
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
-/** A moment in the reader's time zone; the title has it in UTC. */
+/** A time in the reader's time zone; the title has it in UTC. */
 export function moment(iso: string): HTMLElement {
   return element("time", { datetime: iso, title: `${iso} (UTC)` }, MOMENT.format(new Date(iso)));
 }
 
-/** The time of the day, in the reader's time zone. */
+/** The time of day in the reader's time zone. */
 export function clock(date: Date): string {
   return CLOCK.format(date);
 }
@@ -59,10 +59,10 @@ const STATUS_WORDS: Readonly<Record<string, readonly [mark: MarkName, word: stri
   Canceled: ["dash", "Canceled"],
 };
 
-/** Every status, with its word. */
+/** Every status, with its label. */
 export const STATUSES = Object.entries(STATUS_WORDS).map(([name, [, word]]) => [name, word] as const);
 
-/** A status as a mark and a word; its colour says nothing more. */
+/** A status as a mark and a word; its colour adds no information. */
 export function statusBadge(status: string): HTMLElement {
   const [name, word] = Object.hasOwn(STATUS_WORDS, status)
     ? STATUS_WORDS[status]!
@@ -70,7 +70,7 @@ export function statusBadge(status: string): HTMLElement {
   return element("span", { class: `status ${status}` }, mark(name), ` ${word}`);
 }
 
-/** Every kind of operation, with its words. */
+/** Every kind of operation, with its label. */
 export const KINDS: Readonly<Record<string, string>> = {
   run_ml_job: "ML job",
   run_dl_job: "Network job",
@@ -78,12 +78,12 @@ export const KINDS: Readonly<Record<string, string>> = {
   replay: "Replay",
 };
 
-/** The words of a kind; a later service may have others. */
+/** The label of a kind; a later service may have other kinds. */
 export function kindOf(operation: string): string {
   return Object.hasOwn(KINDS, operation) ? KINDS[operation]! : operation;
 }
 
-/** Its kind and the beginning of its id. */
+/** Its kind and the start of its id. */
 export function operationName({
   operation,
   id,
@@ -106,15 +106,15 @@ const STAGE_WORDS: Readonly<Record<string, string>> = {
   skill: "Check skill",
 };
 
-/** The words of a stage; a later service may have others. */
+/** The label of a stage; a later service may have other stages. */
 export function stageWords(stage: string): string {
   return Object.hasOwn(STAGE_WORDS, stage) ? STAGE_WORDS[stage]! : shortVisibleText(stage, 40);
 }
 
-/** A term and what it is. */
+/** A term and its description. */
 export type Fact = readonly [term: string, ...what: (Node | string)[]];
 
-/** A list of terms and what they are. */
+/** A list of terms and their descriptions. */
 export function facts(...pairs: readonly (Fact | false)[]): HTMLElement {
   const items = pairs
     .filter((pair) => pair !== false)

@@ -1,22 +1,22 @@
 import type { Day } from "../contract/market/dates.ts";
 import type { ForecastPart } from "./forecast-parts.ts";
 
-/** How a column's values are written. */
+/** How the values of a column are written. */
 export type ColumnKind = "text" | "date" | "integer" | "number";
 
 type Value<K extends ColumnKind> = K extends "text" ? string : K extends "date" ? Day : number;
 
-/** One column of the tidy table: a row is one forecast. */
+/** One column of the tidy table, in which a row is one forecast. */
 interface ColumnOf<K extends ColumnKind> {
   readonly name: string;
   readonly kind: K;
-  /** Undefined or NaN where the row has none. */
+  /** Undefined or NaN if the row has none. */
   readonly of: (part: ForecastPart, row: number) => Value<K> | undefined;
 }
 
 export type Column = { [K in ColumnKind]: ColumnOf<K> }[ColumnKind];
 
-/** Every column, in the order of the file. docs/portfolio.md has a line for each; a test holds that. */
+/** Every column, in the order of the file. docs/portfolio.md has a line for each, as a test checks. */
 export const COLUMNS: readonly Column[] = [
   { name: "ticker", kind: "text", of: ({ ticker }) => ticker },
   { name: "date", kind: "date", of: ({ days }, row) => days[row] },

@@ -6,24 +6,24 @@ import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
 import { forecastsCsv } from "./forecasts-csv.ts";
 
-/** What writes the file of each ending. Parquet's writer is loaded where it is asked for. */
+/** The writer for each file extension. The Parquet writer is loaded on demand. */
 const FORMATS: Readonly<Record<string, (parts: readonly ForecastPart[]) => Promise<Content>>> = {
   ".csv": async (parts) => forecastsCsv(parts),
   ".parquet": async (parts) => (await import("./forecasts-parquet.ts")).forecastsParquet(parts),
 };
 
-/** What a caller wants to have of an output. */
+/** A request for an export. */
 export interface ExportRequest {
   /** The output of a job: a path, a file: URL or an https URL. */
   readonly output: string;
-  /** The path of the file; its ending says the format, and one that is there is replaced. */
+  /** The path of the file; its extension selects the format, and an existing file is replaced. */
   readonly out: string;
 }
 
 /**
- * Writes the forecasts of an output as a table with one row each.
- * @returns how many rows it has.
- * @throws MucastError invalid_request for another ending; of reading the output; invalid_data, output_failed.
+ * Writes the forecasts of an output as a table with one forecast per row.
+ * @returns the number of rows.
+ * @throws MucastError invalid_request for another extension; of reading the output; invalid_data, output_failed.
  */
 export async function exportForecasts({ output, out }: ExportRequest, reading: Reading): Promise<number> {
   const extension = extname(out).toLowerCase();

@@ -3,27 +3,27 @@ import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { foldRows } from "../outputs/fold-rows.ts";
 import type { OutputDocument } from "../outputs/open-document.ts";
 
-/** Rows before the cut, forecast by models that had not learned from them, and rows after it. */
+/** `out_of_fold`: rows before the cut, forecast by models that had not learned from them. `score`: rows after it. */
 export type Part = "out_of_fold" | "score";
 
-/** Forecasts of one ticker that lie together: one fold's, or its score rows. Shape (n) each, dates ascending. */
+/** Contiguous forecasts of one ticker: those of one fold, or its score rows. Shape (n) each, dates ascending. */
 export interface ForecastPart {
   readonly ticker: string;
   readonly part: Part;
-  /** From 1; undefined of score rows. */
+  /** From 1; undefined for score rows. */
   readonly fold: number | undefined;
   readonly days: Int32Array;
   readonly predicted: Float64Array;
-  /** NaN without an end; undefined out of fold, where no intervals are made. */
+  /** NaN without an end; undefined out of fold, where there are no intervals. */
   readonly lower: Float64Array | undefined;
   readonly upper: Float64Array | undefined;
-  /** NaN where the return is not known yet. */
+  /** NaN if the return is not known yet. */
   readonly realised: Float64Array;
 }
 
 /**
- * All forecasts of an output: tickers ascending by code point, of each first the folds in the order of time, then the score rows.
- * @throws MucastError invalid_data where the folds of a ticker do not add up to its rows.
+ * All forecasts of an output: tickers ascending by code point, for each ticker first the folds in time order, then the score rows.
+ * @throws MucastError invalid_data if the folds of a ticker do not add up to its rows.
  */
 export function* forecastParts(output: OutputDocument): Generator<ForecastPart> {
   const { rows, outOfFold = [] } = output;

@@ -3,8 +3,8 @@ import { COLUMNS, type Column } from "./columns.ts";
 import type { ForecastPart } from "./forecast-parts.ts";
 
 /**
- * The forecasts as CSV (RFC 4180, lines ended by LF): a header, then one line a row. Numbers have the fewest digits that give the same
- * float64 back, dates are YYYY-MM-DD, and what a row does not have is empty. Text in pieces of one part each.
+ * The forecasts as CSV (RFC 4180, lines end with LF): a header, then one line per row. Numbers have the fewest digits that give the
+ * same float64 back, dates are YYYY-MM-DD, and missing values are empty. Yields one piece of text per part.
  */
 export function* forecastsCsv(parts: Iterable<ForecastPart>): Generator<string> {
   yield `${COLUMNS.map(({ name }) => name).join(",")}\n`;

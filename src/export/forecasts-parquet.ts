@@ -5,7 +5,7 @@ import type { ForecastPart } from "./forecast-parts.ts";
 
 type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];
 
-/** How Parquet stores a kind of values; dates are days since 1970-01-01. */
+/** How Parquet stores a kind of value; dates are days since 1970-01-01. */
 const ELEMENTS: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
   date: { type: "INT32", converted_type: "DATE" },
@@ -13,10 +13,10 @@ const ELEMENTS: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
   number: { type: "DOUBLE" },
 };
 
-/** Rows that a reader decodes at a time. */
+/** The number of rows that a reader decodes at a time. */
 const ROW_GROUP = 100_000;
 
-/** The forecasts as one Parquet file, compressed by Snappy. What a row does not have is null. The same forecasts give the same bytes. */
+/** The forecasts as one Parquet file, compressed with Snappy. Missing values are null. The same forecasts give the same bytes. */
 export async function forecastsParquet(parts: readonly ForecastPart[]): Promise<Uint8Array> {
   const writer = new ByteWriter();
   const leaves = COLUMNS.map(({ name, kind }) => ({

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { filePath, isUrl } from "../blob/location.ts";
 import { openBlob } from "../blob/open-blob.ts";
-import { shownUrl } from "../blob/policy.ts";
+import { redactUrl } from "../blob/policy.ts";
 import { refusePipe } from "../blob/refuse-pipe.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
@@ -108,7 +108,7 @@ function isWeb(location: string): boolean {
 
 /** A URL without its query, or a local file's name without its folder: a verdict names no path of the machine. */
 export function shownName(location: string): string {
-  const shown = shownUrl(location);
+  const shown = redactUrl(location);
   return isWeb(location) ? shown : basename(shown);
 }
 

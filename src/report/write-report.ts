@@ -7,24 +7,23 @@ import { reportOf } from "./data/report-of.ts";
 import { checkedEvidence } from "./evidence/check-metrics.ts";
 import { page } from "./page/page.ts";
 
-/** What a caller wants to see. */
+/** A request for a report. */
 export interface ReportRequest {
   /** Outputs of jobs, at least one: paths, file: URLs or https URLs. */
   readonly outputs: readonly string[];
-  /** Verdicts of `mucast replay` and `mucast audit` on them, likewise. */
+  /** Verdicts of `mucast replay` and `mucast audit` on them, in the same forms. */
   readonly replays?: readonly string[];
   readonly audits?: readonly string[];
-  /** The path of the HTML file; one that is there is replaced. */
+  /** The path of the HTML file; an existing file is replaced. */
   readonly out: string;
 }
 
-/** More side by side are no picture. */
+/** More outputs side by side are not readable. */
 const MAX_OUTPUTS = 8;
 
 /**
- * Writes the report of one output, or of several side by side, as one HTML file that needs nothing else. The same outputs
- * give the same bytes.
- * @throws MucastError of reading an output; invalid_data where its metrics are not those of its forecasts; output_failed.
+ * Writes the report of one output, or of several side by side, as one self-contained HTML file. The same outputs give the same bytes.
+ * @throws MucastError of reading an output; invalid_data if its metrics do not match its forecasts; output_failed.
  */
 export async function writeReport(request: ReportRequest, reading: Reading): Promise<void> {
   const { outputs, replays = [], audits = [], out } = request;
@@ -44,15 +43,15 @@ export async function writeReport(request: ReportRequest, reading: Reading): Pro
 }
 
 /**
- * The page of one output whose bytes a store gives.
- * @throws MucastError of `chunks`; too_large, unreadable_blob; invalid_data where its metrics are not those of its forecasts.
+ * The page of one output whose bytes come from a store.
+ * @throws MucastError of `chunks`; too_large, unreadable_blob; invalid_data if its metrics do not match its forecasts.
  */
 export async function drawReport(name: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const evidence = checkedEvidence(await readDocument(name, chunks));
   return page(reportOf([{ evidence, replay: undefined, audit: undefined }]));
 }
 
-/** One after the other: a document may fill much of the memory while it is read. */
+/** One after the other: reading a document may fill much of the memory. */
 async function eachOf<T>(locations: readonly string[], read: (location: string) => Promise<T>): Promise<T[]> {
   const found: T[] = [];
   for (const location of locations) found.push(await read(location));

@@ -7,7 +7,7 @@ import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { nameTaken, outputFailed, throwIfAborted } from "../blob-errors.ts";
 import type { Content } from "../content.ts";
 import { filePath, isUrl } from "../location.ts";
-import { shownUrl, withoutSignature } from "../policy.ts";
+import { redactUrl, withoutSignature } from "../policy.ts";
 import { discardStaged, publishStaged, stageFile } from "./staged-file.ts";
 
 const DATA = "data";
@@ -28,7 +28,10 @@ export function resolveOutput(target: { blobUrl?: string | undefined; featureLoc
   if (blobUrl !== undefined && blobUrl !== "") {
     if (!isUrl(blobUrl)) return resolve(withoutSas(blobUrl), DATA);
     if (/^file:/i.test(blobUrl)) return resolve(filePath(blobUrl), DATA);
-    throw unwritable(`BLOB_URL ${shownUrl(blobUrl)} is neither a folder nor a container`, shownUrl(blobUrl));
+    throw unwritable(
+      `BLOB_URL ${redactUrl(blobUrl)} is neither a folder nor a container`,
+      redactUrl(blobUrl),
+    );
   }
   if (isUrl(featureLocation) && !/^file:/i.test(featureLocation)) {
     throw unwritable(
@@ -43,7 +46,7 @@ export function resolveOutput(target: { blobUrl?: string | undefined; featureLoc
 /** @throws MucastError invalid_request for a URL without its `https://`: a folder would be named after the SAS. */
 function withoutSas(folder: string): string {
   if (withoutSignature(folder) === folder) return folder;
-  throw unwritable(`BLOB_URL ${shownUrl(folder)} carries a SAS, which no folder has in its name`);
+  throw unwritable(`BLOB_URL ${redactUrl(folder)} carries a SAS, which no folder has in its name`);
 }
 
 function unwritable(message: string, value?: string): MucastError {

@@ -17,7 +17,7 @@ export interface ServiceAddress {
   readonly token: string | undefined;
 }
 
-const LOOK_MILLISECONDS = 100;
+const POLL_MILLISECONDS = 100;
 const STARTING_MILLISECONDS = 60_000;
 
 /**
@@ -65,7 +65,7 @@ export async function answering(dataDir: string): Promise<ServiceAddress> {
     if (Date.now() > until) {
       throw new MucastError("unavailable", `process ${holder.pid} holds ${dataDir} and does not answer`);
     }
-    await pause(LOOK_MILLISECONDS);
+    await pause(POLL_MILLISECONDS);
   }
 }
 

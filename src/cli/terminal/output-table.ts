@@ -4,7 +4,7 @@ import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { table } from "./table.ts";
 
 /** An output under the name of its column. */
-export interface ShownOutput {
+export interface OutputColumn {
   readonly name: string;
   readonly output: Pick<OutputSummary, "mu" | "window" | "metrics" | "refits">;
   /** Undefined for an output without a ticker. */
@@ -18,7 +18,7 @@ export interface ShownOutput {
 type Cell = readonly [label: string, value: string];
 
 /** What outputs are worth, one column each, as text for a terminal: figures of the score rows, beside those that any model has to beat. */
-export function outputTable(outputs: readonly ShownOutput[]): string {
+export function outputTable(outputs: readonly OutputColumn[]): string {
   const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
   const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
     ...cellsOf(output, hitRateError),
@@ -31,7 +31,7 @@ export function outputTable(outputs: readonly ShownOutput[]): string {
   return table(["", ...outputs.map(({ name }) => name)], rows);
 }
 
-function cellsOf({ mu, window, metrics }: ShownOutput["output"], hitRateError: number | null): Cell[] {
+function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: number | null): Cell[] {
   const { score, intervals, baselines } = metrics;
   const { cross_section: across, pooled } = score;
   const { zero, mean } = baselines;
@@ -54,7 +54,7 @@ function cellsOf({ mu, window, metrics }: ShownOutput["output"], hitRateError: n
 }
 
 /** How many sets of models made the forecasts, one after the other. */
-function refitsCell({ refits }: ShownOutput["output"]): Cell {
+function refitsCell({ refits }: OutputColumn["output"]): Cell {
   const [first, ...later] = refits?.blocks ?? [];
   if (first === undefined || later.length === 0) return ["models fitted again", "-"];
   const last = later.at(-1)!;

@@ -22,7 +22,7 @@ export interface ReporterOptions {
 }
 
 /** When a stage began to get something done, and how much of it was done then. */
-interface Begun {
+interface FirstProgress {
   readonly at: number;
   readonly done: number;
 }
@@ -44,8 +44,8 @@ const BAR_CELLS = 24;
 /** Writes a job's events to stderr: a bar with ETA on a terminal, lines elsewhere, JSON objects with `--log json`. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  readonly #begunStages = new Set<Stage>();
-  readonly #begun = new Map<Stage, Begun>();
+  readonly #startedStages = new Set<Stage>();
+  readonly #firstProgress = new Map<Stage, FirstProgress>();
   #lastWritten = Number.NEGATIVE_INFINITY;
   #barShown = false;
   readonly #warned = new Map<string, number>();
@@ -104,8 +104,8 @@ export class Reporter {
       }
     }
     this.#warned.clear();
-    this.#begunStages.clear();
-    this.#begun.clear();
+    this.#startedStages.clear();
+    this.#firstProgress.clear();
     this.#clearBar();
   }
 
@@ -116,17 +116,17 @@ export class Reporter {
 
   #progress(event: Progress): void {
     const now = (this.#options.now ?? performance.now.bind(performance))();
-    const first = !this.#begunStages.has(event.stage);
-    this.#begunStages.add(event.stage);
-    const begun = this.#begun.get(event.stage);
-    if (begun === undefined && event.done > 0) this.#begun.set(event.stage, { at: now, done: event.done });
+    const isFirst = !this.#startedStages.has(event.stage);
+    this.#startedStages.add(event.stage);
+    const first = this.#firstProgress.get(event.stage);
+    if (first === undefined && event.done > 0) this.#firstProgress.set(event.stage, { at: now, done: event.done });
     const ended = event.total !== undefined && event.done >= event.total;
     const asBar = this.#options.stream.isTTY && this.#options.format === "text";
     const pause = asBar ? MILLISECONDS_BETWEEN.bar : MILLISECONDS_BETWEEN.line;
     const isOnRecord = this.#options.format === "json" && event.epoch !== undefined;
-    if (!first && !ended && !isOnRecord && now - this.#lastWritten < pause) return;
+    if (!isFirst && !ended && !isOnRecord && now - this.#lastWritten < pause) return;
     this.#lastWritten = now;
-    const eta = etaSeconds(event, begun, now, this.#options.workers ?? 1);
+    const eta = etaSeconds(event, first, now, this.#options.workers ?? 1);
     if (asBar) this.#drawBar(event, eta);
     else this.#line({ level: "info", ...event, eta_seconds: eta }, () => progressLine(event, eta));
   }
@@ -157,15 +157,15 @@ export class Reporter {
  */
 function etaSeconds(
   { done, total }: { done: number; total?: number },
-  begun: Begun | undefined,
+  first: FirstProgress | undefined,
   now: number,
   workers: number,
 ): number | undefined {
   if (total === undefined) return undefined;
   if (done >= total) return 0;
-  const since = begun === undefined ? 0 : done - begun.done;
-  if (begun === undefined || since < workers) return undefined;
-  return Math.round((((total - done) / since) * (now - begun.at)) / 1_000);
+  const since = first === undefined ? 0 : done - first.done;
+  if (first === undefined || since < workers) return undefined;
+  return Math.round((((total - done) / since) * (now - first.at)) / 1_000);
 }
 
 function progressLine(event: Progress, eta: number | undefined): string {

@@ -6,10 +6,10 @@ import { offerKnownBlobs } from "./inputs/url-fields.ts";
 import { PayloadForm } from "./payload/payload-form.ts";
 import { type RecordedRequest, recordedRequest } from "./recorded-request.ts";
 
-const WHAT =
+const INTRODUCTION =
   "Looks for signs of the future in the inputs and the forecasts of a job. The audit cuts both blobs and runs the job again, compares the blobs with those of an earlier day, tests every feature, and permutes the labels.";
 
-/** Audits the inputs of a job. The address may carry `operation`, the id of a job that succeeded. */
+/** Audits the inputs of a job. The address may have `operation`, the id of a job that succeeded. */
 export const showAuditForm: View = async (container, context) => {
   const [schemas, audited] = await Promise.all([formSchemas(), auditedJob(context)]);
   const form = new PayloadForm({
@@ -22,13 +22,13 @@ export const showAuditForm: View = async (container, context) => {
   offerKnownBlobs(form, context);
   fill(
     container,
-    element("p", { class: "what" }, WHAT),
+    element("p", { class: "what" }, INTRODUCTION),
     audited.note !== undefined && element("p", { class: "hint" }, audited.note),
     form.element,
   );
 };
 
-/** The payload that the form begins with, and what the reader has to know of it. */
+/** The initial payload of the form, and a note about it for the reader. */
 interface AuditedJob {
   readonly initial: string;
   readonly note?: string;
@@ -42,7 +42,7 @@ async function auditedJob({ client, params, baseUrl, signal }: ViewContext): Pro
   const recorded = await recordedRequest(client, result.output_name, { baseUrl, signal });
   if (recorded === undefined)
     return { initial: "{}", note: `${result.output_name} does not record its inputs, so the form is empty.` };
-  return { initial: payloadOf(recorded), note: noteOn(recorded, result.output_name) };
+  return { initial: payloadOf(recorded), note: sourceNote(recorded, result.output_name) };
 }
 
 function payloadOf({ featureUrl, dataExtractorUrl, config }: RecordedRequest): string {
@@ -54,7 +54,7 @@ function payloadOf({ featureUrl, dataExtractorUrl, config }: RecordedRequest): s
   return `{\n  ${members.join(",\n  ")}\n}`;
 }
 
-function noteOn({ config }: RecordedRequest, output: string): string {
+function sourceNote({ config }: RecordedRequest, output: string): string {
   if (config === undefined)
     return `Filled in from ${output}, which does not record its config. Enter the config below.`;
   return `Filled in from ${output}. If a blob has been replaced since, the audit reads the new one. The verdict contains the digests of the blobs that it read.`;

@@ -6,7 +6,7 @@ import type { PayloadForm } from "./payload/payload-form.ts";
 
 const CONFIG = ["config"];
 
-/** Offers the example configs of a job. The chosen one takes the place of the form's config. */
+/** Offers the example configs of a job. The selected one replaces the form's config. */
 export function exampleChooser(form: PayloadForm, examples: readonly ExampleConfig[]): HTMLElement {
   const id = newId();
   const about = element("p", { class: "hint", id: `${id}-hint`, role: "status" });

@@ -10,7 +10,7 @@ export interface JsonSchema {
   readonly required?: readonly string[];
   readonly items?: JsonSchema;
   readonly enum?: readonly string[];
-  /** Values that a form offers where the schema takes others too. */
+  /** Values that a form offers if the schema also accepts others. */
   readonly examples?: readonly unknown[];
   readonly default?: unknown;
   readonly description?: string;
@@ -25,7 +25,7 @@ export interface JsonSchema {
 
 let fetched: Promise<FormSchemas> | undefined;
 
-/** Fetches them once. @throws TypeError where the service does not answer; the next call tries again. */
+/** Fetches them once. @throws TypeError if the service does not respond; the next call tries again. */
 export function formSchemas(): Promise<FormSchemas> {
   fetched ??= fetchSchemas().catch((error: unknown) => {
     fetched = undefined;

@@ -19,13 +19,13 @@ const JOBS: Readonly<Record<Operation, string>> = {
 
 const NAMES = Object.keys(JOBS) as Operation[];
 
-/** Members of the payload that stay when the reader chooses the other job. */
+/** Payload members that stay when the reader switches to the other job. */
 const SHARED = ["feature_url", "data_extractor_url", "portable"];
 
 const OFFERED_LATER =
   "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the URL in the fields.";
 
-/** Submits a job. The address may carry `operation`, `feature_url` and `data_extractor_url`. */
+/** Submits a job. The address may have `operation`, `feature_url` and `data_extractor_url`. */
 export const showJobForm: View = async (container, context) => {
   const schemas = await formSchemas();
   const forms = new Map<Operation, JobForm>();
@@ -34,7 +34,7 @@ export const showJobForm: View = async (container, context) => {
   const show = (operation: Operation) => {
     const next = forms.get(operation) ?? makeJobForm(operation, initialOf(context), schemas, context);
     forms.set(operation, next);
-    if (shown !== undefined && shown !== next) takeOver(next.form, shown.form);
+    if (shown !== undefined && shown !== next) copyShared(next.form, shown.form);
     shown = next;
     fill(place, next.examples, next.form.element);
   };
@@ -72,7 +72,7 @@ export const showJobForm: View = async (container, context) => {
 interface JobForm {
   readonly form: PayloadForm;
   readonly examples: HTMLElement;
-  /** Offers what was uploaded since. */
+  /** Offers blobs that were uploaded in the meantime. */
   refresh(): void;
 }
 
@@ -89,7 +89,7 @@ function makeJobForm(
   return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };
 }
 
-function takeOver(next: PayloadForm, former: PayloadForm): void {
+function copyShared(next: PayloadForm, former: PayloadForm): void {
   for (const name of SHARED) next.set([name], former.valueAt([name]));
 }
 

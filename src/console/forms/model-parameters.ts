@@ -7,9 +7,7 @@ import type { PayloadForm } from "./payload/payload-form.ts";
 const MODEL = ["config", "ML params", "model"];
 const MODEL_PARAMS = ["config", "ML params", "model_params"];
 
-/**
- * Below the JSON of `model_params`: the parameters of the chosen model with their defaults, and a way to put one of them in.
- */
+/** Below the JSON of `model_params`: the parameters of the selected model with their defaults, and a way to insert one. */
 export function addModelParameters(form: PayloadForm, schemas: FormSchemas): void {
   const control = form.controls.find(({ field }) => field.path.join() === MODEL_PARAMS.join());
   if (control === undefined) return;
@@ -45,10 +43,10 @@ function parametersOf(
   const found = () => parameters.find(({ name }) => name === chosen.value)!;
   const tell = () => {
     fault.show([]);
-    fill(about, aboutParameter(found()));
+    fill(about, parameterText(found()));
   };
   chosen.addEventListener("change", tell);
-  add.addEventListener("click", () => fault.show(putIn(form, found())));
+  add.addEventListener("click", () => fault.show(insertParameter(form, found())));
   tell();
   return [
     element(
@@ -63,8 +61,8 @@ function parametersOf(
   ];
 }
 
-/** Puts a parameter in with its default. @returns why it could not. */
-function putIn(form: PayloadForm, { name, byDefault }: ModelParameter): string[] {
+/** Inserts a parameter with its default. @returns why it could not. */
+function insertParameter(form: PayloadForm, { name, byDefault }: ModelParameter): string[] {
   const given = form.valueAt(MODEL_PARAMS);
   const broken = form.controls.find(({ field }) => field.path.join() === MODEL_PARAMS.join())?.broken;
   if (broken !== undefined || (given !== undefined && !isObject(given))) return ["Fix the JSON above first."];
@@ -73,7 +71,7 @@ function putIn(form: PayloadForm, { name, byDefault }: ModelParameter): string[]
   return [];
 }
 
-function aboutParameter({ takes, choices, byDefault }: ModelParameter): string {
+function parameterText({ takes, choices, byDefault }: ModelParameter): string {
   const sentences = [
     takes === "" ? "Checked when the model is fitted." : `Type: ${takes}.`,
     ...(choices.length === 0 ? [] : [`One of ${choices.join(", ")}.`]),

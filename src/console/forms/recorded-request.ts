@@ -1,20 +1,20 @@
 import type { MucastClient } from "../../client/index.ts";
 
-/** What an output records of the job that left it. */
+/** What an output records of its job. */
 export interface RecordedRequest {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
-  /** JSON text of the config; undefined where the output does not keep it. */
+  /** JSON text of the config; undefined if the output does not contain it. */
   readonly config: string | undefined;
 }
 
-/** Bytes at the end of an output. A config has at most 32 KiB, and an escaped one no more than six times as many. */
+/** Bytes to read at the end of an output. A config has at most 32 KiB, and at most six times as many when escaped. */
 const TAIL = 2 ** 18;
 
 /**
- * Reads the end of an output, where its provenance stands.
- * @returns undefined for an output of a version that had none there.
- * @throws MucastApiError not_found where the output is gone.
+ * Reads the end of an output, which contains its provenance.
+ * @returns undefined for an output of a version without provenance there.
+ * @throws MucastApiError not_found if the output is gone.
  */
 export async function recordedRequest(
   client: MucastClient,
@@ -42,7 +42,7 @@ export interface Provenance {
 
 const MEMBER = '"provenance":{';
 
-/** The provenance in the end of an output, which is the document's last member. A text inside has its quotes escaped. */
+/** The provenance at the end of an output, which is the document's last member. Quotes inside a text are escaped. */
 export function provenanceIn(tail: string): Provenance | undefined {
   const at = tail.lastIndexOf(MEMBER);
   const end = tail.lastIndexOf("}");
@@ -64,13 +64,13 @@ export function provenanceIn(tail: string): Provenance | undefined {
   }
 }
 
-/** An output names an input that is a file by its name alone; the service has it under its own URL. */
+/** An output names a local input only by its file name; the service has it under its own URL. */
 function absoluteUrl(recorded: string, baseUrl: string): string {
   return /^https?:\/\//.test(recorded) ? recorded : `${baseUrl}data/${recorded}`;
 }
 
 /**
- * The config of a recorded section: with the white space around the section that gives the recorded digest, where it is of a usual
+ * The config with the recorded section: with the white space around the section that gives the recorded digest, if it has a usual
  * form, so that a verdict on the same config has the same digest.
  */
 export async function configText(name: string, section: string, digest: string): Promise<string> {
@@ -89,7 +89,7 @@ export async function configText(name: string, section: string, digest: string):
   return texts[0]!;
 }
 
-/** In hexadecimal digits; undefined where the browser has no digests, as over plain http. */
+/** In hexadecimal digits; undefined if the browser cannot compute digests, for example over plain http. */
 async function sha256(text: string): Promise<string | undefined> {
   const digest = await globalThis.crypto.subtle?.digest("SHA-256", new TextEncoder().encode(text));
   if (digest === undefined) return undefined;

@@ -2,7 +2,7 @@ import { element, fill } from "../dom.ts";
 import type { View } from "../view.ts";
 import { makeInputs, type ReadyInputs } from "./inputs/input-forms.ts";
 
-/** Uploads inputs, or prepares them, and leads to the job that takes them. */
+/** Uploads inputs, or prepares them, and links to the job that uses them. */
 export const showUploadForm: View = (container, context) => {
   let inputs: ReadyInputs = {};
   const next = element("p", { role: "status" });

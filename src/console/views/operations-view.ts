@@ -20,15 +20,15 @@ import {
   statusBadge,
 } from "../words.ts";
 
-/** Rows of a page: the page never holds more, however many operations there are. */
+/** Maximum number of rows on the page, however many operations there are. */
 const ROWS = 25;
-const LOOK_MS = 5_000;
-/** Looks without an operation that goes on, until the page is read again all the same. */
-const IDLE_LOOKS = 12;
+const POLL_MS = 5_000;
+/** Number of idle polls before the list is refreshed anyway. */
+const MAX_IDLE_POLLS = 12;
 
 const COLUMNS = ["Operation", "Status", "Submitted", "Duration", "Summary"];
 
-/** The caller's operations, newest first, a page at a time. The address holds the filters and the page. */
+/** The caller's operations, newest first, one page at a time. The address contains the filters and the page. */
 export const showOperations: View = async (container, context) => {
   const list = new OperationList(context);
   await list.read();
@@ -43,7 +43,7 @@ class OperationList {
   readonly #table = element("div", { class: "scroll" });
   readonly #pages = element("nav", { class: "pages", "aria-label": "Pages" });
   readonly #said = element("p", { class: "unseen", role: "status" });
-  /** The rows that are shown, by the id of their operation. */
+  /** The visible rows, by the id of their operation. */
   #rows = new Map<string, { readonly element: HTMLTableRowElement; text: string }>();
   #reads = 0;
   #page: OperationPage = { operations: [], next_cursor: null };
@@ -64,7 +64,7 @@ class OperationList {
     this.element.append(this.#filters(), this.#table, this.#pages, this.#said);
   }
 
-  /** Reads the page that the filters and the cursor name, and shows it. */
+  /** Reads and shows the page that the filters and the cursor name. */
   async read(): Promise<void> {
     const { client, params, signal } = this.#context;
     this.#reads += 1;
@@ -76,26 +76,26 @@ class OperationList {
       cursor: params.get("cursor") ?? undefined,
       signal,
     });
-    // A filter has been changed meanwhile.
+    // A filter has changed in the meantime.
     if (read !== this.#reads) return;
     this.#page = page;
     this.#show();
   }
 
-  /** Reads the page again while something on it goes on, or where the caller's queue has changed. */
+  /** Reads the page again while an operation on it runs, or if the caller's queue has changed. */
   async follow(): Promise<void> {
     const { signal, queue } = this.#context;
     let seen = JSON.stringify(queue().own);
     for (let idle = 0; ; ) {
-      await pause(LOOK_MS, signal);
+      await pause(POLL_MS, signal);
       if (signal.aborted) return;
       if (document.hidden) continue;
       const own = JSON.stringify(queue().own);
       const goesOn = this.#page.operations.some(({ finished_at }) => finished_at === null);
       idle += 1;
-      if (!goesOn && own === seen && idle < IDLE_LOOKS) continue;
+      if (!goesOn && own === seen && idle < MAX_IDLE_POLLS) continue;
       [idle, seen] = [0, own];
-      // The frame says that the service is away; the page stays as it was.
+      // The frame says that the service is away; the page stays unchanged.
       await this.read().catch(() => undefined);
     }
   }
@@ -118,7 +118,7 @@ class OperationList {
     );
   }
 
-  /** The newest page of what is asked for; the address says so without a new view, which would move the focus. */
+  /** Shows the newest page for the filters. It changes the address without a new view, which would move the focus. */
   async #filter(name: string, value: string): Promise<void> {
     const { params, notify, signal } = this.#context;
     params.delete("cursor");
@@ -161,7 +161,7 @@ class OperationList {
     );
   }
 
-  /** Rows that stay the same stay where they are, with the focus in them. */
+  /** Unchanged rows stay in place and keep the focus. */
   #showRows(operations: readonly OperationView[]): void {
     const rows = new Map<string, { readonly element: HTMLTableRowElement; text: string }>();
     for (const operation of operations) {
@@ -191,13 +191,13 @@ function fillRow(row: HTMLTableRowElement, operation: OperationView): void {
     element("td", {}, statusBadge(status)),
     element("td", {}, moment(created_at)),
     element("td", {}, took),
-    element("td", {}, whatOf(operation)),
+    element("td", {}, summaryOf(operation)),
   );
   if (focused) link.focus();
 }
 
-/** In a few words what an operation does, or what has become of it. */
-function whatOf({
+/** A short summary of what an operation does, or of its result. */
+function summaryOf({
   status,
   progress,
   error,
@@ -219,7 +219,7 @@ function whatOf({
   return words.join(", ");
 }
 
-/** Of all, where they are counted; else of those that are listed. */
+/** The count of all, if known; otherwise the count of the listed ones. */
 function countOf(counts: Readonly<Record<string, number>> | undefined, listed: readonly unknown[]): number {
   if (counts === undefined) return listed.length;
   return Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -22,7 +22,7 @@ const WORDS = {
   },
 } as const;
 
-/** Asks for a key or a token and tries it. It takes the place of the whole page. */
+/** Asks for a key or a token and tries it. It replaces the whole page. */
 export function showSignIn({ said, onSignedIn }: SignIn): void {
   const words = WORDS[PAGE.auth === "oidc" ? "oidc" : "keys"];
   const token = element("input", {
@@ -87,7 +87,7 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
   token.focus();
 }
 
-/** @returns why the service does not take it; undefined where it does. */
+/** @returns why the service refuses it; undefined if the service accepts it. */
 async function refusalOf(token: string, refused: string): Promise<string | undefined> {
   if (!/^[\x21-\x7e]+$/.test(token))
     return "A key or token contains only visible ASCII characters and no spaces.";

@@ -6,7 +6,7 @@ import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
-import { shownProblem } from "../../contract/problems/shown-problem.ts";
+import { publicProblem } from "../../contract/problems/public-problem.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 import { namedUrls, runOperation } from "../run-operation.ts";
@@ -148,7 +148,7 @@ export class JobRuns {
       return { record: await runOperation({ operation, options }, request, context) };
     } catch (error) {
       if (signal.aborted) return { problem: problemOf(signal.reason) };
-      return { problem: shownProblem(error, ({ id, what, text }) => this.#log(`${what} ${id}: ${text}`)) };
+      return { problem: publicProblem(error, ({ id, what, text }) => this.#log(`${what} ${id}: ${text}`)) };
     }
   }
 

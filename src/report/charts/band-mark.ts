@@ -1,9 +1,9 @@
 import type { Band } from "../data/report-data.ts";
-import { across, dot, GRID, segment } from "./path.ts";
+import { dot, GRID, gridX, segment } from "./path.ts";
 import { mark } from "./plot.ts";
 import { linearScale } from "./scale.ts";
 
-/** A number with its band and its reference, on one line without words: the words stand beside it. */
+/** A number with its band and its reference, on one line without labels: the text is beside it. */
 export function bandMark(value: number, band: Band | null, reference: number | null): string {
   const known = [
     value,
@@ -11,7 +11,7 @@ export function bandMark(value: number, band: Band | null, reference: number | n
     ...(reference === null ? [] : [reference]),
   ];
   const scale = linearScale(known.length === 1 ? [0, value] : known);
-  const at = (number: number) => across(scale.share(number));
+  const at = (number: number) => gridX(scale.share(number));
   const middle = GRID / 2;
   const marks = [
     mark("grid", segment(0, middle, GRID, middle)),

@@ -1,28 +1,28 @@
 import type { Band, Unit } from "../data/report-data.ts";
 import type { Histogram } from "../statistics/histogram.ts";
-import { across, box, dot, down, GRID, segment } from "./path.ts";
+import { box, dot, GRID, gridX, gridY, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale, scaleBetween } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
 
-/** Columns from 0 by category, one or two beside each other. */
+/** Columns by category, one or two side by side. */
 export interface ColumnChart {
   readonly finding: string;
   readonly labels: readonly string[];
   readonly unit: Unit;
-  /** Shape (labels) each; null is no column. The second is drawn hollow. */
+  /** Shape (labels) each; null draws no column. The second column is hollow. */
   readonly series: readonly (readonly (number | null)[])[];
-  /** Of the first series. */
+  /** For the columns of the first series. */
   readonly bands?: readonly (Band | null)[];
-  /** Dots on the columns; null is no dot. */
+  /** Dots on the columns; null draws no dot. */
   readonly dots?: readonly (number | null)[];
   readonly level?: number;
-  /** Coverage is seen beside what was asked, not beside 0. */
+  /** Coverage is compared with the requested coverage, not with 0. */
   readonly isFromLevel?: boolean;
   readonly height?: number;
 }
 
-/** Share of a category that its columns fill. */
+/** Share of a category's width that its columns fill. */
 const FILL = 0.7;
 
 export function columnChart(chart: ColumnChart): ScaledChart {
@@ -40,17 +40,17 @@ function drawn(chart: ColumnChart, values: readonly number[]): string {
   const { finding, labels, unit, series, bands = [], dots = [], level, height = 200 } = chart;
   const base = chart.isFromLevel ? level! : 0;
   const y = linearScale(values);
-  const middle = (i: number) => across((i + 0.5) / labels.length);
+  const middle = (i: number) => gridX((i + 0.5) / labels.length);
   const marks = [
     yGrid(y),
     ...series.map((column, k) =>
       mark(k === 0 ? "bar" : "bar second", columns(column, k, series.length, base, y)),
     ),
-    level === undefined ? "" : mark("level", segment(0, down(y.share(level)), GRID, down(y.share(level)))),
+    level === undefined ? "" : mark("level", segment(0, gridY(y.share(level)), GRID, gridY(y.share(level)))),
     mark("whisker", bands.map((band, i) => (band === null ? "" : whisker(middle(i), band, y))).join("")),
     mark(
       "dot second",
-      dots.map((value, i) => (value === null ? "" : dot(middle(i), down(y.share(value))))).join(""),
+      dots.map((value, i) => (value === null ? "" : dot(middle(i), gridY(y.share(value))))).join(""),
     ),
   ];
   return plotSvg({ finding, marks, xLabels: categoryLabels(labels), yLabels: tickLabels(y, unit), height });
@@ -64,18 +64,18 @@ function columns(
   y: Scale,
 ): string {
   const wide = FILL / count;
-  const at = (i: number, part: number) => across((i + (1 - FILL) / 2 + part * wide) / values.length);
-  const foot = down(y.share(base));
+  const at = (i: number, part: number) => gridX((i + (1 - FILL) / 2 + part * wide) / values.length);
+  const foot = gridY(y.share(base));
   return values
-    .map((value, i) => (value === null ? "" : box(at(i, k), down(y.share(value)), at(i, k + 0.92), foot)))
+    .map((value, i) => (value === null ? "" : box(at(i, k), gridY(y.share(value)), at(i, k + 0.92), foot)))
     .join("");
 }
 
 function whisker(x: number, { low, high }: Band, y: Scale): string {
-  return segment(x, down(y.share(low)), x, down(y.share(high)));
+  return segment(x, gridY(y.share(low)), x, gridY(y.share(high)));
 }
 
-/** One word a category, or every second, third, … where there are many. */
+/** One label per category, or every second, third, … if there are many. */
 function categoryLabels(labels: readonly string[]): AxisLabel[] {
   const every = Math.ceil(labels.length / 16);
   return labels.flatMap((text, i) =>
@@ -95,13 +95,13 @@ export function histogramChart(
   const y = linearScale([0, ...counts], 3);
   const [low, high] = extentOf([edges[0]!, edges.at(-1)!, ...(reference === undefined ? [] : [reference])]);
   const x = scaleBetween(low!, high!, 5);
-  const foot = down(0);
+  const foot = gridY(0);
   const bars = Array.from(counts, (count, i) =>
     count === 0
       ? ""
-      : box(across(x.share(edges[i]!)), down(y.share(count)), across(x.share(edges[i + 1]!)), foot),
+      : box(gridX(x.share(edges[i]!)), gridY(y.share(count)), gridX(x.share(edges[i + 1]!)), foot),
   );
-  const column = reference === undefined ? undefined : across(x.share(reference));
+  const column = reference === undefined ? undefined : gridX(x.share(reference));
   const marks = [
     yGrid(y),
     mark("bar edged", bars.join("")),

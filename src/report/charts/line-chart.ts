@@ -2,7 +2,7 @@ import { ticks } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Unit } from "../data/figures.ts";
-import { across, area, down, GRID, type Point, polyline, segment } from "./path.ts";
+import { area, GRID, gridX, gridY, type Point, polyline, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
@@ -15,22 +15,22 @@ export interface LineChart {
   readonly x: Int32Array;
   readonly xKind: "day" | "epoch";
   readonly unit: Unit;
-  /** Shape (n) each, or shorter where they end early; NaN is a gap. The first is drawn whole, the second dashed. */
+  /** Shape (n) each, or shorter if they end early; NaN is a gap. The first line is solid, the second dashed. */
   readonly lines: readonly { readonly name: string; readonly values: Float64Array }[];
-  /** Thin lines behind these, likewise. */
+  /** Thin lines behind these, of the same shape. */
   readonly faint?: readonly Float64Array[];
   readonly band?: { readonly low: Float64Array; readonly high: Float64Array } | undefined;
-  /** Dashed lines across. */
+  /** Horizontal dashed lines. */
   readonly levels?: readonly number[];
-  /** A line down. */
+  /** A vertical line. */
   readonly at?: number | undefined;
-  /** Short lines up from the axis of x. */
+  /** Short ticks up from the x axis. */
   readonly ticks?: readonly number[];
   readonly height?: number;
 }
 
 /** The length of a tick on the grid. */
-const TICK = GRID / 20;
+const TICK_LENGTH = GRID / 20;
 
 export function lineChart(chart: LineChart): ScaledChart {
   return { extent: extentOf(valuesOf(chart)), draw: (within) => drawn(chart, within) };
@@ -45,9 +45,9 @@ function drawn(chart: LineChart, within: readonly number[]): string {
   const marks = [
     yGrid(y),
     band === undefined ? "" : mark("band", bandPath(band, column, y, x)),
-    ...levels.map((level) => mark("level", acrossAt(down(y.share(level))))),
+    ...levels.map((level) => mark("level", horizontalAt(gridY(y.share(level))))),
     at === undefined ? "" : mark("at", segment(column(at), 0, column(at), GRID)),
-    mark("at", ups.map((value) => segment(column(value), GRID - TICK, column(value), GRID)).join("")),
+    mark("at", ups.map((value) => segment(column(value), GRID - TICK_LENGTH, column(value), GRID)).join("")),
     mark("line faint", faint.map((values) => linePath(values, x, column, y)).join("")),
     ...lines.map(({ name, values }, i) =>
       mark(i === 0 ? "line" : "line second", linePath(values, x, column, y), name),
@@ -71,10 +71,10 @@ function* valuesOf({ lines, faint = [], band, levels }: LineChart): Iterable<num
 /** The columns of the grid for the values of x. */
 export function columnsOf(x: Int32Array): (value: Day) => number {
   const share = scaleLinear().domain([x[0]!, x.at(-1)!]);
-  return (value) => across(share(value));
+  return (value) => gridX(share(value));
 }
 
-/** The path of a line with its gaps. */
+/** The path of a line, with its gaps. */
 export function linePath(
   values: Float64Array,
   x: Int32Array,
@@ -83,7 +83,7 @@ export function linePath(
 ): string {
   return polyline(
     Array.from(values, (value, i): Point | null =>
-      Number.isNaN(value) ? null : [column(x[i]!), down(y.share(value))],
+      Number.isNaN(value) ? null : [column(x[i]!), gridY(y.share(value))],
     ),
   );
 }
@@ -97,13 +97,13 @@ function bandPath(
   return area(
     Array.from(low, (value, i) => ({
       x: column(x[i]!),
-      top: down(y.share(high[i]!)),
-      bottom: down(y.share(value)),
+      top: gridY(y.share(high[i]!)),
+      bottom: gridY(y.share(value)),
     })).filter(({ top, bottom }) => !Number.isNaN(top) && !Number.isNaN(bottom)),
   );
 }
 
-function acrossAt(y: number): string {
+function horizontalAt(y: number): string {
   return segment(0, y, GRID, y);
 }
 

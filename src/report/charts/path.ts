@@ -1,22 +1,22 @@
-/** Marks are drawn on a grid of so many units each way, which a chart stretches to its size. */
+/** Marks are drawn on a grid with this many units per side, which a chart stretches to its size. */
 export const GRID = 1000;
 
-/** A point on the grid, from the upper left corner, in whole units. */
+/** A point on the grid, in whole units from the upper left corner. */
 export type Point = readonly [x: number, y: number];
 
-/** The grid's unit at a share of the axis. */
-export function across(share: number): number {
+/** The x coordinate on the grid for a share of the axis. */
+export function gridX(share: number): number {
   return Math.round(GRID * Math.min(2, Math.max(-1, share)));
 }
 
-/** The same from the top, for a share from the bottom. */
-export function down(share: number): number {
-  return across(1 - share);
+/** The y coordinate on the grid, counted from the top, for a share counted from the bottom. */
+export function gridY(share: number): number {
+  return gridX(1 - share);
 }
 
 /**
- * An SVG path through points, in the fewest characters: one absolute point, then steps. A `null` is a gap. Points that leave
- * their column's extent as it is are left out, so that a path has at most four points a column.
+ * An SVG path through points in the fewest characters: one absolute point, then relative steps. A `null` is a gap. Points that do not
+ * change the extent of their column are omitted, so a path has at most four points per column.
  */
 export function polyline(points: Iterable<Point | null>): string {
   let path = "";
@@ -43,7 +43,7 @@ function runPath(points: readonly Point[]): string {
   return path;
 }
 
-/** Of each column the first, the lowest, the highest and the last point, in their order. */
+/** The first, lowest, highest and last point of each column, in their order. */
 function thinned(points: readonly Point[]): readonly Point[] {
   const kept: Point[] = [];
   for (let from = 0; from < points.length; ) {
@@ -59,7 +59,7 @@ function thinned(points: readonly Point[]): readonly Point[] {
   return kept;
 }
 
-/** A filled area between two lines over the same columns; gaps part it. */
+/** A filled area between two lines over the same columns; gaps split it. */
 export function area(
   columns: readonly { readonly x: number; readonly top: number; readonly bottom: number }[],
 ): string {
@@ -81,12 +81,12 @@ export function segment(x0: number, y0: number, x1: number, y1: number): string 
   return y0 === y1 ? `${start}H${x1}` : `${start}L${x1}${signed(y1)}`;
 }
 
-/** A point that a round line cap makes a dot. */
+/** A point, which a round line cap turns into a dot. */
 export function dot(x: number, y: number): string {
   return `M${x}${signed(y)}h0`;
 }
 
-/** A number behind another one: its minus parts them, or else a blank. */
+/** A number that follows another one: a minus sign separates them, or else a space. */
 function signed(value: number): string {
   return value < 0 ? String(value) : ` ${value}`;
 }

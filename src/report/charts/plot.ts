@@ -1,22 +1,22 @@
 import type { Unit } from "../data/figures.ts";
-import { across, down, GRID, segment } from "./path.ts";
+import { escapeText } from "./escape-text.ts";
+import { GRID, gridX, gridY, segment } from "./path.ts";
 import type { Scale } from "./scale.ts";
-import { shownText } from "./shown-text.ts";
 
-/** A word at an axis. */
+/** A label at an axis. */
 export interface AxisLabel {
   /** Share of the axis, from the left or from the bottom. */
   readonly at: number;
   readonly text: string;
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   readonly isSpare?: boolean;
 }
 
-/** A chart: marks on a grid that stretches, and words beside it that do not. */
+/** A chart: marks on a grid that stretches, and text beside it that does not. */
 export interface Plot {
-  /** What the picture says, in one sentence; its accessible name. */
+  /** What the chart says, in one sentence; its accessible name. */
   readonly finding: string;
-  /** Its SVG elements on the grid, with classes of the style. */
+  /** Its SVG elements on the grid, with classes of the style sheet. */
   readonly marks: readonly string[];
   readonly xLabels: readonly AxisLabel[];
   readonly yLabels: readonly AxisLabel[];
@@ -24,13 +24,13 @@ export interface Plot {
   readonly words?: string;
   /** CSS pixels. */
   readonly height: number;
-  /** Where row names stand left of the marks. */
+  /** The width for row names on the left. */
   readonly isWide?: boolean;
-  /** Attributes for the script's readout. */
+  /** Attributes that the script reads for its readout. */
   readonly readout?: string;
 }
 
-/** Width and colours come from the page; the height is fixed, so that a chart fits any width without a script. */
+/** The page decides width and colours. The height is fixed, so that a chart fits any width without a script. */
 export function plotSvg({
   finding,
   marks,
@@ -42,7 +42,7 @@ export function plotSvg({
   readout,
 }: Plot): string {
   const kind = isWide ? "chart rows" : "chart";
-  return `<svg class="${kind}" role="img" aria-label="${shownText(finding)}" height="${height}"${readout ?? ""}>
+  return `<svg class="${kind}" role="img" aria-label="${escapeText(finding)}" height="${height}"${readout ?? ""}>
 <svg class="marks" viewBox="0 0 ${GRID} ${GRID}" width="100%" height="100%" preserveAspectRatio="none">${marks.join("")}</svg>
 ${xLabels.map(xLabel).join("")}${yLabels.map(yLabel).join("")}${words}</svg>`;
 }
@@ -50,49 +50,49 @@ ${xLabels.map(xLabel).join("")}${yLabels.map(yLabel).join("")}${words}</svg>`;
 function xLabel({ at, text, isSpare }: AxisLabel): string {
   const edge = at > 0.97 ? ' class="end"' : at < 0.02 ? ' class="start"' : "";
   const kind = isSpare ? ' class="spare"' : edge;
-  return `<text x="${percent(at)}" y="100%" dy="1.3em"${kind}>${shownText(text)}</text>`;
+  return `<text x="${percent(at)}" y="100%" dy="1.3em"${kind}>${escapeText(text)}</text>`;
 }
 
 function yLabel({ at, text }: AxisLabel): string {
-  return `<text class="y" x="-6" y="${percent(1 - at)}" dy=".35em">${shownText(text)}</text>`;
+  return `<text class="y" x="-6" y="${percent(1 - at)}" dy=".35em">${escapeText(text)}</text>`;
 }
 
-/** A share as SVG writes it. */
+/** A share in SVG notation. */
 export function percent(share: number): string {
   return `${Number((100 * share).toFixed(2))}%`;
 }
 
-/** A path with a class of the style. */
+/** A path with a class of the style sheet. */
 export function mark(kind: string, path: string, name?: string): string {
   if (path === "") return "";
-  return `<path class="${kind}"${name === undefined ? "" : ` data-name="${shownText(name)}"`} d="${path}"/>`;
+  return `<path class="${kind}"${name === undefined ? "" : ` data-name="${escapeText(name)}"`} d="${path}"/>`;
 }
 
-/** Lines across at the ticks of the y axis, that of 0 stronger. */
+/** Horizontal lines at the ticks of the y axis; the line at 0 is stronger. */
 export function yGrid(scale: Scale): string {
-  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => horizontalAt(scale, tick));
-  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", horizontalAt(scale, 0)) : "";
+  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => horizontalLine(scale, tick));
+  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", horizontalLine(scale, 0)) : "";
   return mark("grid", lines.join("")) + zero;
 }
 
-function horizontalAt(scale: Scale, value: number): string {
-  const y = down(scale.share(value));
+function horizontalLine(scale: Scale, value: number): string {
+  const y = gridY(scale.share(value));
   return segment(0, y, GRID, y);
 }
 
-/** Lines down at the ticks of the x axis, that of 0 stronger. */
+/** Vertical lines at the ticks of the x axis; the line at 0 is stronger. */
 export function xGrid(scale: Scale): string {
-  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => verticalAt(scale, tick));
-  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", verticalAt(scale, 0)) : "";
+  const lines = scale.ticks.filter((tick) => tick !== 0).map((tick) => verticalLine(scale, tick));
+  const zero = scale.low <= 0 && scale.high >= 0 ? mark("zero", verticalLine(scale, 0)) : "";
   return mark("grid", lines.join("")) + zero;
 }
 
-function verticalAt(scale: Scale, value: number): string {
-  const x = across(scale.share(value));
+function verticalLine(scale: Scale, value: number): string {
+  const x = gridX(scale.share(value));
   return segment(x, 0, x, GRID);
 }
 
-/** The ticks of a scale as words, with as many digits as their step needs. */
+/** Labels for the ticks of a scale, with as many digits as their step needs. */
 export function tickLabels(scale: Scale, unit: Unit): AxisLabel[] {
   return scale.ticks.map((tick) => ({ at: scale.share(tick), text: tickText(tick, scale.step, unit) }));
 }

@@ -1,15 +1,15 @@
 import type { Unit } from "../data/figures.ts";
-import { across, box, dot, GRID, segment } from "./path.ts";
+import { escapeShortText } from "./escape-text.ts";
+import { box, dot, GRID, gridX, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 import { extentOf, type ScaledChart } from "./scaled-chart.ts";
-import { shortText } from "./shown-text.ts";
 
-/** A row: a bar from the base, or with `low` and `high` a dot within its interval. */
+/** A row: a bar from the base or, with `low` and `high`, a dot within its interval. */
 export interface ChartRow {
   readonly name: string;
   readonly value: number;
-  /** An end that is not there is one-sided: the line goes on to the frame. */
+  /** A missing end means a one-sided interval: the line continues to the frame. */
   readonly low?: number | null;
   readonly high?: number | null;
   /** Drawn hollow. */
@@ -21,16 +21,16 @@ export interface RowChart {
   readonly rows: readonly ChartRow[];
   readonly unit: Unit;
   readonly level?: number;
-  /** Where the bars begin; 0 if it is left out. */
+  /** Where the bars start; 0 by default. */
   readonly base?: number;
-  /** Values that the scale holds besides, so that small differences look small. */
+  /** Further values that the scale contains, so that small differences look small. */
   readonly atLeast?: readonly number[];
 }
 
 const ROW_HEIGHT = 17;
 const MAX_NAME_LENGTH = 14;
 
-/** One row below the other, their names on the left. */
+/** Rows one below the other, with their names on the left. */
 export function rowChart(chart: RowChart): ScaledChart {
   const values = valuesOf(chart);
   return { extent: extentOf(values), draw: (within) => drawn(chart, [...values, ...within]) };
@@ -44,12 +44,10 @@ function valuesOf({ rows, level, base = 0, atLeast = [] }: RowChart): number[] {
 
 function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: readonly number[]): string {
   const x = linearScale(values, 4);
-  const middle = (i: number) => across((i + 0.5) / rows.length);
+  const middle = (i: number) => gridX((i + 0.5) / rows.length);
   const marks = [
     xGrid(x),
-    level === undefined
-      ? ""
-      : mark("level", segment(across(x.share(level)), 0, across(x.share(level)), GRID)),
+    level === undefined ? "" : mark("level", segment(gridX(x.share(level)), 0, gridX(x.share(level)), GRID)),
     mark("interval", rows.map((row, i) => (isBounded(row) ? interval(row, middle(i), x) : "")).join("")),
     mark(
       "bar",
@@ -63,7 +61,7 @@ function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: reado
     ),
     mark(
       "dot",
-      rows.map((row, i) => (isBounded(row) ? dot(across(x.share(row.value)), middle(i)) : "")).join(""),
+      rows.map((row, i) => (isBounded(row) ? dot(gridX(x.share(row.value)), middle(i)) : "")).join(""),
     ),
   ];
   return plotSvg({
@@ -84,17 +82,17 @@ function isBounded({ low, high }: ChartRow): boolean {
 }
 
 function interval({ low, high }: ChartRow, y: number, x: Scale): string {
-  const left = typeof low === "number" ? across(x.share(low)) : 0;
-  const right = typeof high === "number" ? across(x.share(high)) : GRID;
+  const left = typeof low === "number" ? gridX(x.share(low)) : 0;
+  const right = typeof high === "number" ? gridX(x.share(high)) : GRID;
   return segment(left, y, right, y);
 }
 
 function bar({ value }: ChartRow, i: number, count: number, x: Scale, base: number): string {
-  const [top, bottom] = [across((i + 0.15) / count), across((i + 0.85) / count)];
-  return box(across(x.share(base)), top, across(x.share(value)), bottom);
+  const [top, bottom] = [gridX((i + 0.15) / count), gridX((i + 0.85) / count)];
+  return box(gridX(x.share(base)), top, gridX(x.share(value)), bottom);
 }
 
 function nameText({ name, isOlder }: ChartRow, at: number): string {
-  const text = `${isOlder ? "\u25cb " : ""}${shortText(name, MAX_NAME_LENGTH)}`;
+  const text = `${isOlder ? "\u25cb " : ""}${escapeShortText(name, MAX_NAME_LENGTH)}`;
   return `<text class="y" x="-6" y="${Number((100 * at).toFixed(2))}%" dy=".35em">${text}</text>`;
 }

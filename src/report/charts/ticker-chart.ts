@@ -1,11 +1,11 @@
 import type { TickerSeries } from "../data/section-data.ts";
 import { columnsOf } from "./line-chart.ts";
-import { area, dot, down, type Point, polyline, segment } from "./path.ts";
+import { area, dot, gridY, type Point, polyline, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 import { timeLabels } from "./time-axis.ts";
 
-/** Dates that lie together in one column of a chart: their returns as the range from 0, of the rest the mean. */
+/** Dates that share one column of a chart: their returns as a range from 0, and means of everything else. */
 interface Column {
   readonly x: number;
   readonly predicted: number;
@@ -16,8 +16,8 @@ interface Column {
 }
 
 /**
- * Forecasts and intervals of a ticker against what came, with each return that fell outside marked.
- * @param columns how many there are at most: with more dates, each stands for several.
+ * Forecasts and intervals of a ticker against realised returns. Returns outside their interval are marked.
+ * @param columns the maximum number of columns: with more dates, each column covers several.
  */
 export function tickerChart(finding: string, series: TickerSeries, columns: number): string {
   const { days, realised, lower, upper } = series;
@@ -32,7 +32,7 @@ export function tickerChart(finding: string, series: TickerSeries, columns: numb
     ]),
   );
   const column = columnsOf(days);
-  const row = (value: number) => down(y.share(value));
+  const row = (value: number) => gridY(y.share(value));
   const ranges = drawn.filter(({ least }) => !Number.isNaN(least));
   const misses: string[] = [];
   for (let i = 0; i < realised.length; i++) {
@@ -70,7 +70,7 @@ function columnsWithin({ days, predicted, realised, lower, upper }: TickerSeries
   });
 }
 
-/** The least range that holds 0 and the returns; NaN without a number. */
+/** The smallest range that contains 0 and the returns; NaN without a number. */
 function rangeFromZero(returns: Float64Array): readonly [least: number, most: number] {
   let [least, most, known] = [0, 0, 0];
   for (let i = 0; i < returns.length; i++) {
@@ -94,14 +94,14 @@ function meanOf(values: Float64Array): number {
   return sum / known;
 }
 
-/** With one end only, the band goes on to the frame. */
+/** With only one end, the band continues to the frame. */
 function bandPath(columns: readonly Column[], y: Scale): string {
   const bounded = columns.filter(({ lower, upper }) => !Number.isNaN(lower) || !Number.isNaN(upper));
   return area(
     bounded.map(({ x, lower, upper }) => ({
       x,
-      top: Number.isNaN(upper) ? 0 : down(y.share(upper)),
-      bottom: Number.isNaN(lower) ? down(0) : down(y.share(lower)),
+      top: Number.isNaN(upper) ? 0 : gridY(y.share(upper)),
+      bottom: Number.isNaN(lower) ? gridY(0) : gridY(y.share(lower)),
     })),
   );
 }

@@ -2,10 +2,10 @@ import { scaleUtc } from "d3-scale";
 import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
 import type { AxisLabel } from "./plot.ts";
 
-/** At most so many words stand at an axis of time. */
+/** The maximum number of labels on a time axis. */
 const MAX_LABELS = 6;
 
-/** Starts of months, quarters or years between two days; of a span without two such starts its two ends. */
+/** The starts of months, quarters or years between two days; for a span without two such starts, its two ends. */
 export function timeLabels(first: Day, last: Day): AxisLabel[] {
   if (first === last) return [{ at: 0.5, text: formatDay(first) }];
   const scale = scaleUtc([first * MILLISECONDS_PER_DAY, last * MILLISECONDS_PER_DAY], [0, 1]);
@@ -24,7 +24,7 @@ export function timeLabels(first: Day, last: Day): AxisLabel[] {
   }));
 }
 
-/** As many as there is room for. */
+/** As many labels as there is space for. */
 function monthStarts(scale: ReturnType<typeof scaleUtc<number>>): Date[] {
   for (let count = MAX_LABELS; count > 0; count--) {
     const ticks = scale.ticks(count);

@@ -4,16 +4,16 @@ import type { AdjustedTest } from "../statistics/stepwise-tests.ts";
 import { type AdjustedSkill, LEVEL } from "./comparison-tests.ts";
 import { pFigure } from "./figures.ts";
 
-/** The verdict on one of several outputs: what it shows alone, less what their number explains. */
+/** The verdict on one of several outputs: the evidence of the output alone, minus what the number of outputs explains. */
 export interface AdjustedVerdict extends Pick<ForecastVerdict, "state" | "title"> {
-  /** Those of the verdict alone among them. */
+  /** Including those of the verdict alone. */
   readonly sentences: readonly string[];
 }
 
 /**
- * Evidence that an output shows alone counts beside others where its adjusted test has a p of LEVEL at most; nothing is added to it.
+ * Evidence that an output shows alone counts beside others if its adjusted test has a p of at most LEVEL; nothing is added to it.
  * @param alone on the rows that all outputs have.
- * @param skill undefined where there are too few dates to test.
+ * @param skill undefined if there are too few dates to test.
  */
 export function adjustedVerdict(
   alone: ForecastVerdict,
@@ -46,7 +46,7 @@ function sentencesOf(
   return [counted, luck, first!, ...rest];
 }
 
-/** The sentence of a verdict, a line for each of its sentences. */
+/** The sentence of a verdict, one line for each of its sentences. */
 export function verdictSentences({ sentence }: Pick<ForecastVerdict, "sentence">): string[] {
   return sentence.split(/(?<=\.) (?=[A-Z])/);
 }

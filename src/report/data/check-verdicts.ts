@@ -6,18 +6,18 @@ import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { countedRows } from "./figures.ts";
 import type { CheckVerdict } from "./report-data.ts";
 
-/** What `mucast replay` and `mucast audit` said about an output, where a caller gives their verdicts. */
+/** What `mucast replay` and `mucast audit` said about an output, if a caller passes their verdicts. */
 export interface CheckVerdicts {
   readonly replay: CheckVerdict | undefined;
   readonly audit: CheckVerdict | undefined;
 }
 
-/** What verdicts name of an output. */
+/** The parts of an output that verdicts refer to. */
 interface JudgedOutput extends Pick<OutputEvidence, "sha256"> {
   readonly document: Pick<OutputEvidence["document"], "provenance">;
 }
 
-/** A verdict as it was read. */
+/** A verdict as read from its file. */
 export interface VerdictFile {
   readonly name: string;
   readonly value: unknown;
@@ -26,9 +26,9 @@ export interface VerdictFile {
 const MAX_FINDINGS = 20;
 
 /**
- * The verdicts of each output: a replay belongs to the output whose stored bytes it names, an audit to those made of the blobs and the
- * config that it looked at.
- * @throws MucastError unreadable_blob where a file is no verdict; invalid_request where it belongs to none of the outputs.
+ * The verdicts of each output. A replay belongs to the output whose stored bytes it names, an audit to the outputs that were made
+ * from the blobs and the config that it examined.
+ * @throws MucastError unreadable_blob if a file is not a verdict; invalid_request if a verdict belongs to none of the outputs.
  */
 export function checkVerdicts(
   outputs: readonly JudgedOutput[],
@@ -38,10 +38,10 @@ export function checkVerdicts(
   const replayed = replays.map((file) => ({ file, blob: parsed(file, replayBlobSchema, "mucast replay") }));
   const audited = audits.map((file) => ({ file, blob: parsed(file, auditBlobSchema, "mucast audit") }));
   for (const { file, blob } of replayed) {
-    if (!outputs.some((output) => isReplayOf(blob, output))) throw strange(file, "output");
+    if (!outputs.some((output) => isReplayOf(blob, output))) throw unrelatedVerdict(file, "output");
   }
   for (const { file, blob } of audited) {
-    if (!outputs.some((output) => isAuditOf(blob, output))) throw strange(file, "inputs and config");
+    if (!outputs.some((output) => isAuditOf(blob, output))) throw unrelatedVerdict(file, "inputs and config");
   }
   return outputs.map((output) => {
     const replay = replayed.find(({ blob }) => isReplayOf(blob, output))?.blob;
@@ -63,7 +63,7 @@ function parsed<T>(
   throw new MucastError("unreadable_blob", message, { source: name });
 }
 
-function strange({ name }: VerdictFile, what: string): MucastError {
+function unrelatedVerdict({ name }: VerdictFile, what: string): MucastError {
   const message = `${name} is a verdict on a different ${what} than the given outputs have`;
   return new MucastError("invalid_request", message, { source: name });
 }
@@ -98,14 +98,14 @@ function replayVerdict({ verdict, reason }: ReplayBlob): CheckVerdict {
 function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): CheckVerdict {
   const run = Object.entries(checks).filter(([, check]) => check?.status !== "not_run");
   const names = run.map(([name]) => name).join(", ");
-  const told =
+  const details =
     verdict === "clean"
       ? `${countedRows(run.length, "check")} (${names}) found no sign of the future.`
       : `${countedRows(run.length, "check")} (${names}) found signs of the future: do not trust the skill above.`;
   return {
     verdict,
     isGood: verdict === "clean",
-    sentence: told,
+    sentence: details,
     lines: [
       ...findings
         .slice(0, MAX_FINDINGS)

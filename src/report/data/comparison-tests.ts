@@ -8,57 +8,60 @@ import { modelConfidenceSet } from "../statistics/model-confidence-set.ts";
 import { type AdjustedTest, stepwiseTests, type TestedSeries } from "../statistics/stepwise-tests.ts";
 import { superiorAbility } from "../statistics/superior-ability.ts";
 
-/** A family of tests gives any false evidence with this probability. */
+/** The probability that a family of tests gives any false evidence. */
 export const LEVEL = 0.05;
 
-/** Over fewer dates a model confidence set loses the best output too often: 10 to 21 % of the time over 30, instead of 5 %. */
+/** Over fewer dates, a model confidence set loses the best output too often: 10 to 21 % of the time over 30 dates, instead of 5 %. */
 export const MIN_SET_DATES = 250;
 
-/** What one of several outputs shows, with all of them counted. */
+/** The evidence of one of several outputs, adjusted for their number. */
 export interface AdjustedSkill {
   readonly order: AdjustedTest;
-  /** Of Clark and West, against zero and against the training mean. */
+  /** Clark-West tests against zero and against the training mean. */
   readonly zero: number | null;
   readonly mean: number | null;
-  /** Against the one of the two with the smaller t, since sizes need both. */
+  /** The test with the smaller t of the two, since sizes need both. */
   readonly sizes: AdjustedTest;
-  /** That the order is worse than chance, and the squared error larger than that of zero. */
+  /** Tests that the order is worse than chance, and that the squared error is larger than that of zero. */
   readonly worseOrder: AdjustedTest;
   readonly worseSizes: AdjustedTest;
 }
 
-/** A p that no output at all beats a benchmark, and the output that comes nearest to it. */
+/** The p that no output at all beats a benchmark, and the output that comes closest to beating it. */
 export interface Ability {
   readonly benchmark: "no order" | "zero forecast" | "training mean";
   readonly best: number;
   readonly p: number;
 }
 
-/** Of two outputs: positive where the first is the better one. */
+/** A test of two outputs: positive if the first is better. */
 export interface PairTest extends AdjustedTest {
   readonly measure: "order" | "squared error";
   readonly first: number;
   readonly second: number;
-  /** Mean over dates of the difference of orders; of squared errors the mean over rows, in units of the mean squared label. */
+  /** The mean over dates of the difference of orders; for squared errors, the mean over rows in units of the mean squared label. */
   readonly gain: number;
 }
 
-/** Several outputs on the rows that all have. */
+/** Several outputs on the rows that all of them have. */
 export interface ComparisonTests {
-  /** With a row. */
+  /** Dates with a row. */
   readonly dates: number;
   readonly form: ComparedSeries["form"];
-  /** Undefined of fewer than MIN_DATES dates, as are the others. */
+  /** Undefined for fewer than MIN_DATES dates, like the others. */
   readonly skill: readonly AdjustedSkill[] | undefined;
   readonly ability: readonly Ability[];
-  /** The p of each output in the model confidence sets, null where its losses are no numbers; undefined of fewer than MIN_SET_DATES dates. */
+  /**
+   * The p of each output in the model confidence sets, null if its losses are not numbers; undefined for fewer than MIN_SET_DATES
+   * dates.
+   */
   readonly confidence:
     | { readonly order: readonly (number | null)[]; readonly sizes: readonly (number | null)[] }
     | undefined;
   readonly pairs: readonly PairTest[];
 }
 
-/** @param outputs the same labelled rows with the forecasts of each. */
+/** @param outputs the same labelled rows, with the forecasts of each output. */
 export function comparisonTests(outputs: readonly (readonly ForecastRows[])[]): ComparisonTests {
   const series = comparedSeries(outputs);
   const { form, losses } = series[0]!;
@@ -93,7 +96,7 @@ export function comparisonTests(outputs: readonly (readonly ForecastRows[])[]): 
   };
 }
 
-/** Evidence of skill is one family, evidence of the contrary another. */
+/** Evidence of skill is one family of tests, evidence of the contrary another. */
 function adjustedSkill(series: readonly ComparedSeries[], resamples: Resamples): AdjustedSkill[] {
   const orders = series.map(({ order }) => ({ values: order, scale: 1 }));
   const nested = (name: "zero" | "mean") =>
@@ -120,7 +123,7 @@ function adjustedSkill(series: readonly ComparedSeries[], resamples: Resamples):
   }));
 }
 
-/** Without a t there is no test. */
+/** Without a t, there is no test. */
 const NO_TERMS: TestedSeries = { values: new Float64Array(0), scale: 1 };
 
 function abilityOf(

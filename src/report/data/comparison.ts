@@ -5,7 +5,7 @@ import { countedRows, figure, pFigure, wholePercent } from "./figures.ts";
 import { heldOutSlope } from "./held-out-slope.ts";
 import type { Comparison, Verdict } from "./report-data.ts";
 
-/** An output on the rows that all have in common, with what is said of it there. */
+/** An output on the rows that all outputs have, with its verdict on these rows. */
 export interface ComparedOutput {
   readonly name: string;
   readonly common: OutputEvidence;
@@ -14,7 +14,9 @@ export interface ComparedOutput {
   readonly allRows: number;
 }
 
-/** Outputs side by side. @param outputs two or more, all on the same rows. @param tests of them, in their order. */
+/**
+ * Compares outputs side by side. @param outputs two or more, all on the same rows. @param tests of these outputs, in the same order.
+ */
 export function comparisonOf(outputs: readonly ComparedOutput[], tests: ComparisonTests): Comparison {
   const { table, dateCount, labelled } = outputs[0]!.common;
   const rows = table.pooled.n;
@@ -81,15 +83,15 @@ function skillFinding({ skill, ability, dates }: ComparisonTests, names: readonl
     return `${countedRows(dates, "date")} are too few to test an output; at least ${MIN_DATES} are needed.`;
   }
   if (ability.length === 0) return "No output has forecasts that differ from the baselines.";
-  const told = ability.map(
+  const sentences = ability.map(
     ({ benchmark, best, p }) => `p ${pFigure(p)} for ${BENCHMARKS[benchmark]} (the best is ${names[best]})`,
   );
-  return `Probability that the best of ${names.length} outputs looks this good if none has skill (superior predictive ability, Hansen 2005): ${told.join(", ")}.`;
+  return `Probability that the best of ${names.length} outputs looks this good if none has skill (superior predictive ability, Hansen 2005): ${sentences.join(", ")}.`;
 }
 
 function confidenceFinding({ confidence, form }: ComparisonTests, names: readonly string[]): string {
   if (confidence === undefined) return `A model confidence set needs ${MIN_SET_DATES} dates.`;
-  const told = (p: readonly (number | null)[], measure: string) => {
+  const sentences = (p: readonly (number | null)[], measure: string) => {
     const kept = names.filter((_, k) => isInSet(p[k]!));
     if (kept.length === names.length) return `By ${measure}, any output may be the best`;
     const sure = `with ${wholePercent(100 * (1 - LEVEL))} confidence`;
@@ -97,10 +99,10 @@ function confidenceFinding({ confidence, form }: ComparisonTests, names: readonl
       ? `By ${measure}, ${kept[0]} is the best, ${sure}`
       : `By ${measure}, the best is one of ${kept.join(", ")}, ${sure}`;
   };
-  return `${told(confidence.order, orderName(form))}. ${told(confidence.sizes, "squared error")} (model confidence set, Hansen, Lunde and Nason 2011).`;
+  return `${sentences(confidence.order, orderName(form))}. ${sentences(confidence.sizes, "squared error")} (model confidence set, Hansen, Lunde and Nason 2011).`;
 }
 
-/** How the order is measured, in words. */
+/** The name of the measure of order, in words. */
 export function orderName(form: ComparisonTests["form"]): string {
   return form === "cross_section" ? "IC" : "correlation over time";
 }
@@ -114,29 +116,29 @@ function pairsFinding({ pairs, dates, form }: ComparisonTests, names: readonly s
   if (pairs.length === 0) {
     return `${countedRows(dates, "date")} are too few to tell the outputs apart; at least ${MIN_DATES} are needed.`;
   }
-  const apart = pairs.filter(({ p }) => p !== null && p <= LEVEL);
-  if (apart.length === 0) {
+  const significant = pairs.filter(({ p }) => p !== null && p <= LEVEL);
+  if (significant.length === 0) {
     return `No test finds a difference between ${names.length === 2 ? "the two outputs" : "any two outputs"} beyond chance (adjusted p of ${LEVEL} needed).`;
   }
-  const clearest = [...apart].sort((a, b) => Math.abs(b.t!) - Math.abs(a.t!)).slice(0, MAX_PAIRS);
-  const told = clearest.map(({ measure, first, second, t, p }) => {
+  const clearest = [...significant].sort((a, b) => Math.abs(b.t!) - Math.abs(a.t!)).slice(0, MAX_PAIRS);
+  const sentences = clearest.map(({ measure, first, second, t, p }) => {
     const [better, worse] = t! > 0 ? [first, second] : [second, first];
     const by = measure === "order" ? orderName(form) : measure;
     return `${names[better]} was better than ${names[worse]} by ${by} (t ${figure(Math.abs(t!), "number")}, adjusted p ${pFigure(p)})`;
   });
   const all =
-    apart.length > MAX_PAIRS
-      ? `${figure(apart.length, "count")} of ${countedRows(pairs.length, "test")} find a difference between two outputs. The clearest: `
+    significant.length > MAX_PAIRS
+      ? `${figure(significant.length, "count")} of ${countedRows(pairs.length, "test")} find a difference between two outputs. The clearest: `
       : "";
-  return `${all}${told.join("; ")}.`;
+  return `${all}${sentences.join("; ")}.`;
 }
 
-/** More in one sentence are no help: they are in the table. */
+/** More pairs in one sentence do not help: the table has them all. */
 const MAX_PAIRS = 3;
 
 /**
- * Which output a careful person would take: one with evidence of skill that may be the best, if it is the only one. The confidence sets tell;
- * over few dates, the tests of pairs.
+ * The output that a careful person would choose: the only one, if there is exactly one, that has evidence of skill and may be the
+ * best. The confidence sets decide; over few dates, the tests of pairs do.
  */
 function choiceOf(
   outputs: readonly ComparedOutput[],

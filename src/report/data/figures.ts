@@ -1,16 +1,16 @@
-/** How a number is written. Shares and counts are never negative; `percent` and `return` carry their sign. */
+/** How a number is formatted. Shares and counts are never negative; `percent` and `return` show their sign. */
 export type Unit = "number" | "share" | "percent" | "return" | "count";
 
 const DIGITS = 4;
 const MINUS = "\u2212";
 const NARROW_SPACE = "\u202f";
 
-/** What stands for a number that does not exist. */
+/** Shown instead of a number that does not exist. */
 export const NO_FIGURE = "\u2013";
 
 /**
- * A number for readers, with its unit: four significant digits; percentages with their sign where they can be
- * negative. Returns are log-returns, written in percent.
+ * A number for readers, with its unit: four significant digits. Percentages that can be negative show their sign. Returns are
+ * log-returns, shown in percent.
  */
 export function figure(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || !Number.isFinite(100 * value)) return NO_FIGURE;
@@ -27,12 +27,12 @@ export function figure(value: number | null | undefined, unit: Unit): string {
   }
 }
 
-/** A whole number of percent, such as what a band holds; its sign stays on its line. */
+/** A whole percentage, for example the coverage of a band; its sign stays on the same line. */
 export function wholePercent(percent: number): string {
   return `${percent}${NARROW_SPACE}%`;
 }
 
-/** A decimal number without an exponent where it is of an ordinary size. */
+/** A decimal number, without an exponent if its size is ordinary. */
 function decimal(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -42,19 +42,19 @@ function decimal(value: number): string {
   return `${value < 0 ? MINUS : ""}${grouped(text)}`;
 }
 
-/** Thousands parted by commas. */
+/** Separates thousands by commas. */
 function grouped(text: string): string {
   const [whole, fraction] = text.split(".");
   const parts = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ",");
   return fraction === undefined ? parts : `${parts}.${fraction}`;
 }
 
-/** A count with its noun, thousands parted: `1,006 dates`. */
+/** A count with its noun and separated thousands: `1,006 dates`. */
 export function countedRows(count: number, noun: string): string {
   return `${figure(count, "count")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** `low to high` of a band. */
+/** A band as `low to high`. */
 export function bandFigure(
   { low, high }: { readonly low: number; readonly high: number },
   unit: Unit,
@@ -62,7 +62,7 @@ export function bandFigure(
   return `${figure(low, unit)} to ${figure(high, unit)}`;
 }
 
-/** A p to three decimals. */
+/** A p with three decimals. */
 export function pFigure(p: number | null): string {
   if (p === null) return NO_FIGURE;
   return p < 0.001 ? "under 0.001" : p.toFixed(3);

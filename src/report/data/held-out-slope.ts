@@ -4,17 +4,18 @@ import { dateShrinkage } from "../../evaluate/shrinkage.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { type Band, bandOf } from "../statistics/over-dates.ts";
 
-/** The slope of returns on forecasts over the rows that the models did not learn from. */
+/** The slope of returns on forecasts, over rows that the models did not learn from. */
 export interface HeldOutSlope {
   readonly value: number | null;
-  /** 95 %, with dates as units; null where the output does not tell it. */
+  /** 95 %, with dates as units; null if the output does not have it. */
   readonly band: Band | null;
 }
 
 /**
- * The slope of labels on forecasts with dates as units, as `metrics.shrinkage.by_date` has it. An output of an older version lacks it: then
- * it is computed from the out-of-fold rows. The held-out rows of networks are in no output, so of older ones there is the slope over rows
- * alone, without a band: White's error over rows takes the tickers of a date for independent, and is about half of what it should be.
+ * The slope of labels on forecasts with dates as units, as in `metrics.shrinkage.by_date`. If an output of an older version lacks it,
+ * it is computed from the out-of-fold rows. No output contains the held-out rows of networks, so older outputs of networks get only
+ * the slope over rows, without a band: White's error over rows treats the tickers of a date as independent, and is about half of what
+ * it should be.
  */
 export function heldOutSlope({
   document,
@@ -29,7 +30,7 @@ export function heldOutSlope({
   return { value: byDate.b, band: dates === undefined ? null : bandOf(byDate.b, byDate.se, dates) };
 }
 
-/** How many dates the held-out rows have. */
+/** The number of dates of the held-out rows. */
 function heldOutDates(
   { verdict }: OutputEvidence["document"],
   outOfFold: OutputEvidence["outOfFold"],

@@ -17,28 +17,28 @@ import type {
 export type { Band, Unit };
 
 /**
- * What a report says, in numbers and words; charts and page take it from here and compute nothing.
+ * Everything that a report says, in numbers and words; charts and page take it from here and compute nothing.
  *
- * Returns are next-day log-returns, shares lie in [0, 1], and NaN in a typed array is a gap. A `finding` is one plain
- * sentence about a chart, and its accessible name. Every text that comes from a blob (tickers, features, messages, model,
- * provenance), findings that name a ticker among them, is hostile: it is as the blob has it, and the page escapes it.
+ * Returns are next-day log-returns, shares lie in [0, 1], and NaN in a typed array is a gap. A `finding` is one plain sentence about
+ * a chart, and its accessible name. Text from a blob (tickers, features, messages, model, provenance) and findings that name a ticker
+ * are untrusted: they are stored unchanged, and the page escapes them.
  */
 export interface ReportData {
   readonly title: string;
-  /** In the order given; of several each is on the rows that all have in common. */
+  /** In the given order; several outputs are each reported on the rows that all of them have. */
   readonly outputs: readonly OutputReport[];
-  /** With several outputs. */
+  /** Only with several outputs. */
   readonly comparison?: Comparison;
 }
 
-/** A part of the report, or the sentence why the blob has none. */
+/** A part of the report, or a sentence that says why the blob has none. */
 export type Part<T> =
   | { readonly data: T; readonly absent?: undefined }
   | { readonly data?: undefined; readonly absent: string };
 
 /** One output: the nine sections of its report. */
 export interface OutputReport {
-  /** Of the model, such as `lightgbm`; of several outputs with the same model, with a number behind it. */
+  /** The name of the model, such as `lightgbm`; outputs with the same model get a number. */
   readonly name: string;
   readonly facts: OutputFacts;
   readonly verdict: Verdict;
@@ -57,23 +57,23 @@ export interface OutputFacts {
   readonly operation: string;
   readonly id: string;
   readonly createdAt: string;
-  /** `YYYY-MM-DD` each. */
+  /** Each as `YYYY-MM-DD`. */
   readonly start: string;
   readonly end: string;
   readonly learningEnd: string | null;
   readonly asOf: string;
-  /** With forecasts. */
+  /** The number of tickers with forecasts. */
   readonly tickers: number;
-  /** Labelled score rows that the report is about, and their first and last day. */
+  /** The labelled score rows of the report, and their first and last day. */
   readonly rows: number;
   readonly dates: number;
   readonly firstDay: Day | undefined;
   readonly lastDay: Day | undefined;
 }
 
-/** 1. What a reader takes away. */
+/** 1. The conclusion for the reader. */
 export interface Verdict {
-  /** Of the verdict in the output, as are the title and the sentences; beside other outputs with their number counted. */
+  /** State, title and sentences of the output's verdict; with several outputs, adjusted for their number. */
   readonly state: ForecastVerdict["state"];
   readonly title: string;
   readonly sentences: readonly string[];
@@ -81,14 +81,14 @@ export interface Verdict {
   readonly baselines: readonly ForecastMetrics[];
 }
 
-/** One number with what it has to be seen against. */
+/** One number and its reference. */
 export interface Tile {
   readonly name: string;
   readonly value: number | null;
   readonly unit: Unit;
   /** 95 %, with dates as units: Newey-West errors times the fixed-b quantile. */
   readonly band: Band | null;
-  /** What no skill gives, or what was asked for. */
+  /** The value without skill, or the requested value. */
   readonly reference: { readonly name: string; readonly value: number | null };
   readonly finding: string;
 }
@@ -104,13 +104,13 @@ export interface ForecastMetrics {
   readonly rankIcMean: number | null;
 }
 
-/** 9. What the numbers come from. */
+/** 9. The origin of the numbers. */
 export interface Origin {
   readonly warnings: readonly {
     readonly code: string;
     readonly ticker: string | undefined;
     readonly message: string;
-    /** What its reader can do, where this version knows the code. */
+    /** What the reader can do, if this version knows the code. */
     readonly cure: string | undefined;
   }[];
   readonly failures: readonly {
@@ -121,7 +121,7 @@ export interface Origin {
   /** Names with values as text, in the order of the blob. */
   readonly provenance: readonly NamedText[];
   readonly model: readonly NamedText[];
-  /** By the model's library, the largest mean of absolute shares of a ticker first; at most 30. */
+  /** In units of the model's library, sorted by the mean over tickers of the absolute share, the largest first; at most 30. */
   readonly importances: Part<{
     readonly features: readonly {
       readonly feature: string;
@@ -146,20 +146,20 @@ export interface CheckVerdict {
   readonly lines: readonly string[];
 }
 
-/** Several outputs on the rows that all have. */
+/** Several outputs on the rows that all of them have. */
 export interface Comparison {
-  /** As the outputs are named, in their order. */
+  /** The names of the outputs, in their order. */
   readonly names: readonly string[];
   readonly rows: number;
   readonly dates: number;
   readonly tickers: number;
-  /** Labelled rows of each output that are not among them. */
+  /** For each output, the labelled rows that are not among them. */
   readonly leftOut: readonly number[];
   readonly rowsFinding: string;
   readonly metrics: readonly {
     readonly name: string;
     readonly unit: Unit;
-    /** Which of two values is the better one; `near` the reference. */
+    /** Which of two values is better; `near` means closer to the reference. */
     readonly better: "higher" | "lower" | "near";
     readonly values: readonly (number | null)[];
   }[];
@@ -168,7 +168,7 @@ export interface Comparison {
   readonly confidenceFinding: string;
   readonly pairsFinding: string;
   readonly choice: {
-    /** Index into `names`; undefined where a careful person takes none. */
+    /** Index into `names`; undefined if a careful person would choose none. */
     readonly index: number | undefined;
     readonly sentence: string;
   };

@@ -22,9 +22,9 @@ export interface ReportedOutput extends CheckVerdicts {
 }
 
 /**
- * Everything that a report says.
- * @param outputs at least one; several are compared on the rows that all have in common.
- * @throws MucastError invalid_data where outputs are of other prices.
+ * Computes everything that a report says.
+ * @param outputs at least one; several are compared on the rows that all of them have.
+ * @throws MucastError invalid_data if outputs come from different prices.
  */
 export function reportOf(outputs: readonly ReportedOutput[]): ReportData {
   const whole = outputs.map(({ evidence }) => evidence);
@@ -49,7 +49,7 @@ export function reportOf(outputs: readonly ReportedOutput[]): ReportData {
   return { title, outputs: reports, comparison: comparisonOf(compared, tests) };
 }
 
-/** @param common the same output on the rows that the report is about. @param adjusted its verdict beside others. */
+/** @param common the same output on the rows of the report. @param adjusted its verdict if there are several outputs. */
 function outputReport(
   name: string,
   whole: OutputEvidence,
@@ -73,7 +73,7 @@ function outputReport(
   };
 }
 
-/** Of outputs of one model each gets its number among all. */
+/** Outputs with the same model get their position as a number. */
 function distinctNames(names: readonly string[]): string[] {
   return names.map((name, i) =>
     names.filter((other) => other === name).length === 1 ? name : `${name} (${i + 1})`,

@@ -4,7 +4,7 @@ import { outputDocument } from "../../outputs/open-document.ts";
 import { checkedEvidence } from "../evidence/check-metrics.ts";
 import { type ReportedOutput, reportOf } from "./report-of.ts";
 
-/** The data of a report on outputs given as JSON texts. */
+/** The data of a report on outputs that are given as JSON texts. */
 export function reported(...texts: readonly string[]) {
   return reportOf(texts.map(outputNamed));
 }

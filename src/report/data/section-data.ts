@@ -6,38 +6,38 @@ import type { Band } from "../statistics/over-dates.ts";
 import type { SpreadAfterCosts } from "../statistics/spread-after-costs.ts";
 import type { Unit } from "./figures.ts";
 
-/** What sections 2 to 8 of a report say, in numbers and words; `report-data.ts` says how to read them. */
+/** The numbers and words of sections 2 to 8 of a report; `report-data.ts` has the conventions. */
 
-/** 2. The forecasts of as_of, the largest first; of equal ones by ticker. */
+/** 2. The forecasts of as_of, sorted by size, the largest first, then by ticker. */
 export interface Mu {
   readonly finding: string;
   readonly asOf: string;
   readonly bars: readonly MuBar[];
-  /** Of all mu. */
+  /** Over all mu. */
   readonly histogram: Histogram;
 }
 
 export interface MuBar {
   readonly ticker: string;
   readonly mu: number;
-  /** Null where there is no end. */
+  /** Null without an end. */
   readonly lower: number | null;
   readonly upper: number | null;
-  /** Its row's date where that is before as_of. */
+  /** The date of its row, if that is before as_of. */
   readonly olderDate: string | undefined;
-  /** Of an ensemble how far its members are apart, log-return. */
+  /** For an ensemble, the spread of its members, log-return. */
   readonly spread: number | undefined;
 }
 
 /** 3. IC and RankIC over the dates that count. */
 export interface SkillOverTime {
-  /** Shape (n), ascending; all arrays below likewise. */
+  /** Shape (n), ascending; all arrays below have the same shape. */
   readonly days: Int32Array;
   readonly ic: DailyCorrelation;
   readonly rankIc: DailyCorrelation;
   /** The dates on which models were fitted again; empty without refits. */
   readonly refits: readonly Day[];
-  /** How many dates a rolling mean is over. */
+  /** The number of dates in a rolling mean. */
   readonly rollingDates: number;
   readonly years: readonly PeriodSkill[];
   readonly months: readonly (PeriodSkill & { readonly month: number })[];
@@ -47,17 +47,17 @@ export interface SkillOverTime {
 
 export interface DailyCorrelation {
   readonly values: Float64Array;
-  /** Running sum. */
+  /** The running sum. */
   readonly cumulative: Float64Array;
-  /** At each date half the width of the band around 0 that holds 95 % of the sums of a forecast without skill. */
+  /** For each date, half the width of the band around 0 that contains 95 % of the sums of a forecast without skill. */
   readonly funnel: Float64Array;
-  /** Mean of the last `rollingDates` values, NaN before there are as many. */
+  /** Mean of the last `rollingDates` values; NaN before there are that many. */
   readonly rolling: Float64Array;
   /** Half the width of the same band for a rolling mean; NaN without one. */
   readonly rollingFunnel: number;
   readonly histogram: Histogram;
   readonly mean: number;
-  /** Newey-West. */
+  /** Newey-West t. */
   readonly t: number | null;
   readonly finding: string;
   readonly rollingFinding: string;
@@ -71,7 +71,7 @@ export interface PeriodSkill {
   readonly rankIc: number;
 }
 
-/** 4. What the order of the forecasts was worth, in simple returns. */
+/** 4. What the order of the forecasts is worth, in simple returns. */
 export interface OrderWorth {
   /** From the lowest forecasts to the highest. */
   readonly quantiles: readonly QuantileReturn[];
@@ -79,43 +79,43 @@ export interface OrderWorth {
   /** Dates on which both the top and the bottom quantile have a ticker. */
   readonly spread: {
     readonly days: Int32Array;
-    /** Mean simple return of the top quantile less that of the bottom one. */
+    /** Mean simple return of the top quantile minus that of the bottom one. */
     readonly values: Float64Array;
     readonly summed: Float64Array;
     readonly mean: number;
     readonly t: number | null;
     readonly finding: string;
   };
-  /** Absent where no two successive dates have three tickers in common. */
+  /** Absent if no two successive dates have three tickers in common. */
   readonly turnover:
     | {
         readonly days: Int32Array;
-        /** Spearman correlation of the forecasts of a date with those of the date before, over the tickers of both. */
+        /** Spearman correlation of the forecasts of a date with those of the previous date, over the tickers of both. */
         readonly autocorrelation: Float64Array;
         /** Mean over the last `rollingDates`, NaN before. */
         readonly rolling: Float64Array;
         readonly rollingDates: number;
         readonly mean: number;
-        /** Mean shares of both ends that were not in them on the date before; NaN where no date tells. */
+        /** Mean shares of the top and bottom that were not there on the previous date; NaN if no date has such a share. */
         readonly topReplaced: number;
         readonly bottomReplaced: number;
         readonly finding: string;
       }
     | undefined;
-  /** The IC over 1 to 20 days; without horizons of which no date counts. */
+  /** The IC over 1 to 20 days; without horizons for which no date counts. */
   readonly horizons: readonly HorizonSkill[];
   readonly horizonsFinding: string;
-  /** Absent where no date has both a spread and a turnover. */
+  /** Absent if no date has both a spread and a turnover. */
   readonly costs: (SpreadAfterCosts & { readonly finding: string }) | undefined;
 }
 
 export interface QuantileReturn {
-  /** Counted from 1, the lowest forecasts. */
+  /** Counted from 1, which has the lowest forecasts. */
   readonly quantile: number;
   readonly dates: number;
   /** Mean over dates of the mean realised simple return. */
   readonly realised: number;
-  /** Of the mean forecast likewise; null beyond the range of a float64. */
+  /** The same for the mean forecast; null beyond the range of a float64. */
   readonly predicted: number | null;
   readonly band: Band | null;
 }
@@ -123,12 +123,14 @@ export interface QuantileReturn {
 /** 5. Whether forecasts have the right size. */
 export interface Sizes {
   readonly calibration: {
-    /** By forecast, the lowest first; as many rows in each as can be. Fewer than ten where forecasts repeat. */
+    /**
+     * By forecast, the lowest first, with rows distributed as evenly as possible. There are fewer than ten bins if forecasts repeat.
+     */
     readonly bins: readonly CalibrationBin[];
     readonly finding: string;
   };
   readonly tickers: {
-    /** The best first; without those whose R² does not exist. */
+    /** The best first; without tickers whose R² does not exist. */
     readonly rows: readonly { readonly ticker: string; readonly n: number; readonly r2Zero: number }[];
     readonly median: number | null;
     readonly histogram: Histogram;
@@ -136,7 +138,7 @@ export interface Sizes {
   };
 }
 
-/** 6. Intervals and what they held. */
+/** 6. Intervals and their actual coverage. */
 export interface IntervalsSection {
   readonly method: string | undefined;
   readonly bound: "both" | "lower" | "upper";
@@ -149,7 +151,7 @@ export interface IntervalsSection {
     readonly days: Int32Array;
     readonly rollingDates: number;
     readonly coverage: Float64Array;
-    /** Of a one-sided interval the median distance of its end from the forecast. */
+    /** For a one-sided interval, the median distance of its end from the forecast. */
     readonly width: Float64Array;
     readonly coverageFinding: string;
     readonly widthFinding: string;
@@ -160,17 +162,20 @@ export interface IntervalsSection {
   readonly years: readonly YearCoverage[];
   readonly yearsFinding: string;
   readonly misses: { readonly below: number; readonly above: number; readonly finding: string };
-  /** By the blob; undefined for outputs of older versions, where no ticker has rows enough, and beside outputs that lack some of the rows. */
+  /**
+   * From the blob. Undefined for outputs of older versions, if no ticker has enough rows, and beside outputs that lack some of the
+   * rows.
+   */
   readonly volatility: VolatilityCoverage | undefined;
-  /** What the other methods would have given on the same rows, by the blob. */
+  /** What the other methods would have given on the same rows, from the blob. */
   readonly others: readonly OtherMethod[];
   readonly othersFinding: string | undefined;
 }
 
-/** Of the tenths of each ticker's rows by volatility, the quietest first. */
+/** For the tenths of each ticker's rows by volatility, the quietest first. */
 export interface VolatilityCoverage {
   readonly tenths: readonly TenthCoverage[];
-  /** The coverage that each other method would have given, by name. */
+  /** The coverage that each other method would have had, by name. */
   readonly others: Readonly<Record<string, readonly (number | null)[]>>;
   readonly finding: string;
 }
@@ -203,11 +208,11 @@ export interface OtherMethod {
   readonly meanWidth: number | null;
   readonly worstTicker: number | null;
   readonly years: readonly YearCoverage[];
-  /** Interval score of the method asked for over this one's. */
+  /** The interval score of the requested method divided by that of this one. */
   readonly scoreRatio: number | null;
 }
 
-/** 7. The walk-forward folds, the first in time first. */
+/** 7. The walk-forward folds, in time order. */
 export interface Folds {
   readonly folds: readonly FoldSpan[];
   readonly timelineFinding: string;
@@ -237,20 +242,20 @@ export interface BesideScore {
   readonly score: number | null;
 }
 
-/** 7, of networks. */
+/** 7, for networks. */
 export interface Training {
   readonly networks: readonly TrainedNetwork[];
   readonly finding: string;
 }
 
-/** How one network went through its epochs. */
+/** The losses of one network by epoch. */
 export interface Course {
   readonly validationLoss: Float64Array;
-  /** What early stopping watched, where that was the IC of the validation dates. */
+  /** The IC of the validation dates by epoch, if early stopping watched it. */
   readonly validationIc: Float64Array | undefined;
   /** Counted from 1. */
   readonly bestEpoch: number;
-  /** The validation loss of the zero forecast, where the blob has it. */
+  /** The validation loss of the zero forecast, if the blob has it. */
   readonly zeroLoss: number | undefined;
 }
 
@@ -259,7 +264,7 @@ export interface TrainedNetwork extends Course {
   readonly name: string;
   readonly trainLoss: Float64Array;
   readonly parameters: number;
-  /** Of an ensemble its networks from member 1 on. */
+  /** For an ensemble, its networks from member 1 on. */
   readonly members: readonly Course[];
   readonly finding: string;
 }
@@ -282,17 +287,17 @@ export interface TickerRow {
   readonly correlation: number | null;
   readonly coverage: number | null;
   readonly meanWidth: number | null;
-  /** Null where no labelled row has an interval, as coverage and meanWidth. */
+  /** Null if no labelled row has an interval, like coverage and meanWidth. */
   readonly misses: number | null;
   readonly series: TickerSeries;
   readonly finding: string;
 }
 
-/** All score rows of a ticker, whole; a page of many tickers draws fewer points. */
+/** All score rows of a ticker; a page with many tickers draws fewer points. */
 export interface TickerSeries {
   readonly days: Int32Array;
   readonly predicted: Float64Array;
-  /** NaN where it is not known yet. */
+  /** NaN if it is not known yet. */
   readonly realised: Float64Array;
   readonly lower: Float64Array;
   readonly upper: Float64Array;

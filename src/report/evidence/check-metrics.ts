@@ -14,20 +14,23 @@ import { scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type OutputEvidence, outputEvidence } from "./output-evidence.ts";
 
-/** Numbers that differ by less are equal but for rounding: relative, and absolute near 0. */
+/** Numbers that differ by less than this are equal up to rounding: relative, and absolute near 0. */
 const RELATIVE = 1e-9;
 const ABSOLUTE = 1e-12;
 
-/** What forecasts alone do not tell: returns before a row, residuals before the cut, means that folds had learned. */
-const UNTOLD = new Set(["high_volatility", "by_volatility", "prequential"]);
-/** Another version may put the same findings into other words. */
-const UNTOLD_WORDS = new Set([...UNTOLD, "title", "sentence"]);
-const UNTOLD_OUT_OF_FOLD = new Set(["r2_mean"]);
-const UNTOLD_WITHOUT_MEANS = new Set(["r2_mean"]);
+/**
+ * Members that forecasts alone do not determine: they need returns before a row, residuals before the cut, or means that folds had
+ * learned.
+ */
+const NOT_COMPUTABLE = new Set(["high_volatility", "by_volatility", "prequential"]);
+/** Another version may word the same findings differently. */
+const NOT_COMPARED_BETWEEN_VERSIONS = new Set([...NOT_COMPUTABLE, "title", "sentence"]);
+const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
+const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
  * What an output is evidence of.
- * @throws MucastError invalid_data where its metrics are not those of its forecasts.
+ * @throws MucastError invalid_data if its metrics do not match its forecasts.
  */
 export function checkedEvidence(document: OutputDocument): OutputEvidence {
   const evidence = outputEvidence(document);
@@ -36,22 +39,23 @@ export function checkedEvidence(document: OutputDocument): OutputEvidence {
 }
 
 /**
- * Computes the metrics of an output anew from its own forecasts, by the code that the job used. What the output does not have, as one of
- * an older version, is not compared.
+ * Computes the metrics of an output again from its own forecasts, with the same code as the job. Metrics that the output lacks, for
+ * example because an older version wrote it, are not compared.
  * @throws MucastError invalid_data with the name of the first metric that differs, and both values.
  */
 function checkMetrics(evidence: OutputEvidence): void {
   const { source, document, table, zeroTable, meanTable, outOfFold, coverage } = evidence;
   const { metrics } = document;
-  const untold = meanTable === undefined ? UNTOLD_WITHOUT_MEANS : UNTOLD;
+  const skipped = meanTable === undefined ? NOT_COMPUTABLE_WITHOUT_MEANS : NOT_COMPUTABLE;
   const comparison = new Comparison(source);
   checkMu(evidence, comparison);
-  comparison.check("metrics.score", metrics.score, table, untold);
-  comparison.check("metrics.baselines.zero.score", metrics.baselines.zero.score, zeroTable, untold);
+  comparison.check("metrics.score", metrics.score, table, skipped);
+  comparison.check("metrics.baselines.zero.score", metrics.baselines.zero.score, zeroTable, skipped);
   if (meanTable !== undefined) {
-    comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, meanTable, UNTOLD);
+    comparison.check("metrics.baselines.mean.score", metrics.baselines.mean.score, meanTable, NOT_COMPUTABLE);
   }
-  if (coverage !== undefined) comparison.check("metrics.intervals", metrics.intervals, coverage, UNTOLD);
+  if (coverage !== undefined)
+    comparison.check("metrics.intervals", metrics.intervals, coverage, NOT_COMPUTABLE);
   if (outOfFold !== undefined) checkOutOfFold(evidence, outOfFold, comparison);
   checkVerdict(evidence, comparison);
 }
@@ -63,20 +67,29 @@ function checkOutOfFold(
 ): void {
   const { metrics } = document;
   const tested = atOnce(forecastTable(atOnce(tableRows(outOfFold))));
-  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, UNTOLD_OUT_OF_FOLD);
-  comparison.check("cross_validation", document.cross_validation, tested.by_ticker, UNTOLD_OUT_OF_FOLD);
-  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), UNTOLD);
+  comparison.check("metrics.out_of_fold", metrics.out_of_fold, tested, NOT_COMPUTABLE_OUT_OF_FOLD);
+  comparison.check(
+    "cross_validation",
+    document.cross_validation,
+    tested.by_ticker,
+    NOT_COMPUTABLE_OUT_OF_FOLD,
+  );
+  comparison.check("metrics.shrinkage", metrics.shrinkage, atOnce(shrinkageTable(outOfFold)), NOT_COMPUTABLE);
 }
 
-/** What the rows of the output tell of its verdict: all of the score rows, and of out-of-fold rows what needs no training mean. */
+/**
+ * Checks what the rows of the output determine of its verdict: everything on score rows and, on out-of-fold rows, everything that
+ * needs no training mean.
+ */
 function checkVerdict(
   { document, rows, outOfFold, meanTable }: OutputEvidence,
   comparison: Comparison,
 ): void {
   const { verdict } = document;
   if (verdict === undefined) return;
-  const untold = document.provenance.versions.mucast === MUCAST_VERSION ? UNTOLD : UNTOLD_WORDS;
-  comparison.check("verdict", verdict, headlineOf(verdict.judged), untold);
+  const skipped =
+    document.provenance.versions.mucast === MUCAST_VERSION ? NOT_COMPUTABLE : NOT_COMPARED_BETWEEN_VERSIONS;
+  comparison.check("verdict", verdict, headlineOf(verdict.judged), skipped);
   const judged = new Map<JudgedRows, RowsVerdict>([["score", scoreVerdict(document, rows).judged[0]!]]);
   if (outOfFold !== undefined) {
     const set = { rows: "out_of_fold", forecasts: outOfFold } as const;
@@ -87,7 +100,7 @@ function checkVerdict(
     if (anew === undefined) continue;
     const place = `verdict.judged.${i}`;
     const isWhole = recorded.rows === "score" && meanTable !== undefined;
-    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), untold);
+    comparison.check(place, recorded, isWhole ? anew : withoutMeans(anew), skipped);
   }
 }
 
@@ -104,16 +117,16 @@ function withoutMeans({ order: { form, figure, t, dates }, sizes }: RowsVerdict)
   };
 }
 
-/** mu is the forecast of the last row, and a ticker whose last row is of as_of has one. */
+/** mu is the forecast of the last row, and a ticker has one if its last row has the date as_of. */
 function checkMu({ document, rows }: OutputEvidence, comparison: Comparison): void {
   const last = new Map(rows.map((row) => [row.ticker, row]));
   comparison.checkHasMu(document, rows);
   for (const [ticker, mu] of Object.entries(document.mu)) {
     const row = last.get(ticker);
-    comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, UNTOLD);
+    comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, NOT_COMPUTABLE);
     const day = row?.days.at(-1);
     const date = ownMember(document.mu_dates, ticker);
-    comparison.check(`mu_dates.${ticker}`, date, day === undefined ? null : formatDay(day), UNTOLD);
+    comparison.check(`mu_dates.${ticker}`, date, day === undefined ? null : formatDay(day), NOT_COMPUTABLE);
   }
 }
 
@@ -124,8 +137,8 @@ class Comparison {
     this.#source = source;
   }
 
-  /** @param recorded undefined where the output does not have it; `computed` an object, a Map of them, or one value. */
-  check(path: string, recorded: unknown, computed: unknown, untold: ReadonlySet<string>): void {
+  /** @param recorded undefined if the output does not have it. @param computed an object, a Map of objects, or one value. */
+  check(path: string, recorded: unknown, computed: unknown, skipped: ReadonlySet<string>): void {
     if (recorded === undefined) return;
     if (typeof computed !== "object" || computed === null) {
       if (!isSame(recorded, computed)) throw this.#differs(path, recorded, computed);
@@ -134,11 +147,11 @@ class Comparison {
     const members = computed instanceof Map ? [...computed] : Object.entries(computed);
     if (computed instanceof Map) this.#checkNames(path, recorded, computed);
     for (const [name, value] of members) {
-      if (!untold.has(name)) this.check(`${path}.${name}`, ownMember(recorded, name), value, untold);
+      if (!skipped.has(name)) this.check(`${path}.${name}`, ownMember(recorded, name), value, skipped);
     }
   }
 
-  /** No job that has forecasts writes an output without any mu. */
+  /** A job that has forecasts always writes a mu. */
   checkHasMu({ mu, window }: OutputSummary, rows: readonly ScoredRows[]): void {
     const { as_of } = window;
     const isCurrent = ({ days }: ScoredRows) => formatDay(days.at(-1)!) === as_of;
@@ -153,7 +166,7 @@ class Comparison {
     throw new MucastError("invalid_data", `${this.#source} cannot be reported: it has no mu`, data);
   }
 
-  /** A table has the tickers of the forecasts and no others. */
+  /** A table has exactly the tickers of the forecasts. */
   #checkNames(path: string, recorded: unknown, computed: ReadonlyMap<string, unknown>): void {
     const names = Object.keys(recorded as object);
     const other =

@@ -4,12 +4,12 @@ import { scoreVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type OutputEvidence, scoreEvidence } from "./output-evidence.ts";
 
-/** Labels that differ by less are of the same prices. */
+/** Labels that differ by less come from the same prices. */
 const SAME_LABEL = 1e-9;
 
 /**
  * The same outputs on the rows, by ticker and date, that all of them have.
- * @throws MucastError invalid_data where two outputs have another return for one row: they are of other prices.
+ * @throws MucastError invalid_data if two outputs have different returns for one row, because they come from different prices.
  */
 export function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
   const byTicker = outputs.map(({ rows }) => new Map(rows.map((row) => [row.ticker, row])));
@@ -26,7 +26,7 @@ export function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence
     }
   }
   return outputs.map((output, k) => {
-    // A label that one output does not know yet counts for none.
+    // A label that one output does not know yet counts for none of them.
     const rows = kept[k]!.map((row, at) =>
       withLabelsOf(
         row,
@@ -37,7 +37,7 @@ export function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence
     return {
       ...output,
       ...scoreEvidence(rows, document.metrics.intervals?.alpha),
-      // Outputs that lie beside each other are judged on the same rows.
+      // Outputs side by side are judged on the same rows.
       verdict: scoreVerdict(document, rows),
     };
   });
@@ -48,7 +48,7 @@ function intersection(a: Int32Array, b: Int32Array): Int32Array {
   return a.filter((day) => other.has(day));
 }
 
-/** @param days ascending, all of them of the row. */
+/** @param days ascending; the row has all of them. */
 function onDays(row: ScoredRows, days: Int32Array): ScoredRows {
   let at = 0;
   const places = Int32Array.from(days, (day) => {

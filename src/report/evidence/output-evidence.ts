@@ -19,40 +19,40 @@ import {
   outcomesByDate,
 } from "../statistics/interval-outcomes.ts";
 
-/** What the sections of a report are made of. */
+/** The input of all sections of a report. */
 export interface OutputEvidence extends ScoreEvidence {
-  /** Of the document, in errors. */
+  /** The name of the document, for errors. */
   readonly source: string;
-  /** Of the document, as stored. */
+  /** The digest of the document as stored. */
   readonly sha256: string;
   readonly document: OutputSummary;
   readonly modelName: string;
   readonly outOfFold: readonly ForecastRows[] | undefined;
-  /** What the forecasts are worth; undefined without a ticker. */
+  /** The verdict on the forecasts; undefined without a ticker. */
   readonly verdict: Verdict | undefined;
 }
 
-/** What score rows are evidence of. */
+/** The evidence of the score rows. */
 interface ScoreEvidence {
   /** Tickers ascending by code point. */
   readonly rows: readonly ScoredRows[];
-  /** Of `rows` those with a label, likewise; a ticker without one has none. */
+  /** The rows with a label, in the same order, without tickers that have none. */
   readonly labelled: readonly ForecastRows[];
-  /** The rows of `labelled`, date after date. */
+  /** The rows of `labelled`, by date. */
   readonly byDate: RowsByDate;
   /** Distinct dates with a label. */
   readonly dateCount: number;
   readonly table: ForecastTable;
-  /** Of the zero forecast on the same rows, and of the historical mean, undefined where the output does not have the means. */
+  /** For the zero forecast on the same rows, and for the historical mean; undefined if the output does not have the means. */
   readonly zeroTable: ForecastTable;
   readonly meanTable: ForecastTable | undefined;
   /** IC and RankIC of the dates that count. */
   readonly dates: DateSkill;
-  /** What the intervals held, where the output has any. */
+  /** The actual coverage of the intervals, if the output has any. */
   readonly coverage: CoverageTable | undefined;
-  /** Of the same tickers as `rows`. */
+  /** For the same tickers as `rows`. */
   readonly outcomes: readonly IntervalOutcomes[];
-  /** The outcomes of all tickers, date after date, and how many held. */
+  /** The outcomes of all tickers by date, and how many intervals contained the return. */
   readonly outcomesByDate: RowsByDate;
   readonly dateCoverage: DateCoverage;
 }
@@ -70,7 +70,7 @@ export function outputEvidence(output: OutputDocument): OutputEvidence {
   };
 }
 
-/** @param alpha of the intervals; undefined without any. */
+/** @param alpha of the intervals; undefined without intervals. */
 export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undefined): ScoreEvidence {
   const table = atOnce(tableRows(rows));
   const { tickers, byDate } = table;
@@ -93,7 +93,7 @@ export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undef
     dateCount: starts.filter((start, d) => d > 0 && start > starts[d - 1]!).length,
     table: atOnce(forecastTable(table, predicted, skill.onDate)),
     zeroTable: atOnce(forecastTable(table, tickers.map(zeroForecast))),
-    // Ranks of NaN do not exist, so without the means there is no table of them.
+    // NaN has no rank, so without the means there is no table for them.
     meanTable: hasMeans ? atOnce(forecastTable(table, tickers.map(meanForecast))) : undefined,
     dates: skill.collected(),
     outcomes,
@@ -103,7 +103,7 @@ export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undef
   };
 }
 
-/** Without the returns before a row, no day counts as one of high volatility. */
+/** Without the returns before a row, no day counts as a day of high volatility. */
 function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
   const unknown = (row: ScoredRows) => new Float64Array(row.days.length).fill(Number.NaN);
   return atOnce(

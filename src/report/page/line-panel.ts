@@ -13,21 +13,21 @@ export interface DatedLine {
   readonly days: Int32Array;
   readonly values: Float64Array;
   readonly unit: Unit;
-  /** What the readout calls the line. */
+  /** The name of the line in the readout. */
   readonly name: string;
-  /** What the line is. */
+  /** The meaning of the line. */
   readonly meaning: string;
-  /** Half the width of a band around 0, shape (n), and what it is; NaN where there is none. */
+  /** Half the width of a band around 0, shape (n), and its meaning; NaN without a band. */
   readonly band?: { readonly half: Float64Array; readonly meaning: string };
-  /** A dashed line across, and what it is where that has to be said. */
+  /** A horizontal dashed line, and its meaning if the reader needs to know it. */
   readonly level?: { readonly value: number; readonly meaning?: string };
-  /** Short lines up from the axis, and what they are. */
+  /** Short ticks up from the axis, and their meaning. */
   readonly ticks?: { readonly days: readonly number[]; readonly meaning: string } | undefined;
-  /** Of the table of numbers, beside the date: shape (n) each. */
+  /** Columns of the table of numbers beside the date: shape (n) each. */
   readonly columns: readonly (readonly [name: string, values: Float64Array])[];
 }
 
-/** A line over dates with what its marks mean and its numbers; without a value its finding alone. */
+/** A line over dates with a key and its numbers; without values only its finding. */
 export function linePanel({
   title,
   finding,

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 export const STYLE = readFileSync(new URL("../../../web/report.css", import.meta.url), "utf8");
 export const SCRIPT = readFileSync(new URL("../../../web/report.js", import.meta.url), "utf8");
 
-/** Nothing is loaded; the one style and the one script are allowed by their hashes. */
+/** Nothing is loaded; the hashes allow the one style sheet and the one script. */
 export const REPORT_POLICY = `default-src 'none'; style-src 'sha256-${hashOf(STYLE)}'; script-src 'sha256-${hashOf(SCRIPT)}'; base-uri 'none'; form-action 'none'`;
 
 function hashOf(text: string): string {

@@ -1,4 +1,4 @@
-import { shownText } from "../charts/shown-text.ts";
+import { escapeText } from "../charts/escape-text.ts";
 import type { OutputReport, ReportData } from "../data/report-data.ts";
 import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
 import { type Panel, panelHtml, panelsOf } from "./panel.ts";
@@ -13,12 +13,12 @@ import { skillPanels } from "./sections/skill-section.ts";
 import { tickersHtml } from "./sections/tickers-section.ts";
 import { verdictHtml } from "./sections/verdict-section.ts";
 
-/** A section of charts: of several outputs those of the same title stand side by side, on one scale. */
+/** A section of charts. With several outputs, charts with the same title are side by side, on one scale. */
 interface ChartSection {
   readonly id: string;
   readonly title: string;
   readonly lead?: string;
-  /** Its panels are of very different heights. */
+  /** Its panels have very different heights. */
   readonly isLoose?: boolean;
   readonly panels: (output: OutputReport) => readonly Panel[];
 }
@@ -61,7 +61,7 @@ const CHART_SECTIONS: readonly ChartSection[] = [
   },
 ];
 
-/** The page of a report: one HTML document that asks for nothing else and is read without its script. */
+/** The page of a report: one HTML document that makes no requests and is readable without its script. */
 export function page({ title, outputs, comparison }: ReportData): string {
   const sections = [
     { id: "verdict", title: "Verdict", html: verdicts(outputs) },
@@ -78,11 +78,11 @@ export function page({ title, outputs, comparison }: ReportData): string {
 <meta http-equiv="Content-Security-Policy" content="${REPORT_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${shownText(title)}</title>
+<title>${escapeText(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
-<header><h1>${shownText(title)}</h1>
+<header><h1>${escapeText(title)}</h1>
 <nav aria-label="Sections"><ul>${sections.map(({ id, title: name }) => `<li><a href="#${id}">${name}</a></li>`).join("")}</ul></nav></header>
 <main>
 ${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
@@ -119,9 +119,9 @@ function chartsHtml({ lead, isLoose, panels }: ChartSection, outputs: readonly O
 function tickerTables(outputs: readonly OutputReport[]): string {
   return outputs
     .map(({ tickers, name }) => {
-      const heading = outputs.length === 1 ? "" : `<h3><bdi>${shownText(name)}</bdi></h3>`;
+      const heading = outputs.length === 1 ? "" : `<h3><bdi>${escapeText(name)}</bdi></h3>`;
       const table =
-        tickers.data === undefined ? `<p>${shownText(tickers.absent)}</p>` : tickersHtml(tickers.data, name);
+        tickers.data === undefined ? `<p>${escapeText(tickers.absent)}</p>` : tickersHtml(tickers.data, name);
       return `<div class="table">${heading}${table}</div>`;
     })
     .join("\n");

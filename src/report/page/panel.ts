@@ -1,24 +1,24 @@
+import { escapeText } from "../charts/escape-text.ts";
 import type { ScaledChart } from "../charts/scaled-chart.ts";
-import { shownText } from "../charts/shown-text.ts";
 import type { Part } from "../data/report-data.ts";
 import { prose } from "./prose.ts";
 
-/** One picture of a section: what it shows, its finding in words, the chart and its numbers. */
+/** One chart of a section: its title, its finding in words, the chart and its numbers. */
 export interface Panel {
-  /** Of several outputs those of the same title stand side by side. */
+  /** With several outputs, panels with the same title are side by side. */
   readonly title: string;
   readonly finding: string;
   /** HTML, or a chart that shares its scale with those beside it. */
   readonly chart: string | ScaledChart;
-  /** How to read it: names of lines and marks, HTML of `keyLine`. */
+  /** The key: names of lines and marks, HTML from `keyLine`. */
   readonly key?: string;
-  /** HTML of `numbersTable`. */
+  /** HTML from `numbersTable`. */
   readonly numbers?: string;
   /** It takes the whole width. */
   readonly isWide?: boolean;
 }
 
-/** Panels of a part, or one that says why there are none. */
+/** The panels of a part, or one panel that says why there are none. */
 export function panelsOf<T>(
   title: string,
   part: Part<T>,
@@ -28,19 +28,19 @@ export function panelsOf<T>(
   return [{ title, finding: part.absent!, chart: "", isWide: true }];
 }
 
-/** @param owner the output's name, where there are several. @param within what the scale of the chart holds besides. */
+/** @param owner the output's name, if there are several. @param within further values that the scale contains. */
 export function panelHtml(
   { title, finding, chart, key = "", numbers = "", isWide }: Panel,
   owner?: string,
   within: readonly number[] = [],
 ): string {
   const picture = typeof chart === "string" ? chart : chart.draw(within);
-  const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${shownText(owner)}</bdi></span>`;
+  const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${escapeText(owner)}</bdi></span>`;
   const kind = isWide ? ' class="wide"' : "";
-  return `<figure${kind}><figcaption><h3>${shownText(title)}${whose}</h3><p>${prose(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
+  return `<figure${kind}><figcaption><h3>${escapeText(title)}${whose}</h3><p>${prose(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
 }
 
-/** The marks of a chart, as the style draws them. */
+/** The marks of a chart, as the style sheet draws them. */
 export type KeyMark =
   | "line"
   | "line second"
@@ -58,11 +58,11 @@ export type KeyMark =
   | "return"
   | "train";
 
-/** What the marks of a chart mean. */
+/** The meaning of the marks of a chart. */
 export function keyLine(entries: readonly (readonly [mark: KeyMark, meaning: string])[]): string {
   const items = entries.map(
     ([mark, meaning]) =>
-      `<li><svg width="22" height="12" aria-hidden="true">${swatch(mark)}</svg>${shownText(meaning)}</li>`,
+      `<li><svg width="22" height="12" aria-hidden="true">${swatch(mark)}</svg>${escapeText(meaning)}</li>`,
   );
   return `<ul class="key">${items.join("")}</ul>`;
 }

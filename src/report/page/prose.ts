@@ -1,6 +1,6 @@
-import { shownText } from "../charts/shown-text.ts";
+import { escapeText } from "../charts/escape-text.ts";
 
-/** Sentences as HTML, whose dates are not broken at the end of a line. */
+/** Sentences as HTML in which dates do not break across lines. */
 export function prose(text: string): string {
-  return shownText(text).replaceAll(/\b\d{4}-\d{2}-\d{2}\b/g, '<span class="date">$&</span>');
+  return escapeText(text).replaceAll(/\b\d{4}-\d{2}-\d{2}\b/g, '<span class="date">$&</span>');
 }

@@ -1,22 +1,22 @@
 import { NEWEY_WEST_LAG } from "../../evaluate/newey-west.ts";
 
-/** Draws of dates: enough that a p of 0.05 is known to 0.007 (its standard error). */
+/** The number of draws: enough to know a p of 0.05 to 0.007 (its standard error). */
 export const DRAWS = 1_000;
 
-/** Resampled dates of each draw: shape (n) each, positions in the order of time. */
+/** The resampled dates of each draw: shape (n) each, positions in time order. */
 export type Resamples = readonly Int32Array[];
 
 /**
- * The mean length of a block in dates: the cube root of the number of dates, the rate that is best for a variance (Politis and Romano
- * 1994), and at least the week over which the Newey-West error lets values correlate.
+ * The mean length of a block in dates: the cube root of the number of dates, which is the best rate for a variance (Politis and
+ * Romano 1994), and at least the week over which the Newey-West error allows correlation.
  */
 export function meanBlockLength(dates: number): number {
   return Math.max(NEWEY_WEST_LAG + 1, Math.ceil(Math.cbrt(dates)));
 }
 
 /**
- * The stationary bootstrap (Politis and Romano 1994, "The Stationary Bootstrap"): blocks of successive dates that begin anywhere, with
- * lengths that are geometric; after the last date comes the first one. The seed is fixed, so equal outputs give equal pages.
+ * The stationary bootstrap (Politis and Romano 1994, "The Stationary Bootstrap"): blocks of successive dates that start anywhere and
+ * have geometric lengths; the first date follows the last. The seed is fixed, so equal outputs give equal pages.
  */
 export function stationaryResamples(dates: number, draws = DRAWS): Resamples {
   const renewal = 1 / meanBlockLength(dates);
@@ -32,7 +32,7 @@ export function stationaryResamples(dates: number, draws = DRAWS): Resamples {
 }
 
 /**
- * Uniform numbers in (0, 1), always the same ones: the difference of two multiplicative generators (L'Ecuyer 1988, "Efficient and
+ * Uniform numbers in (0, 1) with a fixed seed: the difference of two multiplicative generators (L'Ecuyer 1988, "Efficient and
  * portable combined random number generators"). All products are exact in a float64.
  */
 function uniformNumbers(): () => number {
@@ -50,8 +50,8 @@ function uniformNumbers(): () => number {
 let buffer = new Float64Array(0);
 
 /**
- * The mean of resampled values and its Newey-West error with a lag of NEWEY_WEST_LAG: the sum of the autocovariances in Bartlett weights is
- * that of the squared sums of lag + 1 successive deviations, divided by lag + 1.
+ * The mean of resampled values and its Newey-West error with a lag of NEWEY_WEST_LAG. The sum of the autocovariances with Bartlett
+ * weights equals the sum of the squared sums of lag + 1 successive deviations, divided by lag + 1.
  * @param values by date; NaN is a gap, which a draw leaves out.
  */
 export function resampledMean(values: Float64Array, drawn: Int32Array): { average: number; error: number } {

@@ -2,7 +2,7 @@ import { eachDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { type Band, ratioOverDates } from "./over-dates.ts";
 
-/** Rows whose forecasts lie together: their mean forecast and mean return, with the 95 % band of the latter. */
+/** A bin of rows with similar forecasts: their mean forecast and mean return, with the 95 % band of the latter. */
 export interface CalibrationBin {
   readonly n: number;
   readonly predicted: number;
@@ -11,8 +11,9 @@ export interface CalibrationBin {
 }
 
 /**
- * A calibration curve: rows of all tickers sorted by their forecast and cut into bins of as many rows as can be. Equal forecasts stay
- * in one bin, so there are fewer bins where they repeat. The band takes dates as units, since the rows of a date move together.
+ * A calibration curve: the rows of all tickers, sorted by forecast and split into bins that are as equal in size as possible. Equal
+ * forecasts stay in one bin, so there are fewer bins if forecasts repeat. The band uses dates as units, since the rows of a date move
+ * together.
  * @param rows labelled.
  */
 export function calibration(rows: RowsByDate, count: number): CalibrationBin[] {
@@ -46,7 +47,7 @@ export function calibration(rows: RowsByDate, count: number): CalibrationBin[] {
   });
 }
 
-/** Where each bin begins in ascending forecasts; of equal ones at the first. */
+/** The start of each bin in ascending forecasts; among equal forecasts, the first. */
 function binStarts(sorted: Float64Array, count: number): number[] {
   const starts = new Set<number>();
   for (let bin = 0; bin < count && sorted.length > 0; bin++) {
@@ -57,7 +58,7 @@ function binStarts(sorted: Float64Array, count: number): number[] {
   return [...starts];
 }
 
-/** @param uppers the first forecast of each bin but the first, ascending. */
+/** @param uppers the first forecast of each bin except the first, ascending. */
 function binOf(value: number, uppers: readonly number[]): number {
   let bin = 0;
   while (bin < uppers.length && value >= uppers[bin]!) bin++;

@@ -5,12 +5,12 @@ import { rootMeanSquare } from "../../evaluate/statistics.ts";
 import { type OrderForm, orderByDate } from "../../evaluate/verdict/order.ts";
 import { type SizeTerms, sizeTerms } from "../../evaluate/verdict/sizes.ts";
 
-/** What one of several outputs on the same rows is tested by, date by date: shape (dates) each, the same dates for all. */
+/** The series by which one of several outputs on the same rows is tested: shape (dates) each, the same dates for all. */
 export interface ComparedSeries {
   /** How well it orders returns, as the verdict measures it; NaN on dates on which no output has an order. */
   readonly order: Float64Array;
   readonly form: OrderForm;
-  /** Against zero, and against the training mean. */
+  /** Clark-West terms against zero and against the training mean. */
   readonly zero: SizeTerms;
   readonly mean: SizeTerms;
   /** Squared error in units of each ticker's mean squared label, summed over the tickers of the date. */
@@ -18,8 +18,8 @@ export interface ComparedSeries {
 }
 
 /**
- * The series of several outputs on the same labelled rows. An output whose forecasts of a date do not differ has an order of 0 there, where
- * another one has an order.
+ * The series of several outputs on the same labelled rows. If an output's forecasts of a date do not differ, its order is 0 where
+ * another output has an order.
  */
 export function comparedSeries(outputs: readonly (readonly ForecastRows[])[]): ComparedSeries[] {
   const orders = outputs.map((rows) => atOnce(orderByDate(rows)));

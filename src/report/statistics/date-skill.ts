@@ -6,11 +6,11 @@ export interface DateSkill {
   readonly days: Int32Array;
   readonly ic: Float64Array;
   readonly rankIc: Float64Array;
-  /** How many tickers the date has. */
+  /** The number of tickers of the date. */
   readonly tickers: Int32Array;
 }
 
-/** Collects what `crossSection` finds date by date. */
+/** Collects the values of `crossSection` by date. */
 export class DateSkillCollector {
   readonly #found: { day: Day; ic: number; rankIc: number; tickers: number }[] = [];
 

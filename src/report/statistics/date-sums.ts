@@ -25,7 +25,7 @@ export const HIT_RATE: RowTerms = {
   denominator: (y, p) => (isSigned(y, p) ? 1 : 0),
 };
 
-/** Sums by date, ascending, of dates whose denominator is above 0. @param rows labelled. */
+/** Sums by date, ascending, for dates whose denominator is above 0. @param rows labelled. */
 export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms): DateSums {
   const numerators: number[] = [];
   const denominators: number[] = [];
@@ -43,10 +43,10 @@ export function dateSums(rows: RowsByDate, { numerator, denominator }: RowTerms)
 }
 
 /**
- * The standard error of the hit rate with dates as units: the tickers of a date move together, so that the binomial error over rows is too
+ * The standard error of the hit rate with dates as units: the tickers of a date move together, so the binomial error over rows is too
  * small.
  * @param rows labelled or not.
- * @returns null of fewer than MIN_DATES dates with a signed row.
+ * @returns null for fewer than MIN_DATES dates with a signed row.
  */
 export function hitRateErrorOf(rows: readonly ForecastRows[]): number | null {
   return ratioOverDates(dateSums(atOnce(sortedByDate(rows.map(labelled))), HIT_RATE)).error;

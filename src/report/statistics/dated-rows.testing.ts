@@ -5,7 +5,7 @@ import { type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import { type DateSkill, DateSkillCollector } from "./date-skill.ts";
 
-/** A row as a list of plain objects has it, for slow twins. */
+/** A row as a plain object, for slow twins. */
 export interface PlainRow {
   readonly ticker: string;
   readonly day: number;
@@ -63,12 +63,12 @@ export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
   return Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
-/** Rows as they lie date after date. */
+/** Rows in date order. */
 export function laid(rows: readonly DatedForecasts[]): RowsByDate {
   return atOnce(sortedByDate(rows));
 }
 
-/** What is collected of rows, all labelled. */
+/** What is collected from rows, all labelled. */
 export function dateSkill(rows: readonly DatedForecasts[]): DateSkill {
   const collector = new DateSkillCollector();
   crossSectionOf(rows, collector.onDate);

@@ -1,4 +1,4 @@
-/** Bin i holds values in [edges[i], edges[i + 1]), the last one its upper edge as well. */
+/** Bin i contains values in [edges[i], edges[i + 1]); the last bin includes its upper edge. */
 export interface Histogram {
   readonly edges: Float64Array;
   readonly counts: Int32Array;
@@ -6,13 +6,13 @@ export interface Histogram {
 
 const MAX_BINS = 40;
 
-/** Values that differ by less than this share of their size are equal but for rounding; smaller ones than the second are 0. */
+/** Values that differ by less than this share of their size are equal up to rounding; values smaller than the second are 0. */
 const SAME = 1e-9;
 const MIN_SIZE = 1e-300;
 
 /**
- * Bins of one round width, 1, 2 or 5 times a power of ten, about as many as the rule of Freedman and Diaconis (1981) asks for:
- * a width of 2 IQR / n^(1/3). Values that are equal but for rounding make one bin around them; no value makes none.
+ * Bins with one round width, 1, 2 or 5 times a power of ten, about as many as the rule of Freedman and Diaconis (1981) gives: a width
+ * of 2 IQR / n^(1/3). Values that are equal up to rounding share one bin around them; without values there is no bin.
  * @param values finite.
  */
 export function histogram(values: Float64Array): Histogram {

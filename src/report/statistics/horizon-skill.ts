@@ -7,9 +7,9 @@ import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
 import { type Band, bandOf } from "./over-dates.ts";
 
-/** How well forecasts order the returns of the days after them. */
+/** How well forecasts order the returns of the following days. */
 export interface HorizonSkill {
-  /** Days that the return is over. */
+  /** The number of days of the return. */
   readonly horizon: number;
   readonly dates: number;
   /** Mean over dates. */
@@ -18,19 +18,19 @@ export interface HorizonSkill {
 }
 
 /**
- * The lag of the Newey-West error, in dates. Returns over h days overlap for h - 1 dates, over which their correlation falls to 0; the
- * Bartlett weights of a lag of h - 1 would halve it, so the lag is three times as long.
+ * The lag of the Newey-West error, in dates. Returns over h days overlap for h - 1 dates, over which their correlation falls to 0.
+ * The Bartlett weights of a lag of h - 1 would halve it, so the lag is three times as long.
  */
 export function horizonLag(horizon: number): number {
   return Math.max(NEWEY_WEST_LAG, 3 * horizon);
 }
 
 /**
- * The IC by horizon: on each date the correlation, across tickers, of the forecasts of that date with the sums of the labels of that row
- * and the h - 1 rows of the ticker after it. Of one day it is the IC.
- * @param rows tickers in any order, labelled or not. A window counts where all its labels are known, and none of its
- *   rows is over MAX_GAP_DAYS after the one before.
- * @returns undefined where no date counts: MIN_TICKERS tickers, forecasts and returns that differ.
+ * The IC by horizon: on each date, the correlation across tickers of its forecasts with the sums of the labels of that row and the
+ * ticker's next h - 1 rows. For one day it is the IC.
+ * @param rows tickers in any order, labelled or not. A window counts if all its labels are known and none of its rows is more than
+ * MAX_GAP_DAYS after the previous one.
+ * @returns undefined if no date counts: a date needs MIN_TICKERS tickers, and forecasts and returns that differ.
  */
 export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): HorizonSkill | undefined {
   const windows = rows.map((row) => windowed(row, horizon));
@@ -43,14 +43,14 @@ export function horizonSkill(rows: readonly DatedForecasts[], horizon: number): 
   if (ics.length === 0) return undefined;
   const values = Float64Array.from(ics);
   const lag = horizonLag(horizon);
-  // Simulated: over fewer dates for their lag, a band excludes the truth too often.
+  // Simulated: over fewer dates for this lag, a band excludes the truth too often.
   const isLong = values.length >= Math.max(MIN_DATES, 4 * (lag + 1));
   const ic = mean(values);
   const band = isLong ? bandOf(ic, neweyWestError(values, lag), values.length, lag) : null;
   return { horizon, dates: values.length, ic, band };
 }
 
-/** The rows of a ticker with the return over `horizon` rows as label; without those that lack one. */
+/** The rows of a ticker with the return over `horizon` rows as label, without rows that lack one. */
 function windowed({ ticker, days, predicted, realised }: DatedForecasts, horizon: number): DatedForecasts {
   const most = Math.max(0, days.length - horizon + 1);
   const kept = {

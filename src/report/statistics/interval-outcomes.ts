@@ -5,17 +5,17 @@ import { median } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import type { DateSums } from "./over-dates.ts";
 
-/** Labelled rows that have an end, in the order of their dates: shape (n) each. */
+/** Labelled rows with an end, in date order: shape (n) each. */
 export interface IntervalOutcomes {
   readonly ticker: string;
   readonly days: Int32Array;
-  /** -1 for a label below its interval, 1 above it, 0 inside, ends included. */
+  /** -1 for a label below its interval, 1 for one above, 0 for one inside, ends included. */
   readonly side: Float64Array;
-  /** Distance of the ends; of a one-sided interval that of its end from the forecast. */
+  /** Distance between the ends; for a one-sided interval, the distance from its end to the forecast. */
   readonly width: Float64Array;
 }
 
-/** The rows of a ticker that tell how often intervals held. */
+/** The rows of a ticker that determine the coverage of its intervals. */
 export function intervalOutcomes(rows: ScoredRows): IntervalOutcomes {
   const { ticker, realised } = rows;
   const days = new Int32Array(realised.length);
@@ -42,12 +42,12 @@ function widthOf({ predicted, lower, upper }: ScoredRows, i: number): number {
   return high - low;
 }
 
-/** How many labels were inside, and how many counted, by date. */
+/** The number of labels inside their interval, and the number of labels, by date. */
 export interface DateCoverage extends DateSums {
   readonly days: Int32Array;
 }
 
-/** The outcomes of all tickers date after date, with widths in place of forecasts and sides in place of labels. */
+/** The outcomes of all tickers by date, with widths in place of forecasts and sides in place of labels. */
 export function outcomesByDate(outcomes: readonly IntervalOutcomes[]): RowsByDate {
   const rows = outcomes.map(({ ticker, days, side, width }) => ({
     ticker,
@@ -68,7 +68,7 @@ export function dateCoverage(outcomes: RowsByDate): DateCoverage {
   };
 }
 
-/** How many outcomes are of a side. */
+/** The number of outcomes on a side. */
 export function countOf(sides: Float64Array, side: -1 | 0 | 1): number {
   let count = 0;
   for (let i = 0; i < sides.length; i++) if (sides[i] === side) count++;

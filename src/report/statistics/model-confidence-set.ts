@@ -2,17 +2,17 @@ import { mean } from "../../evaluate/statistics.ts";
 import { type Resamples, resampledMean } from "./block-bootstrap.ts";
 
 /**
- * The model confidence set (Hansen, Lunde and Nason 2011, "The Model Confidence Set"): the models left once those that are worse than
- * another one have been taken out, the worst first. The test is that of the range, the largest t of a difference of two mean losses; the
- * variances of differences, and the distribution of the largest, are those of the bootstrap.
+ * The model confidence set (Hansen, Lunde and Nason 2011, "The Model Confidence Set"): the models that remain after those that are
+ * worse than another one are removed, the worst first. The test is the range test, the largest t of a difference of two mean losses.
+ * The bootstrap gives the variances of differences and the distribution of the largest.
  * @param losses of each model by date: shape (n) each.
  * @param resamples of the n dates.
- * @returns of each model its p: it belongs to the set of confidence 1 - a where p > a. The last model left has 1, as have all that are left
- *   where these are equal.
+ * @returns for each model its p: it belongs to the set of confidence 1 - a if p > a. The last remaining model has 1, and so do all
+ * remaining models if they are equal.
  */
 export function modelConfidenceSet(losses: readonly Float64Array[], resamples: Resamples): number[] {
   const centres = losses.map(mean);
-  /** Of each draw the resampled mean loss of each model less its own mean loss. */
+  /** For each draw, the resampled mean loss of each model minus its own mean loss. */
   const draws = resamples.map((drawn) =>
     losses.map((values, k) => resampledMean(values, drawn).average - centres[k]!),
   );
@@ -32,7 +32,7 @@ export function modelConfidenceSet(losses: readonly Float64Array[], resamples: R
     for (const draw of draws) {
       if (largestDifference(left, (a, b) => t(draw[a]! - draw[b]!, a, b)).statistic > statistic) exceeded++;
     }
-    // A later test cannot take out what an earlier one let stay.
+    // A later test cannot remove a model that an earlier one kept.
     before = Math.max(before, exceeded / draws.length);
     p[worst] = before;
     left.delete(worst);

@@ -1,14 +1,14 @@
 import { bandQuantile, errorOverDates } from "./over-dates.ts";
 
 /**
- * Half the width of the band around 0 that holds 95 % of the sums of a forecast without skill: q sqrt(k V) after k dates, with q
- * the fixed-b quantile for all dates. V is the Newey-West variance of the values themselves, so a sum of all of them leaves the band
- * exactly where their t is beyond q. The variance 1 / (tickers - 1) that shuffled forecasts have is too small where tickers move
- * together and forecasts favour the same ones for weeks.
+ * Half the width of the band around 0 that contains 95 % of the sums of a forecast without skill: q sqrt(k V) after k dates, with q
+ * the fixed-b quantile for all dates. V is the Newey-West variance of the values themselves, so the sum of all values leaves the band
+ * exactly if their t exceeds q. The variance 1 / (tickers - 1) of shuffled forecasts is too small if tickers move together and
+ * forecasts favour the same tickers for weeks.
  *
- * Each date is looked at on its own: some date of a whole path lies outside more often.
+ * The band holds for each date separately: a whole path leaves it on some date more often.
  * @param values by date, in time order: shape (n).
- * @returns shape (n); NaN of fewer than MIN_DATES, or without a variance.
+ * @returns shape (n); NaN for fewer than MIN_DATES, or without a variance.
  */
 export function noSkillFunnel(values: Float64Array): Float64Array {
   const half = dateHalf(values);
@@ -20,7 +20,7 @@ export function noSkillMean(values: Float64Array, count: number): number {
   return dateHalf(values) / Math.sqrt(count);
 }
 
-/** The quantile times the root of the Newey-West variance of one date. */
+/** The quantile times the square root of the Newey-West variance of one date. */
 function dateHalf(values: Float64Array): number {
   const error = errorOverDates(values);
   return error === null ? Number.NaN : bandQuantile(values.length) * error * Math.sqrt(values.length);

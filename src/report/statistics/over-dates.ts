@@ -8,15 +8,15 @@ export interface Band {
 }
 
 /**
- * How many Newey-West errors either way a 95 % band reaches: the fixed-b quantile of 0.975 (Kiefer and Vogelsang 2005), which is above
- * the normal 1.96 because over few dates the error is too small.
- * @param dates that the error is over, at least MIN_DATES.
+ * Half the width of a 95 % band in Newey-West errors: the fixed-b quantile of 0.975 (Kiefer and Vogelsang 2005), which is above the
+ * normal 1.96 because the error is too small over few dates.
+ * @param dates of the error, at least MIN_DATES.
  */
 export function bandQuantile(dates: number, lag = NEWEY_WEST_LAG): number {
   return neweyWestQuantile(dates, 0.975, lag);
 }
 
-/** The 95 % band of an estimate. @param error over `dates`, by Newey and West with `lag`; without one there is no band. */
+/** The 95 % band of an estimate. @param error over `dates`, by Newey and West with `lag`; without an error there is no band. */
 export function bandOf(
   value: number | null,
   error: number | null,
@@ -29,9 +29,9 @@ export function bandOf(
 }
 
 /**
- * The standard error of a mean over dates, whose values may correlate over time.
+ * The standard error of a mean over dates whose values may correlate over time.
  * @param values in time order.
- * @returns null of fewer than MIN_DATES, or without a variance.
+ * @returns null for fewer than MIN_DATES, or without a variance.
  */
 export function errorOverDates(values: Float64Array): number | null {
   return values.length < MIN_DATES ? null : neweyWestError(values);
@@ -42,10 +42,10 @@ export function meanBand(values: Float64Array): Band | null {
   return bandOf(mean(values), errorOverDates(values), values.length);
 }
 
-/** Sums of the rows of each date: a ratio of their totals is a mean, a share or an R² over rows. */
+/** Sums over the rows of each date: a ratio of their totals is a mean, a share or an R² over rows. */
 export interface DateSums {
   readonly numerators: Float64Array;
-  /** Above 0 each. */
+  /** Each above 0. */
   readonly denominators: Float64Array;
 }
 
@@ -57,9 +57,9 @@ export interface DateRatio {
 }
 
 /**
- * The ratio r = sum of a / sum of b over dates, and its error with the dates as the units that are drawn, since the rows of a
- * date move together: that of the mean of the linearised values a - r b, over the mean of b (Cochran, "Sampling Techniques",
- * 1977, 6.4), by Newey and West.
+ * The ratio r = sum of a / sum of b over dates, and its error with dates as the units, since the rows of a date move together: the
+ * error of the mean of the linearised values a - r b, divided by the mean of b (Cochran, "Sampling Techniques", 1977, 6.4), by Newey
+ * and West.
  */
 export function ratioOverDates({ numerators, denominators }: DateSums): DateRatio {
   const weight = mean(denominators);

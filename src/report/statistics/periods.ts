@@ -22,7 +22,7 @@ export function months(days: Int32Array): Period[] {
   return found;
 }
 
-/** As `months`; `month` is that of the first day. */
+/** Like `months`; `month` is that of the first day. */
 export function years(days: Int32Array): Period[] {
   const found: Period[] = [];
   for (const month of months(days)) {

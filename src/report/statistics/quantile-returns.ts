@@ -9,29 +9,28 @@ export interface QuantileDates {
   readonly realised: Float64Array;
 }
 
-/** Tickers by the quantile of their forecast on each date, and what the order was worth. */
+/** Tickers by the quantile of their forecast on each date, and what the order is worth. */
 export interface QuantileReturns {
   /** From the lowest forecasts to the highest. */
   readonly quantiles: readonly QuantileDates[];
-  /** Dates on which both the lowest and the highest quantile have a ticker, with the mean simple return of the one less that of the other. */
+  /** Dates on which both the lowest and the highest quantile have a ticker, with the difference of their mean simple returns. */
   readonly spread: { readonly days: Int32Array; readonly values: Float64Array };
 }
 
-/** Deciles of many tickers, fifths of ten or more, thirds of few. */
+/** Deciles for many tickers, fifths for ten or more, thirds for few. */
 export function quantileCount(tickers: number): number {
   if (tickers >= 50) return 10;
   return tickers >= 10 ? 5 : 3;
 }
 
 /**
- * The quantile of each forecast of a date, from 0: floor(q (rank - 1/2) / n), ties sharing their average rank and so
- * their quantile.
+ * The quantile of each forecast of a date, from 0: floor(q (rank - 1/2) / n). Ties share their average rank and so their quantile.
  */
 export function quantilesOf(predicted: Float64Array, count: number): Int32Array {
   return quantilesOfRanks(averageRanks(predicted), count);
 }
 
-/** @param ranks of all forecasts of a date, from 1, ties averaged. */
+/** @param ranks of all forecasts of a date, from 1, with ties averaged. */
 export function quantilesOfRanks(ranks: Float64Array, count: number): Int32Array {
   const quantiles = new Int32Array(ranks.length);
   for (let i = 0; i < ranks.length; i++)
@@ -40,8 +39,9 @@ export function quantilesOfRanks(ranks: Float64Array, count: number): Int32Array
 }
 
 /**
- * Realised return by forecast quantile, each ticker of a quantile with the same weight (portfolio sorts, as in Fama and
- * French 1993). Returns of tickers add up to that of a portfolio as simple returns, exp(label) - 1, and not as log-returns. Dates with fewer than MIN_TICKERS tickers, or with equal forecasts, do not count.
+ * Realised return by forecast quantile, with equal weights for the tickers of a quantile (portfolio sorts, as in Fama and French
+ * 1993). Returns of tickers add up to the return of a portfolio as simple returns, exp(label) - 1, not as log-returns. Dates with
+ * fewer than MIN_TICKERS tickers, or with equal forecasts, do not count.
  * @param rows labelled, log-returns.
  */
 export function quantileReturns(rows: RowsByDate, count: number): QuantileReturns {

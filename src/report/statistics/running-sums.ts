@@ -1,4 +1,4 @@
-/** The sum of the values so far: shape (n). */
+/** The running sum of the values: shape (n). */
 export function cumulative(values: Float64Array): Float64Array {
   let sum = 0;
   return values.map((value) => {
@@ -7,15 +7,15 @@ export function cumulative(values: Float64Array): Float64Array {
   });
 }
 
-/** Mean of each value and the `count` - 1 before it; NaN where fewer have gone before. Shape (n). */
+/** The mean of each value and the `count` - 1 before it; NaN if there are fewer. Shape (n). */
 export function rollingMean(values: Float64Array, count: number): Float64Array {
   return rollingRatio(values, new Float64Array(values.length).fill(1), count);
 }
 
 /**
- * The sum of each numerator and the `count` - 1 before it over that of the denominators; NaN where fewer have gone before. Each
- * window is summed anew, so that no rounding is carried along.
- * @param numerators shape (n), as `denominators`.
+ * The sum of each numerator and the `count` - 1 before it, divided by the sum of the denominators; NaN if there are fewer. Each
+ * window is summed separately, so that no rounding accumulates.
+ * @param numerators shape (n), like `denominators`.
  */
 export function rollingRatio(
   numerators: Float64Array,

@@ -2,21 +2,21 @@ import { mean } from "../../evaluate/statistics.ts";
 import { type Band, meanBand } from "./over-dates.ts";
 import type { Replaced } from "./turnover.ts";
 
-/** A spread less what trading it costs, on the dates that have both a spread and a turnover. */
+/** A spread minus its trading costs, on the dates that have both a spread and a turnover. */
 export interface SpreadAfterCosts {
   readonly dates: number;
-  /** Mean of what is traded a date, buying and selling, as a share of what one end holds. */
+  /** The mean amount traded per date, buying and selling, as a share of what one end holds. */
   readonly traded: number;
-  /** The cost a side that uses the whole spread up; below 0 where there is no spread. */
+  /** The cost per side that uses up the whole spread; below 0 without a spread. */
   readonly breakEven: number;
-  /** One for each cost asked for. */
+  /** One entry per given cost. */
   readonly nets: readonly { readonly cost: number; readonly mean: number; readonly band: Band | null }[];
 }
 
 /**
- * The spread of a date less cost x traded. A share f of an end that is replaced is sold and bought, so traded = 2 (f of the top + f of the
- * bottom): holdings of the same weight at both ends, traded at the close, without what it takes to bring weights back after they drift.
- * @param costs a side, as shares of what is traded.
+ * The spread of a date minus cost x traded. A replaced share f of an end is sold and bought, so traded = 2 (f of the top + f of the
+ * bottom): both ends hold the same weights and trade at the close. Trades that restore the weights after prices move are not counted.
+ * @param costs per side, as shares of the traded amount.
  * @returns undefined without a date that has both.
  */
 export function spreadAfterCosts(

@@ -2,30 +2,30 @@ import { mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { type Resamples, resampledMean } from "./block-bootstrap.ts";
 
-/** The values of one hypothesis by date: chance gives a mean of 0. */
+/** The values of one hypothesis by date: by chance alone their mean is 0. */
 export interface TestedSeries {
-  /** Shape (n), the same dates for all; NaN on a date on which there is none. */
+  /** Shape (n), the same dates for all; NaN on a date without a value. */
   readonly values: Float64Array;
-  /** The typical size of the terms that a value is made of: smaller differences are rounding. */
+  /** The typical size of the terms of a value: smaller differences are rounding. */
   readonly scale: number;
 }
 
-/** A test that allows for those beside it. */
+/** A test that accounts for the tests beside it. */
 export interface AdjustedTest {
-  /** Newey-West, lag 5. Null without a variance, infinite where all dates agree. */
+  /** Newey-West, lag 5. Null without a variance, infinite if all dates are equal. */
   readonly t: number | null;
-  /** The adjusted p: a test that fails at 0.05 belongs to a family in which chance alone fails any in 5 %. Null without a t. */
+  /** The adjusted p: if tests reject at 0.05, chance alone rejects any test of the family in 5 % of cases. Null without a t. */
   readonly p: number | null;
 }
 
-/** `above`: a mean above 0 counts as evidence; `apart`: one on either side. */
+/** `above`: a mean above 0 counts as evidence; `apart`: a mean on either side does. */
 export type Sides = "above" | "apart";
 
 /**
- * Tests of several means with their number counted: the stepwise procedure of Romano and Wolf (2005, "Stepwise multiple testing as
- * formalized data snooping", studentised) with the adjusted p of Romano and Wolf (2016). The largest t is held against the largest of
- * all resampled t's, the next one against the largest of the others, and so on. Each resampled t has an error of its own, by the formula
- * of the t, so that it is as wide over few dates as the fixed-b quantile (Gonçalves and Vogelsang 2011).
+ * Tests of several means that account for their number: the stepwise procedure of Romano and Wolf (2005, "Stepwise multiple testing
+ * as formalized data snooping", studentised) with the adjusted p of Romano and Wolf (2016). The largest t is compared with the
+ * largest of all resampled t's, the next one with the largest of the others, and so on. Each resampled t has its own error, by the
+ * formula of the t, so that over few dates it is as wide as the fixed-b quantile (Gonçalves and Vogelsang 2011).
  * @param resamples of the n dates.
  */
 export function stepwiseTests(

@@ -4,15 +4,15 @@ import { type Resamples, resampledMean } from "./block-bootstrap.ts";
 
 /** The test that some forecast of several beats a benchmark. */
 export interface SuperiorAbility {
-  /** Which forecast has the largest statistic. */
+  /** The forecast with the largest statistic. */
   readonly best: number;
-  /** How often chance gives a largest statistic as large as this one: the consistent p, and its bounds. */
+  /** How often chance gives a statistic at least as large: the consistent p, and its bounds. */
   readonly p: number;
   readonly lower: number;
   readonly upper: number;
 }
 
-/** The error of a mean gain, and what it is in a draw. */
+/** The error of a mean gain, and its value in a draw. */
 interface Studentised {
   readonly error: number;
   readonly ofDraw: (drawn: Int32Array) => { readonly average: number; readonly error: number };
@@ -20,13 +20,17 @@ interface Studentised {
 
 export type Studentise = (gains: Float64Array) => Studentised;
 
-/** Each draw has the Newey-West error of its own values, which makes few dates as uncertain as they are (Gonçalves and Vogelsang 2011). */
+/**
+ * Each draw has the Newey-West error of its own values, which reflects the uncertainty of few dates (Gonçalves and Vogelsang 2011).
+ */
 const byDraw: Studentise = (gains) => ({
   error: neweyWestError(gains) ?? 0,
   ofDraw: (drawn) => resampledMean(gains, drawn),
 });
 
-/** As Hansen has it: all draws share one error, that of the stationary bootstrap. Over few dates chance passes it far too often. */
+/**
+ * As in Hansen: all draws share one error, that of the stationary bootstrap. Over few dates, chance passes this test far too often.
+ */
 export function bySample(blockLength: number): Studentise {
   return (gains) => {
     const error = Math.sqrt(longRunVariance(gains, blockLength) / gains.length);
@@ -35,12 +39,13 @@ export function bySample(blockLength: number): Studentise {
 }
 
 /**
- * Superior predictive ability (Hansen 2005, "A Test for Superior Predictive Ability"): the largest t of a mean gain over forecasts, held
- * against its distribution under the stationary bootstrap. Forecasts that are worse than the benchmark by more than sqrt(2 log log n)
- * errors do not weigh in the consistent p; the lower p leaves out all that are worse, the upper one none.
- * @param gains of each forecast on the benchmark by date: shape (n) each, in time order. One without a variance does not count.
+ * Superior predictive ability (Hansen 2005, "A Test for Superior Predictive Ability"): the largest t of a mean gain over forecasts,
+ * compared with its distribution under the stationary bootstrap. Forecasts that are worse than the benchmark by more than sqrt(2 log
+ * log n) errors have no weight in the consistent p; the lower p leaves out all worse forecasts, the upper p none.
+ * @param gains of each forecast on the benchmark by date: shape (n) each, in time order. A forecast without a variance does not
+ * count.
  * @param resamples of the n dates.
- * @returns undefined where none counts.
+ * @returns undefined if none counts.
  */
 export function superiorAbility(
   gains: readonly Float64Array[],
@@ -85,7 +90,7 @@ function longRunVariance(values: Float64Array, blockLength: number): number {
   let variance = 0;
   for (let j = 0; j < n; j++) {
     const weight = (1 - j / n) * kept ** j + (j / n) * kept ** (n - j);
-    // Smaller weights change nothing.
+    // Smaller weights have no effect.
     if (weight < 1e-17) continue;
     let products = 0;
     for (let i = j; i < n; i++) products += (values[i]! - centre) * (values[i - j]! - centre);

@@ -16,12 +16,15 @@ import { quantilesOfRanks } from "./quantile-returns.ts";
 export interface Turnover {
   /** Shape (n): dates that have an autocorrelation. */
   readonly days: Int32Array;
-  /** Shape (n): Spearman correlation of the forecasts with those of the date before, over the tickers of both. */
+  /** Shape (n): Spearman correlation of the forecasts with those of the previous date, over the tickers of both. */
   readonly autocorrelation: Float64Array;
   readonly replaced: Replaced;
 }
 
-/** Shares of both ends that were on the date before, but not in that end, of dates on which both have such a share: shape (m) each. */
+/**
+ * The share of each end that had forecasts on the previous date but was not in that end then, for dates on which both ends have such
+ * a share: shape (m) each.
+ */
 export interface Replaced {
   readonly days: Int32Array;
   readonly top: Float64Array;
@@ -60,7 +63,7 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
   };
 }
 
-/** The forecasts of one date: shape (n) each, by the number of the ticker, ascending. */
+/** The forecasts of one date: shape (n) each, by ticker number, ascending. */
 interface DateOrder {
   readonly tickers: Float64Array;
   readonly predicted: Float64Array;
@@ -69,7 +72,7 @@ interface DateOrder {
   readonly quantiles: Int32Array;
 }
 
-/** With the number of the ticker in place of the label. */
+/** With the ticker number in place of the label. */
 function numbered(rows: readonly Omit<DatedForecasts, "realised">[]): DatedForecasts[] {
   return rows.map((row, number) => ({ ...row, realised: new Float64Array(row.days.length).fill(number) }));
 }
@@ -106,7 +109,7 @@ function replacedShare(before: DateOrder, now: DateOrder, end: number): number |
   return held === 0 ? undefined : fresh / held;
 }
 
-/** Where the tickers of both dates stand in each. */
+/** The positions of the tickers of both dates in each. */
 function commonPlaces(before: DateOrder, now: DateOrder): (readonly [before: number, now: number])[] {
   const found: (readonly [number, number])[] = [];
   const places = new Map(Array.from(before.tickers, (ticker, i) => [ticker, i]));

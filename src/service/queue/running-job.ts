@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
-import { shownProblem } from "../../contract/problems/shown-problem.ts";
+import { publicProblem } from "../../contract/problems/public-problem.ts";
 import type { Execution, ExecutionEnd, JobOrder, StopReason } from "../../executors/executor.ts";
 import { recordStart } from "../store/claim-operation.ts";
 import { releaseOperation } from "../store/end-operation.ts";
@@ -98,7 +98,7 @@ export class RunningJob {
         return { refused: error };
       }
       let defect_id: string | undefined;
-      const problem = shownProblem(error, ({ id }) => {
+      const problem = publicProblem(error, ({ id }) => {
         defect_id = id;
       });
       const fields = { operation_id: this.row.id, defect_id, err: error };

@@ -1,26 +1,26 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element, fill } from "../../dom.ts";
 import { prose, shown } from "../../shown-text.ts";
-import { defaultText, fieldText, fieldValue, numberFault, takes } from "./field-text.ts";
+import { acceptedText, defaultText, fieldText, fieldValue, numberFault } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
 import { MAX_PAYLOAD_LENGTH } from "./payload-tree.ts";
 import type { Field } from "./schema-fields.ts";
 
-/** One field of a form as it stands on the page. */
+/** One field of a form on the page. */
 export interface Control {
   readonly field: Field;
   readonly element: HTMLElement;
-  /** What the reader types into; of `checks` the group. */
+  /** The element that the reader types into; for `checks` the group. */
   readonly input: HTMLElement;
-  /** Why its text says no value, such as broken JSON: then the form cannot send what it shows. */
+  /** Why its text is not a value, for example broken JSON: then the form cannot be sent. */
   readonly broken: string | undefined;
   show(value: RawJson | undefined): void;
-  /** In the place of those that it has shown before. */
+  /** Replaces the faults that it showed before. */
   showFaults(messages: readonly string[]): void;
   focus(): void;
 }
 
-/** Called with what a control says now; `json` is how the reader has written JSON. */
+/** Called with the current value of the control; `json` is the JSON as the reader typed it. */
 export type Changed = (value: RawJson | undefined, json?: string) => void;
 
 let made = 0;
@@ -31,12 +31,12 @@ export function newId(): string {
   return `form-${made}`;
 }
 
-/** Makes the control of a field: its label, its hint, and room for its faults, all tied to it. */
+/** Creates the control of a field: its label, its hint, and space for its faults, all linked to it. */
 export function fieldControl(field: Field, changed: Changed): Control {
   return field.kind === "checks" ? checksControl(field, changed) : textControl(field, changed);
 }
 
-/** A member in words, with its name in the payload behind them. */
+/** The label of a member in words, followed by its name in the payload. */
 export function nameOf({ name, isRequired }: Pick<Field, "name" | "isRequired">): (HTMLElement | string)[] {
   const words = labelOf(name);
   return [
@@ -45,12 +45,12 @@ export function nameOf({ name, isRequired }: Pick<Field, "name" | "isRequired">)
   ];
 }
 
-/** Words below a control that say what it takes. */
+/** Text below a control that says what it accepts. */
 function hintOf(field: Field): string {
-  return [field.description, takes(field)].filter((words) => words !== "").join(" ");
+  return [field.description, acceptedText(field)].filter((words) => words !== "").join(" ");
 }
 
-/** The line below a control that says what is wrong with it; empty and hidden while nothing is. */
+/** The line below a control that says what is wrong with it; empty and hidden if nothing is. */
 export function faultLine(id: string): { element: HTMLElement; show(messages: readonly string[]): void } {
   const line = element("p", { class: "fault", id, hidden: true });
   return {
@@ -132,7 +132,7 @@ function inputOf(field: Field, id: string): TextInput {
   }
 }
 
-/** A list whose first entry leaves the member out. */
+/** A list whose first entry omits the member. */
 function selectOf({ kind, choices, byDefault, isRequired }: Field, id: string): HTMLSelectElement {
   const none = isRequired
     ? "Choose one"
@@ -148,7 +148,7 @@ function selectOf({ kind, choices, byDefault, isRequired }: Field, id: string): 
   );
 }
 
-/** Shows a text; a list gains an entry for one that it lacks. */
+/** Shows a text; a list gets an additional entry for a text that it lacks. */
 function showText(input: TextInput, text: string): void {
   if (input instanceof HTMLSelectElement) {
     for (const option of [...input.options]) if (option.dataset.foreign !== undefined) option.remove();

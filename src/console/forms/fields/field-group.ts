@@ -6,7 +6,7 @@ import { labelOf } from "./labels.ts";
 import type { Path } from "./payload-tree.ts";
 import type { FormPart, Group } from "./schema-fields.ts";
 
-/** What shows faults: a control, or a section for those of its members that have no control. */
+/** A part that shows faults: a control, or a section for members without a control. */
 export interface FaultPlace {
   readonly path: Path;
   readonly element: HTMLElement;
@@ -20,14 +20,14 @@ export interface Fields {
   readonly controls: readonly Control[];
   /** In the order of the page. */
   readonly places: readonly FaultPlace[];
-  /** Shows what a tree holds; `except` is the control that the reader is typing into. */
+  /** Shows the values of a tree; `except` is the control that the reader is typing into. */
   show(valueAt: (path: Path) => RawJson | undefined, except?: Control): void;
 }
 
-/** @param changed is called with the path of what the reader has changed. */
+/** @param changed is called with the path of each change by the reader. */
 type PathChanged = (path: Path, value: RawJson | undefined, json: string | undefined, by?: Control) => void;
 
-/** Makes the controls and sections of a form. */
+/** Creates the controls and sections of a form. */
 export function makeFields(parts: readonly FormPart[], changed: PathChanged): Fields {
   const made = parts.map((part) =>
     part.kind === "group" ? makeGroup(part, changed) : makeField(part, changed),
@@ -59,7 +59,7 @@ function placeOf({ element: place, showFaults, focus }: Control): Omit<FaultPlac
   return { element: place, showFaults, focus };
 }
 
-/** A section. One that only holds another section stands for it, with no frame of its own. */
+/** A section. If it contains only another section, that one is shown without an additional frame. */
 function makeGroup(group: Group, changed: PathChanged): Fields {
   const inner = makeFields(group.parts, changed);
   const faults = faultLine(newId());
@@ -101,7 +101,7 @@ function makeGroup(group: Group, changed: PathChanged): Fields {
       held.hidden = group.presence === "chosen" && !box.checked;
       inner.show(valueAt, except);
       showOnly(frame, group, valueAt);
-      // Entries of which none counts yet.
+      // Entries none of which applies yet.
       if (inner.elements.every(({ hidden }) => hidden)) frame.hidden = true;
     },
   };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type RawJson, rawNumber } from "../../../contract/json/json-text.ts";
-import { defaultText, fieldText, fieldValue, numberFault, takes } from "./field-text.ts";
+import { acceptedText, defaultText, fieldText, fieldValue, numberFault } from "./field-text.ts";
 import type { Field, FieldKind } from "./schema-fields.ts";
 
 function field(kind: FieldKind, bounds: Field["bounds"] = {}, byDefault?: string): Field {
@@ -47,18 +47,21 @@ test("a field shows what it has written, and a value of another kind as JSON", (
 
 test("a field says its range and its default in words", () => {
   assert.equal(
-    takes(field("integer", { least: 1, most: 10_000 }, "15")),
+    acceptedText(field("integer", { least: 1, most: 10_000 }, "15")),
     "An integer, 1 to 10,000. Default: 15.",
   );
-  assert.equal(takes(field("number", { above: 0, below: 1 })), "A number, above 0 and below 1.");
-  assert.equal(takes(field("number", { above: 0, most: 1e30 })), "A number, above 0 and at most 1e+30.");
-  assert.equal(takes(field("number", { least: 0 }, "1")), "A number, at least 0. Default: 1.");
+  assert.equal(acceptedText(field("number", { above: 0, below: 1 })), "A number, above 0 and below 1.");
   assert.equal(
-    takes(field("numbers", { least: 1, most: 4_096 }, "[64,32]")),
+    acceptedText(field("number", { above: 0, most: 1e30 })),
+    "A number, above 0 and at most 1e+30.",
+  );
+  assert.equal(acceptedText(field("number", { least: 0 }, "1")), "A number, at least 0. Default: 1.");
+  assert.equal(
+    acceptedText(field("numbers", { least: 1, most: 4_096 }, "[64,32]")),
     "Comma-separated integers, each 1 to 4,096. Default: 64, 32.",
   );
-  assert.equal(takes(field("text", {}, '"auto"')), "Default: auto.");
-  assert.equal(takes(field("choice", {}, '"none"')), "");
+  assert.equal(acceptedText(field("text", {}, '"auto"')), "Default: auto.");
+  assert.equal(acceptedText(field("choice", {}, '"none"')), "");
   assert.equal(defaultText("true"), "true");
 });
 

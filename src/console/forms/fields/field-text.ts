@@ -2,13 +2,13 @@ import { isRawNumber, type RawJson, rawNumber } from "../../../contract/json/jso
 import { readTree, treeText } from "./payload-tree.ts";
 import type { Bounds, Field } from "./schema-fields.ts";
 
-/** A number as JSON spells it. */
+/** A number in JSON notation. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * What a control's text says; undefined for an empty one, which leaves the member out. Text that is no number where one is
- * asked for stays text, for the service to refuse by its path.
- * @throws MucastError for `json` that is none.
+ * The value of a control's text; undefined for an empty text, which omits the member. If a number is expected and the text is not
+ * one, it stays a text, so that the service refuses it with its path.
+ * @throws MucastError for invalid text of a `json` field.
  */
 export function fieldValue({ kind }: Pick<Field, "kind">, text: string): RawJson | undefined {
   const trimmed = text.trim();
@@ -43,7 +43,7 @@ function lines(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** The text by which a control shows a value; JSON for a value that is not of the control's kind. */
+/** The text with which a control shows a value; JSON if the value does not fit the control's kind. */
 export function fieldText({ kind }: Pick<Field, "kind">, value: RawJson | undefined): string {
   if (value === undefined) return "";
   if (kind === "json") return treeText(value);
@@ -60,8 +60,8 @@ function itemText(item: RawJson): string {
   return typeof item === "string" ? item : treeText(item);
 }
 
-/** What a field takes, in words: a range, and what holds if it is left empty. Empty if its description says it all. */
-export function takes(field: Field): string {
+/** What a field accepts, in words: a range, and the default if it is empty. Empty if its description already says so. */
+export function acceptedText(field: Field): string {
   return [rangeInWords(field), defaultInWords(field)].filter((words) => words !== "").join(" ");
 }
 
@@ -98,19 +98,19 @@ function defaultInWords({ kind, byDefault }: Field): string {
   return `Default: ${defaultText(byDefault)}.`;
 }
 
-/** A default for a reader: text without its quotes, a list without its brackets. */
+/** A default as shown to a reader: a text without its quotes, a list without its brackets. */
 export function defaultText(byDefault: string): string {
   const value: unknown = JSON.parse(byDefault);
   if (Array.isArray(value)) return value.join(", ");
   return typeof value === "number" ? shown(value) : String(value);
 }
 
-/** Integers with commas; other numbers as JavaScript writes them. */
+/** Integers with commas; other numbers in JavaScript notation. */
 function shown(number: number): string {
   return Number.isSafeInteger(number) ? number.toLocaleString("en-US") : String(number);
 }
 
-/** Why the text of a number is none that the field takes, before it is sent; the service has the last word. */
+/** Why the text is not a valid number for the field, checked before it is sent; the service decides. */
 export function numberFault(field: Field, text: string): string | undefined {
   if (field.kind !== "number" && field.kind !== "integer") return undefined;
   const trimmed = text.trim();

@@ -1,4 +1,4 @@
-/** Members of payloads, and options of a preparation, in words by their names. */
+/** Labels for members of payloads and options of a preparation, by their names. */
 const LABELS: Readonly<Record<string, string>> = {
   feature_url: "Features",
   data_extractor_url: "Prices",
@@ -64,12 +64,12 @@ const LABELS: Readonly<Record<string, string>> = {
   tickers: "Tickers",
 };
 
-/** A member in words; undefined for one whose name is all that the form knows. */
+/** The label of a member; undefined if the form only knows its name. */
 export function labelOf(name: string): string | undefined {
   return Object.hasOwn(LABELS, name) ? LABELS[name] : undefined;
 }
 
-/** What each check of an audit asks. */
+/** The question that each check of an audit answers. */
 const CHECKS: Readonly<Record<string, string>> = {
   truncation: "does the job look ahead?",
   restatement: "was history rewritten? Needs the blobs of an earlier day",
@@ -77,7 +77,7 @@ const CHECKS: Readonly<Record<string, string>> = {
   skill: "is the IC higher than by chance?",
 };
 
-/** An entry of a list with what it means. */
+/** An entry of a list, with its meaning. */
 export function choiceLabel(choice: string): string {
   return Object.hasOwn(CHECKS, choice) ? `${choice}: ${CHECKS[choice]}` : choice;
 }

@@ -3,27 +3,27 @@ import { isRawNumber, type RawJson, type RawObject, rawNumbers } from "../../../
 /** Keys from the payload down to a member. */
 export type Path = readonly string[];
 
-/** Characters of a payload's text: more than a config of 32 KiB with every option of an audit takes. */
+/** Maximum characters of a payload's text: more than a config of 32 KiB with every option of an audit needs. */
 export const MAX_PAYLOAD_LENGTH = 96 * 1_024;
 
 /**
- * A payload's text as a tree whose numbers keep their spelling.
- * @throws MucastError whose message names line and column, or the key that stands twice.
+ * Parses a payload's text into a tree whose numbers keep their spelling.
+ * @throws MucastError whose message names line and column, or the duplicate key.
  */
 export function readTree(text: string, root: string): RawJson {
   return rawNumbers(text, root) as RawJson;
 }
 
-/** The text that a form shows and sends, with two spaces a level; numbers as they were written. */
+/** The text that a form shows and sends, with an indentation of two spaces; numbers keep their spelling. */
 export function treeText(tree: RawJson): string {
-  return withoutUnseen(JSON.stringify(tree, null, 2));
+  return withInvisibleEscaped(JSON.stringify(tree, null, 2));
 }
 
 export function isObject(value: RawJson | undefined): value is RawObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-/** The value at a path; undefined where there is none. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(tree: RawJson | undefined, path: Path): RawJson | undefined {
   return path.reduce<RawJson | undefined>(
     (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
@@ -31,7 +31,7 @@ export function valueAt(tree: RawJson | undefined, path: Path): RawJson | undefi
   );
 }
 
-/** The tree with another value at a path, and with objects on the way where there were none; undefined removes the member. */
+/** The tree with another value at a path, with new objects on the way if needed; undefined removes the member. */
 export function withValue(tree: RawJson | undefined, path: Path, value: RawJson | undefined): RawJson {
   const [key, ...rest] = path;
   if (key === undefined) return value ?? {};
@@ -44,9 +44,9 @@ export function withValue(tree: RawJson | undefined, path: Path, value: RawJson 
   return Object.fromEntries(members);
 }
 
-/** The tree without objects that are empty at these paths, where an empty one says the same as none. */
+/** The tree without empty objects at these paths, where an empty object means the same as none. */
 export function withoutEmpty(tree: RawJson, paths: readonly Path[]): RawJson {
-  // The deepest first, so that a section goes whose last entry has gone.
+  // The deepest first, so that a section is removed after its last entry.
   const deepestFirst = [...paths].sort((a, b) => b.length - a.length);
   return deepestFirst.reduce((left, path) => {
     const value = valueAt(left, path);
@@ -54,14 +54,14 @@ export function withoutEmpty(tree: RawJson, paths: readonly Path[]): RawJson {
   }, tree);
 }
 
-const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
+const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * The same JSON with every character that cannot be seen, or that reorders its neighbours, as an escape: what is shown and
- * copied is then what is sent. White space between tokens stays.
+ * The same JSON with every invisible or reordering character as an escape, so that what is shown and copied is what is sent. White
+ * space between tokens stays.
  */
-export function withoutUnseen(json: string): string {
-  return json.replaceAll(UNSEEN, (mark) => (/[\n\r\t]/.test(mark) ? mark : escaped(mark)));
+export function withInvisibleEscaped(json: string): string {
+  return json.replaceAll(INVISIBLE, (mark) => (/[\n\r\t]/.test(mark) ? mark : escaped(mark)));
 }
 
 function escaped(mark: string): string {

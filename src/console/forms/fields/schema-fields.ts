@@ -9,16 +9,16 @@ interface Part {
   /** From the schema; may be empty. */
   readonly description: string;
   readonly isRequired: boolean;
-  /** It counts only where another member has this value. */
+  /** It applies only if another member has this value. */
   readonly onlyWith?: { readonly path: Path; readonly value: string };
 }
 
 /** One control of a form. */
 export interface Field extends Part {
   readonly kind: FieldKind;
-  /** JSON of the default; undefined where there is none. */
+  /** JSON of the default; undefined without a default. */
   readonly byDefault: string | undefined;
-  /** Of `choice` and `checks`, every value that is offered. */
+  /** For `choice` and `checks`, all possible values. */
   readonly choices: readonly string[];
   readonly bounds: Bounds;
 }
@@ -48,14 +48,14 @@ export interface Bounds {
 /** An object whose members have fields of their own. */
 export interface Group extends Part {
   readonly kind: "group";
-  /** `always`: leaving it out says the same as an empty one. `chosen`: its presence means something. */
+  /** `always`: omitting it means the same as an empty object. `chosen`: its presence means something. */
   readonly presence: "always" | "chosen";
   readonly parts: readonly FormPart[];
 }
 
 export type FormPart = Field | Group;
 
-/** Objects whose entries count by the value of another member. */
+/** Objects whose entries apply depending on the value of another member. */
 const ENTRIES: readonly { readonly of: Path; readonly chosenBy: Path }[] = [
   {
     of: ["config", "NN params", "Dot prediction", "models_params"],
@@ -63,7 +63,7 @@ const ENTRIES: readonly { readonly of: Path; readonly chosenBy: Path }[] = [
   },
 ];
 
-/** The parts of a form for an object of this schema. What the schema calls deprecated is left to the raw JSON. */
+/** The parts of a form for an object of this schema. Members that the schema marks as deprecated appear only in the raw JSON. */
 export function formParts(schema: JsonSchema): readonly FormPart[] {
   const whole = resolved(schema, schema.$defs ?? {});
   return membersOf(whole, [], schema.$defs ?? {});
@@ -88,7 +88,7 @@ function membersOf(schema: JsonSchema, path: Path, definitions: Definitions): Fo
   });
 }
 
-/** The schema that a reference names, under what stands beside the reference. */
+/** The schema that a reference names, merged under the members beside the reference. */
 function resolved(schema: JsonSchema, definitions: Definitions): JsonSchema {
   const target = schema.$ref === undefined ? undefined : definitions[schema.$ref.split("/").at(-1)!];
   if (target === undefined) return schema;
@@ -134,7 +134,7 @@ function kindOf(schema: JsonSchema): FieldKind {
   }
 }
 
-/** Of a list those of its entries. */
+/** For a list, the bounds of its entries. */
 function boundsOf(schema: JsonSchema): Bounds {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema.items ?? schema;
   return {
@@ -150,7 +150,7 @@ export function allParts(parts: readonly FormPart[]): readonly FormPart[] {
   return parts.flatMap((part) => (part.kind === "group" ? [part, ...allParts(part.parts)] : [part]));
 }
 
-/** The paths of groups that say the same empty as left out. */
+/** The paths of groups for which empty means the same as omitted. */
 export function prunable(parts: readonly FormPart[]): readonly Path[] {
   return allParts(parts).flatMap((part) =>
     part.kind === "group" && part.presence === "always" && !part.isRequired ? [part.path] : [],

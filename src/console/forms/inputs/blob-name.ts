@@ -2,7 +2,7 @@
 export const BLOB_KINDS = ["feature_engine", "data_extractor"] as const;
 export type BlobKind = (typeof BLOB_KINDS)[number];
 
-/** What an input is, for people. */
+/** A name for an input, for people. */
 export const KIND_WORDS: Readonly<Record<BlobKind, string>> = {
   feature_engine: "Features",
   data_extractor: "Prices",
@@ -25,7 +25,7 @@ export function blobName({ kind, id }: BlobName): string {
   return `${kind}_${id}.json`;
 }
 
-/** What a name that follows the rule says; undefined for any other one. */
+/** The parts of a name that follows the rule; undefined for any other name. */
 export function readBlobName(name: string): BlobName | undefined {
   const [, kind, id] = NAME.exec(name) ?? [];
   return kind === undefined ? undefined : { kind: kind as BlobKind, id: id! };
@@ -36,7 +36,7 @@ export function blobNameInUrl(url: string): BlobName | undefined {
   return readBlobName(url.split(/[?#]/)[0]!.split("/").at(-1)!);
 }
 
-/** A name by the rule for a file of any name: its own where it follows the rule, else the nearest that does. */
+/** A valid name for a file: its own name if it follows the rule, otherwise the closest one that does. */
 export function suggestedName(file: string): BlobName {
   const bare = file.replace(/\.gz$/i, "").replace(/\.[A-Za-z0-9]{1,5}$/, "");
   const exact = readBlobName(`${bare}.json`);

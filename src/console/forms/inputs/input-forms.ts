@@ -4,7 +4,7 @@ import { rememberBlob } from "./known-blobs.ts";
 import { makePrepareForm } from "./prepare-form.ts";
 import { makeUploadList } from "./upload-list.ts";
 
-/** URLs of inputs by the members of a payload that take them. */
+/** URLs of inputs, by the payload members that take them. */
 export interface ReadyInputs {
   readonly feature_url?: string;
   readonly data_extractor_url?: string;
@@ -12,7 +12,7 @@ export interface ReadyInputs {
 
 /**
  * The ways to get inputs into the service.
- * @param ready is called with what has been stored.
+ * @param ready is called with the stored inputs.
  */
 export function makeInputs(context: ViewContext, ready: (inputs: ReadyInputs) => void): HTMLElement {
   const uploads = makeUploadList(context, ({ kind }, url) => {

@@ -13,10 +13,10 @@ import { DATES, PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepar
 import { onBytesSent } from "./upload-fetch.ts";
 import { takeDrops } from "./upload-list.ts";
 
-/** Warnings of one CSV that are listed. */
+/** Maximum number of warnings listed per CSV. */
 const MAX_WARNINGS = 20;
 
-/** Makes both inputs of a price CSV. @param prepared is called once they are stored. */
+/** Prepares both inputs from a price CSV. @param prepared is called when they are stored. */
 export function makePrepareForm(
   context: ViewContext,
   prepared: (blobs: PreparedBlobs) => void,
@@ -60,7 +60,7 @@ export function makePrepareForm(
     showRunning(true);
     onBytesSent(file, (sent) => {
       progress.value = sent;
-      // What follows takes as long as reading the CSV does.
+      // The rest takes as long as reading the CSV does.
       if (sent === file.size)
         fill(status, element("p", {}, "Upload complete. The service is preparing the blobs…"));
     });
@@ -97,7 +97,7 @@ export function makePrepareForm(
   return form;
 }
 
-/** @param file the name of the CSV; undefined before one is chosen. */
+/** @param file the name of the CSV; undefined before one is selected. */
 function prepareCommand(
   { baseUrl, hasCredentials }: ViewContext,
   said: ReadonlyMap<string, string>,
@@ -112,7 +112,7 @@ function prepareCommand(
   });
 }
 
-/** The refusal above the form, with what concerns an option at its field. */
+/** Shows a refusal above the form, and faults of an option at its field. */
 function showError(error: unknown, controls: readonly Control[], refusal: Refusal): void {
   if (!(error instanceof MucastApiError)) {
     refusal.say("The service did not respond. Send the CSV again: it gives the same blobs.");
@@ -142,11 +142,11 @@ function resultOf(blobs: PreparedBlobs): HTMLElement[] {
 interface CsvChooser {
   readonly element: HTMLElement;
   readonly file: File | undefined;
-  /** Says that a file has to be chosen. */
+  /** Says that the reader must select a file. */
   ask(): void;
 }
 
-/** @param onChosen called when another file is chosen. */
+/** @param onChosen called when another file is selected. */
 function csvChooser(onChosen: () => void): CsvChooser {
   const id = newId();
   const name = element("p", { class: "file" });
@@ -177,7 +177,7 @@ function csvChooser(onChosen: () => void): CsvChooser {
     name,
   );
   takeDrops(zone, ([first]) => {
-    // The chooser would still name the former file.
+    // Otherwise the chooser would still name the previous file.
     input.value = "";
     choose(first);
   });

@@ -2,7 +2,7 @@ import type { PreparedBlobs, PrepareOptions } from "../../../client/index.ts";
 import { counted } from "../../words.ts";
 import type { Field } from "../fields/schema-fields.ts";
 
-/** What a preparation takes, by the names of the request's query. */
+/** The options of a preparation, by the names of the request's query. */
 export const PREPARE_FIELDS: readonly Field[] = [
   field(
     "id",
@@ -17,7 +17,7 @@ export const PREPARE_FIELDS: readonly Field[] = [
   field("tickers", "Comma-separated; leave empty for all."),
 ];
 
-/** Those of them that are dates. */
+/** Those that are dates. */
 export const DATES: ReadonlySet<string> = new Set(["start", "end", "learning_end"]);
 
 function field(name: string, description: string): Field {
@@ -25,7 +25,7 @@ function field(name: string, description: string): Field {
   return { ...part, kind: "text", byDefault: undefined, choices: [], bounds: {} };
 }
 
-/** The options of a request. @param said the text of each field by its name. */
+/** The options of a request. @param said the text of each field, by its name. */
 export function prepareOptions(said: ReadonlyMap<string, string>): Omit<PrepareOptions, "signal"> {
   const text = (name: string) => said.get(name)?.trim() || undefined;
   const tickers = text("tickers")
@@ -41,7 +41,7 @@ export function prepareOptions(said: ReadonlyMap<string, string>): Omit<PrepareO
   };
 }
 
-/** What has come of a CSV, in sentences. */
+/** The result of a preparation, in sentences. */
 export function preparedInWords(prepared: PreparedBlobs): readonly string[] {
   const { ticker_count, dates, start, end, learning_end, features, written } = prepared;
   return [

@@ -1,13 +1,11 @@
 const listeners = new WeakMap<Blob, (sent: number) => void>();
 
-/** Calls `listener` with the bytes of a body that have gone out, as often as `uploadFetch` sends it. */
+/** Calls `listener` with the number of sent bytes of a body, each time `uploadFetch` sends it. */
 export function onBytesSent(body: Blob, listener: (sent: number) => void): void {
   listeners.set(body, listener);
 }
 
-/**
- * `fetch`. A body with a listener goes by XMLHttpRequest, since fetch does not say how much of a body has gone out.
- */
+/** `fetch`. A body with a listener is sent with XMLHttpRequest, since fetch does not report how much of a body was sent. */
 export const uploadFetch: typeof fetch = (input, init = {}) => {
   const { body } = init;
   const listener = body instanceof Blob ? listeners.get(body) : undefined;

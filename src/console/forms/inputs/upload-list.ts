@@ -5,12 +5,12 @@ import { newId } from "../fields/field-control.ts";
 import type { BlobName } from "./blob-name.ts";
 import { makeUploadRow, type UploadRow } from "./upload-row.ts";
 
-/** Files of one list. */
+/** Maximum number of files in one list. */
 const MAX_FILES = 20;
 
 /**
- * Files to upload: chosen, or dropped onto it. They are sent one after the other.
- * @param stored is called with each blob that is stored.
+ * Files to upload, selected or dropped. They are sent one after the other.
+ * @param stored is called with each stored blob.
  */
 export function makeUploadList(
   context: ViewContext,
@@ -87,7 +87,7 @@ export function makeUploadList(
   return element("div", {}, zone, said, list, element("p", { class: "actions" }, button));
 }
 
-/** @param dropped gets the files of a drop; folders are left out. */
+/** @param dropped gets the dropped files; folders are ignored. */
 export function takeDrops(zone: HTMLElement, dropped: (files: readonly File[]) => void): void {
   zone.addEventListener("dragover", (event) => {
     event.preventDefault();

@@ -8,31 +8,31 @@ import { faultLine, newId } from "../fields/field-control.ts";
 import { BLOB_KINDS, type BlobName, blobName, isBlobId, KIND_WORDS, suggestedName } from "./blob-name.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 
-/** One file that the reader has chosen. */
+/** One file that the reader has selected. */
 export interface UploadRow {
   readonly element: HTMLElement;
-  /** The name under which it is stored. */
+  /** The name under which it will be stored. */
   readonly name: string;
-  /** `ready` to be sent; `misnamed` where its id is none. */
+  /** `ready` to be sent; `misnamed` if its id is invalid. */
   readonly state: "ready" | "misnamed" | "sending" | "stored";
-  /** Says what is wrong with it before it is sent. */
+  /** Shows what is wrong with it before it is sent. */
   refuse(message: string): void;
-  /** Sends it; settles once it is stored, refused or given up. */
+  /** Sends it; settles when it is stored, refused or canceled. */
   send(): Promise<void>;
 }
 
 export interface UploadRowOptions {
   readonly file: File;
   readonly context: ViewContext;
-  /** Called with the URL once it is stored. */
+  /** Called with the URL when it is stored. */
   readonly stored: (name: BlobName, url: string) => void;
   readonly removed: () => void;
 }
 
-/** A request that is ended after its last byte may have been answered already. */
+/** A request that is aborted after its last byte may already have been answered. */
 const STOPPED = "Stopped. The file is stored only if it had been sent completely.";
 
-/** `If-None-Match: *` goes with the first request; where there is such a blob, the reader decides whether it is replaced. */
+/** The first request has `If-None-Match: *`; if such a blob exists, the reader decides whether to replace it. */
 export function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): UploadRow {
   const id = newId();
   const suggested = suggestedName(file.name);

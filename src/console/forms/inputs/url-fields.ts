@@ -5,7 +5,7 @@ import type { PayloadForm } from "../payload/payload-form.ts";
 import type { BlobKind } from "./blob-name.ts";
 import { knownBlobs, partnerOf } from "./known-blobs.ts";
 
-/** The members of payloads that name an input, and its kind. */
+/** The payload members that name an input, with its kind. */
 const URL_FIELDS: Readonly<Record<string, BlobKind>> = {
   feature_url: "feature_engine",
   data_extractor_url: "data_extractor",
@@ -20,9 +20,8 @@ const PARTNER: Readonly<Record<string, string>> = {
 };
 
 /**
- * Has the fields of URLs offer what was uploaded and prepared, and the other input of a job follow the one that is chosen, while it is
- * empty.
- * @returns what to call after a blob was remembered.
+ * Makes the URL fields offer uploaded and prepared blobs, and fills in the matching other input of a job while it is empty.
+ * @returns a function to call after a blob was remembered.
  */
 export function offerKnownBlobs(form: PayloadForm, { client }: ViewContext): () => void {
   const lists = form.controls.flatMap(({ field, input, element: place }) => {

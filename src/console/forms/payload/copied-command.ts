@@ -1,12 +1,12 @@
 import { element, fill } from "../../dom.ts";
 
-/** A command that the reader may look at and copy. */
+/** A command that the reader can view and copy. */
 export interface CopiedCommand {
   readonly element: HTMLElement;
   show(command: string): void;
 }
 
-/** @param hint what the reader has to know to run it. */
+/** @param hint what the reader needs to know to run it. */
 export function copiedCommand(summary: string, hint: string): CopiedCommand {
   const text = element("pre", { tabindex: 0, class: "code", role: "region", "aria-label": summary });
   const said = element("span", { role: "status" });
@@ -30,7 +30,7 @@ export function copiedCommand(summary: string, hint: string): CopiedCommand {
   };
 }
 
-/** Copies the text; where the browser keeps the clipboard from a page, as over plain http, it selects the text. */
+/** Copies the text. If the browser denies access to the clipboard, for example over plain http, it selects the text. */
 async function isCopied(text: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text.textContent ?? "");

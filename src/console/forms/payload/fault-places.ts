@@ -1,18 +1,18 @@
 import type { Problem } from "../../../contract/problems/problem.ts";
 import type { Path } from "../fields/payload-tree.ts";
 
-/** What a form shows of a fault. */
-export interface ShownFault {
-  /** As the service names it, such as `config.ML params.n_splits`; empty for a fault of the request as a whole. */
+/** A fault as a form shows it. */
+export interface PlacedFault {
+  /** The path as the service names it, such as `config.ML params.n_splits`; empty for a fault of the whole request. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Faults that a form shows of one answer; the service lists at most as many. */
+/** Maximum number of faults that a form shows per answer; the service lists at most as many. */
 export const MAX_FAULTS = 100;
 
-/** Every fault of a problem; of one without a list the problem itself. */
-export function faultsIn({ faults, path = "", detail }: Problem): readonly ShownFault[] {
+/** Every fault of a problem; for a problem without a list, the problem itself. */
+export function faultsIn({ faults, path = "", detail }: Problem): readonly PlacedFault[] {
   if (faults === undefined || faults.length === 0) return [{ path, message: detail }];
   return faults.slice(0, MAX_FAULTS).map(({ path: at, message, suggestion }) => ({
     path: at,
@@ -20,26 +20,26 @@ export function faultsIn({ faults, path = "", detail }: Problem): readonly Shown
   }));
 }
 
-/** A member's path as the service writes it: keys joined by dots, as they are. */
+/** A member's path as the service writes it: keys joined by dots, unchanged. */
 export function pathName(path: Path): string {
   return path.join(".");
 }
 
 /**
- * Faults by the place that shows them: the longest of these paths that a fault's own path is, or lies below. Keys may
- * hold dots themselves, so paths are compared as text from their beginning.
- * @returns `elsewhere`: those that no place is for.
+ * Groups faults by the place that shows them: the longest of these paths that is a fault's own path or a prefix of it. Keys can
+ * contain dots, so paths are compared as text from their start.
+ * @returns `elsewhere`: faults without a place.
  */
 export function placeFaults(
-  faults: readonly ShownFault[],
+  faults: readonly PlacedFault[],
   places: readonly Path[],
-): { readonly at: ReadonlyMap<string, readonly ShownFault[]>; readonly elsewhere: readonly ShownFault[] } {
+): { readonly at: ReadonlyMap<string, readonly PlacedFault[]>; readonly elsewhere: readonly PlacedFault[] } {
   // The longest first.
   const names = places.map(pathName).sort((a, b) => b.length - a.length);
   const byPlace = Map.groupBy(faults, ({ path }) => names.find((name) => isAtOrBelow(path, name)));
   const { elsewhere = [], at } = {
     elsewhere: byPlace.get(undefined),
-    at: new Map<string, readonly ShownFault[]>(),
+    at: new Map<string, readonly PlacedFault[]>(),
   };
   for (const [name, found] of byPlace) if (name !== undefined) at.set(name, found);
   return { at, elsewhere };

@@ -1,12 +1,12 @@
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 
-/** A session that ended without the reader's wish: the reason of its signal. */
+/** A session that ended although the reader did not ask for it: the reason of its signal. */
 export class SessionLost extends Error {}
 
-/** What readers were writing when they lost their session, in the memory of the page. */
+/** Unsent texts of readers who lost their session, in the memory of the page. */
 const kept = new Map<SubmittedOperation, string>();
 
-/** Keeps what a form sends, where it is shown and the reader has changed it when the session is lost. */
+/** Keeps the text of a form if it is visible and the reader has changed it when the session is lost. */
 export function keepDraft(
   operation: SubmittedOperation,
   signal: AbortSignal,
@@ -24,14 +24,14 @@ export function hasDraft(operation: SubmittedOperation): boolean {
   return kept.has(operation);
 }
 
-/** @returns what was kept of the operation's form, once. */
+/** @returns the kept text of the operation's form, once. */
 export function takeDraft(operation: SubmittedOperation): string | undefined {
   const text = kept.get(operation);
   kept.delete(operation);
   return text;
 }
 
-/** When the reader signs out: another person may sign in next. */
-export function dropDrafts(): void {
+/** Called when the reader signs out, because another person may sign in next. */
+export function discardDrafts(): void {
   kept.clear();
 }

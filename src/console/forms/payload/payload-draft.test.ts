@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRawNumber, rawNumber } from "../../../contract/json/json-text.ts";
-import { withoutUnseen } from "../fields/payload-tree.ts";
+import { withInvisibleEscaped } from "../fields/payload-tree.ts";
 import { PayloadDraft } from "./payload-draft.ts";
 
 test("fields write the payload, and a number keeps the spelling of its field", () => {
@@ -81,7 +81,7 @@ test("keys that objects inherit are keys like any other", () => {
 
 test("what cannot be seen is sent as an escape of the same value", () => {
   const hostile = '{"feature_url":"a\u202eb\u200b\ud800\\\\\u0085\ud83e\udd84"}\n';
-  const text = withoutUnseen(hostile);
+  const text = withInvisibleEscaped(hostile);
   assert.deepEqual(JSON.parse(text), JSON.parse(hostile));
   assert.equal(text, '{"feature_url":"a\\u202eb\\u200b\\ud800\\\\\\u0085\ud83e\udd84"}\n');
 });

@@ -5,8 +5,8 @@ import {
   type Path,
   treeText,
   valueAt,
+  withInvisibleEscaped,
   withoutEmpty,
-  withoutUnseen,
   withValue,
 } from "../fields/payload-tree.ts";
 
@@ -14,8 +14,8 @@ import {
 const MAX_PAYLOAD_DEPTH = MAX_JSON_DEPTH + 1;
 
 /**
- * A payload while a form writes it: one text, which is what is shown and sent, and the tree that its fields show. A member of the
- * payload that no field has changed keeps its text byte for byte, since outputs record the digest of a config's text.
+ * A payload while a form edits it: the text that is shown and sent, and the tree that the fields show. A payload member that no field
+ * has changed keeps its text byte for byte, since outputs record the digest of a config's text.
  */
 export class PayloadDraft {
   #text = "{}";
@@ -25,22 +25,22 @@ export class PayloadDraft {
   #written = new Map<string, { readonly value: RawJson; readonly text: string }>();
   readonly #prunable: readonly Path[];
 
-  /** @param prunable paths of objects that say the same empty as left out. */
+  /** @param prunable paths of objects for which empty means the same as omitted. */
   constructor(prunable: readonly Path[] = []) {
     this.#prunable = prunable;
   }
 
-  /** What is sent. */
+  /** The text to send. */
   get text(): string {
     return this.#text;
   }
 
-  /** The last text that was JSON. */
+  /** The last text that was valid JSON. */
   get tree(): RawJson {
     return this.#tree;
   }
 
-  /** Why the text is no JSON that can be sent. */
+  /** Why the text is not JSON that can be sent. */
   get fault(): string | undefined {
     return this.#fault;
   }
@@ -49,9 +49,9 @@ export class PayloadDraft {
     return valueAt(this.#tree, path);
   }
 
-  /** Takes a text as it was typed. */
+  /** Sets the text as typed. */
   write(typed: string): void {
-    const text = withoutUnseen(typed);
+    const text = withInvisibleEscaped(typed);
     this.#text = text;
     const read = readPayload(text);
     this.#fault = "fault" in read ? read.fault : undefined;
@@ -60,13 +60,11 @@ export class PayloadDraft {
     this.#written = read.written;
   }
 
-  /**
-   * Changes one member. @param value undefined leaves it out. @param json how the reader has written a member of the payload itself.
-   */
+  /** Changes one member. @param value undefined omits it. @param json how the reader has written a member of the payload itself. */
   set(path: Path, value: RawJson | undefined, json?: string): void {
     const [key] = path;
     if (path.length === 1 && value !== undefined && json !== undefined) {
-      this.#written.set(key!, { value, text: withoutUnseen(json.trim()) });
+      this.#written.set(key!, { value, text: withInvisibleEscaped(json.trim()) });
     }
     this.#tree = withoutEmpty(withValue(this.#tree, path, value), this.#prunable);
     this.#text = this.#print();
@@ -79,7 +77,7 @@ export class PayloadDraft {
       const written = this.#written.get(key);
       const text =
         written !== undefined && written.value === value ? written.text : indented(treeText(value));
-      return `  ${withoutUnseen(JSON.stringify(key))}: ${text}`;
+      return `  ${withInvisibleEscaped(JSON.stringify(key))}: ${text}`;
     });
     return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n}`;
   }

@@ -22,14 +22,14 @@ import { makeTabs } from "./tabs.ts";
 export interface PayloadFormOptions {
   readonly operation: SubmittedOperation;
   readonly parts: readonly FormPart[];
-  /** The payload that the form begins with, as JSON text; what the reader wrote before a session was lost comes first. */
+  /** The initial payload of the form, as JSON text; a draft from before a lost session takes precedence. */
   readonly initial: string;
-  /** What the button says. */
+  /** The label of the button. */
   readonly submit: string;
   readonly context: ViewContext;
 }
 
-const LOST_ANSWER =
+const NO_RESPONSE =
   "The service did not respond, so the request may or may not have been accepted. Send it again: with the same idempotency key, it is the same operation.";
 
 const WAITING =
@@ -39,13 +39,13 @@ const WAITING =
 const RAW = 1;
 
 /**
- * The form of one payload: fields by its schema, the same as JSON text, the command that sends it, and the button that does.
- * What the service refuses stands at its fields.
+ * The form of one payload: fields by its schema, the same as JSON text, the command that sends it, and the button that does. Faults
+ * from the service appear at their fields.
  */
 export class PayloadForm {
   readonly element: HTMLFormElement;
   readonly controls: readonly Control[];
-  /** Called after each change, and once at the beginning. */
+  /** Called after each change, and once at the start. */
   onChange: () => void = () => undefined;
   readonly #options: PayloadFormOptions;
   readonly #draft: PayloadDraft;
@@ -102,7 +102,7 @@ export class PayloadForm {
     this.#show();
   }
 
-  /** What the form sends. */
+  /** The text that the form sends. */
   get text(): string {
     return this.#draft.text;
   }
@@ -111,7 +111,7 @@ export class PayloadForm {
     return this.#draft.valueAt(path);
   }
 
-  /** Changes a member as a field would. @returns whether it did: JSON with a fault stays as the reader has written it. */
+  /** Changes a member as a field would. @returns whether it did: JSON with an error stays as the reader has written it. */
   set(path: Path, value: RawJson | undefined): boolean {
     if (this.#draft.fault !== undefined) return false;
     this.#change(path, value, undefined);
@@ -155,7 +155,7 @@ export class PayloadForm {
 
   #showTab(chosen: number, fields: HTMLFieldSetElement): void {
     this.#tab = chosen;
-    // A change of a field would lose a text that is no JSON.
+    // A change of a field would lose a text that is not JSON.
     fields.disabled = this.#draft.fault !== undefined;
     this.#waiting.hidden = !fields.disabled;
   }
@@ -190,7 +190,7 @@ export class PayloadForm {
     this.#showFaults(new Map());
   }
 
-  /** Whether what the reader sees is what is sent. Says and shows where it is not. */
+  /** Whether the reader sees what will be sent. If not, shows it and says so. */
   #isSendable(): boolean {
     if (this.#tab === RAW) {
       if (this.#draft.fault !== undefined) this.#raw.focus();
@@ -204,11 +204,11 @@ export class PayloadForm {
 
   #refused(error: unknown): void {
     if (error instanceof MucastApiError) this.#showProblem(error.problem);
-    else this.#refusal.say(LOST_ANSWER);
+    else this.#refusal.say(NO_RESPONSE);
   }
 
   #showProblem(problem: Problem): void {
-    // The service has another payload under this key, such as that of a command which was changed after it was copied.
+    // The service has another payload under this key, for example from a command that was edited after it was copied.
     if (problem.code === "idempotency_conflict") this.#keys.renew();
     this.#showCommand();
     const faults = faultsIn(problem);
@@ -223,7 +223,7 @@ export class PayloadForm {
     this.#showFaults(messages)?.focus();
   }
 
-  /** Shows faults by place, and none elsewhere. @returns what has the first of them. */
+  /** Shows faults by place, and removes all others. @returns the element with the first fault. */
   #showFaults(messages: ReadonlyMap<string, readonly string[]>): { focus(): void } | undefined {
     const { places } = this.#fields;
     for (const place of places) place.showFaults(messages.get(pathName(place.path)) ?? []);
@@ -232,7 +232,7 @@ export class PayloadForm {
   }
 }
 
-/** Whether a place is one that the fields show now; entries of another network are not. */
+/** Whether the fields currently show a place; entries of another network are hidden. */
 function isShown({ element: place }: FaultPlace): boolean {
   const hidden = place.closest("[hidden]");
   return hidden === null || hidden.getAttribute("role") === "tabpanel";

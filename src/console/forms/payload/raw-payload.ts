@@ -2,21 +2,21 @@ import { element, fill } from "../../dom.ts";
 import { shown } from "../../shown-text.ts";
 import { faultLine, newId } from "../fields/field-control.ts";
 import { MAX_PAYLOAD_LENGTH } from "../fields/payload-tree.ts";
-import type { ShownFault } from "./fault-places.ts";
+import type { PlacedFault } from "./fault-places.ts";
 
-/** The payload as JSON text that the reader may write. */
+/** The payload as JSON text that the reader can edit. */
 export interface RawPayload {
   readonly element: HTMLElement;
   show(text: string, fault: string | undefined): void;
-  /** Lists what the service has refused in it. */
-  showRefused(faults: readonly ShownFault[]): void;
+  /** Lists the faults that the service found in it. */
+  showRefused(faults: readonly PlacedFault[]): void;
   focus(): void;
 }
 
 const HINT =
   "This exact text is sent, so numbers keep their spelling. The fields show the same values; changing a field rewrites this text.";
 
-/** @param typed is called with the text at every change by the reader. */
+/** @param typed is called with the text after every change by the reader. */
 export function makeRawPayload(typed: (text: string) => void): RawPayload {
   const id = newId();
   const fault = faultLine(`${id}-fault`);
@@ -56,7 +56,7 @@ export function makeRawPayload(typed: (text: string) => void): RawPayload {
     element: frame,
     show: (text, broken) => {
       latest = text;
-      // The reader's own characters stay as they are while they are typed.
+      // The reader's own characters stay unchanged while they are typed.
       if (document.activeElement !== input && input.value !== text) input.value = text;
       fault.show(broken === undefined ? [] : [broken]);
       if (broken === undefined) input.removeAttribute("aria-invalid");

@@ -2,19 +2,19 @@ import type { Problem } from "../../../contract/problems/problem.ts";
 import { element, fill } from "../../dom.ts";
 import { shown } from "../../shown-text.ts";
 import { counted } from "../../words.ts";
-import type { ShownFault } from "./fault-places.ts";
+import type { PlacedFault } from "./fault-places.ts";
 
-/** Characters of one sentence of the service that a form shows. */
+/** Maximum characters of one sentence of the service that a form shows. */
 const MAX_SENTENCE_LENGTH = 1_000;
 
-/** Why something was refused, above what has to be changed. A screen reader says it at once. */
+/** Why something was refused, above the fields to change. A screen reader announces it at once. */
 export interface Refusal {
   readonly element: HTMLElement;
   clear(): void;
-  /** @param sentences in words of the console or of the service. */
+  /** @param sentences written by the console or by the service. */
   say(...sentences: readonly string[]): void;
-  /** @param elsewhere faults that no field is for. @param placed how many stand in another `place`. */
-  showProblem(problem: Problem, elsewhere: readonly ShownFault[], placed: number, place: string): void;
+  /** @param elsewhere faults without a field. @param placed how many faults appear in another `place`. */
+  showProblem(problem: Problem, elsewhere: readonly PlacedFault[], placed: number, place: string): void;
 }
 
 export function makeRefusal(): Refusal {

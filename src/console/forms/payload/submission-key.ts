@@ -1,9 +1,9 @@
-/** Texts whose keys a form remembers. */
-const REMEMBERED = 20;
+/** Maximum number of texts whose keys a form remembers. */
+const MAX_KEYS = 20;
 
 /**
- * Idempotency keys of one form. A text that was sent keeps its key, so a double click, a retry and the curl line are one
- * operation; another text is another request. A form that is opened anew begins with a new key.
+ * Idempotency keys of one form. A sent text keeps its key, so a double click, a retry and the curl command are one operation; another
+ * text is another request. A newly opened form starts with a new key.
  */
 export class SubmissionKey {
   #next = newKey();
@@ -14,24 +14,24 @@ export class SubmissionKey {
     return this.#sent.get(text) ?? this.#next;
   }
 
-  /** The same, for a request that goes out now. */
+  /** The same, for a request that is sent now. */
   sent(text: string): string {
     const key = this.of(text);
     if (key !== this.#next) return key;
     this.#sent.set(text, key);
     this.#next = newKey();
-    if (this.#sent.size > REMEMBERED) this.#sent.delete(this.#sent.keys().next().value!);
+    if (this.#sent.size > MAX_KEYS) this.#sent.delete(this.#sent.keys().next().value!);
     return key;
   }
 
-  /** Takes other keys, also for texts that were sent. */
+  /** Uses new keys, also for texts that were already sent. */
   renew(): void {
     this.#sent.clear();
     this.#next = newKey();
   }
 }
 
-/** 128 random bits. Not crypto.randomUUID, which a page over plain http lacks. */
+/** 128 random bits. Not crypto.randomUUID, which pages over plain http lack. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;

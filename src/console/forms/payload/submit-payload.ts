@@ -10,7 +10,7 @@ const SUBMITS: Readonly<Record<SubmittedOperation, Submit>> = {
   replay: (client, text, options) => client.replay(text, options),
 };
 
-/** Submits the JSON text of a payload, unchanged. @throws what the client throws. */
+/** Submits the JSON text of a payload unchanged. @throws what the client throws. */
 export function submitPayload(
   client: MucastClient,
   operation: SubmittedOperation,

@@ -7,8 +7,8 @@ export interface Tab {
 }
 
 /**
- * Panels of which one is shown. The arrow keys, Home and End choose among the tabs, and Tab goes on into the panel.
- * @param shown is called with the number of the panel that the reader has chosen.
+ * Panels, one of which is visible. The arrow keys, Home and End move between tabs, and Tab moves into the panel.
+ * @param shown is called with the number of the selected panel.
  */
 export function makeTabs(label: string, tabs: readonly Tab[], shown: (chosen: number) => void): HTMLElement {
   const buttons = tabs.map(({ name, panel }) => {

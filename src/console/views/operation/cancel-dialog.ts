@@ -5,7 +5,7 @@ import { shown } from "../../shown-text.ts";
 import type { ViewContext } from "../../view.ts";
 import { operationName } from "../../words.ts";
 
-/** Asks whether an operation shall end, and cancels it. */
+/** Asks for confirmation, then cancels an operation. */
 export function confirmCancel(operation: OperationView, { client, notify, signal }: ViewContext): void {
   const cancel = element("button", { type: "button", class: "danger" }, "Cancel operation");
   const keep = element("button", { type: "button" }, "Keep running");

@@ -3,7 +3,7 @@ import { shown } from "../../shown-text.ts";
 import { code, counted } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
-/** Entries of one code that are listed. */
+/** Maximum number of listed entries per code. */
 const MAX_LISTED = 50;
 
 interface Entry {
@@ -12,7 +12,7 @@ interface Entry {
   readonly ticker?: string | undefined;
 }
 
-/** The warnings of an operation, and the tickers that it went on without, by code. */
+/** The warnings of an operation and its failed tickers, by code. */
 export function codesPanel(): Panel {
   const section = element("section", { hidden: true });
   let drawn = "";
@@ -32,7 +32,7 @@ export function codesPanel(): Panel {
   };
 }
 
-/** What there is of each code: how many, and the first ones in their words. */
+/** The number of entries per code, and the first ones in full. */
 export function codeGroups(
   entries: readonly Entry[],
   counts: Readonly<Record<string, number>>,

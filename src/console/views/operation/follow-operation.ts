@@ -6,22 +6,22 @@ import {
 } from "../../../client/index.ts";
 import { pause } from "../../pause.ts";
 import type { ViewContext } from "../../view.ts";
-import type { Followed, Happening } from "./panel.ts";
+import type { Followed, HistoryEntry } from "./panel.ts";
 import { TrainingCurves } from "./training-curves.ts";
 
 const MAX_EVENTS = 50;
-/** Where events come in great numbers the page is drawn anew this often, and the operation is asked for this often. */
+/** If there are many events, how often the page is redrawn and the operation is polled. */
 const DRAW_MS = 250;
-const ASK_MS = 2_000;
-/** Also where no event comes, as behind a proxy that keeps a stream until it is whole. */
-const LOOK_MS = 15_000;
-const TRY_AGAIN_MS = 2_000;
+const POLL_MS = 2_000;
+/** The operation is also polled if no event arrives, for example behind a proxy that buffers streams. */
+const IDLE_POLL_MS = 15_000;
+const RETRY_MS = 2_000;
 
 /** An operation, followed by its events. */
 export class FollowedOperation implements Followed {
   operation: OperationView;
   readonly curves = new TrainingCurves();
-  readonly happenings: Happening[] = [];
+  readonly happenings: HistoryEntry[] = [];
   readonly stages: string[] = [];
   readonly #context: ViewContext;
   readonly #onChange: () => void;
@@ -29,7 +29,7 @@ export class FollowedOperation implements Followed {
   #isDrawing = false;
   #isAsking = false;
 
-  /** @param onChange called when it has changed, at most a few times a second. */
+  /** @param onChange called after a change, at most a few times a second. */
   constructor(operation: OperationView, context: ViewContext, onChange: () => void) {
     this.operation = operation;
     this.#context = context;
@@ -41,7 +41,7 @@ export class FollowedOperation implements Followed {
     return this.operation.finished_at !== null;
   }
 
-  /** Reads the events from the first one that is kept to the last, over as many connections and restarts as it takes. */
+  /** Reads the events from the first stored one to the last, over as many connections and restarts as it takes. */
   async follow(): Promise<void> {
     const { client, signal, up } = this.#context;
     while (!signal.aborted) {
@@ -59,23 +59,23 @@ export class FollowedOperation implements Followed {
         await up().catch(() => undefined);
         await this.#ask();
       }
-      await pause(TRY_AGAIN_MS, signal);
+      await pause(RETRY_MS, signal);
     }
   }
 
-  /** Asks for the operation now and then, until it has ended. */
+  /** Polls the operation until it has ended. */
   async look(): Promise<void> {
     const { signal } = this.#context;
     for (;;) {
-      await pause(LOOK_MS, signal);
+      await pause(IDLE_POLL_MS, signal);
       if (signal.aborted || this.hasEnded) return;
       if (!document.hidden) await this.#ask();
     }
   }
 
-  /** Takes a state that an answer has brought. */
+  /** Accepts the state from an answer. */
   update(operation: OperationView): void {
-    // An answer that was under way while the final event came.
+    // An answer that was on its way when the final event arrived.
     if (this.hasEnded) return;
     this.operation = operation;
     this.#reached(operation);
@@ -120,7 +120,7 @@ export class FollowedOperation implements Followed {
         break;
       default:
     }
-    // Lists and counts of warnings and failures are the operation's own, and so is its status.
+    // Lists and counts of warnings and failures come from the operation itself, and so does its status.
     void this.#askSoon();
   }
 
@@ -137,7 +137,7 @@ export class FollowedOperation implements Followed {
   async #askSoon(): Promise<void> {
     if (this.#isAsking || this.hasEnded) return;
     this.#isAsking = true;
-    await pause(ASK_MS, this.#context.signal);
+    await pause(POLL_MS, this.#context.signal);
     this.#isAsking = false;
     await this.#ask();
   }
@@ -148,7 +148,7 @@ export class FollowedOperation implements Followed {
     try {
       this.update(await client.getOperation(this.operation.id, { signal }));
     } catch {
-      // The frame says that the service is away; the page stays as it was.
+      // The frame says that the service is away; the page stays unchanged.
     }
   }
 

@@ -8,7 +8,7 @@ import { counted } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 import { verdictWords } from "./verdict-words.ts";
 
-/** Tickers of the table, those of the largest |mu|; the report has all. */
+/** Maximum number of tickers in the table, those with the largest |mu|; the report has all. */
 const MAX_TICKERS = 20;
 
 type TickerForecast = ForecastView["forecasts"][number];
@@ -36,7 +36,7 @@ export function forecastPanel({ client, signal }: ViewContext): Panel {
   };
 }
 
-/** What a reader of the table has to know before its numbers. */
+/** What a reader needs to know before the numbers of the table. */
 function verdictOf({ verdict }: ForecastView): HTMLElement | false {
   if (verdict === undefined) return false;
   const [title, rest] = verdictWords(verdict);
@@ -53,7 +53,7 @@ function verdictOf({ verdict }: ForecastView): HTMLElement | false {
   );
 }
 
-/** The class of each state: only skill whose sizes hold too is good. */
+/** The class of each state: only skill with correct sizes is good. */
 const TONES: Readonly<Record<string, string>> = {
   skill: "good",
   oversized: "",
@@ -99,7 +99,7 @@ function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastVi
   ];
 }
 
-/** `90 %` of an alpha of 0.1. */
+/** `90 %` for an alpha of 0.1. */
 function levelOf(alpha: number): string {
   return `${Number((100 * (1 - alpha)).toPrecision(6))} %`;
 }

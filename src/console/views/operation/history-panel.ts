@@ -1,12 +1,12 @@
 import { element, fill } from "../../dom.ts";
 import { moment } from "../../words.ts";
-import type { Happening, Panel } from "./panel.ts";
+import type { HistoryEntry, Panel } from "./panel.ts";
 
-/** What an operation went through, in its order: starts, further attempts, a cancel. */
+/** The history of an operation: starts, further attempts, a cancel. */
 export function historyPanel(): Panel {
   const list = element("ol", { class: "happenings" });
   const section = element("section", { hidden: true }, element("h2", {}, "History"), list);
-  let drawn: Happening | undefined;
+  let drawn: HistoryEntry | undefined;
   return {
     element: section,
     show: ({ happenings }) => {

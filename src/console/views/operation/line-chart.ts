@@ -1,20 +1,20 @@
 import { type Point, polyline } from "../../../report/charts/path.ts";
 import { svgElement } from "../../dom.ts";
 
-/** One line of a chart; a null is a gap. */
+/** One line of a chart; null is a gap. */
 export interface Line {
-  /** Of the style sheet. */
+  /** A class of the style sheet. */
   readonly kind: "first" | "second";
   readonly values: readonly { readonly x: number; readonly y: number | null }[];
 }
 
-/** Pixels; the marks stretch with the page, the words do not. */
+/** Pixels; the marks stretch with the page, the text does not. */
 const HEIGHT = 220;
 const GRID = 1_000;
 const TICKS = 4;
 
 /**
- * Lines over whole numbers, such as epochs. Marks lie on a grid of their own that stretches; words stand beside it in pixels.
+ * Lines over whole numbers, such as epochs. Marks lie on a grid that stretches; text is placed beside it in pixels.
  * @param name what the chart shows, in a sentence.
  */
 export function lineChart(name: string, lines: readonly Line[]): SVGSVGElement {
@@ -70,13 +70,13 @@ function extentOf(values: readonly number[]): readonly [low: number, high: numbe
   return low > high ? [0, 1] : [low, high];
 }
 
-/** Wider by a little, so that no line touches the frame; lines that are flat lie in the middle. */
+/** With a small margin, so that no line touches the frame; flat lines are in the middle. */
 function padded([low, high]: readonly [number, number]): readonly [number, number] {
   const margin = high > low ? 0.04 * (high - low) : Math.max(Math.abs(low) / 2, 0.5);
   return [low - margin, high + margin];
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten: the step nearest to the one of TICKS, by its ratio. */
+/** Multiples of 1, 2 or 5 times a power of ten: the step closest to TICKS steps, by its ratio. */
 export function ticksWithin(low: number, high: number): readonly number[] {
   const asked = (high - low) / TICKS;
   const power = Math.floor(Math.log10(asked));

@@ -26,7 +26,7 @@ const PANELS = [
   historyPanel,
 ] as const;
 
-/** One operation as it goes on, and what has become of it. */
+/** One operation while it runs, and its result. */
 export const showOperation: View = async (container, context) => {
   const { client, params, signal, entitle } = context;
   const operation = await client.getOperation(params.get("id")!, { signal });
@@ -51,7 +51,7 @@ export const showOperation: View = async (container, context) => {
   container.append(earlierEvents(follow));
 };
 
-/** What an ended operation went through is read where a reader asks for it: the events may be megabytes. */
+/** The history of an ended operation is read only on request: the events may be megabytes. */
 function earlierEvents(follow: () => void): HTMLElement {
   const button = element("button", { type: "button" }, "Show history");
   const words = element(

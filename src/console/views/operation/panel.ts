@@ -1,25 +1,25 @@
 import type { OperationView } from "../../../client/index.ts";
 import type { TrainingCurves } from "./training-curves.ts";
 
-/** Something that an operation went through. */
-export interface Happening {
+/** An event in the history of an operation. */
+export interface HistoryEntry {
   readonly time: string;
   readonly words: string;
 }
 
-/** What is known of an operation that the page follows. */
+/** The state of an operation that the page follows. */
 export interface Followed {
   readonly operation: OperationView;
   readonly curves: TrainingCurves;
-  /** In the order in which they came. */
-  readonly happenings: readonly Happening[];
-  /** Stages that have been reached, in their order. */
+  /** In the order in which they arrived. */
+  readonly happenings: readonly HistoryEntry[];
+  /** Stages that have been reached, in order. */
   readonly stages: readonly string[];
 }
 
-/** A part of the page of an operation. It shows nothing where it has nothing to say. */
+/** A part of the page of an operation. It is hidden if it has nothing to show. */
 export interface Panel {
   readonly element: HTMLElement;
-  /** Called at first and after each change. */
+  /** Called initially and after each change. */
   show(followed: Followed): void;
 }

@@ -3,7 +3,7 @@ import { problemBox } from "../../problem.ts";
 import { codeGroups } from "./codes-panel.ts";
 import type { Panel } from "./panel.ts";
 
-/** Why an operation failed, with what to do. */
+/** Why an operation failed, and what to do. */
 export function problemPanel(): Panel {
   const section = element("section", { hidden: true });
   return {

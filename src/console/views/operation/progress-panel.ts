@@ -6,10 +6,10 @@ import { bytes, kindOf, stageWords } from "../../words.ts";
 import { confirmCancel } from "./cancel-dialog.ts";
 import type { Followed, Panel } from "./panel.ts";
 
-/** The stages of a job, in their order. An audit has its checks in their place, a replay a job's. */
+/** The stages of a job, in order. An audit has its checks instead, a replay the stages of a job. */
 const JOB_STAGES = ["read", "fit", "evaluate", "write"];
 
-/** How far an operation is while it goes on, and the way to cancel it. */
+/** The progress of a running operation, and the button to cancel it. */
 export function progressPanel(context: ViewContext): Panel {
   const stages = element("ol", { class: "stages" });
   const bar = element("progress", { "aria-label": "Progress of the current stage" });
@@ -40,7 +40,7 @@ export function progressPanel(context: ViewContext): Panel {
       followed = now;
       const { status, progress, operation, finished_at } = now.operation;
       section.hidden = finished_at !== null;
-      say(said, status, progress?.stage);
+      announce(said, status, progress?.stage);
       if (finished_at !== null) return;
       fill(stages, ...stageItems(now));
       const share =
@@ -60,8 +60,8 @@ export function progressPanel(context: ViewContext): Panel {
   };
 }
 
-/** Speaks where the status or the stage changes, and not at each step. */
-function say(said: HTMLElement, status: string, stage: string | undefined): void {
+/** Announces changes of the status or the stage, but not each step. */
+function announce(said: HTMLElement, status: string, stage: string | undefined): void {
   const words = status === "Running" && stage !== undefined ? `Running: ${stageWords(stage)}` : status;
   if (said.dataset.last === undefined) said.dataset.last = words;
   if (said.dataset.last === words) return;

@@ -6,9 +6,9 @@ import type { ViewContext } from "../../view.ts";
 import { code } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
-const MAKES_VERDICT = new Set(["audit", "replay"]);
+const VERDICT_OPERATIONS = new Set(["audit", "replay"]);
 
-/** What an operation that succeeded has left: its report, its output, and what can prove it. */
+/** The result of an operation that succeeded: its report, its output, and links to check it. */
 export function resultPanel(context: ViewContext): Panel {
   const section = element("section", { hidden: true }, element("h2", {}, "Result"));
   return {
@@ -17,7 +17,7 @@ export function resultPanel(context: ViewContext): Panel {
       if (operation.result === null || !section.hidden) return;
       section.hidden = false;
       const { output_name, output_url } = operation.result;
-      const isJob = !MAKES_VERDICT.has(operation.operation);
+      const isJob = !VERDICT_OPERATIONS.has(operation.operation);
       section.append(
         element(
           "p",
@@ -42,7 +42,9 @@ export function resultPanel(context: ViewContext): Panel {
   };
 }
 
-/** A link cannot send a key: without one it leads to the report itself, else to an address that opens once, within a minute. */
+/**
+ * A link cannot send a key. So without a key it leads to the report itself, otherwise to an address that opens once, within a minute.
+ */
 function reportLink(
   { id }: OperationView,
   { client, baseUrl, hasCredentials, notify, signal }: ViewContext,
@@ -56,7 +58,7 @@ function reportLink(
     button.disabled = true;
     try {
       const { url } = await client.createReportLink(id, { signal });
-      // Browsers allow a tab for a few seconds after the click. With "noopener" they would not say whether they did.
+      // Browsers allow a new tab for a few seconds after the click. With "noopener" they would not say whether they opened it.
       const tab = open(url, "_blank");
       if (tab === null) {
         notify(
@@ -75,7 +77,7 @@ function reportLink(
   return button;
 }
 
-/** A link cannot send a key, so the bytes come through fetch where one is needed. */
+/** A link cannot send a key, so the bytes come through fetch if a key is needed. */
 function download(
   name: string,
   words: string,
@@ -91,7 +93,7 @@ function download(
       const blob = await (await client.getBlob(name, { signal })).blob();
       const url = URL.createObjectURL(blob);
       element("a", { href: url, download: name }).click();
-      // The browser has begun to read it by then.
+      // By then the browser has started to read it.
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     } catch (error) {
       if (!signal.aborted)

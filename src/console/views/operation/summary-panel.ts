@@ -5,10 +5,10 @@ import type { Panel } from "./panel.ts";
 
 const TICK_MS = 1_000;
 
-/** Status, times and the id of an operation; while it runs, for how long. */
+/** Status, times and the id of an operation, with its duration while it runs. */
 export function summaryPanel({ signal }: ViewContext): Panel {
   const section = element("section", { "aria-label": "Summary" });
-  // Not a live region: a screen reader that reads it gets the time of then.
+  // Not a live region: a screen reader reads the current time when asked.
   const took = element("span");
   let since: { readonly started: number; readonly finished: number | undefined } | undefined;
   const tick = (): void => {

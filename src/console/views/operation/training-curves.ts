@@ -1,18 +1,18 @@
 import type { EpochPoint, Epochs } from "../../../client/index.ts";
 
-/** Both losses of an epoch, on scaled returns; null where one is not finite. */
+/** Both losses of an epoch, on scaled returns; null if one is not finite. */
 export interface CurvePoint {
   readonly epoch: number;
   readonly train: number | null;
   readonly validation: number | null;
 }
 
-/** As many networks as the service keeps epochs of. */
+/** The number of networks whose epochs the service keeps. */
 const MAX_NETWORKS = 500;
-/** Epochs of a network: beyond them every second one goes, again and again. */
+/** Maximum number of epochs per network: beyond it, every second one is dropped, repeatedly. */
 const MAX_POINTS = 512;
 
-/** The epochs of one network, evenly thinned where there are very many; the best and the last one always stay. */
+/** The epochs of one network, evenly thinned if there are very many; the best and the last one always stay. */
 class Curve {
   readonly #points = new Map<number, CurvePoint>();
   #step = 1;
@@ -31,7 +31,7 @@ class Curve {
     }
   }
 
-  /** The epoch of the smallest validation loss. */
+  /** The epoch with the smallest validation loss. */
   get best(): CurvePoint | undefined {
     return this.#best;
   }
@@ -44,7 +44,7 @@ class Curve {
   }
 }
 
-/** What the networks of a job have learned so far, from its events. Of more networks than fit, those that began first stay. */
+/** What the networks of a job have learned so far, from its events. If there are too many, the networks that started first stay. */
 export class TrainingCurves {
   readonly #curves = new Map<string, Curve>();
   #leftOut = 0;
@@ -63,12 +63,12 @@ export class TrainingCurves {
     }
   }
 
-  /** Names of the networks, in the order in which they began. */
+  /** Names of the networks, in the order in which they started. */
   get networks(): readonly string[] {
     return [...this.#curves.keys()];
   }
 
-  /** Epochs that the service did not send, as it says. */
+  /** The number of epochs that the service did not send, as it reports. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -79,8 +79,8 @@ export class TrainingCurves {
   }
 
   /**
-   * The median loss at each epoch that at least half of the networks have reached. Of later ones it would be that of the few
-   * which train longest.
+   * The median loss at each epoch that at least half of the networks have reached. Later epochs would show only the few networks that
+   * train longest.
    */
   median(): readonly CurvePoint[] {
     const at = new Map<number, { count: number; readonly train: number[]; readonly validation: number[] }>();

@@ -6,9 +6,9 @@ import { lineChart } from "./line-chart.ts";
 import type { Followed, Panel } from "./panel.ts";
 import type { CurvePoint, TrainingCurves } from "./training-curves.ts";
 
-/** Rows of the table below the chart, the newest epochs. */
+/** Maximum number of rows of the table below the chart, the newest epochs. */
 const MAX_ROWS = 60;
-/** The value of the choice of all networks; a network is chosen by its place. */
+/** The value that selects all networks; a single network is selected by its position. */
 const ALL = "all";
 
 /** The losses of the networks while they train: the median of all, or one network. */
@@ -27,7 +27,7 @@ export function trainingPanel(): Panel {
     const text = JSON.stringify([said, points]);
     if (text === drawn) return;
     drawn = text;
-    // A reader who has opened the table keeps it open.
+    // A table that the reader has opened stays open.
     const isOpen = figureElement.querySelector("details")?.open ?? false;
     fill(figureElement, ...drawing(points, said, curves.leftOut, isOpen));
   };
@@ -42,7 +42,7 @@ export function trainingPanel(): Panel {
   };
 }
 
-/** Adds the networks that have begun since. */
+/** Adds networks that have started since. */
 function offer(select: HTMLSelectElement, networks: readonly string[]): void {
   if (select.options.length === 0) select.append(element("option", { value: ALL }, "Median of all"));
   for (let i = select.options.length - 1; i < networks.length; i += 1) {

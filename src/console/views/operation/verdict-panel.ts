@@ -7,10 +7,10 @@ import type { ViewContext } from "../../view.ts";
 import { code, counted, type Fact, facts } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
-/** Findings that are listed; the blob has all that the audit lists. */
+/** Maximum number of listed findings; the blob has all that the audit lists. */
 const MAX_FINDINGS = 50;
 
-/** What an audit or a replay found. */
+/** The findings of an audit or a replay. */
 export function verdictPanel({ client, signal }: ViewContext): Panel {
   const section = element("section", { hidden: true });
   return {

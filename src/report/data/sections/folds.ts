@@ -9,7 +9,7 @@ import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
 import type { BesideScore, FoldSpan, Folds } from "../section-data.ts";
 
-/** The walk-forward folds and what they foretold. */
+/** The walk-forward folds and their forecasts. */
 export function foldsOf(evidence: OutputEvidence): Part<Folds> {
   const { document, outOfFold } = evidence;
   if (document.cross_validation === undefined || outOfFold === undefined) {
@@ -20,7 +20,7 @@ export function foldsOf(evidence: OutputEvidence): Part<Folds> {
   const parts = foldParts(evidence, outOfFold);
   if (parts.length === 0) return { absent: "The history is too short for a walk-forward fold." };
   const folds = parts.map(spanOf);
-  const beside = besideScore(evidence);
+  const beside = comparedWithScore(evidence);
   return {
     data: {
       folds,
@@ -39,7 +39,7 @@ interface TickerFold {
   readonly realised: Float64Array;
 }
 
-/** The folds of all tickers, the first in time first. */
+/** The folds of all tickers, in time order. */
 function foldParts(evidence: OutputEvidence, outOfFold: readonly ForecastRows[]): TickerFold[][] {
   const parts: TickerFold[][] = [];
   const { source: name, document } = evidence;
@@ -88,7 +88,7 @@ function skillFinding(folds: readonly FoldSpan[]): string {
   return `Forecasts beat the zero forecast in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst fold had an R² of ${figure(worst.r2Zero, "percent")} (from ${formatDay(worst.testStart)}).`;
 }
 
-function besideScore({ document, table: score }: OutputEvidence): BesideScore[] {
+function comparedWithScore({ document, table: score }: OutputEvidence): BesideScore[] {
   const outOfFold = document.metrics.out_of_fold;
   const [before, after] = [outOfFold?.pooled, score.pooled];
   const [earlier, later] = [outOfFold?.cross_section, score.cross_section];

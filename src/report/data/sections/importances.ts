@@ -2,11 +2,11 @@ import type { OutputSummary } from "../../../outputs/output-summary.ts";
 import { countedRows, figure } from "../figures.ts";
 import type { Origin } from "../report-data.ts";
 
-const SHOWN = 30;
+const MAX_FEATURES = 30;
 
 /**
- * What the models used: of each ticker the shares of the absolute importances that the output lists, and their mean over the tickers
- * that have importances. A pooled fit has one list. It says nothing of what was of use.
+ * What the models used: for each ticker, the shares of the absolute importances that the output lists, and their mean over the
+ * tickers that have importances. A pooled fit has one list. Importances do not say what was useful.
  */
 export function importancesOf({
   fits = {},
@@ -29,7 +29,7 @@ export function importancesOf({
   const features = [...sums]
     .map(([feature, { share, tickers }]) => ({ feature, share: share / counted, tickers }))
     .sort((a, b) => b.share - a.share)
-    .slice(0, SHOWN);
+    .slice(0, MAX_FEATURES);
   const first = features[0]!;
   const share = `${first.feature} most, with ${figure(first.share, "share")} of the importance`;
   const used =

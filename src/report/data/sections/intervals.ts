@@ -13,13 +13,13 @@ import { whyNoLabels } from "./why-absent.ts";
 
 type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 
-/** What intervals held. */
+/** The intervals and their actual coverage. */
 export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSection> {
   const { document, coverage: table } = evidence;
   const { intervals } = document.metrics;
   if (intervals === null || table === undefined) return { absent: "The output was made without intervals." };
   const { n, coverage } = table.pooled;
-  if (coverage === null) return { absent: whyUntested(evidence, intervals) };
+  if (coverage === null) return { absent: whyNoCoverage(evidence, intervals) };
   const outcomes = evidence.outcomes.filter(({ days }) => days.length > 0);
   const nominal = 1 - intervals.alpha;
   const years = yearsOf(table.pooled.by_year ?? {});
@@ -45,7 +45,7 @@ export function intervalsSection(evidence: OutputEvidence): Part<IntervalsSectio
   };
 }
 
-function whyUntested(evidence: OutputEvidence, { pooled }: Intervals): string {
+function whyNoCoverage(evidence: OutputEvidence, { pooled }: Intervals): string {
   const before = pooled.prequential;
   const why =
     evidence.dateCount === 0 ? whyNoLabels(evidence) : "No row with a realised return has an interval.";
@@ -85,7 +85,7 @@ function widthFinding(width: Float64Array, days: Int32Array): string {
   return `The median interval was narrowest on ${formatDay(days[low]!)} (${figure(width[low]!, "share")} of price) and widest on ${formatDay(days[high]!)} (${figure(width[high]!, "share")}).`;
 }
 
-/** Where the first lowest and the first highest value are. */
+/** The positions of the first lowest and the first highest value. */
 function extremes(values: Float64Array, from: number): [low: number, high: number] {
   let [low, high] = [from, from];
   for (let i = from; i < values.length; i++) {
@@ -95,7 +95,7 @@ function extremes(values: Float64Array, from: number): [low: number, high: numbe
   return [low, high];
 }
 
-/** The lowest coverage first; of equal ones the first by code point. */
+/** The lowest coverage first; equal ones by code point. */
 function tickersOf(outcomes: readonly IntervalOutcomes[], { by_ticker }: CoverageTable): TickerCoverage[] {
   return outcomes
     .map(({ ticker, side }): TickerCoverage => {

@@ -40,13 +40,13 @@ function findingOf(bars: readonly MuBar[], asOf: string): string {
     bars.length === 1
       ? `the forecast of ${top.ticker} is ${figure(top.mu, "return")}`
       : `the forecasts of ${countedRows(bars.length, "ticker")} range from ${figure(bottom.mu, "return")} (${bottom.ticker}) to ${figure(top.mu, "return")} (${top.ticker}), and ${figure(up, "count")} are above 0`;
-  const doubt = doubtOf(bars);
+  const doubt = intervalsAtZero(bars);
   const late = older === 0 ? "" : `; ${countedRows(older, "forecast")} from an earlier date`;
   return `As of the close of ${asOf}, ${span}${doubt}${late}.`;
 }
 
-/** How many intervals hold 0. */
-function doubtOf(bars: readonly MuBar[]): string {
+/** How many intervals contain 0. */
+function intervalsAtZero(bars: readonly MuBar[]): string {
   const bounded = bars.filter(({ lower, upper }) => lower !== null && upper !== null);
   if (bounded.length === 0) return "";
   const holding = bounded.filter(({ lower, upper }) => lower! <= 0 && upper! >= 0).length;

@@ -13,16 +13,16 @@ import type { OrderWorth, QuantileReturn } from "../section-data.ts";
 import { ROLLING_DATES } from "./skill-over-time.ts";
 import { whyNoOrder } from "./why-absent.ts";
 
-/** Days over which the order of the forecasts is held against returns. */
+/** The horizons, in days, over which forecasts are compared with returns. */
 const HORIZONS = [1, 2, 5, 10, 20];
 
 /** A hundredth of a percent. */
 const BASIS_POINT = 1e-4;
 
-/** Costs a side: of a large stock, of a smaller one, of one that is hard to trade. */
+/** Costs per side: for a large stock, a smaller one, and one that is hard to trade. */
 const COSTS = [0, 1, 5, 10].map((points) => points * BASIS_POINT);
 
-/** What the order of the forecasts was worth. */
+/** What the order of the forecasts is worth. */
 export function orderWorth(evidence: OutputEvidence): Part<OrderWorth> {
   const { dates, byDate, rows } = evidence;
   if (dates.days.length === 0) return { absent: whyNoOrder(evidence) };
@@ -91,7 +91,7 @@ function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["
   if (days.length === 0) return undefined;
   const centre = mean(autocorrelation);
   const [topReplaced, bottomReplaced] = [mean(replaced.top), mean(replaced.bottom)];
-  const told = Number.isNaN(topReplaced)
+  const text = Number.isNaN(topReplaced)
     ? ""
     : `. Each day, ${figure(topReplaced, "share")} of the top quantile and ${figure(bottomReplaced, "share")} of the bottom quantile was replaced`;
   return {
@@ -102,13 +102,13 @@ function turnoverOf({ days, autocorrelation, replaced }: Turnover): OrderWorth["
     mean: centre,
     topReplaced,
     bottomReplaced,
-    finding: `The rank correlation of the forecasts of successive dates was ${figure(centre, "number")} on average (1 means that the order stays the same)${told}.`,
+    finding: `The rank correlation of the forecasts of successive dates was ${figure(centre, "number")} on average (1 means that the order stays the same)${text}.`,
   };
 }
 
 function horizonsFinding(horizons: readonly HorizonSkill[]): string {
   if (horizons.length === 0) return "No returns over several days are known yet.";
-  const told = horizons.map(
+  const text = horizons.map(
     ({ horizon, ic }) => `${figure(ic, "number")} over ${countedRows(horizon, "day")}`,
   );
   const banded = horizons.filter(({ band }) => band !== null);
@@ -119,10 +119,10 @@ function horizonsFinding(horizons: readonly HorizonSkill[]): string {
       : above.length === 0
         ? `no ${wholePercent(95)} band is above 0`
         : `the ${wholePercent(95)} band is above 0 over ${above.join(", ")} ${above.length === 1 && above[0] === 1 ? "day" : "days"}`;
-  return `The mean IC was ${told.join(", ")}; ${judged}.`;
+  return `The mean IC was ${text.join(", ")}; ${judged}.`;
 }
 
-/** A cost of whole basis points. */
+/** A cost in whole basis points. */
 export function basisPoints(cost: number): string {
   return `${Math.round(cost / BASIS_POINT)} bp`;
 }
@@ -131,9 +131,9 @@ function costsOf(spread: QuantileReturns["spread"], { replaced }: Turnover): Ord
   const found = spreadAfterCosts(spread, replaced, COSTS);
   if (found === undefined) return undefined;
   const { traded, breakEven, nets } = found;
-  const told = nets.slice(1).map(({ cost, mean: net }) => `${figure(net, "return")} at ${basisPoints(cost)}`);
+  const text = nets.slice(1).map(({ cost, mean: net }) => `${figure(net, "return")} at ${basisPoints(cost)}`);
   const much = `Daily purchases and sales amount to ${figure(traded, "share")} of the holdings of one end`;
-  const left = `after costs per side, the spread is ${told.join(", ")}`;
+  const left = `after costs per side, the spread is ${text.join(", ")}`;
   const end =
     breakEven > 0 && Number.isFinite(breakEven)
       ? `, and it is 0 at ${figure(breakEven / BASIS_POINT, "number")} bp`

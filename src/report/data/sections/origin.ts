@@ -4,7 +4,7 @@ import type { CheckVerdicts } from "../check-verdicts.ts";
 import type { NamedText, Origin } from "../report-data.ts";
 import { importancesOf } from "./importances.ts";
 
-/** Where the numbers come from, and what the job had to say. */
+/** The origin of the numbers, and the warnings and failures of the job. */
 export function originOf(document: OutputSummary, { replay, audit }: CheckVerdicts): Origin {
   return {
     warnings: document.warnings.map(({ code, ticker, message }) => ({
@@ -24,11 +24,11 @@ export function originOf(document: OutputSummary, { replay, audit }: CheckVerdic
   };
 }
 
-/** The config of a job lies a few levels deep; what lies deeper, or comes later, is of no job of ours. */
-const DEEPEST = 6;
+/** The config of a job is a few levels deep; deeper or later members do not come from a job of mucast. */
+const MAX_DEPTH = 6;
 const MAX_NAMES = 300;
 
-/** The leaves of a plain object, such as `blas.numpy.name`. */
+/** The leaves of a plain object, with names such as `blas.numpy.name`. */
 function named(part: object): NamedText[] {
   const found: NamedText[] = [];
   collect(part, "", 0, found);
@@ -40,14 +40,14 @@ function collect(part: object, before: string, depth: number, found: NamedText[]
     if (found.length === MAX_NAMES) return;
     const path = `${before}${name}`;
     if (typeof value === "object" && value !== null && !isLeaf(value)) {
-      if (depth < DEEPEST) collect(value, `${path}.`, depth + 1, found);
+      if (depth < MAX_DEPTH) collect(value, `${path}.`, depth + 1, found);
     } else if (value !== undefined) {
       found.push({ name: path, text: typeof value === "string" ? value : JSON.stringify(value) });
     }
   }
 }
 
-/** An object without members, or a list of plain values. */
+/** Whether it is an object without members, or a list of plain values. */
 function isLeaf(value: object): boolean {
   const members = Object.values(value);
   return members.length === 0 || (Array.isArray(value) && members.every((item) => typeof item !== "object"));

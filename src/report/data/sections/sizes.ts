@@ -36,7 +36,7 @@ function tickerSkill({ by_ticker, r2_zero_median: median }: OutputEvidence["tabl
   const rows = [...by_ticker].flatMap(([ticker, { n, r2_zero }]) =>
     r2_zero === null ? [] : [{ ticker, n, r2Zero: r2_zero }],
   );
-  // The sort is stable: of equal ones the first by code point.
+  // The sort is stable: equal ones keep their order by code point.
   rows.sort((a, b) => b.r2Zero - a.r2Zero);
   return {
     rows,

@@ -15,7 +15,7 @@ import { whyNoOrder } from "./why-absent.ts";
 /** About a quarter of a year. */
 export const ROLLING_DATES = 63;
 
-/** A period of fewer dates is not called the best or the worst one. */
+/** A period with fewer dates is not called the best or the worst. */
 const MIN_PERIOD_DATES = 10;
 
 /** IC and RankIC over the dates that count. */
@@ -49,7 +49,7 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
   };
 }
 
-/** The first dates of all blocks but the first. */
+/** The first dates of all blocks except the first block. */
 function refitDays({ refits }: OutputSummary): Day[] {
   return refits?.blocks.slice(1).flatMap(({ start }) => parseDay(start) ?? []) ?? [];
 }

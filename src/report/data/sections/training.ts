@@ -5,7 +5,7 @@ import { countedRows, figure } from "../figures.ts";
 import type { Part } from "../report-data.ts";
 import type { Course, TrainedNetwork, Training } from "../section-data.ts";
 
-/** How networks learned. */
+/** How the networks learned. */
 export function trainingOf({ document }: OutputEvidence): Part<Training> {
   if (document.training === undefined)
     return { absent: "The output is not from networks, so it has no training curves." };
@@ -18,7 +18,7 @@ export function trainingOf({ document }: OutputEvidence): Part<Training> {
       trainLoss: Float64Array.from(epochs, ({ train_loss }) => train_loss),
       parameters,
       members: members.map(courseOf),
-      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${restOf(members.map(courseOf))}`,
+      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${otherMembers(members.map(courseOf))}`,
     };
   });
   if (networks.length === 0) return { absent: "No network was trained." };
@@ -55,24 +55,27 @@ function bestOf({ validationLoss, validationIc, bestEpoch, zeroLoss }: Course): 
       ? ""
       : `a validation IC of ${figure(validationIc[bestEpoch - 1], "number")} and `;
   const of = countedRows(validationLoss.length, "epoch");
-  return `epoch ${bestEpoch} was the best of ${of}, with ${ic}a validation loss of ${figure(best, "number")}${besideZero(best, zeroLoss)}`;
+  return `epoch ${bestEpoch} was the best of ${of}, with ${ic}a validation loss of ${figure(best, "number")}${comparedWithZero(best, zeroLoss)}`;
 }
 
-/** In which epochs the further members were best. */
-function restOf(members: readonly Course[]): string {
+/** The best epochs of the other members. */
+function otherMembers(members: readonly Course[]): string {
   if (members.length === 0) return "";
   return ` Best epochs of the other members: ${epochsOf(members)}.`;
 }
 
-/** The best epochs of courses, from the first to the last. */
+/** The range of the best epochs of several networks. */
 export function epochsOf(courses: readonly Course[]): string {
   const best = courses.map(({ bestEpoch }) => bestEpoch);
   const [first, last] = [Math.min(...best), Math.max(...best)];
   return first === last ? String(first) : `${first} to ${last}`;
 }
 
-/** The best epoch is the one that did best there, so to be below is no evidence of skill, and not to be is evidence of none. */
-function besideZero(best: number | undefined, zeroLoss: number | undefined): string {
+/**
+ * The best epoch was chosen by this loss, so a loss below zero's is no evidence of skill, and a loss that is not below is evidence of
+ * no skill.
+ */
+function comparedWithZero(best: number | undefined, zeroLoss: number | undefined): string {
   if (best === undefined || zeroLoss === undefined) return "";
   const zero = figure(zeroLoss, "number");
   if (figure(best, "number") === zero) return ", equal to that of the zero forecast in the digits shown";

@@ -8,7 +8,10 @@ import { bandFigure, figure, wholePercent } from "../figures.ts";
 import { heldOutSlope } from "../held-out-slope.ts";
 import type { Band, ForecastMetrics, Tile, Unit, Verdict } from "../report-data.ts";
 
-/** What a reader takes away: the order of the forecasts, their sizes, their intervals. @param adjusted beside other outputs. */
+/**
+ * The conclusion for the reader: the order of the forecasts, their sizes, their intervals. @param adjusted the verdict if there are
+ * several outputs.
+ */
 export function verdict(evidence: OutputEvidence, adjusted?: AdjustedVerdict): Verdict {
   const alone = evidence.verdict;
   const found = adjusted ?? alone;

@@ -6,7 +6,7 @@ import type { VolatilityCoverage } from "../section-data.ts";
 
 type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 
-/** @returns what intervals held by tenths of volatility; undefined if the output does not have it for the rows of the report. */
+/** @returns coverage by tenths of volatility; undefined if the output does not have it for the rows of the report. */
 export function volatilityCoverage(
   evidence: OutputEvidence,
   intervals: Intervals,
@@ -27,8 +27,8 @@ export function volatilityCoverage(
 }
 
 /**
- * What intervals held on the quietest and on the wildest days.
- * @returns undefined where the output does not tell, or tells it of more rows than the report is about.
+ * Coverage on the quietest and on the wildest days.
+ * @returns undefined if the output does not have it, or has it for more rows than the report covers.
  */
 function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string | undefined {
   const { by_volatility = [], pooled } = intervals;

@@ -1,7 +1,7 @@
 import { MIN_TICKERS } from "../../../evaluate/labels-by-date.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 
-/** Why there are no labelled rows. */
+/** The reason why there are no labelled rows. */
 export function whyNoLabels({ rows, document }: OutputEvidence): string {
   if (document.warnings.some(({ code }) => code === "disabled")) {
     return "The job was disabled in its config, so there are no forecasts.";
@@ -10,7 +10,7 @@ export function whyNoLabels({ rows, document }: OutputEvidence): string {
   return "No realised return is known for these forecasts yet.";
 }
 
-/** Why no date has a correlation across tickers. */
+/** The reason why no date has a correlation across tickers. */
 export function whyNoOrder(evidence: OutputEvidence): string {
   if (evidence.dateCount === 0) return whyNoLabels(evidence);
   if (evidence.rows.length < MIN_TICKERS) {

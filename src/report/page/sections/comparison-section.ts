@@ -1,4 +1,4 @@
-import { shownText } from "../../charts/shown-text.ts";
+import { escapeText } from "../../charts/escape-text.ts";
 import { orderName } from "../../data/comparison.ts";
 import { countedRows, figure, NO_FIGURE, pFigure, type Unit } from "../../data/figures.ts";
 import type { Comparison } from "../../data/report-data.ts";
@@ -6,7 +6,7 @@ import { numbersTable, plainTable } from "../numbers-table.ts";
 
 const BETTER = { higher: "more", lower: "less", near: "nearer" } as const;
 
-/** Several outputs on the rows that all have: which one a careful person would take, metrics, tests. */
+/** Several outputs on the rows that all of them have: which one a careful person would choose, metrics, tests. */
 export function comparisonHtml(comparison: Comparison): string {
   const { names, metrics, tests, choice, rowsFinding, leftOut } = comparison;
   const left = names.map((name, i) => `${name}: ${countedRows(leftOut[i]!, "row")} excluded`);
@@ -20,17 +20,17 @@ export function comparisonHtml(comparison: Comparison): string {
       BETTER[better],
     ]),
   });
-  return `<p class="lead">${shownText(choice.sentence)}</p>
-<p>${shownText(rowsFinding)} <span class="faint">${shownText(left.join("; "))}.</span></p>
+  return `<p class="lead">${escapeText(choice.sentence)}</p>
+<p>${escapeText(rowsFinding)} <span class="faint">${escapeText(left.join("; "))}.</span></p>
 ${table}
 <h3>Against the baselines</h3>
-<p>${shownText(comparison.skillFinding)}</p>
+<p>${escapeText(comparison.skillFinding)}</p>
 ${tests.skill === undefined ? "" : skillTable(comparison, tests.skill)}
 <h3>Which may be the best</h3>
-<p>${shownText(comparison.confidenceFinding)}</p>
+<p>${escapeText(comparison.confidenceFinding)}</p>
 ${tests.confidence === undefined ? "" : confidenceTable(comparison, tests.confidence)}
 <h3>Each pair</h3>
-<p>${shownText(comparison.pairsFinding)}</p>
+<p>${escapeText(comparison.pairsFinding)}</p>
 ${tests.pairs.length === 0 ? "" : pairsTable(comparison)}`;
 }
 

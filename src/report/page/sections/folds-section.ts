@@ -1,8 +1,8 @@
 import { formatDay } from "../../../contract/market/dates.ts";
 import { columnChart } from "../../charts/column-chart.ts";
+import { escapeText } from "../../charts/escape-text.ts";
 import { foldChart } from "../../charts/fold-chart.ts";
 import { lineChart } from "../../charts/line-chart.ts";
-import { shownText } from "../../charts/shown-text.ts";
 import { countedRows, figure } from "../../data/figures.ts";
 import type { Folds, TrainedNetwork, Training } from "../../data/section-data.ts";
 import { epochsOf } from "../../data/sections/training.ts";
@@ -60,9 +60,9 @@ export function foldsPanels({ folds, timelineFinding, skillFinding, beside, besi
   ];
 }
 
-/** More curves are no picture; the table has them all. */
+/** More curves are not readable; the table has them all. */
 const MAX_CURVES = 12;
-/** Members of an ensemble that have a line, besides member 0. */
+/** The number of ensemble members with a line, in addition to member 0. */
 const MAX_MEMBERS = 19;
 
 /** Training and validation curves of networks. */
@@ -147,5 +147,5 @@ function curveHtml({
     levels: zeroLoss === undefined ? [] : [zeroLoss],
     height: 120,
   });
-  return `<div><p>${shownText(finding)}</p>${chart.draw([])}</div>`;
+  return `<div><p>${escapeText(finding)}</p>${chart.draw([])}</div>`;
 }

@@ -8,7 +8,7 @@ import { keyLine, type Panel } from "../panel.ts";
 import { longYears } from "./long-years.ts";
 import { END_BARS, ends } from "./mu-section.ts";
 
-/** What intervals held. */
+/** The intervals and their actual coverage. */
 export function intervalsPanels(data: IntervalsSection): Panel[] {
   return [
     rollingPanel(data),
@@ -184,7 +184,7 @@ function tickersNumbers(tickers: readonly TickerCoverage[]): string {
   });
 }
 
-/** The method asked for beside the others, on the same rows. */
+/** The requested method beside the others, on the same rows. */
 function othersPanel({
   others,
   othersFinding,

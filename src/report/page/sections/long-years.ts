@@ -1,9 +1,9 @@
 import { countedRows } from "../../data/figures.ts";
 
-/** A year with fewer dates or rows than this share of the longest one has no column: one date would dwarf the rest. */
+/** A year whose number of dates or rows is below this share of the longest year gets no column: one date would dwarf the rest. */
 const MIN_SHARE = 0.05;
 
-/** The years that a picture shows, and a sentence about those that it leaves out. */
+/** The years that a chart shows, and a sentence about the omitted years. */
 export function longYears<T extends { readonly year: number; readonly n: number }>(
   years: readonly T[],
   noun: string,

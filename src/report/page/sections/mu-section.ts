@@ -5,12 +5,12 @@ import type { Mu, MuBar } from "../../data/section-data.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 
-/** Up to so many tickers all have a bar. */
+/** Up to this many tickers, each has a bar. */
 export const MAX_BARS = 44;
-/** Of more so many of the top, and of the bottom. */
+/** Beyond that, show only this many at the top and at the bottom. */
 export const END_BARS = 20;
 
-/** The top and the bottom of an order that is too long for a picture, or all of it. */
+/** The top and the bottom of a list that is too long for a chart, or the whole list. */
 export function ends<T>(rows: readonly T[]): readonly T[] {
   return rows.length <= MAX_BARS ? rows : [...rows.slice(0, END_BARS), ...rows.slice(-END_BARS)];
 }
@@ -28,7 +28,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
     {
       title: "Forecasts",
       finding: `${finding}${cut}${seeds}`,
-      chart: rowChart({ finding, unit: "return", rows: shown.map(alone) }),
+      chart: rowChart({ finding, unit: "return", rows: shown.map(bareRow) }),
       ...(hasOlder
         ? {
             key: keyLine([
@@ -48,7 +48,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
       chart: rowChart({
         finding: doubt,
         unit: "return",
-        rows: shown.map(({ lower, upper, ...bar }) => ({ ...alone(bar), low: lower, high: upper })),
+        rows: shown.map(({ lower, upper, ...bar }) => ({ ...bareRow(bar), low: lower, high: upper })),
       }),
       key: keyLine([
         ["dot", "forecast"],
@@ -67,7 +67,7 @@ export function muPanels({ finding, bars, asOf, histogram }: Mu): Panel[] {
   return panels;
 }
 
-function alone({ ticker, mu, olderDate }: Pick<MuBar, "ticker" | "mu" | "olderDate">) {
+function bareRow({ ticker, mu, olderDate }: Pick<MuBar, "ticker" | "mu" | "olderDate">) {
   return { name: ticker, value: mu, isOlder: olderDate !== undefined };
 }
 

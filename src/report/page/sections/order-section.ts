@@ -6,7 +6,7 @@ import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
 import { keyLine, type Panel } from "../panel.ts";
 
-/** What the order of the forecasts was worth. */
+/** What the order of the forecasts is worth. */
 export function orderPanels(order: OrderWorth): Panel[] {
   const { turnover, costs } = order;
   return [

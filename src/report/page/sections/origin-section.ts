@@ -1,11 +1,11 @@
+import { escapeText } from "../../charts/escape-text.ts";
 import { rowChart } from "../../charts/row-chart.ts";
-import { shownText } from "../../charts/shown-text.ts";
 import { figure } from "../../data/figures.ts";
 import type { CheckVerdict, NamedText, Origin } from "../../data/report-data.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
 import { type Panel, panelsOf } from "../panel.ts";
 
-/** What the numbers come from, and what the job had to say. */
+/** The origin of the numbers, and the warnings and failures of the job. */
 export function originPanels(origin: Origin): Panel[] {
   return [
     ...checkPanel("Replay", origin.replay),
@@ -39,18 +39,18 @@ export function originPanels(origin: Origin): Panel[] {
 
 function checkPanel(title: string, verdict: CheckVerdict | undefined): Panel[] {
   if (verdict === undefined) return [];
-  const lines = verdict.lines.map((line) => `<li>${shownText(line)}</li>`).join("");
-  const badge = `<p class="badge ${verdict.isGood ? "some" : "none"}">${shownText(verdict.verdict)}</p>`;
+  const lines = verdict.lines.map((line) => `<li>${escapeText(line)}</li>`).join("");
+  const badge = `<p class="badge ${verdict.isGood ? "some" : "none"}">${escapeText(verdict.verdict)}</p>`;
   return [{ title, finding: verdict.sentence, chart: `${badge}${lines === "" ? "" : `<ul>${lines}</ul>`}` }];
 }
 
-/** More are no reading; the output has them all. */
+/** More rows are not readable; the output has them all. */
 const MAX_LINES = 60;
 
 function warningsPanel({ warnings }: Origin): Panel {
   const rows = warnings.slice(0, MAX_LINES).map(({ code, ticker, message, cure }) => {
-    const whose = ticker === undefined ? "" : ` <bdi>${shownText(ticker)}</bdi>:`;
-    return `<li><code>${shownText(code)}</code>${whose} ${shownText(message)}${cure === undefined ? "" : `<br><span class="faint">${shownText(cure)}</span>`}</li>`;
+    const whose = ticker === undefined ? "" : ` <bdi>${escapeText(ticker)}</bdi>:`;
+    return `<li><code>${escapeText(code)}</code>${whose} ${escapeText(message)}${cure === undefined ? "" : `<br><span class="faint">${escapeText(cure)}</span>`}</li>`;
   });
   return linesPanel("Warnings", warnings.length, rows);
 }
@@ -60,7 +60,7 @@ function failuresPanel({ failures }: Origin): Panel {
     .slice(0, MAX_LINES)
     .map(
       ({ ticker, code, message }) =>
-        `<li><bdi>${shownText(ticker)}</bdi>: <code>${shownText(code)}</code> ${shownText(message)}</li>`,
+        `<li><bdi>${escapeText(ticker)}</bdi>: <code>${escapeText(code)}</code> ${escapeText(message)}</li>`,
     );
   return linesPanel("Failures", failures.length, rows);
 }

@@ -93,12 +93,12 @@ function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {
   };
 }
 
-/** The mean of fewer dates says too little for a shade. */
+/** The mean over fewer dates means too little for a shade. */
 const SHADED_DATES = 10;
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** A table that is its own picture: each cell has its number, and a shade by its size. */
+/** A table that is its own chart: each cell has its number and a shade that shows its size. */
 function monthsPanel({ months, years, monthsFinding }: SkillOverTime): Panel {
   const largest = months.reduce(
     (most, { rankIc, dates }) => (dates < SHADED_DATES ? most : Math.max(most, Math.abs(rankIc))),
@@ -117,7 +117,7 @@ function monthsPanel({ months, years, monthsFinding }: SkillOverTime): Panel {
   };
 }
 
-/** In hundredths, as a cell is narrow. */
+/** In hundredths, because cells are narrow. */
 function heatCell(skill: PeriodSkill | undefined, largest: number): string {
   if (skill === undefined) return "<td></td>";
   const { rankIc: value, dates } = skill;

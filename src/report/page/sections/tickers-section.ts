@@ -1,15 +1,15 @@
-import { shortText, shownText } from "../../charts/shown-text.ts";
+import { escapeShortText, escapeText } from "../../charts/escape-text.ts";
 import { tickerChart } from "../../charts/ticker-chart.ts";
 import { figure } from "../../data/figures.ts";
 import type { TickerRow, TickerTable } from "../../data/section-data.ts";
 import { keyLine } from "../panel.ts";
 
-/** A column of the table: what it shows, and what it is sorted by. */
+/** A column of the table: its text, and its sort key. */
 interface Column {
   readonly name: string;
   readonly text: (row: TickerRow) => string;
   readonly order: (row: TickerRow) => number | null;
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   readonly isSpare: boolean;
 }
 
@@ -55,7 +55,7 @@ const COLUMNS: readonly Column[] = [
   { name: "Rows", text: ({ n }) => figure(n, "count"), order: ({ n }) => n, isSpare: true },
 ];
 
-/** Drawn dates of a ticker: all tickers of a page share so many, so that the page of many stays small. */
+/** The number of dates to draw, shared by all tickers of a page so that a page with many tickers stays small. */
 const ALL_COLUMNS = 40_000;
 const MAX_COLUMNS = 500;
 const MIN_COLUMNS = 50;
@@ -63,7 +63,7 @@ const MIN_COLUMNS = 50;
 /** In characters; the opened row has the whole name. */
 const MAX_NAME_LENGTH = 40;
 
-/** Every ticker, each row opening to its forecasts against what came. */
+/** All tickers. Each row opens to its forecasts against realised returns. */
 export function tickersHtml({ finding, rows }: TickerTable, owner: string): string {
   const columns = Math.max(MIN_COLUMNS, Math.min(MAX_COLUMNS, Math.floor(ALL_COLUMNS / rows.length)));
   const head = COLUMNS.map(
@@ -75,10 +75,10 @@ export function tickersHtml({ finding, rows }: TickerTable, owner: string): stri
     ["return", "realised return"],
     ["dot miss", "return outside its interval"],
   ]);
-  return `<p>${shownText(finding)} Open a ticker to compare its forecasts with its realised returns.</p>
+  return `<p>${escapeText(finding)} Open a ticker to compare its forecasts with its realised returns.</p>
 ${key}
 <p class="search" hidden><label>Search for a ticker <input type="search" autocomplete="off" spellcheck="false"></label> <span role="status"></span></p>
-<table class="tickers"><caption class="unseen">Tickers of <bdi>${shownText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
+<table class="tickers"><caption class="unseen">Tickers of <bdi>${escapeText(owner)}</bdi></caption><thead><tr><th scope="col" aria-sort="ascending">Ticker</th>${head.join("")}</tr></thead>
 ${rows.map((row) => rowHtml(row, columns)).join("\n")}
 </table>`;
 }
@@ -89,6 +89,6 @@ function rowHtml(row: TickerRow, columns: number): string {
     const sort = value === null ? "" : ` data-v="${Number(value.toPrecision(6))}"`;
     return `<td${isSpare ? ' class="spare"' : ""}${sort}>${text(row)}</td>`;
   });
-  return `<tbody><tr><th scope="row"><details><summary><bdi>${shortText(row.ticker, MAX_NAME_LENGTH)}</bdi></summary></details></th>${cells.join("")}</tr>
-<tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${shownText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
+  return `<tbody><tr><th scope="row"><details><summary><bdi>${escapeShortText(row.ticker, MAX_NAME_LENGTH)}</bdi></summary></details></th>${cells.join("")}</tr>
+<tr class="more"><td colspan="${COLUMNS.length + 1}"><p>${escapeText(row.finding)}</p>${tickerChart(row.finding, row.series, columns)}</td></tr></tbody>`;
 }

@@ -1,12 +1,12 @@
 import { formatDay } from "../../../contract/market/dates.ts";
 import { bandMark } from "../../charts/band-mark.ts";
-import { shownText } from "../../charts/shown-text.ts";
+import { escapeText } from "../../charts/escape-text.ts";
 import { bandFigure, countedRows, figure, wholePercent } from "../../data/figures.ts";
 import type { OutputReport, Tile, Verdict } from "../../data/report-data.ts";
 import { plainTable } from "../numbers-table.ts";
 import { prose } from "../prose.ts";
 
-/** The class of each state: only skill whose sizes hold too is good. */
+/** The class of each state: only skill with correct sizes is good. */
 const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = {
   skill: "some",
   oversized: "unknown",
@@ -15,12 +15,12 @@ const BADGES: Readonly<Record<Verdict["state"], "some" | "none" | "unknown">> = 
   too_few: "unknown",
 };
 
-/** What a reader takes away: the verdict in sentences, the tiles, and the forecasts that any model has to beat. */
+/** The conclusion for the reader: the verdict in sentences, the tiles, and the forecasts that any model has to beat. */
 export function verdictHtml(output: OutputReport, isAmongSeveral: boolean): string {
   const { verdict, name } = output;
-  const heading = isAmongSeveral ? `<h3 class="model"><bdi>${shownText(name)}</bdi></h3>` : "";
+  const heading = isAmongSeveral ? `<h3 class="model"><bdi>${escapeText(name)}</bdi></h3>` : "";
   return `<div class="verdict">${heading}
-<p class="badge ${BADGES[verdict.state] ?? "unknown"}">${shownText(verdict.title)}</p>
+<p class="badge ${BADGES[verdict.state] ?? "unknown"}">${escapeText(verdict.title)}</p>
 <div class="sentences">${verdict.sentences.map((sentence) => `<p>${prose(sentence)}</p>`).join("")}</div>
 <p class="faint">${prose(factsLine(output))}</p>
 <ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
@@ -41,7 +41,7 @@ function tileHtml({ name, value, unit, band, reference }: Tile): string {
   const within = band === null ? "no band" : `${wholePercent(95)} band ${bandFigure(band, unit)}`;
   const beside = reference.value === null ? "" : `${reference.name}: ${figure(reference.value, unit)}`;
   const strip = value === null ? "" : bandMark(value, band, reference.value);
-  return `<li><p class="name">${shownText(name)}</p><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${shownText(beside)}</p></li>`;
+  return `<li><p class="name">${escapeText(name)}</p><p class="value">${figure(value, unit)}</p>${strip}<p>${within}</p><p>${escapeText(beside)}</p></li>`;
 }
 
 function baselinesTable({ baselines }: Verdict, name: string): string {

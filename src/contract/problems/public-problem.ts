@@ -24,7 +24,7 @@ const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
  * has left last words, becomes that fact and an id.
  * @param log gets what the problem leaves out.
  */
-export function shownProblem(error: unknown, log: (withheld: Withheld) => void): Problem {
+export function publicProblem(error: unknown, log: (withheld: Withheld) => void): Problem {
   const engine = wordsOfEngine(error);
   if (engine === undefined && error instanceof MucastError && error.code !== "internal")
     return problemOf(error);

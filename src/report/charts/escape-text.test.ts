@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shortText, shownText } from "./shown-text.ts";
+import { escapeShortText, escapeText } from "./escape-text.ts";
 
 test("markup is text", () => {
-  assert.equal(shownText(`<b a='1'>&"`), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
+  assert.equal(escapeText(`<b a='1'>&"`), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
 });
 
 test("what cannot be seen, or reorders its neighbours, is shown by its number", () => {
@@ -27,9 +27,9 @@ test("what cannot be seen, or reorders its neighbours, is shown by its number", 
   ];
   for (const mark of unseen) {
     const number = mark.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
-    assert.equal(shownText(`a${mark}b`), `a[U+${number}]b`);
+    assert.equal(escapeText(`a${mark}b`), `a[U+${number}]b`);
   }
-  assert.equal(shownText("−0.1 % Ä 株 ע"), "−0.1 % Ä 株 ע");
+  assert.equal(escapeText("−0.1 % Ä 株 ע"), "−0.1 % Ä 株 ע");
 });
 
 test("spaces that a page would leave out are shown by their numbers, those between words are not", () => {
@@ -41,11 +41,11 @@ test("spaces that a page would leave out are shown by their numbers, those betwe
     ["BRK B", "BRK B"],
     ["0.1\u202f% of it", "0.1\u202f% of it"],
   ] as const)
-    assert.equal(shownText(name), shown);
+    assert.equal(escapeText(name), shown);
 });
 
 test("a long text is cut between characters, never within one, and before it is escaped", () => {
-  assert.equal(shortText("🦄🦄🦄🦄", 4), "🦄🦄🦄🦄");
-  assert.equal(shortText("🦄🦄🦄🦄🦄", 4), "🦄🦄🦄…");
-  assert.equal(shortText("<<<<<", 3), "&lt;&lt;…");
+  assert.equal(escapeShortText("🦄🦄🦄🦄", 4), "🦄🦄🦄🦄");
+  assert.equal(escapeShortText("🦄🦄🦄🦄🦄", 4), "🦄🦄🦄…");
+  assert.equal(escapeShortText("<<<<<", 3), "&lt;&lt;…");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../errors/errors.ts";
 import { problemOf } from "./problem.ts";
-import { shownProblem, type Withheld } from "./shown-problem.ts";
+import { publicProblem, type Withheld } from "./public-problem.ts";
 
 for (const [what, error] of [
   ["a foreign error", new Error("ENOENT: /srv/secret/x0.npy")],
@@ -15,7 +15,7 @@ for (const [what, error] of [
 ] as const) {
   test(`of ${what} the caller gets an id alone, and the log the rest`, () => {
     const defects: Withheld[] = [];
-    const problem = shownProblem(error, (defect) => defects.push(defect));
+    const problem = publicProblem(error, (defect) => defects.push(defect));
     assert.equal(problem.code, "internal");
     assert.doesNotMatch(JSON.stringify(problem), /secret|defect\.test/);
     assert.deepEqual(
@@ -30,7 +30,7 @@ for (const [what, error] of [
 test("an error that is meant for the caller is its own problem, and is not logged", () => {
   const error = new MucastError("blob_not_found", "data/f.json cannot be opened", { source: "data/f.json" });
   assert.deepEqual(
-    shownProblem(error, () => assert.fail("logged")),
+    publicProblem(error, () => assert.fail("logged")),
     problemOf(error),
   );
 });
@@ -54,7 +54,7 @@ for (const [what, error] of [
 ] as const) {
   test(`of ${what} the caller gets its code and an id, and the log the rest`, () => {
     const withheld: Withheld[] = [];
-    const problem = shownProblem(error, (one) => withheld.push(one));
+    const problem = publicProblem(error, (one) => withheld.push(one));
     assert.equal(problem.code, error.code);
     assert.doesNotMatch(JSON.stringify(problem), /secret/);
     assert.deepEqual(
@@ -69,7 +69,7 @@ for (const [what, error] of [
 test("the caller gets the whole error of a worker that died over a ticker", () => {
   const error = new MucastError("engine_crashed", "MSFT: the worker died 2 times", { ticker: "MSFT" });
   assert.deepEqual(
-    shownProblem(error, () => assert.fail("logged")),
+    publicProblem(error, () => assert.fail("logged")),
     problemOf(error),
   );
 });
