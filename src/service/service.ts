@@ -14,6 +14,7 @@ import { openBlobFolder, openStorage, type Storage } from "./blobs/open-storage.
 import { StoredBlobs } from "./blobs/stored-blobs.ts";
 import { type Database, openDatabase } from "./database/database.ts";
 import { keepDumps } from "./database/keep-dumps.ts";
+import { keepReclaimingSpace } from "./database/reclaim-space.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import type { HttpApp } from "./http/server/http-app.ts";
@@ -106,6 +107,7 @@ async function start(
   resources.add(() => database.close());
   if (database.dump) {
     resources.add(keepDumps({ dataDir: settings.data_dir, dump: () => database.dump!(), log }));
+    resources.add(keepReclaimingSpace(database, log));
   }
   const notifications = await OperationNotifications.start(database);
   resources.add(() => notifications.close());
