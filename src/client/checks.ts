@@ -11,7 +11,9 @@ export const text: Check<string> = (value, path) =>
   typeof value === "string" ? value : throwUnexpected(value, path, "text");
 
 export const number: Check<number> = (value, path) =>
-  typeof value === "number" && Number.isFinite(value) ? value : throwUnexpected(value, path, "a finite number");
+  typeof value === "number" && Number.isFinite(value)
+    ? value
+    : throwUnexpected(value, path, "a finite number");
 
 export const flag: Check<boolean> = (value, path) =>
   typeof value === "boolean" ? value : throwUnexpected(value, path, "true or false");
@@ -26,7 +28,8 @@ export const positive: Check<number> = (value, path) =>
 
 /** @param what in words. */
 export function matching(pattern: RegExp, what: string): Check<string> {
-  return (value, path) => (pattern.test(text(value, path)) ? (value as string) : throwUnexpected(value, path, what));
+  return (value, path) =>
+    pattern.test(text(value, path)) ? (value as string) : throwUnexpected(value, path, what);
 }
 
 export function nullable<T>(check: Check<T>): Check<T | null> {

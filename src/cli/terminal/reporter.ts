@@ -119,7 +119,8 @@ export class Reporter {
     const isFirst = !this.#startedStages.has(event.stage);
     this.#startedStages.add(event.stage);
     const first = this.#firstProgress.get(event.stage);
-    if (first === undefined && event.done > 0) this.#firstProgress.set(event.stage, { at: now, done: event.done });
+    if (first === undefined && event.done > 0)
+      this.#firstProgress.set(event.stage, { at: now, done: event.done });
     const ended = event.total !== undefined && event.done >= event.total;
     const asBar = this.#options.stream.isTTY && this.#options.format === "text";
     const pause = asBar ? MILLISECONDS_BETWEEN.bar : MILLISECONDS_BETWEEN.line;
