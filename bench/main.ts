@@ -1,7 +1,9 @@
 /** `npm run bench [-- NAME …]` measures everything but `skill`, which needs options, or what is named. Ratios are measured side by side in one run. */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/terminal/table.ts";
+import { MucastError } from "../src/contract/errors/errors.ts";
 import { benchAudit } from "./audit/audit.ts";
+import { BenchError } from "./bench-error.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchPooledFits } from "./jobs/pooled-fits.ts";
@@ -58,14 +60,23 @@ const memory = Math.round(totalmem() / 2 ** 30);
 process.stdout.write(
   `${new Date().toISOString().slice(0, 10)}, ${cpu?.model}, ${cpus().length} cores, ${memory} GiB, node ${process.version}\n`,
 );
-const asked = process.argv.slice(2);
-if (asked[0] === "skill") print(await benchSkill(asked.slice(1)));
-else for (const name of asked.length > 0 ? asked : Object.keys(BENCHES)) print(await benchNamed(name));
+try {
+  await runBenches(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof BenchError || error instanceof MucastError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
+
+async function runBenches(asked: readonly string[]): Promise<void> {
+  if (asked[0] === "skill") return print(await benchSkill(asked.slice(1)));
+  for (const name of asked.length > 0 ? asked : Object.keys(BENCHES)) print(await benchNamed(name));
+}
 
 function benchNamed(name: string): Promise<readonly Table[]> {
   const bench = BENCHES[name];
   if (bench !== undefined) return bench();
-  throw new Error(`no bench is called ${name}; there are skill, ${Object.keys(BENCHES).join(", ")}`);
+  throw new BenchError(`no bench is called ${name}; there are skill, ${Object.keys(BENCHES).join(", ")}`);
 }
 
 function print(tables: readonly Table[]): void {

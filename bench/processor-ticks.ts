@@ -4,13 +4,15 @@ import { readFileSync } from "node:fs";
 const TICKS = 100;
 
 /** Indices into the fields of /proc/pid/stat (proc(5)) after the program's name; 0 is the state. */
-const [PARENT, USER, SYSTEM] = [1, 11, 12];
+const [PARENT, USER, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM] = [1, 11, 12, 13, 14];
 
 interface ProcessTime {
   /** The pid of its parent. */
   readonly parent: number;
   /** Processor seconds of the process, without those of its children. */
   readonly seconds: number;
+  /** Processor seconds of the children that have ended and were waited for, with theirs. */
+  readonly endedChildren: number;
 }
 
 /** What a process has taken of the processors until now; undefined where it has ended. Linux only. */
@@ -22,7 +24,11 @@ export function processTimeOf(pid: number): ProcessTime | undefined {
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
     .map(Number);
-  return { parent: fields[PARENT]!, seconds: (fields[USER]! + fields[SYSTEM]!) / TICKS };
+  return {
+    parent: fields[PARENT]!,
+    seconds: (fields[USER]! + fields[SYSTEM]!) / TICKS,
+    endedChildren: (fields[CHILDREN_USER]! + fields[CHILDREN_SYSTEM]!) / TICKS,
+  };
 }
 
 function statOf(pid: number): string | undefined {

@@ -1,9 +1,18 @@
 /** `npm run bench -- skill` scores forecasts as plain loops over rows do. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commonRows, forecastRows } from "../bench/skill/forecast-file.ts";
+import {
+  commonRows,
+  type Forecasts,
+  forecastRows,
+  judgedForecasts,
+  type RowForecasts,
+} from "../bench/skill/forecast-file.ts";
+import { icDifference, icsByDate, largestDifference } from "../bench/skill/ic-difference.ts";
+import type { JudgedTicker } from "../bench/skill/judged-rows.ts";
 import { COSTS_BP, type Score, scoreForecasts } from "../bench/skill/score-forecasts.ts";
-import { DEFAULT_ROWS, rowsNamed, SKILL_ROWS } from "../bench/skill/skill-rows.ts";
+import { ScoredRows } from "../bench/skill/scored-rows.ts";
+import { rowsNamed } from "../bench/skill/skill-rows.ts";
 import type { ForecastRows } from "../src/evaluate/forecast-rows.ts";
 import {
   average,
@@ -122,33 +131,113 @@ test("perfect forecasts have IC 1 and R² 1, and forecasts turned around IC -1",
   assert.ok(isNear(opposite.ic!, -1) && isNear(opposite.rankIc!, -1) && opposite.spread! < 0);
 });
 
-test("only rows that all forecast are judged", () => {
-  const ticker = {
-    ticker: "A",
-    days: Int32Array.of(1, 2, 3),
-    realised: Float64Array.of(0.1, 0.2, 0.3),
-    trainingMean: 0.01,
-  };
-  const other = { ...ticker, ticker: "B" };
-  const first = new Map([["A", new Map([1, 2, 3].map((day) => [day, day]))]]);
-  const second = new Map([["A", new Map([2, 3, 4].map((day) => [day, -day]))]]);
-  const common = commonRows([ticker, other], [first, second]);
+/** Rows as they are judged: without forecasts. */
+function judgedOf(rows: readonly ForecastRows[]): JudgedTicker[] {
+  return rows.map(({ ticker, days, realised }) => ({ ticker, days, realised, trainingMean: 0.01 }));
+}
+
+function measured(forecasts: Forecasts): RowForecasts {
+  return { forecasts, seconds: 1, processorSeconds: 2 };
+}
+
+test("forecasts are read by ticker and date, and only rows that all forecast are judged", () => {
+  const days = Int32Array.of(1, 2, 3);
+  const realised = Float64Array.of(0.1, 0.2, 0.3);
+  const judged = ["A", "B"].map((ticker) => ({ ticker, days, realised, trainingMean: 0.01 }));
+  const dates = ["1970-01-02", "1970-01-03", "1970-01-04"];
+  const first = judgedForecasts({ A: { dates, predicted: [1, 2, 3] } }, judged);
+  const later = { dates: [...dates.slice(1), "1970-01-05"], predicted: [-2, -3, -4] };
+  const second = judgedForecasts({ A: later }, judged);
+  assert.deepEqual([...second[0]!], [Number.NaN, -2, -3]);
+  const common = commonRows(judged, [first, second]);
   assert.deepEqual(
-    common.map(({ days, realised }) => [[...days], [...realised]]),
+    common.map((kept) => [...kept]),
+    [[1, 2], []],
+  );
+  const [a, b] = forecastRows(judged, common, second);
+  assert.deepEqual(
+    [[...a!.days], [...a!.realised], [...a!.predicted]],
     [
-      [
-        [2, 3],
-        [0.2, 0.3],
-      ],
-      [[], []],
+      [2, 3],
+      [0.2, 0.3],
+      [-2, -3],
     ],
   );
-  assert.deepEqual([...forecastRows(common, second)[0]!.predicted], [-2, -3]);
+  assert.equal(b!.days.length, 0);
 });
 
-test("rows have names of their own, and networks run only by name", () => {
-  assert.equal(new Set(SKILL_ROWS.map(({ name }) => name)).size, SKILL_ROWS.length);
-  assert.ok(!DEFAULT_ROWS.some(({ name }) => name === "portfolio-lstm"));
-  assert.equal(rowsNamed(["portfolio-lstm"])[0]!.name, "portfolio-lstm");
-  assert.throws(() => rowsNamed(["nothing"]), /no row is called "nothing"; there are pooled-lightgbm,/);
+test("the difference of two rows is that of their ICs date by date, with its own Newey-West t", () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const rows = randomRows(seed);
+    // Half of the first forecasts is in the others, so that the ICs of a date correlate.
+    const others = rows.map((row, t) => ({
+      ...row,
+      predicted: row.predicted.map((value, i) => value / 2 + Math.sin(t * 7919 + i * 104_729 + seed) / 50),
+    }));
+    const byDates = [rows, others].map((all) => byDate(plainRows(all)).map(([, own]) => own));
+    for (const ranked of [(values: readonly number[]) => values, slowRanks]) {
+      const [ics, otherIcs] = byDates.map((dates) =>
+        dates.map((own) => pearson(ranked(own.map(({ p }) => p)), ranked(own.map(({ y }) => y)))),
+      );
+      const differences = ics!.map((ic, i) => ic - otherIcs![i]!);
+      const found = icDifference(icsByDate(rows), icsByDate(others.toReversed()));
+      const [difference, t] = ranked === slowRanks ? [found.rankIc, found.rankIcT] : [found.ic, found.icT];
+      assert.equal(found.dates, differences.length);
+      assert.ok(isNear(difference!, average(differences)), `seed ${seed}: ${difference}`);
+      assert.ok(isNear(t!, average(differences) / slowError(differences)), `seed ${seed}: t ${t}`);
+    }
+  }
+});
+
+test("a row differs from itself by 0 without a t, and only dates with both ICs count", () => {
+  const ics = icsByDate(randomRows(1));
+  assert.deepEqual(icDifference(ics, ics), { dates: ics.size, ic: 0, icT: null, rankIc: 0, rankIcT: null });
+  const [first] = ics.keys();
+  const fewer = new Map([...ics].filter(([day]) => day !== first));
+  assert.equal(icDifference(ics, fewer).dates, ics.size - 1);
+  assert.equal(icDifference(fewer, ics).dates, ics.size - 1);
+  assert.deepEqual(icDifference(ics, new Map()), {
+    dates: 0,
+    ic: null,
+    icT: null,
+    rankIc: null,
+    rankIcT: null,
+  });
+});
+
+test("the largest difference of forecasts is in root mean squares of the second ones, on the rows that count", () => {
+  const [forecasts, others] = [
+    [Float64Array.of(1, 2, 3), Float64Array.of(9, -2.5)],
+    [Float64Array.of(2, 2, 3), Float64Array.of(-2, -2)],
+  ];
+  assert.equal(largestDifference([Int32Array.of(1), Int32Array.of(1)], forecasts!, others!), 0.25);
+  assert.equal(largestDifference([Int32Array.of(0), Int32Array.of(1)], forecasts!, others!), 0.5);
+});
+
+test("rows that were scored are scored again once another row lacks forecasts of theirs", () => {
+  const rows = randomRows(3);
+  const judged = judgedOf(rows);
+  const scored = new ScoredRows(judged);
+  const forecasts = rows.map(({ predicted }) => predicted);
+  const [first, second, third] = ["pooled-ridge", "pooled-ridge-every-63", "ridge"].map(
+    (name) => rowsNamed([name])[0]!,
+  );
+  scored.add(first!, measured(forecasts));
+  const whole = scored.rows[0]!;
+  assert.deepEqual([whole.rows, whole.seconds, whole.processorSeconds], [plainRows(rows).length, 1, 2]);
+  scored.add(second!, measured(forecasts));
+  assert.deepEqual(scored.rows[0], whole);
+  assert.equal(scored.lacking, 0);
+  const lacking = forecasts.map((values, t) => (t === 0 ? values.map(() => Number.NaN) : values));
+  scored.add(third!, measured(lacking));
+  assert.equal(scored.lacking, rows[0]!.days.length);
+  const { rows: counted, ic } = scoreForecasts(
+    rows.slice(1).map((row) => ({ ...row, trainingMean: row.trainingMean.fill(0.01) })),
+    true,
+  );
+  for (const row of scored.rows) assert.deepEqual([row.rows, row.ic], [counted, ic]);
+  assert.deepEqual(
+    scored.comparisons.map(({ name, less }) => [name, less?.row, less?.ic]),
+    [["pooled-ridge-every-63", "pooled-ridge", 0]],
+  );
 });

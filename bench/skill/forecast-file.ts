@@ -1,49 +1,70 @@
 import { readFileSync } from "node:fs";
-import { type Day, parseDay } from "../../src/contract/market/dates.ts";
+import { formatDay } from "../../src/contract/market/dates.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import type { JudgedTicker } from "./judged-rows.ts";
 
-/** What a row of the table leaves behind: its forecasts as an output of mucast has them, and how long they took. */
+/** What a row of the table leaves behind: its forecasts as an output of mucast has them, and what they cost. */
 export interface ForecastFile {
   readonly forecasts: Readonly<
     Record<string, { readonly dates: readonly string[]; readonly predicted: readonly number[] }>
   >;
+  /** Of the clock. */
   readonly seconds: number;
+  /** Of all its processes; null on systems other than Linux. */
+  readonly processor_seconds: number | null;
 }
 
-/** Forecasts by ticker and day. */
-export type Forecasts = ReadonlyMap<string, ReadonlyMap<Day, number>>;
+/** Forecasts of the judged rows, by ticker: shape (its judged rows), NaN where there is none. */
+export type Forecasts = readonly Float64Array[];
 
-export function readForecasts(path: string): { readonly forecasts: Forecasts; readonly seconds: number } {
-  const { forecasts, seconds } = JSON.parse(readFileSync(path, "utf8")) as ForecastFile;
-  const byTicker = Object.entries(forecasts).map(([ticker, { dates, predicted }]) => {
-    const byDay = new Map(dates.map((date, i) => [parseDay(date)!, predicted[i]!]));
-    return [ticker, byDay] as const;
+export interface RowForecasts {
+  readonly forecasts: Forecasts;
+  readonly seconds: number;
+  readonly processorSeconds: number | null;
+}
+
+export function readForecasts(path: string, judged: readonly JudgedTicker[]): RowForecasts {
+  const file = JSON.parse(readFileSync(path, "utf8")) as ForecastFile;
+  return {
+    forecasts: judgedForecasts(file.forecasts, judged),
+    seconds: file.seconds,
+    processorSeconds: file.processor_seconds,
+  };
+}
+
+export function judgedForecasts(
+  forecasts: ForecastFile["forecasts"],
+  judged: readonly JudgedTicker[],
+): Forecasts {
+  return judged.map(({ ticker, days }) => {
+    const { dates, predicted } = forecasts[ticker] ?? { dates: [], predicted: [] };
+    const byDate = new Map(dates.map((date, i) => [date, predicted[i]!]));
+    return Float64Array.from(days, (day) => byDate.get(formatDay(day)) ?? Number.NaN);
   });
-  return { forecasts: new Map(byTicker), seconds };
 }
 
-/** Only the rows that all of them forecast. */
-export function commonRows(judged: readonly JudgedTicker[], all: readonly Forecasts[]): JudgedTicker[] {
-  return judged.map((ticker) => {
-    const { days, realised } = ticker;
-    const isForecast = (day: Day) => all.every((forecasts) => forecasts.get(ticker.ticker)?.has(day));
-    const kept = Array.from(days.keys()).filter((i) => isForecast(days[i]!));
+/** Of each judged ticker, the indices of the rows that all of them forecast. */
+export function commonRows(judged: readonly JudgedTicker[], all: readonly Forecasts[]): Int32Array[] {
+  return judged.map(({ days }, t) =>
+    Int32Array.from(days.keys().filter((i) => all.every((forecasts) => !Number.isNaN(forecasts[t]![i]!)))),
+  );
+}
+
+/** The judged rows of these indices with the forecasts of one row of the table. */
+export function forecastRows(
+  judged: readonly JudgedTicker[],
+  common: readonly Int32Array[],
+  forecasts: Forecasts,
+): ForecastRows[] {
+  return judged.map(({ ticker, days, realised, trainingMean }, t) => {
+    const kept = common[t]!;
+    const of = (values: Float64Array) => Float64Array.from(kept, (i) => values[i]!);
     return {
-      ...ticker,
+      ticker,
       days: Int32Array.from(kept, (i) => days[i]!),
-      realised: Float64Array.from(kept, (i) => realised[i]!),
+      realised: of(realised),
+      predicted: of(forecasts[t]!),
+      trainingMean: new Float64Array(kept.length).fill(trainingMean),
     };
   });
-}
-
-/** The judged rows with the forecasts of one row of the table, which has one of each. */
-export function forecastRows(judged: readonly JudgedTicker[], forecasts: Forecasts): ForecastRows[] {
-  return judged.map(({ ticker, days, realised, trainingMean }) => ({
-    ticker,
-    days,
-    realised,
-    predicted: Float64Array.from(days, (day) => forecasts.get(ticker)!.get(day)!),
-    trainingMean: new Float64Array(days.length).fill(trainingMean),
-  }));
 }

@@ -1,20 +1,28 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
+import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
+import { BenchError } from "../bench-error.ts";
 import { peerPython } from "../peer-python.ts";
+import { processTimeOf } from "../processor-ticks.ts";
 import type { ForecastFile } from "./forecast-file.ts";
 import type { Ours, SkillRow } from "./skill-rows.ts";
 
 /** What all rows of a run share. */
 export interface SkillRun {
-  /** Takes the panel of the peers and all forecasts. */
+  /** Takes the panel of the peers. */
   readonly folder: string;
+  /** Takes the forecasts of each row, and is looked into for those of a run before. */
+  readonly forecastFolder: string;
+  /** Of the blobs: the same prices and dates have the same. */
+  readonly id: string;
   readonly features: string;
   readonly prices: string;
   /** `YYYY-MM-DD`, the Learning_end of the blobs. */
@@ -25,40 +33,77 @@ export interface SkillRun {
 
 const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
-/** Runs one row. @returns the path of its ForecastFile. */
+/** Warnings that say that a row is not what its name says. */
+const REFIT_WARNINGS = ["failed_refit", "no_refit"];
+
+/**
+ * Runs one row, unless its file is there. @returns the path of its ForecastFile.
+ * @throws BenchError that names a job or a program of a peer that fails.
+ */
 export async function runRow(run: SkillRun, row: SkillRow): Promise<string> {
-  const path = join(run.folder, `${row.name}.json`);
-  if (row.by === "peer") runPeerProgram(run, "forecast.py", row.name, run.folder, path);
-  else writeFileSync(path, JSON.stringify(await runOurs(run, row, row.name)));
+  const path = join(run.forecastFolder, `${row.name}-${digestOf(run, row)}.json`);
+  if (existsSync(path)) return path;
+  mkdirSync(run.forecastFolder, { recursive: true });
+  const part = `${path}.part`;
+  if (row.by === "peer") {
+    writePeerPanel(run);
+    runPeerProgram(run, ...row.program, run.folder, part);
+  } else writeFileSync(part, JSON.stringify(await runOurs(run, row, row.name)));
+  renameSync(part, path);
   return path;
 }
 
-/** The panel that peers read, from the blobs that jobs read. */
-export function writePeerPanel(run: SkillRun): void {
+/** Of all that the forecasts and seconds of a row depend on, but for the programs. */
+function digestOf({ id, cores }: SkillRun, row: SkillRow): string {
+  const how = row.by === "peer" ? row.program : [row.operation, row.config];
+  return createHash("sha256")
+    .update(JSON.stringify([id, cores, how]))
+    .digest("hex")
+    .slice(0, 16);
+}
+
+/** The panel that peers read, from the blobs that jobs read; made once. */
+function writePeerPanel(run: SkillRun): void {
+  if (existsSync(join(run.folder, "names.json"))) return;
   runPeerProgram(run, "panel.py", run.features, run.prices, run.cut, run.folder);
 }
 
 /** A whole job, from its blobs to its output. */
 async function runOurs(run: SkillRun, { operation, config }: Ours, id: string): Promise<ForecastFile> {
   const started = performance.now();
+  const before = processorSeconds();
   const record = await JOBS[operation](
     { featureUrl: run.features, dataExtractorUrl: run.prices, config: JSON.stringify(config), id },
     {
       workers: run.cores,
       policy: { allowed: [] },
-      report: () => undefined,
+      report: (event) => {
+        if (event.kind !== "warning" || !REFIT_WARNINGS.includes(event.warning.code)) return;
+        process.stderr.write(`${id}: ${event.warning.message}\n`);
+      },
       signal: new AbortController().signal,
     },
-  );
+  ).catch((cause: unknown) => {
+    throw cause instanceof MucastError ? new BenchError(`${id}: ${cause.message}`, { cause }) : cause;
+  });
   const seconds = (performance.now() - started) / 1_000;
+  const after = processorSeconds();
   const output = fileURLToPath(record.output_url);
   const { forecasts, failures } = JSON.parse(readFileSync(output, "utf8")) as OutputBlob;
   await rm(output);
   for (const { ticker, message } of failures) process.stderr.write(`${id}, ${ticker}: ${message}\n`);
-  return { forecasts, seconds };
+  const processor_seconds = before === null || after === null ? null : after - before;
+  return { forecasts, seconds, processor_seconds };
 }
 
-function runPeerProgram(run: SkillRun, program: string, ...args: readonly string[]): void {
+/** Of this process and of all that it started and that has ended; null on systems other than Linux. */
+function processorSeconds(): number | null {
+  if (process.platform !== "linux") return null;
+  const { seconds, endedChildren } = processTimeOf(process.pid)!;
+  return seconds + endedChildren;
+}
+
+function runPeerProgram(run: SkillRun, ...[program, ...args]: readonly string[]): void {
   const path = fileURLToPath(new URL(`../peers/skill/${program}`, import.meta.url));
   const env = { ...process.env, OMP_NUM_THREADS: `${run.cores}`, OPENBLAS_NUM_THREADS: `${run.cores}` };
   const { status, error } = spawnSync(peerPython("skill"), [path, ...args], {
@@ -66,5 +111,5 @@ function runPeerProgram(run: SkillRun, program: string, ...args: readonly string
     stdio: ["ignore", 2, 2],
   });
   if (error) throw error;
-  if (status !== 0) throw new Error(`${program} ${args[0]} ended with exit code ${status}`);
+  if (status !== 0) throw new BenchError(`${program} ${args[0]} ended with exit code ${status}`);
 }

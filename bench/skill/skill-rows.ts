@@ -1,10 +1,16 @@
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import type { Operation } from "../../src/contract/config/job-operations.ts";
+import { BenchError } from "../bench-error.ts";
+import { libraryRows, refitRows } from "./refit-rows.ts";
 
 /** A row of the table: a job of ours, or a peer. */
 export type SkillRow = {
   readonly name: string;
   readonly what: string;
+  /** The row whose ICs are taken off, date by date, where both run. */
+  readonly than?: string;
+  /** The row of ours that learns the same thing, so that forecasts compare, where both run. */
+  readonly sameAs?: string;
 } & (Ours | Peer);
 
 export interface Ours {
@@ -13,11 +19,12 @@ export interface Ours {
   readonly config: object;
 }
 
-/** A peer of bench/peers/skill/forecast.py with the name of the row. */
 export interface Peer {
   readonly by: "peer";
   /** Whether its forecasts are returns. */
   readonly isReturn: boolean;
+  /** A program of bench/peers/skill with its first arguments. */
+  readonly program: readonly string[];
 }
 
 /** As in the examples, so that seconds compare. */
@@ -87,19 +94,52 @@ const USUAL_ROWS: readonly SkillRow[] = [
   peer("sklearn-mlp", "MLPRegressor with early stopping on standardised features and returns"),
 ];
 
-export const SKILL_ROWS: readonly SkillRow[] = [...USUAL_ROWS, ...OTHER_REGRESSORS, ...OTHER_NETWORKS];
+/** Configs of ours that are refitted. To add one, a network too, add its name. */
+const REFITTED = ["pooled-ridge", "pooled-lightgbm"].map((name) => refitRows(example(name)));
+
+/** Models that three libraries refit, with the parameters of the config `pooled-<model>`. */
+const BY_LIBRARIES = [
+  libraryRows("ridge", modelParams("pooled-ridge"), "standard"),
+  libraryRows("lightgbm", modelParams("pooled-lightgbm"), "none"),
+];
+
+/** Rows with refits take long, so they run only by name: their own, or that of a group of them. */
+export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([
+  ["refits", [...REFITTED, ...BY_LIBRARIES].flat()],
+  ["refits-of-mucast", REFITTED.flat()],
+  ["refits-by-libraries", BY_LIBRARIES.flat()],
+]);
+
+const NAMED_ROWS: readonly SkillRow[] = [...USUAL_ROWS, ...OTHER_REGRESSORS, ...OTHER_NETWORKS];
+
+export const SKILL_ROWS: readonly SkillRow[] = [...new Set([...NAMED_ROWS, ...REFIT_GROUPS.get("refits")!])];
 
 /** Networks are slow, so they run only by name. */
 export const DEFAULT_ROWS = USUAL_ROWS.filter((row) => row.by === "peer" || row.operation === "run_ml_job");
 
-/** @throws Error for a name that is none. */
+/** The rows of these names and groups, each once. @throws BenchError for a name that is none. */
 export function rowsNamed(names: readonly string[]): SkillRow[] {
-  return names.map((name) => {
-    const row = SKILL_ROWS.find((candidate) => candidate.name === name);
-    if (row !== undefined) return row;
-    const known = SKILL_ROWS.map((candidate) => candidate.name).join(", ");
-    throw new Error(`--rows: no row is called ${JSON.stringify(name)}; there are ${known}`);
+  const rows = names.flatMap((name) => {
+    const found = REFIT_GROUPS.get(name) ?? SKILL_ROWS.filter((row) => row.name === name);
+    if (found.length > 0) return found;
+    const known = NAMED_ROWS.map((row) => row.name).join(", ");
+    const groups = [...REFIT_GROUPS.keys()].join(", ");
+    throw new BenchError(
+      `--rows: no row is called ${JSON.stringify(name)}; there are ${known}, and the groups ${groups} with rows of their own`,
+    );
   });
+  return [...new Set(rows)];
+}
+
+function example(name: string): SkillRow & Ours {
+  const row = EXAMPLES.find((candidate) => candidate.name === name);
+  if (row?.by !== "mucast") throw new Error(`no example config is called ${name}`);
+  return row;
+}
+
+function modelParams(name: string): object {
+  const { "ML params": params } = example(name).config as { "ML params": { model_params: object } };
+  return params.model_params;
 }
 
 function regressor(params: object): Ours {
@@ -118,5 +158,5 @@ function relative(model: string, model_params: object, fit = "pooled"): SkillRow
 }
 
 function peer(name: string, what: string, isReturn = true): SkillRow {
-  return { name, what, by: "peer", isReturn };
+  return { name, what, by: "peer", isReturn, program: ["forecast.py", name] };
 }

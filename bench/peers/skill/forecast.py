@@ -1,14 +1,7 @@
-"""Fits one peer at the cut and writes its forecasts of every later row. Usage: forecast.py PEER PANEL_FOLDER OUT_FILE
+"""Fits one peer at the cut and writes its forecasts of every later row. Usage: forecast.py PEER PANEL_FOLDER OUT_FILE"""
 
-The file has `forecasts`, by ticker, as an output of mucast has them, and `seconds`: of the fit and the forecasts alone,
-since libraries are imported and the panel is read before.
-"""
-
-import json
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import lightgbm
 import numpy as np
@@ -19,10 +12,11 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from panel import Panel, read_panel
+from forecast_file import THREADS, write_forecasts
+from panel import Panel
 
 SEED = 42
-DEFAULTS = {"random_state": SEED, "verbose": -1}
+DEFAULTS = {"random_state": SEED, "verbose": -1, "n_jobs": THREADS}
 REGULARISED = {
     "n_estimators": 400,
     "learning_rate": 0.02,
@@ -116,23 +110,6 @@ PEERS: dict[str, Callable[[Panel], np.ndarray]] = {
 }
 
 
-def by_ticker(panel: Panel, predicted: np.ndarray) -> dict[str, dict[str, list]]:
-    ticker, day = panel.ticker[panel.score], panel.date[panel.score]
-    forecasts = {}
-    for number, name in enumerate(panel.tickers):
-        own = ticker == number
-        dates = [panel.dates[place] for place in day[own]]
-        forecasts[name] = {"dates": dates, "predicted": predicted[own].tolist()}
-    return forecasts
-
-
-def main() -> None:
+if __name__ == "__main__":
     peer, folder, out = sys.argv[1:]
-    panel = read_panel(Path(folder))
-    started = time.perf_counter()
-    predicted = PEERS[peer](panel)
-    seconds = time.perf_counter() - started
-    Path(out).write_text(json.dumps({"forecasts": by_ticker(panel, predicted), "seconds": seconds}))
-
-
-main()
+    write_forecasts(PEERS[peer], folder, out)

@@ -1,0 +1,64 @@
+import { atOnce } from "../../src/contract/machine/pausable.ts";
+import type { Day } from "../../src/contract/market/dates.ts";
+import { crossSection, type DateCorrelations } from "../../src/evaluate/cross-section.ts";
+import { concatenate, type ForecastRows } from "../../src/evaluate/forecast-rows.ts";
+import { neweyWestT } from "../../src/evaluate/newey-west.ts";
+import { laidByDate } from "../../src/evaluate/rows-by-date.ts";
+import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "../../src/evaluate/statistics.ts";
+import { tableRows } from "../../src/evaluate/table-rows.ts";
+import type { Forecasts } from "./forecast-file.ts";
+
+/** IC and RankIC of each date that has them, ascending. */
+export type IcsByDate = ReadonlyMap<Day, DateCorrelations>;
+
+/** What one set of forecasts gains over another on the same rows: means over dates of the differences of IC and RankIC. */
+export interface IcDifference {
+  /** Dates on which both have an IC. */
+  readonly dates: number;
+  readonly ic: number | null;
+  /** The mean difference by its own Newey-West error; null where the difference is the same on all dates. */
+  readonly icT: number | null;
+  readonly rankIc: number | null;
+  readonly rankIcT: number | null;
+}
+
+/** @param rows labelled, tickers in any order. */
+export function icsByDate(rows: readonly ForecastRows[]): IcsByDate {
+  const { tickers, byDate } = atOnce(tableRows(rows));
+  const predicted = tickers.map((ticker) => ticker.predicted);
+  const ics = new Map<Day, DateCorrelations>();
+  const laid = atOnce(laidByDate(byDate.layout, predicted));
+  atOnce(crossSection(byDate, laid, (day, correlations) => ics.set(day, correlations)));
+  return ics;
+}
+
+/** The ICs of one set of forecasts minus those of another, date by date. */
+export function icDifference(ics: IcsByDate, than: IcsByDate): IcDifference {
+  const days = [...ics.keys()].filter((day) => than.has(day));
+  const differences = (of: (correlations: DateCorrelations) => number) =>
+    Float64Array.from(days, (day) => of(ics.get(day)!) - of(than.get(day)!));
+  const ic = differences((correlations) => correlations.ic);
+  const rankIc = differences((correlations) => correlations.rankIc);
+  return {
+    dates: days.length,
+    ic: finiteOrNull(mean(ic)),
+    icT: neweyWestT(ic),
+    rankIc: finiteOrNull(mean(rankIc)),
+    rankIcT: neweyWestT(rankIc),
+  };
+}
+
+/**
+ * The largest absolute difference of two forecasts of a row, in root mean squares of the second ones.
+ * @param common of each ticker, the indices of the rows that count.
+ */
+export function largestDifference(
+  common: readonly Int32Array[],
+  forecasts: Forecasts,
+  others: Forecasts,
+): number {
+  const [own, other] = [forecasts, others].map((all) =>
+    concatenate(common.map((kept, t) => Float64Array.from(kept, (i) => all[t]![i]!))),
+  );
+  return largestMagnitude(own!.map((value, i) => value - other![i]!)) / rootMeanSquare(other!);
+}

@@ -1,0 +1,107 @@
+import type { Operation } from "../../src/contract/config/job-operations.ts";
+import type { Ours, Peer, SkillRow } from "./skill-rows.ts";
+
+/** When models are fitted and what they learn from. */
+interface Schedule {
+  /** Dates that one fit forecasts; absent for one fit at the cut. */
+  readonly every?: number;
+  /** Last label dates that a fit learns from; absent for all. */
+  readonly window?: number;
+}
+
+const EVERY = [21, 63, 126, 252];
+const WINDOWS = [1250, 750];
+
+const EXPANDING: readonly Schedule[] = [{}, ...EVERY.map((every) => ({ every }))];
+
+/** Every frequency with every window, the fit at the cut first. */
+const ALL_SCHEDULES: readonly Schedule[] = [
+  ...EXPANDING,
+  ...WINDOWS.flatMap((window) => EXPANDING.map((schedule) => ({ ...schedule, window }))),
+];
+
+/** Windows at one frequency alone, since each row runs in three libraries. */
+const LIBRARY_SCHEDULES: readonly Schedule[] = [
+  ...EXPANDING,
+  ...WINDOWS.map((window) => ({ every: 63, window })),
+];
+
+/**
+ * A row of ours with refits, of any config of either operation, each beside its one fit at the cut.
+ * @param base is the first of the rows, as it is.
+ */
+export function refitRows(base: SkillRow & Ours): SkillRow[] {
+  return ALL_SCHEDULES.map((schedule) => {
+    if (isAtCut(schedule)) return base;
+    return {
+      name: `${base.name}${suffix(schedule)}`,
+      what: `${base.what}, ${inWords(schedule)}`,
+      by: "mucast",
+      operation: base.operation,
+      config: withSchedule(base, schedule),
+      than: base.name,
+    };
+  });
+}
+
+/**
+ * One model on the same features, rows and labels in three libraries: ours, mlforecast and skforecast. Labels are returns, and features
+ * those of `prepare`, since neither library compares the tickers of a date.
+ */
+export function libraryRows(model: string, model_params: object, scaler: string): SkillRow[] {
+  const params = { model, model_params, scaler, fit: "pooled", cv_test_size: 63, n_splits: 1 };
+  const ours: Ours = { by: "mucast", operation: "run_ml_job", config: { "ML params": params } };
+  return LIBRARY_SCHEDULES.flatMap((schedule) => {
+    const row = (library: string, how: Ours | Peer): SkillRow => ({
+      name: `${model}-by-${library}${suffix(schedule)}`,
+      what: `${model} for all tickers on returns by ${library}, ${inWords(schedule)}`,
+      ...(isAtCut(schedule) ? {} : { than: `${model}-by-${library}` }),
+      ...how,
+    });
+    const peer = (library: string): SkillRow => ({
+      ...row(library, {
+        by: "peer",
+        isReturn: true,
+        program: ["refits.py", library, JSON.stringify({ model, model_params, scaler, ...schedule })],
+      }),
+      sameAs: `${model}-by-mucast${suffix(schedule)}`,
+    });
+    const own = row("mucast", { ...ours, config: withSchedule(ours, schedule) });
+    return [own, peer("mlforecast"), peer("skforecast")];
+  });
+}
+
+function isAtCut({ every, window }: Schedule): boolean {
+  return every === undefined && window === undefined;
+}
+
+/** Of a row's name: `-every-63-window-750`. */
+function suffix({ every, window }: Schedule): string {
+  return `${every === undefined ? "" : `-every-${every}`}${window === undefined ? "" : `-window-${window}`}`;
+}
+
+function inWords({ every, window }: Schedule): string {
+  const fits = every === undefined ? "one fit at the cut" : `refitted every ${every} dates`;
+  return window === undefined ? fits : `${fits}, on the last ${window} dates`;
+}
+
+/** Where the settings of a job stand in its config. */
+const SETTINGS: Record<Operation, readonly string[]> = {
+  run_ml_job: ["ML params"],
+  run_dl_job: ["NN params", "Dot prediction"],
+};
+
+function withSchedule({ operation, config }: Ours, { every, window }: Schedule): object {
+  const settings = {
+    ...(every === undefined ? {} : { refit_every: every }),
+    ...(window === undefined ? {} : { window }),
+  };
+  return withSettings(config, SETTINGS[operation], settings);
+}
+
+function withSettings(config: object, path: readonly string[], settings: object): object {
+  const [key, ...rest] = path;
+  if (key === undefined) return { ...config, ...settings };
+  const inner = (config as Record<string, object>)[key]!;
+  return { ...config, [key]: withSettings(inner, rest, settings) };
+}

@@ -1,0 +1,78 @@
+import type { Table } from "../table.ts";
+import { COSTS_BP } from "./score-forecasts.ts";
+import type { Comparison, ScoredRow } from "./scored-rows.ts";
+import type { SkillOptions } from "./skill-options.ts";
+
+/** What each row's forecasts are worth, and what they cost. */
+export function skillTable(scored: readonly ScoredRow[], { cut, until }: SkillOptions): Table {
+  const [first] = scored;
+  return {
+    title: `trained to ${cut}, judged ${until === undefined ? "" : `until ${until} `}on ${first?.rows} rows of ${first?.dates} dates; spread: top minus bottom fifth, bp per day`,
+    header: [
+      "",
+      "by",
+      "IC (t)",
+      "RankIC (t)",
+      "R² zero",
+      "R² mean",
+      "spread (t)",
+      "turnover",
+      ...COSTS_BP.map((cost) => `net at ${cost} bp`),
+      "seconds",
+      "processor s",
+    ],
+    rows: scored.map((row) => [
+      row.name,
+      row.by,
+      withT(row.ic, row.icT, 4),
+      withT(row.rankIc, row.rankIcT, 4),
+      percent(row.r2Zero, 2),
+      percent(row.r2Mean, 2),
+      withT(row.spread, row.spreadT, 1),
+      percent(row.turnover, 0),
+      ...row.net.map((net) => fixed(net, 1)),
+      fixed(row.seconds, 1),
+      fixed(row.processorSeconds, 1),
+    ]),
+  };
+}
+
+/** The tables of pairs of rows; none where the rows have no pair. */
+export function comparisonTables(comparisons: readonly Comparison[]): Table[] {
+  const tables = [differenceTable(comparisons), agreementTable(comparisons)];
+  return tables.filter(({ rows }) => rows.length > 0);
+}
+
+function differenceTable(comparisons: readonly Comparison[]): Table {
+  return {
+    title: "differences of IC, date by date; t is that of the difference",
+    header: ["", "minus", "dates", "IC (t)", "RankIC (t)"],
+    rows: comparisons.flatMap(({ name, less }) => {
+      if (less === undefined) return [];
+      const { row, dates, ic, icT, rankIc, rankIcT } = less;
+      return [[name, row, `${dates}`, withT(ic, icT, 4), withT(rankIc, rankIcT, 4)]];
+    }),
+  };
+}
+
+function agreementTable(comparisons: readonly Comparison[]): Table {
+  return {
+    title: "largest difference of a forecast, in root mean squares of the compared forecasts",
+    header: ["", "compared with", "difference"],
+    rows: comparisons.flatMap(({ name, beside }) =>
+      beside === undefined ? [] : [[name, beside.row, beside.largest.toExponential(1)]],
+    ),
+  };
+}
+
+function withT(value: number | null, t: number | null, digits: number): string {
+  return `${fixed(value, digits)} (${fixed(t, 1)})`;
+}
+
+function percent(share: number | null, digits: number): string {
+  return share === null ? "" : `${(100 * share).toFixed(digits)} %`;
+}
+
+function fixed(value: number | null, digits: number): string {
+  return value === null ? "" : value.toFixed(digits);
+}
