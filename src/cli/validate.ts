@@ -60,8 +60,10 @@ function matrixLine({ rows, fit_rows, columns, bytes, fit_bytes, folds }: Pooled
   return `pooled  ${size}; ${fits}`;
 }
 
-function refitsLine({ fits, blocks }: RefitsPreview): string {
-  return `fits    ${fits}, of folds and of ${counted(blocks, "block")} of score rows`;
+function refitsLine({ fits, blocks, fit_bytes }: RefitsPreview): string {
+  const scored = `${counted(blocks, "block")} of score rows`;
+  if (fit_bytes === undefined) return `fits    ${fits}, of folds and of ${scored}`;
+  return `fits    ${counted(fits, "network")} for ${scored}, each on up to ${(fit_bytes / 1e6).toFixed(1)} MB of data`;
 }
 
 /** A row a ticker; the counts between the rows and the dates are those of the job. */

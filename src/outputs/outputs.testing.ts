@@ -194,17 +194,18 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
     fit: { days: row.days.subarray(0, fit), labels: row.labels.subarray(0, fit) },
     outOfFold: row.predicted.subarray(fit - folds * FOLD_ROWS, fit),
     score: scoreOf(row, fit),
-    models: [
-      {
-        ...{ block: 0, from: 0, to: row.days.length - fit, fitRows: fit, isStandIn: false },
-        labelMean: mean(row.labels.subarray(0, fit)),
-      },
-    ],
+    models: [modelOf(row, fit)],
     importances: [
       { feature: "momentum", importance: -0.75 },
       { feature: "volatility", importance: 0.25 },
     ],
   };
+}
+
+/** The one model of a ticker. */
+function modelOf(row: TickerRows, fit: number) {
+  const labelMean = mean(row.labels.subarray(0, fit));
+  return { block: 0, from: 0, to: row.days.length - fit, fitRows: fit, labelMean, isStandIn: false };
 }
 
 /** @param hasIntervals without them there is no calibration part. */
@@ -226,6 +227,7 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Tra
     validation: part(validate, calibrate),
     calibration: part(calibrate, fit),
     score: scoreOf(row, fit),
+    models: [modelOf(row, fit)],
     splits: {
       train: span(0, validate),
       validate: span(validate, calibrate),

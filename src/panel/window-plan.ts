@@ -54,6 +54,11 @@ export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowO
   return plan;
 }
 
+/** Whether the network of a ticker has something to forecast among these rows. */
+export function hasScoreWindow({ score }: Pick<WindowRows, "score">, lookback: number): boolean {
+  return (score.at(-1) ?? -1) >= lookback - 1;
+}
+
 function tooFewWindows(panel: WindowRows, windows: number, train: number, lookback: number): MucastError {
   const { ticker, fit } = panel;
   return new MucastError(

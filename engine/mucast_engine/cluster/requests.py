@@ -62,7 +62,8 @@ def arrays_of(part: Any) -> Iterator[ArrayRef]:
 
 def outputs_of(task: dict[str, Any]) -> Iterator[str]:
     """Of a stack each network's."""
-    if "predictions" in task:
-        yield task["predictions"]["ref"]
+    for name in ("predictions", "weights"):
+        if name in task:
+            yield task[name]["ref"]
     for own in task.get("networks", []):
         yield from outputs_of(own)

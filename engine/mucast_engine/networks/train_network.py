@@ -28,7 +28,8 @@ from mucast_engine.networks.windows import Windows
 def train_network(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Trains on the first `parts.train` of `ends`, stops by the next `parts.validate`, predicts these and the rest.
 
-    Writes predictions (validate + predict), log-returns. Raises TaskError `diverged` or `constant_target`.
+    Writes predictions (validate + predict), log-returns, and the weights that made them if `weights` asks for them.
+    Raises TaskError `diverged` or `constant_target`.
     """
     started = time.perf_counter()
     torch.set_num_threads(1)
@@ -38,7 +39,8 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
     parts = task["parts"]
     seed, member = (task["seed"], task["ticker"]), task["member"]
     target = target_scale(labels[: parts["train"]])
-    rows = scaled(x, fit_scaling(task["scaler"], x[: ends[parts["train"] - 1] + 1], task.get("z_scores", 0)))
+    learned = x[task.get("scale_from", 0) : ends[parts["train"] - 1] + 1]
+    rows = scaled(x, fit_scaling(task["scaler"], learned, task.get("z_scores", 0)))
     network = build_network(task["network"], x.shape[1], task["lookback"], generator_for(*seed, "weights", member))
     start_quietly(network, float(labels[: parts["train"]].mean() / target))
     objective = TickerObjective(
@@ -50,6 +52,8 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
         loss=task["training"]["loss"],
         masks=DropoutMasks(task["network"]["dropout"], derive_seed(*seed, "dropout", member), device),
     )
+    if "first_weights" in task:
+        objective.weights.load(store.read(task["first_weights"]))
     history = train(objective, task["training"], generator_for(*seed, "order", member), progress)
     result: Message = {**history._asdict(), "parameters": parameter_count(network)}
     # Each part by itself: a prediction can depend, in its last bit, on its place among those made at once.
@@ -60,6 +64,8 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
         result["prediction_scale"] = objective.prediction_scale()
         predicted = predicted * result["prediction_scale"]
     result["predictions"] = store.write(task["predictions"]["ref"], finite(predicted.cpu().numpy() * target))
+    if "weights" in task:
+        result["weights"] = store.write(task["weights"]["ref"], objective.weights.values.double().cpu().numpy())
     return {**result, "seconds": time.perf_counter() - started}
 
 

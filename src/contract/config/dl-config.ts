@@ -9,6 +9,7 @@ import {
   trainingParamsSchema,
 } from "./networks.ts";
 import { crossSectionSchema, targetSchema } from "./panel-settings.ts";
+import { networkWindowSchema, refitEverySchema, refitStartSchema } from "./refit-settings.ts";
 import { shrinkageSchema } from "./shrinkage.ts";
 
 type Entries = { [A in Architecture]: z.ZodOptional<(typeof NETWORKS)[A]["entry"]> };
@@ -61,6 +62,9 @@ export const dotPredictionSchema = z.strictObject({
   shrinkage: shrinkageSchema,
   target: targetSchema,
   cross_section: crossSectionSchema,
+  refit_every: refitEverySchema,
+  window: networkWindowSchema,
+  refit_start: refitStartSchema,
 });
 
 /** Config of run_dl_job. Sections of other services beside `Dot prediction` are ignored, with a warning. */

@@ -45,6 +45,7 @@ test("every default is filled in", () => {
     shrinkage: "none",
     target: "return",
     crossSection: false,
+    refitStart: "cold",
     joint: false,
   });
 });
@@ -71,6 +72,9 @@ test("every field of the config reaches the settings", () => {
     shrinkage: "own",
     target: "relative",
     cross_section: true,
+    refit_every: 63,
+    window: 750,
+    refit_start: "warm",
   });
   assert.deepEqual(settings, {
     enabled: false,
@@ -92,6 +96,9 @@ test("every field of the config reaches the settings", () => {
     shrinkage: "own",
     target: "relative",
     crossSection: true,
+    refitEvery: 63,
+    window: 750,
+    refitStart: "warm",
     device: "cuda:3",
     seed: 7,
     intervals: { alpha: 0.3, bound: "lower", method: "split" },

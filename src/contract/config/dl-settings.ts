@@ -18,10 +18,11 @@ import {
 import { SECTION_KEYS } from "./own-section.ts";
 import type { PanelSettings } from "./panel-settings.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
+import { type RefitSettings, type RefitStart, refitSettings } from "./refit-settings.ts";
 import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_dl_job with every default filled in. */
-export interface DlSettings extends PanelSettings {
+export interface DlSettings extends PanelSettings, RefitSettings {
   /** False: the job succeeds without training. */
   readonly enabled: boolean;
   readonly network: NetworkSpec;
@@ -37,6 +38,7 @@ export interface DlSettings extends PanelSettings {
   /** Absent where the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly shrinkage: ShrinkageChoice;
+  readonly refitStart: RefitStart;
   /** True: one network learns from all tickers. False: one network a ticker. */
   readonly joint: boolean;
 }
@@ -60,6 +62,9 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     shrinkage,
     target,
     cross_section,
+    refit_every,
+    window,
+    refit_start,
     ...sections
   } = prediction;
   const { global_settings, data_processing, training_params, ...otherSections } = sections;
@@ -83,6 +88,8 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     shrinkage,
     target,
     crossSection: cross_section,
+    ...refitSettings(refit_every, window),
+    refitStart: refit_start,
     joint: NETWORKS[architecture].joint,
   };
   checkNetworkSize(settings, MIN_FEATURES);

@@ -8,6 +8,8 @@ export const LIMITS = {
   refitBlocks: 1_000,
   /** As many rows as a fit needs at least. */
   leastWindow: 30,
+  /** As many rows as leave a network 30 to train on, whatever it holds back. */
+  leastNetworkWindow: 42,
   window: 100_000,
   epochs: 10_000,
   /** Networks of one ensemble. */

@@ -12,6 +12,7 @@ import {
   NETWORKS,
   transformerSchema,
 } from "./networks.ts";
+import type { RefitStart } from "./refit-settings.ts";
 
 /** The path of a setting of run_dl_job in errors. */
 export function settingPath(...keys: readonly string[]): string {
@@ -29,6 +30,8 @@ const predictionSchema = z.object({
   data_processing: z.unknown().optional(),
   training_params: z.unknown().optional(),
   models_params: z.unknown().optional(),
+  refit_every: z.unknown().optional(),
+  refit_start: z.unknown().optional(),
 });
 
 /**
@@ -40,9 +43,17 @@ export function networkFaults(config: unknown): Fault[] {
   const read = predictionSchema.safeParse(memberOf(memberOf(config, "NN params"), "Dot prediction"));
   if (!read.success) return [];
   const { "current option": architecture, training_params, models_params, data_processing } = read.data;
+  const monitor = monitorFaults(architecture, memberOf(training_params, "monitor"));
   const entry = memberOf(models_params, architecture) ?? {};
   const layers = layerFaults(architecture, entry, data_processing);
-  return [...monitorFaults(architecture, memberOf(training_params, "monitor")), ...layers];
+  return [...monitor, ...layers, ...refitFaults(read.data)];
+}
+
+function refitFaults({ refit_every, refit_start }: z.infer<typeof predictionSchema>): Fault[] {
+  if (refit_every !== undefined || refit_start !== ("warm" satisfies RefitStart)) return [];
+  const message =
+    "must be cold without refit_every, got warm: no network is trained again; set refit_every too";
+  return [{ path: settingPath("refit_start"), message }];
 }
 
 /** An IC compares the tickers of a date, and a network of one ticker knows no other. */

@@ -63,6 +63,7 @@ test("every default of run_dl_job is filled in", () => {
     shrinkage: "none",
     target: "return",
     cross_section: false,
+    refit_start: "cold",
   });
 });
 

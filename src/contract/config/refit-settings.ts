@@ -25,6 +25,26 @@ export const windowSchema = z
   .optional()
   .describe("Each fit learns only from its last `window` label dates. Without it, each fit learns from all.");
 
+/** What the networks of a block begin with: the weights that were drawn, or those of the block before. Ours. */
+export const REFIT_STARTS = ["cold", "warm"] as const;
+export type RefitStart = (typeof REFIT_STARTS)[number];
+
+export const refitStartSchema = z
+  .enum(REFIT_STARTS)
+  .default("cold")
+  .describe(
+    "cold: with refit_every each network is trained from its first weights. warm: it goes on from the weights of the block before, so blocks are trained one after the other.",
+  );
+
+export const networkWindowSchema = z
+  .int()
+  .min(LIMITS.leastNetworkWindow)
+  .max(LIMITS.window)
+  .optional()
+  .describe(
+    "Each network learns from its last so many label dates, validation and calibration included. Without it it learns from all.",
+  );
+
 /** The settings that are given, for `exactOptionalPropertyTypes`. */
 export function refitSettings(refitEvery: number | undefined, window: number | undefined): RefitSettings {
   return {

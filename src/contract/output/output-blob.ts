@@ -233,7 +233,7 @@ const refitsSchema = z
   .meta({
     id: "Refits",
     description:
-      "run_ml_job with refit_every or window: the blocks of score rows, and the fits that forecast them.",
+      "With refit_every or window: the blocks of score rows, and the fits that forecast them.",
   });
 
 const foldSchema = z.strictObject({

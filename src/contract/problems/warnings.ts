@@ -122,8 +122,8 @@ export const WARNING_TABLE = {
   },
   failed_refit: {
     cause:
-      "With refit_every, the library failed to fit some models again. The model before each forecasts those rows.",
-    cure: "Read the library's error in the message. If it speaks of too few or equal labels, raise refit_every or window.",
+      "With refit_every, some models could not be fitted again. The model before each forecasts those rows.",
+    cure: "Read the error in the message. If it speaks of too few or equal labels, raise refit_every or window.",
   },
   no_refit: {
     cause: "refit_every changes nothing: all score rows lie in its first block of dates.",

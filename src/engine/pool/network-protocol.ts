@@ -18,6 +18,10 @@ interface NetworkTask {
   readonly device: string;
   /** Where the predictions are written; the file must be under the work folder. */
   readonly predictions: { readonly ref: string };
+  /** Shape (parameters): the weights that training goes on from, in place of those that are drawn. */
+  readonly first_weights?: ArrayRef;
+  /** Where the weights that forecast are written; they are not if absent. */
+  readonly weights?: { readonly ref: string };
 }
 
 /** How many samples, in the order of `ends`, each part has. */
@@ -37,6 +41,10 @@ export interface TrainNetworkTask extends NetworkTask {
   readonly x: ArrayRef;
   /** How many of the last columns of x are z-scores by date, which the scaler leaves as they are; 0 if absent. */
   readonly z_scores?: number;
+  /** The scaler sees rows from this one on, up to the last training window's; 0 if absent. */
+  readonly scale_from?: number;
+  /** In a stack, the block of score rows that it forecasts, by which progress names it; 0 if absent. */
+  readonly block?: number;
   /** Shape (train + validate + predict): the row of x on which each window ends; ascending within each part. */
   readonly ends: ArrayRef;
   /** Shape (train + validate): next-day log-returns, all finite. */
@@ -48,7 +56,7 @@ export interface TrainNetworkTask extends NetworkTask {
 export interface TrainStackTask {
   readonly task: "train_stack";
   readonly label?: string;
-  /** At least one; they differ in label, ticker, member, x, ends, labels, parts and predictions alone. */
+  /** At least one; they differ in label, ticker, member, block, x, scale_from, ends, labels, parts, predictions, first_weights and weights alone. */
   readonly networks: readonly TrainNetworkTask[];
   readonly device: string;
 }
@@ -77,7 +85,8 @@ interface JointTicker {
   readonly z_scores?: number;
   /** Shape (k): where each of its columns stands in the union. */
   readonly columns: readonly number[];
-  /** The scaler sees rows [0, scale_rows) alone: those up to the ticker's last training window. */
+  /** The scaler sees rows [scale_from, scale_rows) alone: those up to the ticker's last training window; from row 0 if absent. */
+  readonly scale_from?: number;
   readonly scale_rows: number;
 }
 
@@ -108,6 +117,8 @@ export interface TrainResult {
    * predict). train_joint: shape ((validate + predict) * tickers), row-major, NaN where no window.
    */
   readonly predictions: ArrayRef;
+  /** Shape (parameters): those that made the predictions, where the task asks for them. */
+  readonly weights?: ArrayRef;
   /** One for each epoch that was run, in order. */
   readonly epochs: readonly EpochLosses[];
   /** Counted from 1; its weights made the predictions. */
@@ -143,4 +154,6 @@ export interface EpochProgress extends EpochLosses {
 export interface StackProgress extends EpochProgress {
   readonly ticker: string;
   readonly member: number;
+  /** 0 if absent. */
+  readonly block?: number;
 }

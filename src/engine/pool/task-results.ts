@@ -27,6 +27,7 @@ function resultRules(): { readonly [K in TaskKind]: ResultRules<K> } {
   const inMessage = z.strictObject({ base64: z.string(), ...layout });
   const trained = z.object({
     predictions: inFile,
+    weights: inFile.exactOptional(),
     epochs: z
       .array(
         z.object({
@@ -93,13 +94,22 @@ function otherTrained(task: TrainNetworkTask | TrainJointTask, result: TrainResu
   const { validate, predict } = task.parts;
   const width = task.task === "train_joint" ? task.tickers.length : 1;
   if (result.best_epoch > result.epochs.length) return "best_epoch";
+  if ((task.weights === undefined) !== (result.weights === undefined)) return "weights";
+  const weights =
+    result.weights && otherArray(result.weights, task.weights!.ref, result.parameters, "weights");
+  if (weights !== undefined) return weights;
   return otherArray(result.predictions, task.predictions.ref, (validate + predict) * width);
 }
 
 /** Of an array that is to have so many values, and its file that name. */
-function otherArray(array: ArrayRef | InlineArray, ref: string, length: number): string | undefined {
-  if ("ref" in array && array.ref !== ref) return "predictions.ref";
-  return array.shape.length === 1 && array.shape[0] === length ? undefined : "predictions.shape";
+function otherArray(
+  array: ArrayRef | InlineArray,
+  ref: string,
+  length: number,
+  name = "predictions",
+): string | undefined {
+  if ("ref" in array && array.ref !== ref) return `${name}.ref`;
+  return array.shape.length === 1 && array.shape[0] === length ? undefined : `${name}.shape`;
 }
 
 let rules: ReturnType<typeof resultRules> | undefined;
@@ -153,8 +163,11 @@ export function isProgressOf(task: EngineTask, progress: object): progress is Ta
       return isEpoch(task.training.epochs);
     case "train_stack":
       return task.networks.some(
-        ({ ticker, member, training }) =>
-          ticker === told.ticker && member === told.member && isEpoch(training.epochs),
+        ({ ticker, member, block = 0, training }) =>
+          ticker === told.ticker &&
+          member === told.member &&
+          block === (told.block ?? 0) &&
+          isEpoch(training.epochs),
       );
     default:
       return false;

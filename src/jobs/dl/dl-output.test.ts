@@ -62,6 +62,7 @@ const TICKER: TrainedTicker = {
   fitLabels: Float64Array.of(0.2, 0.4),
   predictions: Float64Array.of(0.45, 0.1, 0.2, 0.3),
   predictionUnit: 1,
+  models: [{ block: 0, from: 0, to: 4, fitRows: 2, labelMean: (0.2 + 0.4) / 2, isStandIn: false }],
   validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
   calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),
   score: {

@@ -1,15 +1,23 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { recordedPanelSettings } from "../../contract/config/panel-settings.ts";
+import {
+  type RefitSettings,
+  recordedRefitSettings,
+  recordsRefits,
+  refitSettings,
+} from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
+import { blockFactors } from "../../evaluate/block-factors.ts";
+import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
-import { shrinkageFactors } from "../../evaluate/shrinkage.ts";
-import { mean } from "../../evaluate/statistics.ts";
+import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
+import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
   evaluationUnits,
   type HeldOutRows,
@@ -30,6 +38,8 @@ interface EvaluatedTicker extends ScoredTicker {
 interface DlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
+  /** One entry a block; empty where neither refits nor a window were asked for. */
+  readonly blocks: readonly EvaluatedBlock[];
   /** Of the intervals and of the forecasts. */
   readonly warnings: readonly Warning[];
 }
@@ -40,30 +50,39 @@ interface DlEvaluation {
  */
 export function* evaluateDl(
   trained: readonly TrainedTicker[],
-  settings: ScoreSettings,
+  settings: ScoreSettings & RefitSettings,
   asOf: Day,
+  blocks: readonly RefitBlock[] = ONE_BLOCK,
 ): Pausable<DlEvaluation> {
   const { intervals } = settings;
   const heldOut = trained.map(heldOutRows);
-  const factors = yield* shrinkageFactors(settings.shrinkage, heldOut);
+  const held = trained.map(({ score }, i) => ({ heldOut: heldOut[i]!, score }));
+  const factors = yield* blockFactors(settings.shrinkage, held, blocks);
   const tickers: EvaluatedTicker[] = [];
   for (const [i, ticker] of trained.entries()) {
-    const { calibration } = ticker;
-    const factor = factors.get(ticker.ticker)!;
-    const labelMean = mean(ticker.fitLabels);
-    const parts = [{ from: 0, to: ticker.score.days.length, labelMean, factor }];
+    const { calibration, models } = ticker;
+    const parts = models.map((model) => ({ ...model, factor: factors[model.block]!.get(ticker.ticker)! }));
     const facts = { ...ticker, heldOut: heldOut[i]!, residuals: calibration, parts };
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
   const without = trained.filter(({ calibration }) => intervals && calibration.days.length === 0);
   const tables = yield* scoreTables(tickers, intervals, judgedRows(trained));
+  const starts = blocks.map(({ from }) => from);
+  const scored = tickers.map(({ score }) => score);
+  const isTold = recordsRefits(settings) && trained.length > 0;
+  const skills = isTold ? yield* blockSkills(scored, starts) : [];
   const warnings = [
     ...tickers.flatMap((ticker) => ticker.warnings),
     ...without.map(({ ticker }) => withoutResiduals(ticker)),
     ...verdictWarnings(tables, settings.shrinkage),
   ];
-  return { tickers, tables, warnings };
+  return {
+    tickers,
+    tables,
+    blocks: skills.map((skill, b) => ({ ...skill, start: starts[b]!, factors: factors[b]! })),
+    warnings,
+  };
 }
 
 function heldOutRows({ validation, calibration }: TrainedTicker): ForecastRows {
@@ -78,8 +97,9 @@ function judgedRows(trained: readonly TrainedTicker[]): HeldOutRows {
 }
 
 /** The units of progress of `evaluateDl`. */
-export function dlEvaluationUnits(tickers: number): number {
-  return evaluationUnits(tickers, 1);
+export function dlEvaluationUnits(trained: readonly TrainedTicker[], settings: RefitSettings): number {
+  const inBlocks = recordsRefits(settings) ? trained.reduce((sum, { models }) => sum + models.length, 0) : 0;
+  return evaluationUnits(trained.length, 1) + inBlocks;
 }
 
 /** What the output blob of run_dl_job is made of. */
@@ -90,21 +110,46 @@ type DlOutputParts = Pick<
   readonly settings: DlSettings;
   readonly evaluation: DlEvaluation;
   readonly training: ReadonlyMap<string, TrainingRecord>;
+  /** Of a joint network, by block: the rows that it learned from. */
+  readonly blockRows?: readonly number[];
 };
 
 /** The output blob of run_dl_job. */
-export function dlOutput({ settings, evaluation, training, ...parts }: DlOutputParts): OrderedJson {
+export function dlOutput({
+  settings,
+  evaluation,
+  training,
+  blockRows,
+  ...parts
+}: DlOutputParts): OrderedJson {
   return jobDocument({
     ...parts,
     operation: "run_dl_job",
     tickers: evaluation.tickers,
     fits: evaluation.tickers.map(({ trained }) => ({ ...trained, labels: trained.fitLabels })),
-    fitting: { training: plain(training) },
+    fitting: {
+      ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, settings, blockRows) }),
+      training: plain(training),
+    },
     tables: evaluation.tables,
     intervals: settings.intervals,
     shrinkage: settings.shrinkage,
     model: modelOf(settings),
   });
+}
+
+function refitsOf(
+  { blocks, tickers }: DlEvaluation,
+  settings: DlSettings,
+  blockRows: readonly number[] | undefined,
+): OrderedJson {
+  const trained = tickers.map((ticker) => ticker.trained);
+  return {
+    blocks: refitBlocksOf(blocks, trained, blockRows),
+    by_ticker: new Map(
+      trained.map((ticker) => [ticker.ticker, () => tickerRefitsOf(ticker, blocks, settings)]),
+    ),
+  };
 }
 
 /** The resolved configuration in the sections of the request: what was trained, every default filled in. */
@@ -122,6 +167,9 @@ function modelOf(settings: DlSettings): OrderedJson {
     shrinkage,
     target,
     crossSection,
+    refitEvery,
+    window,
+    refitStart,
     ...rest
   } = settings;
   const { joint: _, ...unrecorded } = rest; // It follows from the network.
@@ -143,5 +191,7 @@ function modelOf(settings: DlSettings): OrderedJson {
     intervals: recordedIntervals(intervals),
     shrinkage,
     ...recordedPanelSettings({ target, crossSection }),
+    ...recordedRefitSettings(refitSettings(refitEvery, window)),
+    ...(refitStart === "cold" ? {} : { refit_start: refitStart }),
   };
 }

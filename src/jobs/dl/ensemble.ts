@@ -1,13 +1,17 @@
 import { rmSync } from "node:fs";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
-import { readNpy } from "../../engine/npy.ts";
+import { type ArrayRef, readNpy } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
-import { isConstant, sampleDeviation } from "../../evaluate/statistics.ts";
-import { constantWarning } from "../shared/ticker-warnings.ts";
-import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { sampleDeviation } from "../../evaluate/statistics.ts";
+import {
+  forecastsOf,
+  type PlannedNetwork,
+  type TickerForecasts,
+  type TrainedTicker,
+} from "./planned-network.ts";
 
 /** How one network was trained, as the output records it. */
-type NetworkRecord = Omit<TrainResult, "predictions" | "seconds">;
+type NetworkRecord = Omit<TrainResult, "predictions" | "seconds" | "weights">;
 
 /** The record of a further network of an ensemble. */
 type MemberRecord = Omit<NetworkRecord, "parameters"> & {
@@ -23,8 +27,13 @@ export type TrainingRecord = NetworkRecord & {
 
 /** An ensemble, or a network alone, that was trained. */
 export interface TrainedNetwork {
-  readonly tickers: readonly TrainedTicker[];
+  /** Of a network of the first block with all that it tells of each ticker, of others with the forecasts alone. */
+  readonly tickers: readonly (TrainedTicker | TickerForecasts)[];
   readonly record: TrainingRecord;
+  /** Of an ensemble whose members all have one, or of a network alone, the record's `prediction_scale`. */
+  readonly predictionScale: number | undefined;
+  /** The weights of each member, where the task asked for them. */
+  readonly weights: readonly ArrayRef[];
 }
 
 /** What messages call a member; a network alone by its own name. */
@@ -72,13 +81,16 @@ export async function trainedNetwork(
   const tickers = await inTurns(network.forecasts(mean), signal);
   return {
     tickers: tickers.map((ticker, i) => ({
-      ...withConstantWarning(ticker, results),
+      // Those of all blocks would take too much memory.
+      ...(network.block === 0 ? ticker : forecastsOf(ticker)),
       ...(spreads === undefined ? {} : { spread: ticker.predictionUnit * spreads[i]! }),
     })),
     record: {
       ...recordOf(first!),
       ...(further.length === 0 ? {} : { members: further.map(memberRecord) }),
     },
+    predictionScale: commonScale(results),
+    weights: results.flatMap(({ weights }) => weights ?? []),
   };
 }
 
@@ -117,14 +129,9 @@ function memberRecord(result: TrainResult, index: number): MemberRecord {
   return { member: index + 1, ...record };
 }
 
-/** Looks at predictions: with target `relative` the forecasts that they stand for vary by date. */
-function withConstantWarning(trained: TrainedTicker, results: readonly TrainResult[]): TrainedTicker {
-  const { ticker, predictions, warnings } = trained;
-  if (predictions.length < 2 || !isConstant(predictions)) return trained;
+function commonScale(results: readonly TrainResult[]): number | undefined {
   const scales = new Set(results.map(({ prediction_scale }) => prediction_scale));
-  const prediction_scale = scales.size === 1 ? results[0]!.prediction_scale : undefined;
-  const constant = constantWarning(ticker, { value: predictions[0]!, prediction_scale });
-  return { ...trained, warnings: [...warnings, constant] };
+  return scales.size === 1 ? results[0]!.prediction_scale : undefined;
 }
 
 /** Removes files of the work folder; one that a failed task has not written is fine. */

@@ -1,6 +1,12 @@
 import type { Report } from "../../contract/output/job-events.ts";
 import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 
+/** A network, by its ticker or `portfolio`, and the block of score rows that it forecasts. */
+export interface CountedNetwork {
+  readonly name: string;
+  readonly block: number;
+}
+
 /** Reports how many epochs of all networks are done. An epoch that a second attempt repeats counts once. */
 export class EpochCount {
   readonly #epochs: number;
@@ -22,26 +28,34 @@ export class EpochCount {
     this.#report = report;
   }
 
-  /** A member of a network, named by its ticker or `portfolio`, has done an epoch. */
-  epoch(name: string, member: number, { epoch, train_loss, validation_loss }: EpochProgress): void {
-    this.#advance(name, member, epoch);
+  /** A member of a network has done an epoch. That of a later block is counted, and its losses are not reported. */
+  epoch(
+    network: CountedNetwork,
+    member: number,
+    { epoch, train_loss, validation_loss }: EpochProgress,
+  ): void {
+    const more = this.#advance(network, member, epoch);
+    if (network.block > 0) {
+      if (more > 0) this.#progress({});
+      return;
+    }
     const place = this.#ensemble === 1 ? {} : { member };
-    this.#progress({ ticker: name, ...place, epoch, train_loss, validation_loss });
+    this.#progress({ ticker: network.name, ...place, epoch, train_loss, validation_loss });
   }
 
   /** A member is done or has failed. Epochs that early stopping saved count as done, and are reported, if any. */
-  finish(name: string, member: number): void {
-    if (this.#advance(name, member, this.#epochs) > 0) this.#progress({});
+  finish(network: CountedNetwork, member: number): void {
+    if (this.#advance(network, member, this.#epochs) > 0) this.#progress({});
   }
 
   /** The whole network has failed: members that were not begun count as done, too. */
-  finishAll(name: string): void {
-    for (let member = 0; member < this.#ensemble; member++) this.finish(name, member);
+  finishAll(network: CountedNetwork): void {
+    for (let member = 0; member < this.#ensemble; member++) this.finish(network, member);
   }
 
   /** @returns how many epochs are done that were not before. */
-  #advance(name: string, member: number, epochs: number): number {
-    const network = `${member} ${name}`;
+  #advance({ name, block }: CountedNetwork, member: number, epochs: number): number {
+    const network = `${block} ${member} ${name}`;
     const before = this.#done.get(network) ?? 0;
     const more = Math.max(0, epochs - before);
     this.#done.set(network, before + more);

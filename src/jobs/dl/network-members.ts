@@ -1,5 +1,6 @@
-import { MucastError } from "../../contract/errors/errors.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
+import type { ArrayRef } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
 import { memberTask, predictionsOf, removeFiles, type TrainedNetwork, trainedNetwork } from "./ensemble.ts";
 import type { PlannedNetwork, WrittenTask } from "./planned-network.ts";
@@ -11,10 +12,19 @@ export interface Member {
 }
 
 /** Why a member failed: an error of its task, or of its place in a stack. */
-type Fault = MucastError | Pick<Failure, "code" | "message">;
+export type NetworkFault =
+  | MucastError
+  | (Pick<Failure, "code" | "message"> & { readonly data?: MucastError["data"] });
 
-/** The name of a network, and what was trained or why its ticker failed. */
-export type NamedResult = readonly [name: string, result: TrainedNetwork | Failure];
+/** The weights that a network begins with and leaves. */
+export interface WarmStart {
+  /** Of each member, where it goes on from an earlier network. */
+  readonly first: readonly ArrayRef[] | undefined;
+  /** Whether its own are wanted. */
+  readonly keeps: boolean;
+}
+
+const COLD: WarmStart = { first: undefined, keeps: false };
 
 /**
  * The members of one network, on matrices that are written as the first of them begins and removed as the last one ends. They
@@ -24,16 +34,18 @@ export type NamedResult = readonly [name: string, result: TrainedNetwork | Failu
 export class NetworkMembers {
   readonly network: PlannedNetwork;
   readonly ensemble: number;
+  readonly warmStart: WarmStart;
   #written: Promise<WrittenTask> | undefined;
   /** Members that have begun and not ended. */
   #running = 0;
   readonly #results = new Map<number, TrainResult>();
-  readonly #errors = new Map<number, Fault>();
+  readonly #errors = new Map<number, NetworkFault>();
   #trained: TrainedNetwork | undefined;
 
-  constructor(network: PlannedNetwork, ensemble: number) {
+  constructor(network: PlannedNetwork, ensemble: number, warmStart: WarmStart = COLD) {
     this.network = network;
     this.ensemble = ensemble;
+    this.warmStart = warmStart;
   }
 
   get hasFailed(): boolean {
@@ -57,7 +69,13 @@ export class NetworkMembers {
   ): Promise<TrainNetworkTask | TrainJointTask> {
     this.#written ??= this.network.task(means);
     const { task } = await this.#written;
-    return memberTask(task, this.network.name, member, this.ensemble);
+    const own = memberTask(task, this.network.name, member, this.ensemble);
+    const { first, keeps } = this.warmStart;
+    return {
+      ...own,
+      ...(first === undefined ? {} : { first_weights: first[member]! }),
+      ...(keeps ? { weights: { ref: weightsFile(own.predictions.ref) } } : {}),
+    };
   }
 
   /** Ends a member that was trained; the last one with the forecasts of all. @throws the reason of `signal`. */
@@ -71,33 +89,32 @@ export class NetworkMembers {
   }
 
   /** Ends a member that failed. */
-  async fail(member: number, error: Fault): Promise<void> {
+  async fail(member: number, error: NetworkFault): Promise<void> {
     this.#errors.set(member, error);
     await this.#end();
   }
 
-  /**
-   * What was trained, or why the first of the members that failed did; once none runs any more.
-   * @throws that member's error where the network is a joint one.
-   */
-  get named(): NamedResult {
-    const { name, joint } = this.network;
-    const error = this.#errors.get(Math.min(...this.#errors.keys()));
-    if (error === undefined) return [name, this.#trained!];
-    if (joint && error instanceof MucastError) throw error;
-    return [name, { ticker: name, code: error.code, message: error.message }];
+  /** What was trained, or why the first of the members that failed did; once none runs any more. */
+  get result(): TrainedNetwork | NetworkFault {
+    return this.#errors.get(Math.min(...this.#errors.keys())) ?? this.#trained!;
   }
 
   async #end(): Promise<void> {
     this.#running--;
     if (!this.isDone) return;
-    const { files, task } = await this.#written!;
+    const written = await this.#written!.catch(() => undefined);
+    if (written === undefined) return; // It had too little to learn from.
+    const { files, task } = written;
     const predictions = Array.from(
       { length: this.ensemble },
       (_, member) => predictionsOf(task, member, this.ensemble).ref,
     );
     removeFiles([...files, ...predictions]);
   }
+}
+
+function weightsFile(predictions: string): string {
+  return predictions.replace(/(?=\.npy$)/, "-weights");
 }
 
 /** Every member of every network, each begun as it is taken; those of a network that has failed are left out. */

@@ -2,34 +2,28 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { checkNetworkSize } from "../../contract/config/network-size.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
-import { datesOf } from "../../panel/as-of.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import { type JointPlan, planJoint } from "../../panel/joint-plan.ts";
-import { jointSamples, ownSamples } from "../../panel/joint-samples.ts";
+import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
+import { type RowsByBlock, rowsByBlock } from "../../panel/rows-by-block.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
-import {
-  type NetworkPlan,
-  type PlannedNetwork,
-  type TrainedTicker,
-  trainedTicker,
-  trainingOf,
-  writeSamples,
-  zScoresOf,
-} from "./planned-network.ts";
-
-/** The name of a joint network; a single one is named by its ticker. */
-const PORTFOLIO = "portfolio";
+import { JointNetwork } from "./joint-network.ts";
+import type { NetworkPlan, PlannedNetwork } from "./planned-network.ts";
 
 /** A joint network, planned. */
-interface JointWindows<P extends PanelRows> {
+export interface JointWindows<P extends PanelRows> {
+  /** Of the first block. */
   readonly plan: JointPlan<P>;
+  /** Of the tickers that take part in the first block, for the networks of all blocks. */
   readonly union: FeatureUnion;
   readonly failures: readonly Failure[];
+  /** All panels that were given. */
+  readonly rows: RowsByBlock<P>;
 }
 
 /**
@@ -40,16 +34,24 @@ interface JointWindows<P extends PanelRows> {
 export function* planJointWindows<P extends PanelRows>(
   panels: readonly P[],
   settings: DlSettings,
+  blocks: readonly RefitBlock[] = ONE_BLOCK,
 ): Pausable<JointWindows<P>> {
-  const { lookback, intervals } = settings;
-  const plan = yield* planJoint(panels, { lookback, calibrates: intervals !== undefined });
+  const rows = rowsByBlock(panels, blocks, settings.window);
+  const plan = yield* planOf(rows(0, 0), settings);
   const union = uniteFeatures(plan.members.map((member) => member.panel));
   const { length } = plan.members;
   if (length > 0) {
     checkNetworkSize(settings, union.names.length, length);
     if (settings.training.monitor === "ic") requireComparable(plan);
   }
-  return { plan, union, failures: plan.excluded.map(failureOf) };
+  return { plan, union, failures: plan.excluded.map(failureOf), rows };
+}
+
+function planOf<P extends PanelRows>(
+  panels: readonly P[],
+  { lookback, intervals }: DlSettings,
+): Pausable<JointPlan<P>> {
+  return planJoint(panels, { lookback, calibrates: intervals !== undefined });
 }
 
 function requireComparable({ members }: JointPlan<PanelRows>): void {
@@ -66,78 +68,43 @@ function requireComparable({ members }: JointPlan<PanelRows>): void {
   );
 }
 
-/** One network for all tickers that can take part; none where no ticker can. @throws MucastError as planJointWindows does. */
-export function* planJointNetwork(
-  panels: readonly PanelOnDisk[],
-  settings: DlSettings,
-  workFolder: string,
-): Pausable<NetworkPlan> {
-  const { plan, union, failures } = yield* planJointWindows(panels, settings);
-  const networks = plan.members.length > 0 ? [jointNetwork(plan, union, settings, workFolder)] : [];
-  return { networks, failures };
-}
-
 function failureOf({ code, message, data }: MucastError): Failure {
   return { ticker: data.ticker!, code, message };
 }
 
-function jointNetwork(
-  plan: JointPlan<PanelOnDisk>,
-  union: FeatureUnion,
+/** One network a block for all tickers that can take part; none where no ticker can. @throws MucastError as planJointWindows does. */
+export function* planJointNetwork(
+  panels: readonly PanelOnDisk[],
   settings: DlSettings,
   workFolder: string,
-): PlannedNetwork {
-  return {
-    name: PORTFOLIO,
-    joint: true,
-    size: plan.members.length * plan.dates.train.length * union.names.length,
-    dates: plan.members.map(({ panel }) => datesOf(panel)),
-    async task({ device, threads, signal }) {
-      const samples = await inTurns(jointSamples(plan, settings.lookback), signal);
-      const written = writeSamples(samples, [plan.members.length], workFolder, 0);
-      return {
-        task: {
-          ...trainingOf(settings),
-          ...written,
-          task: "train_joint",
-          device,
-          threads,
-          features: union.names.length,
-          parts: samples.parts,
-          tickers: plan.members.map(({ panel, train }, j) => ({
-            ticker: panel.ticker,
-            x: panel.x,
-            ...zScoresOf(panel),
-            columns: union.columns[j]!,
-            scale_rows: train.at(-1)! + 1,
-          })),
-        },
-        files: [...plan.members.map(({ panel }) => panel.x.ref), written.ends.ref, written.labels.ref],
-      };
+  blocks: readonly RefitBlock[] = ONE_BLOCK,
+): Pausable<NetworkPlan> {
+  const { plan, union, failures, rows } = yield* planJointWindows(panels, settings, blocks);
+  if (plan.members.length === 0) return { networks: [], failures };
+  const taking = new Set(plan.members.map(({ panel }) => panel.ticker));
+  const job = {
+    ...{ settings, workFolder, blocks },
+    union: { names: union.names, columns: columnsByTicker(plan, union) },
+    warnings: Map.groupBy(union.warnings, ({ ticker }) => ticker),
+    wholes: new Map(panels.map((panel) => [panel.ticker, panel])),
+    rows: (learned: number, scored: number) =>
+      rows(learned, scored).filter(({ ticker }) => taking.has(ticker)),
+    *plan(given: readonly PanelOnDisk[]) {
+      const own = yield* planOf(given, settings);
+      if (own.members.length === 0) throw own.excluded[0]!;
+      if (settings.training.monitor === "ic") requireComparable(own);
+      return own;
     },
-    latest: () =>
-      plan.members.map((member, j) => ownSamples(plan, member).score.at(-1)! * plan.members.length + j),
-    forecasts: (predictions) => memberForecasts(plan, union, predictions),
   };
+  const networks: PlannedNetwork[] = [];
+  for (const [block] of blocks.entries()) {
+    yield 0;
+    const network = new JointNetwork(job, block, block);
+    if (block === 0 || network.tickers.length > 0) networks.push(network);
+  }
+  return { networks, failures };
 }
 
-/** @param predictions shape (predicted dates, tickers), NaN where a ticker has no window. */
-function* memberForecasts(
-  plan: JointPlan<PanelOnDisk>,
-  union: FeatureUnion,
-  predictions: Float64Array,
-): Pausable<TrainedTicker[]> {
-  const width = plan.members.length;
-  const absent = Map.groupBy(union.warnings, (warning) => warning.ticker);
-  const trained: TrainedTicker[] = [];
-  for (const [j, member] of plan.members.entries()) {
-    yield 0;
-    const own = ownSamples(plan, member);
-    const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
-    const { panel } = member;
-    const warnings = [...panel.warnings, ...(absent.get(panel.ticker) ?? [])];
-    const predicted = { validate: at(own.validate), calibrate: at(own.calibrate), score: at(own.score) };
-    trained.push(trainedTicker(panel, member, predicted, warnings));
-  }
-  return trained;
+function columnsByTicker({ members }: JointPlan, { columns }: FeatureUnion) {
+  return new Map(members.map(({ panel }, j) => [panel.ticker, columns[j]!]));
 }

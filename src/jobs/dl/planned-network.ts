@@ -1,17 +1,21 @@
 import { join } from "node:path";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
+import { mean } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
+import type { ScoreModel } from "../shared/refits-output.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
 import type { DateSpan, Splits } from "../shared/ticker-fits.ts";
@@ -20,8 +24,14 @@ import type { DateSpan, Splits } from "../shared/ticker-fits.ts";
 export interface PlannedNetwork {
   /** Its ticker, or `portfolio`. */
   readonly name: string;
-  /** Whether it is one network for all tickers: where that fails, the job fails. */
+  /** Whether it is one network for all tickers: where that fails in the first block, the job fails. */
   readonly joint: boolean;
+  /** The block of score rows that it forecasts, from 0. */
+  readonly block: number;
+  /** Whether it is trained as the network of an earlier block was, because that of its own block failed. */
+  readonly isStandIn: boolean;
+  /** The tickers that have a score window in its block. */
+  readonly tickers: readonly string[];
   /** How many numbers it reads in an epoch; the largest networks are started first. */
   readonly size: number;
   /** Of the tickers that it forecasts. */
@@ -29,7 +39,8 @@ export interface PlannedNetwork {
   /**
    * Writes its matrices, which all members of its ensemble learn from.
    * @param means `device` as the engine resolved it; `threads` that a joint network may use.
-   * @throws MucastError output_failed where the work folder's disk is full; the reason of the signal.
+   * @throws MucastError output_failed where the work folder's disk is full; insufficient_history or constant_target where its block
+   *   has too little to learn from; the reason of the signal.
    */
   task(means: {
     readonly device: string;
@@ -43,6 +54,10 @@ export interface PlannedNetwork {
    * @param predictions as the protocol lays them out.
    */
   forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
+  /** Why tickers have no part in it that had one in the first block; known once the task is written. */
+  excluded(): readonly MucastError[];
+  /** The same network, trained on the same rows, for the score rows of a later block. */
+  standIn(block: number): PlannedNetwork;
 }
 
 /** A task whose matrices are in the work folder. */
@@ -54,26 +69,18 @@ export interface WrittenTask {
 }
 
 export interface NetworkPlan {
+  /** Of all blocks. */
   readonly networks: readonly PlannedNetwork[];
   /** Of tickers that cannot take part. */
   readonly failures: readonly Failure[];
 }
 
-/** The forecasts of a network for one ticker. */
-export interface TrainedTicker {
+/** The forecasts of a ticker's score rows, of one block or of all. */
+export interface TickerForecasts {
   readonly ticker: string;
-  readonly dates: PanelDates;
-  /** Shape (n): labels of all fit rows. */
-  readonly fitLabels: Float64Array;
-  /** The rows whose labels early stopping watched; the training mean is that of the ticker's own training labels. */
-  readonly validation: ForecastRows;
-  /** The calibration part, which chose nothing; empty without intervals. The training mean is as that of `validation`. */
-  readonly calibration: ForecastRows;
   readonly score: ScoreRows;
-  readonly rows: RowFacts;
-  readonly splits: Splits;
-  readonly warnings: readonly Warning[];
-  readonly listed: readonly Listed[];
+  /** The networks that forecast the score rows, in time order. */
+  readonly models: readonly ScoreModel[];
   /** Of an ensemble the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
   readonly spread?: number;
   /** Shape (score): what its network predicts, in units of what it learns. */
@@ -82,18 +89,59 @@ export interface TrainedTicker {
   readonly predictionUnit: number;
 }
 
+/** A ticker with its forecasts, and what the network of the first block tells of it. */
+export interface TrainedTicker extends TickerForecasts {
+  readonly dates: PanelDates;
+  /** Shape (n): labels of all fit rows, within the window or not. */
+  readonly fitLabels: Float64Array;
+  /** The rows whose labels early stopping watched; the training mean is that of the ticker's own training labels. */
+  readonly validation: ForecastRows;
+  /** The calibration part, which chose nothing; empty without intervals. The training mean is as that of `validation`. */
+  readonly calibration: ForecastRows;
+  readonly rows: RowFacts;
+  readonly splits: Splits;
+  readonly warnings: readonly Warning[];
+  readonly listed: readonly Listed[];
+}
+
+/** The forecasts alone. */
+export function forecastsOf(trained: TrainedTicker): TickerForecasts {
+  const { ticker, score, models, spread, predictions, predictionUnit } = trained;
+  return {
+    ...{ ticker, score, models, predictions, predictionUnit },
+    ...(spread === undefined ? {} : { spread }),
+  };
+}
+
+/** Which network forecasts rows. */
+export interface Forecaster {
+  readonly block: number;
+  readonly isStandIn: boolean;
+  /** The level of its forecasts is that of the labels known at this close; undefined for those of all fit rows. */
+  readonly known: Day | undefined;
+  /** The panel with all its fit rows. */
+  readonly whole: PanelRows;
+}
+
 /** The parts of a ticker's rows that its network forecasts. */
 type ForecastPart = "validate" | "calibrate" | "score";
 
-/** Puts the forecasts of a network beside the rows of their ticker. */
+/** Puts the forecasts of a network beside the rows of their ticker. @param panel its `fit` are the rows that the network learned from. */
 export function trainedTicker(
   panel: PanelOnDisk,
   rows: WindowPlan,
   predicted: Readonly<Record<ForecastPart, Float64Array>>,
   warnings: readonly Warning[] = panel.warnings,
+  { block, isStandIn, known, whole }: Forecaster = {
+    block: 0,
+    isStandIn: false,
+    known: undefined,
+    whole: panel,
+  },
 ): TrainedTicker {
   const { ticker } = panel;
-  const facts = rowFacts(panel);
+  const facts = rowFacts(whole);
+  const modelLabels = fitLabels(panel);
   const daysOf = (part: ForecastPart) => Int32Array.from(rows[part], (row) => panel.days[row]!);
   const learned = labelsAt(panel, rows.train);
   const learnedBy = rows.train.length === 0 ? undefined : panel.labelDays[rows.train.at(-1)!]!;
@@ -107,7 +155,7 @@ export function trainedTicker(
   return {
     ticker,
     dates: datesOf(panel),
-    fitLabels: fitLabels(panel),
+    fitLabels: fitLabels(whole),
     validation: held("validate"),
     calibration: held("calibrate"),
     score: {
@@ -115,8 +163,18 @@ export function trainedTicker(
       labels: labelsAt(panel, rows.score),
       labelDays: Int32Array.from(rows.score, (row) => panel.labelDays[row]!),
       volatility: Float64Array.from(rows.score, (row) => panel.volatility[row]!),
-      predicted: forecastReturns(panel, rows.score, predicted.score),
+      predicted: forecastReturns(panel, rows.score, predicted.score, known),
     },
+    models: [
+      {
+        block,
+        from: 0,
+        to: rows.score.length,
+        fitRows: modelLabels.length,
+        labelMean: mean(modelLabels),
+        isStandIn,
+      },
+    ],
     predictions: predicted.score,
     predictionUnit: panel.relative?.widths[rows.score.at(-1)!] ?? 1,
     rows: facts,
@@ -126,7 +184,7 @@ export function trainedTicker(
       calibrate: spanOf(panel, rows.calibrate),
     },
     warnings,
-    listed: listedOfRows(panel.ticker, facts),
+    listed: listedOfRows(ticker, { ...facts, fitRows: panel.fit.length }),
   };
 }
 
@@ -145,15 +203,15 @@ export function targetsAt(panel: Pick<PanelRows, "y" | "relative">, rows: ArrayL
   return labelsAt({ y: targetsOf(panel) }, rows);
 }
 
-/** The matrices of one network as files, named by its number within the job. */
+/** The matrices of one network as files. @param name differs from that of every other network of the job. */
 export function writeSamples(
   samples: { readonly ends: Float64Array; readonly labels: Float64Array; readonly parts: SampleParts },
   width: readonly number[],
   workFolder: string,
-  index: number,
+  name: string,
 ): { readonly ends: ArrayRef; readonly labels: ArrayRef; readonly predictions: { readonly ref: string } } {
   const { train, validate, predict } = samples.parts;
-  const file = (name: string) => join(workFolder, `${name}${index}.npy`);
+  const file = (kind: string) => join(workFolder, `${kind}${name}.npy`);
   return {
     ends: writeNpy(file("ends"), samples.ends, [train + validate + predict, ...width]),
     labels: writeNpy(file("labels"), samples.labels, [train + validate, ...width]),
@@ -179,8 +237,19 @@ export function trainingOf(settings: DlSettings) {
     ensemble: ______,
     target: _______,
     crossSection: ________,
+    refitEvery: _________,
+    window: __________,
+    refitStart: ___________,
     ...unused
   } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.
   return { network, training, scaler, lookback, seed, member: 0 };
+}
+
+/** Where the rows begin that a scaler sees, with a window: at the first row that the first training window holds. */
+export function scaledFrom(
+  train: Int32Array,
+  { window, lookback }: Pick<DlSettings, "window" | "lookback">,
+): { readonly scale_from?: number } {
+  return window === undefined ? {} : { scale_from: train[0]! - (lookback - 1) };
 }

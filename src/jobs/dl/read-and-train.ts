@@ -4,10 +4,12 @@ import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
+import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
 import { writePanels } from "../shared/panel-files.ts";
 import { preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
+import { noRefit } from "../shared/refit-warnings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
@@ -15,7 +17,8 @@ import { openWorkFolder } from "../shared/work-folder.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
 import type { NetworkPlan } from "./planned-network.ts";
-import { type TrainOutcome, trainNetworks } from "./train-networks.ts";
+import { trainNetworks } from "./train-networks.ts";
+import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** Both blobs, read, and the networks trained on them. */
 export interface ReadAndTrained {
@@ -23,8 +26,10 @@ export interface ReadAndTrained {
   readonly outcome: TrainOutcome;
   /** `cpu` or `cuda:N`; `none` where nothing was trained. */
   readonly device: string;
-  /** Of dates on which too few tickers can be compared. */
+  /** Of dates on which too few tickers can be compared, and of refits that change nothing. */
   readonly warnings: readonly Warning[];
+  /** Of the score rows. */
+  readonly blocks: readonly RefitBlock[];
 }
 
 /**
@@ -40,7 +45,7 @@ export async function readAndTrain(
   settings: DlSettings,
   { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndTrained> {
-  const [{ device }, { inputs, plan, warnings }] = await runConcurrently(
+  const [{ device }, { inputs, plan, ...planned }] = await runConcurrently(
     context.signal,
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
@@ -55,6 +60,7 @@ export async function readAndTrain(
     gpus: capacity.gpus,
     ensemble: settings.ensemble,
     epochs: settings.training.epochs,
+    refitStart: settings.refitStart,
     signal,
     report,
     timings: new FitTimings(context),
@@ -64,7 +70,11 @@ export async function readAndTrain(
   );
   const dates = outcome.trained.map((ticker) => ticker.dates);
   requireForecasts(dates, failures, inputs.asOf);
-  return { inputs, outcome: { ...outcome, failures }, device, warnings };
+  return { inputs, outcome: { ...outcome, failures }, device, ...planned };
+}
+
+interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks"> {
+  readonly plan: NetworkPlan;
 }
 
 async function readAndPlan(
@@ -72,7 +82,7 @@ async function readAndPlan(
   context: JobContext,
   settings: DlSettings,
   workFolder: string,
-): Promise<{ readonly inputs: Inputs; readonly plan: NetworkPlan; readonly warnings: readonly Warning[] }> {
+): Promise<ReadAndPlanned> {
   const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
   try {
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
@@ -82,11 +92,17 @@ async function readAndPlan(
     const read = await preparePanels(written, settings, workFolder, context.signal);
     requireCurrentTicker(read.panels.map(datesOf), inputs.asOf);
     const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
-    const planned = await inTurns(planNetworks(read.panels, settings, workFolder), context.signal);
+    const blocks = refitBlocks(read.panels, settings.refitEvery);
+    const { networks, ...planned } = await inTurns(
+      planNetworks(read.panels, settings, workFolder, blocks),
+      context.signal,
+    );
     const failures = [...read.failures, ...planned.failures];
-    const dates = planned.networks.flatMap((network) => network.dates);
+    const first = networks.filter(({ block }) => block === 0);
+    const dates = first.flatMap((network) => network.dates);
     requireForecasts(dates, failures, inputs.asOf);
-    return { inputs, plan: { networks: planned.networks, failures }, warnings: read.warnings };
+    const warnings = [...read.warnings, ...noRefit(blocks, settings)];
+    return { inputs, plan: { networks, failures }, warnings, blocks };
   } finally {
     await inputs.close();
   }
@@ -111,9 +127,10 @@ export async function readDisabled(request: JobRequest, context: JobContext): Pr
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
       return {
         inputs,
-        outcome: { trained: [], training: new Map(), failures: [] },
+        outcome: { trained: [], training: new Map(), failures: [], warnings: [], blockRows: [] },
         device: "none",
         warnings: [],
+        blocks: ONE_BLOCK,
       };
     } finally {
       await inputs.close();

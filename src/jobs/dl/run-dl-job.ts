@@ -34,18 +34,23 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     outcome,
     facts,
     device,
-    warnings: aboutDates,
+    warnings: aboutAll,
+    blocks,
   } = settings.enabled
     ? await trainInEngine(request, context, settings)
     : { ...(await readDisabled(request, context)), facts: NO_ENGINE };
-  const { trained, training, failures } = outcome;
+  const { trained, training, failures, blockRows } = outcome;
   const evaluation = await evaluateInTurns(
-    evaluateDl(trained, settings, inputs.asOf),
-    dlEvaluationUnits(trained.length),
+    evaluateDl(trained, settings, inputs.asOf, blocks),
+    dlEvaluationUnits(trained, settings),
     context,
   );
   const listed = [...wildForecasts(evaluation.tickers), ...chosenEarly(training)];
-  const aboutTickers = [...aboutDates, ...tickerWarnings(inputs, trained, evaluation.warnings, listed)];
+  const aboutTickers = [
+    ...aboutAll,
+    ...outcome.warnings,
+    ...tickerWarnings(inputs, trained, evaluation.warnings, listed),
+  ];
   const document = dlOutput({
     id: request.id,
     createdAt: new Date(),
@@ -54,6 +59,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     settings,
     evaluation,
     training,
+    blockRows,
     warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
     failures,
     machine: facts.machine,

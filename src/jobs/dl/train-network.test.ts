@@ -10,6 +10,7 @@ import type { TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { EnginePool } from "../../engine/pool/pool.ts";
 import { FitTimings } from "../shared/timings.ts";
 import { EpochCount } from "./epoch-count.ts";
+import { NetworkMembers } from "./network-members.ts";
 import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
 import type { TrainOptions } from "./train-network.ts";
 import { trainNetworks } from "./train-networks.ts";
@@ -39,8 +40,13 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
   return {
     name,
     joint: false,
+    block: 0,
+    isStandIn: false,
+    tickers: [name],
     size: windows,
     dates: [],
+    excluded: () => [],
+    standIn: () => assert.fail("no refits"),
     async task({ device }) {
       const rows = windows + LOOKBACK - 1;
       const x = Float64Array.from({ length: rows * FEATURES }, (_, i) => Math.cos(i * i + windows));
@@ -88,6 +94,8 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
           predictions: predicted.slice(),
           predictionUnit: 1,
           score: { predicted: predicted.slice() },
+          validation: {},
+          models: [{ block: 0 }],
         } as unknown as TrainedTicker,
       ];
     },
@@ -103,10 +111,22 @@ function options(ensemble = 1): TrainOptions {
     gpus: 1,
     epochs: EPOCHS,
     ensemble,
+    refitStart: "cold",
     signal: new AbortController().signal,
     report: () => undefined,
     timings: new FitTimings({}),
   };
+}
+
+/** The name of each network, and what was trained or why it failed. */
+async function inStacks(networks: readonly PlannedNetwork[], own: TrainOptions, count: EpochCount) {
+  const all = networks.map((network) => new NetworkMembers(network, own.ensemble));
+  await trainStacks(all, own, count);
+  return all.map(({ network: { name }, result }) => {
+    if (!("code" in result)) return [name, result] as const;
+    const { code, message } = result;
+    return [name, { ticker: name, code, message }] as const;
+  });
 }
 
 test("tickers in a stack are trained as each is alone, a failed one fails alone, and every file is removed", async () => {
@@ -114,7 +134,7 @@ test("tickers in a stack are trained as each is alone, a failed one fails alone,
   const alone = await trainNetworks(networks, options());
   const events: JobEvent[] = [];
   const count = new EpochCount(networks.length, options(), (event) => events.push(event));
-  const stacked = await trainStacks(networks, options(), count);
+  const stacked = await inStacks(networks, options(), count);
   const [failure] = alone.failures;
   assert.equal(failure?.code, "constant_target");
   assert.deepEqual(stacked[1], ["SAME", failure]);
@@ -155,7 +175,7 @@ test("members of an ensemble are trained in stacks as each is alone, and member 
   ]);
   assert.match(tasks.failures[0]!.message, /^SAME member 0: /);
   const count = new EpochCount(3, options(3), () => undefined);
-  const stacked = await trainStacks(networks(), options(3), count);
+  const stacked = await inStacks(networks(), options(3), count);
   assert.deepEqual(stacked[1], ["SAME", tasks.failures[0]]);
   for (const [name, trained] of [stacked[0]!, stacked[2]!]) {
     assert.ok("record" in trained, name);

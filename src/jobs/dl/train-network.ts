@@ -1,3 +1,5 @@
+import type { RefitStart } from "../../contract/config/refit-settings.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
@@ -5,9 +7,8 @@ import type { EnginePool } from "../../engine/pool/pool.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import type { FitTimings } from "../shared/timings.ts";
 import type { EpochCount } from "./epoch-count.ts";
-import { type Member, membersInTurn, type NamedResult, NetworkMembers } from "./network-members.ts";
-import type { PlannedNetwork } from "./planned-network.ts";
-import { costsOneTicker } from "./ticker-errors.ts";
+import { type Member, membersInTurn, type NetworkMembers } from "./network-members.ts";
+import { costsOneTicker, isOfLearnedRows } from "./ticker-errors.ts";
 
 export interface TrainOptions {
   readonly pool: EnginePool;
@@ -23,6 +24,8 @@ export interface TrainOptions {
   readonly epochs: number;
   /** Members of each network; 1 of networks that are alone. */
   readonly ensemble: number;
+  /** What the networks of later blocks begin with: their drawn weights, or those of the block before. */
+  readonly refitStart: RefitStart;
   readonly signal: AbortSignal;
   readonly report: Report;
   readonly timings: FitTimings;
@@ -31,25 +34,22 @@ export interface TrainOptions {
 /**
  * Trains networks, each member in a task of its own, in their order. Where a member fails, its network does.
  * @param width tasks that are trained or wait in the pool at a time.
- * @throws MucastError of the engine where it is not about one ticker, or where the network is a joint one.
+ * @throws MucastError of the engine where it is not about one network.
  */
 export async function trainEach(
-  networks: readonly PlannedNetwork[],
+  all: readonly NetworkMembers[],
   width: number,
   options: TrainOptions,
   count: EpochCount,
-): Promise<readonly NamedResult[]> {
-  const { ensemble } = options;
-  const all = networks.map((network) => new NetworkMembers(network, ensemble));
+): Promise<void> {
   const waiting = membersInTurn(all);
   await runEach(options.signal, async (start, signal) => {
     const turns = new Turns(signal);
-    for (let lane = 0; lane < Math.min(width, networks.length * ensemble); lane++) {
+    for (let lane = 0; lane < Math.min(width, all.length * options.ensemble); lane++) {
       start(trainWaiting(waiting, { ...options, signal }, count));
       await turns.pauseIfOver(); // Each network writes its matrices as it starts.
     }
   });
-  return all.map(({ named }) => named);
 }
 
 /** Trains the next member that waits, until none does. */
@@ -63,20 +63,28 @@ async function trainWaiting(
 
 async function trainMember(next: Member, options: TrainOptions, count: EpochCount): Promise<void> {
   const { of, member } = next;
-  const { name } = of.network;
   const { pool, device, threads, signal, timings } = options;
-  const task = await of.task(member, { device, threads, signal });
-  const onProgress = (progress: EpochProgress) => count.epoch(name, member, progress);
-  const result = await pool.run(task, { signal, onProgress }).catch((error: unknown) => {
-    if (!costsOneTicker(error)) throw error;
-    return error;
-  });
+  const onProgress = (progress: EpochProgress) => count.epoch(of.network, member, progress);
+  const result = await of
+    .task(member, { device, threads, signal })
+    .then((task) => pool.run(task, { signal, onProgress }))
+    .catch((error: unknown) => ownFault(next, error));
   if ("code" in result) await of.fail(member, result);
   else {
-    timings.add(name, result.seconds);
+    timings.add(of.network.name, result.seconds);
     await of.finish(member, result, signal);
   }
   reportEnd(next, options, count);
+  // Without the first block there is no other: what is left would be trained in vain.
+  if (of.network.joint && of.network.block === 0 && of.isDone && of.result instanceof MucastError)
+    throw of.result;
+}
+
+/** An error that costs the network alone. @throws any other. */
+export function ownFault({ of }: Member, error: unknown): MucastError {
+  if (costsOneTicker(error)) return error;
+  if (of.network.block > 0 && error instanceof MucastError && isOfLearnedRows(error)) return error;
+  throw error;
 }
 
 /** Reports that a member has ended; members that never begin count as done once their network has failed. */
@@ -85,10 +93,10 @@ export function reportEnd(
   { timings }: Pick<TrainOptions, "timings">,
   count: EpochCount,
 ): void {
-  const { name, joint } = of.network;
-  if (of.hasFailed && joint) return; // The job fails.
-  count.finish(name, member);
+  const { name, joint, block } = of.network;
+  if (of.hasFailed && joint && block === 0) return; // The job fails.
+  count.finish(of.network, member);
   if (!of.isDone) return;
   timings.finish(name);
-  if (of.hasFailed) count.finishAll(name);
+  if (of.hasFailed) count.finishAll(of.network);
 }

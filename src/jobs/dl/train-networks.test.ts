@@ -84,8 +84,13 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
   return {
     name,
     joint,
+    block: 0,
+    isStandIn: false,
+    tickers: [name],
     size,
     dates: [],
+    excluded: () => [],
+    standIn: () => assert.fail("no refits"),
     task: async () => {
       const predictions = { ref: join(folder, `${name}.npy`) };
       return { task: { ticker: name, label: name, member: 0, predictions } as TrainNetworkTask, files: [] };
@@ -100,6 +105,8 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
           predictions: predicted,
           predictionUnit: 1,
           score: { predicted },
+          validation: {},
+          models: [{ block: 0 }],
         } as unknown as TrainedTicker,
       ];
     },
@@ -121,6 +128,7 @@ function train(
     gpus,
     epochs: 4,
     ensemble,
+    refitStart: "cold",
     signal: new AbortController().signal,
     report: () => undefined,
     timings: new FitTimings({}),

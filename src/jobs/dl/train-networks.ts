@@ -1,39 +1,81 @@
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
-import type { TrainingRecord } from "./ensemble.ts";
+import { removeFiles } from "./ensemble.ts";
 import { EpochCount } from "./epoch-count.ts";
-import type { NamedResult } from "./network-members.ts";
-import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { NetworkMembers } from "./network-members.ts";
+import type { PlannedNetwork } from "./planned-network.ts";
 import { type TrainOptions, trainEach } from "./train-network.ts";
 import { trainStacks } from "./train-stacks.ts";
-
-export interface TrainOutcome {
-  /** Ascending by code point. */
-  readonly trained: readonly TrainedTicker[];
-  /** By ticker, or `portfolio`; ascending by code point. */
-  readonly training: ReadonlyMap<string, TrainingRecord>;
-  readonly failures: readonly Failure[];
-}
+import { TrainedBlocks, type TrainOutcome } from "./trained-blocks.ts";
 
 /**
  * Trains every network, as many at a time as the pool has workers, members of an ensemble beside each other; on GPUs in
- * stacks, one at a time on each. What a network learns does not depend on the others, nor on when it is trained.
- * @throws MucastError of the engine where it is not about one ticker, or where the network is a joint one.
+ * stacks, one at a time on each. What a network learns does not depend on the others, nor on when it is trained, but for a
+ * warm start: then the blocks are trained one after the other.
+ * @param networks of all blocks.
+ * @throws MucastError of the engine where it is not about one ticker, or where the network is a joint one of the first block.
  */
 export async function trainNetworks(
   networks: readonly PlannedNetwork[],
   options: TrainOptions,
 ): Promise<TrainOutcome> {
   const count = new EpochCount(networks.length, options, options.report);
-  // The largest first, so that at the end no worker is alone with a large one.
-  const queue = networks.toSorted((a, b) => b.size - a.size || compareCodePoints(a.name, b.name));
-  const areJoint = queue.some(({ joint }) => joint);
-  const results =
-    options.device !== "cpu" && !areJoint
-      ? await trainStacks(queue, options, count)
-      : await trainEach(queue, areJoint ? jointWidth(options) : singleWidth(queue, options), options, count);
+  const trained = new TrainedBlocks(options.ensemble);
+  const keeps = options.refitStart === "warm";
+  const kept = new Set<string>();
+  for (const round of keeps ? blocksOf(networks) : [networks]) {
+    const begun = round.filter(({ name }) => !trained.hasFailed(name));
+    for (const network of round) if (trained.hasFailed(network.name)) count.finishAll(network);
+    const own = begun.map((network) => {
+      const first = trained.lastWeights(network.name);
+      return new NetworkMembers(network, options.ensemble, { first: keeps ? first : undefined, keeps });
+    });
+    trained.add(await trainAll(own, options, count));
+    trained.add(await trainAll(trained.takeStandIns(), options, count));
+    if (keeps) removeUnneeded(kept, own, trained.neededWeights());
+  }
   options.timings.finishAll();
-  return sortOutcome(results);
+  return trained.outcome();
+}
+
+/** The networks of each block, ascending. */
+function blocksOf(networks: readonly PlannedNetwork[]): PlannedNetwork[][] {
+  const byBlock = Map.groupBy(networks, ({ block }) => block);
+  return [...byBlock].sort(([a], [b]) => a - b).map(([, own]) => own);
+}
+
+/** @param kept files of weights that are there. */
+function removeUnneeded(
+  kept: Set<string>,
+  own: readonly NetworkMembers[],
+  needed: ReadonlySet<string>,
+): void {
+  for (const { result } of own) if (!("code" in result)) for (const { ref } of result.weights) kept.add(ref);
+  const unneeded = [...kept].filter((ref) => !needed.has(ref));
+  removeFiles(unneeded);
+  for (const ref of unneeded) kept.delete(ref);
+}
+
+async function trainAll(
+  all: readonly NetworkMembers[],
+  options: TrainOptions,
+  count: EpochCount,
+): Promise<readonly NetworkMembers[]> {
+  if (all.length === 0) return [];
+  // Those of the first block first: without them there is no other. Then the largest, so that at the end no worker is alone with one.
+  const queue = all.toSorted((a, b) => inOrder(a.network, b.network));
+  const areJoint = queue.some(({ network }) => network.joint);
+  if (options.device !== "cpu" && !areJoint) await trainStacks(queue, options, count);
+  else await trainEach(queue, areJoint ? jointWidth(options) : singleWidth(queue, options), options, count);
+  return queue;
+}
+
+function inOrder(a: PlannedNetwork, b: PlannedNetwork): number {
+  return (
+    Number(a.block > 0) - Number(b.block > 0) ||
+    b.size - a.size ||
+    compareCodePoints(a.name, b.name) ||
+    a.block - b.block
+  );
 }
 
 /**
@@ -44,21 +86,7 @@ function jointWidth({ device, slots, threads, gpus }: TrainOptions): number {
   return device === "cpu" ? Math.max(1, Math.floor(slots / threads)) : gpus;
 }
 
-/** A task a network, and of few networks so many that each slot has its next one waiting. */
-function singleWidth(networks: readonly PlannedNetwork[], { slots }: TrainOptions): number {
-  return Math.max(networks.length, 2 * slots);
-}
-
-function sortOutcome(results: readonly NamedResult[]): TrainOutcome {
-  const trained: TrainedTicker[] = [];
-  const training = new Map<string, TrainingRecord>();
-  const failures: Failure[] = [];
-  for (const [name, result] of results.toSorted(([a], [b]) => compareCodePoints(a, b))) {
-    if ("code" in result) failures.push(result);
-    else {
-      trained.push(...result.tickers);
-      training.set(name, result.record);
-    }
-  }
-  return { trained, training, failures };
+/** A task a ticker, and of few tickers so many that each slot has its next one waiting. */
+function singleWidth(all: readonly NetworkMembers[], { slots }: TrainOptions): number {
+  return Math.max(new Set(all.map(({ network }) => network.name)).size, 2 * slots);
 }

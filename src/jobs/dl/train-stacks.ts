@@ -3,10 +3,9 @@ import type { StackProgress, TrainNetworkTask } from "../../engine/pool/network-
 import { runEach } from "../shared/run-concurrently.ts";
 import { memberName } from "./ensemble.ts";
 import type { EpochCount } from "./epoch-count.ts";
-import { type Member, membersInTurn, type NamedResult, NetworkMembers } from "./network-members.ts";
-import type { PlannedNetwork } from "./planned-network.ts";
+import { type Member, membersInTurn, type NetworkMembers } from "./network-members.ts";
 import { costsOneTicker } from "./ticker-errors.ts";
-import { reportEnd, type TrainOptions } from "./train-network.ts";
+import { ownFault, reportEnd, type TrainOptions } from "./train-network.ts";
 
 /**
  * Networks of one task. A worker that dies twice costs every network that has a member in its task, also an ensemble whose other
@@ -16,18 +15,17 @@ export const MAX_STACK_SIZE = 64;
 
 /**
  * Trains networks of single tickers in stacks, as many at a time as there are GPUs, and no larger than gives each GPU one.
- * Members of an ensemble are entries like others; those of a network that has failed are not begun.
+ * Members of an ensemble and networks of later blocks are entries like others; members of a network that has failed are not begun.
  * @throws MucastError of the engine where it is not about one ticker.
  */
 export async function trainStacks(
-  networks: readonly PlannedNetwork[],
+  all: readonly NetworkMembers[],
   options: TrainOptions,
   count: EpochCount,
-): Promise<readonly NamedResult[]> {
+): Promise<void> {
   const { ensemble, gpus } = options;
-  const all = networks.map((network) => new NetworkMembers(network, ensemble));
   const waiting = membersInTurn(all);
-  const size = Math.min(MAX_STACK_SIZE, Math.ceil((networks.length * ensemble) / gpus));
+  const size = Math.min(MAX_STACK_SIZE, Math.ceil((all.length * ensemble) / gpus));
   const trainNext = async (signal: AbortSignal): Promise<void> => {
     for (let stack = takeStack(waiting, size); stack.length > 0; stack = takeStack(waiting, size)) {
       await trainStack(stack, { ...options, signal }, count);
@@ -36,7 +34,6 @@ export async function trainStacks(
   await runEach(options.signal, async (start, signal) => {
     for (let gpu = 0; gpu < gpus; gpu++) start(trainNext(signal));
   });
-  return all.map(({ named }) => named);
 }
 
 /** The next members that wait, no more than `size`. */
@@ -50,11 +47,28 @@ function takeStack(waiting: Iterator<Member, void>, size: number): Member[] {
   return stack;
 }
 
-async function trainStack(stack: readonly Member[], options: TrainOptions, count: EpochCount): Promise<void> {
+async function trainStack(taken: readonly Member[], options: TrainOptions, count: EpochCount): Promise<void> {
   const { pool, device, signal, timings } = options;
+  const stack: Member[] = [];
   const networks: TrainNetworkTask[] = [];
-  for (const next of stack) networks.push(await stackedTask(next, options));
-  const onProgress = (progress: StackProgress) => count.epoch(progress.ticker, progress.member, progress);
+  for (const next of taken) {
+    const task = await stackedTask(next, options).catch((error: unknown) => ownFault(next, error));
+    if ("code" in task) {
+      await next.of.fail(next.member, task);
+      reportEnd(next, options, count);
+    } else {
+      stack.push(next);
+      networks.push(task);
+    }
+  }
+  if (stack.length === 0) return;
+  const byPlace = new Map(
+    stack.map((next) => [placeOf(next.of.network.name, next.of.network.block, next.member), next]),
+  );
+  const onProgress = ({ ticker, member, block = 0, ...progress }: StackProgress) => {
+    const next = byPlace.get(placeOf(ticker, block, member));
+    if (next !== undefined) count.epoch(next.of.network, member, progress);
+  };
   const results = await pool.run({ task: "train_stack", networks, device }, { signal, onProgress }).then(
     (answer) => answer.results,
     (error: unknown) => {
@@ -64,17 +78,20 @@ async function trainStack(stack: readonly Member[], options: TrainOptions, count
   );
   for (const [index, next] of stack.entries()) {
     const { of, member } = next;
-    const { name } = of.network;
     const result = results[index]!;
     if ("code" in result) {
-      const message = `${memberName(name, member, of.ensemble)}: ${result.message}`;
-      await of.fail(member, { code: result.code, message });
+      const message = `${memberName(of.network.name, member, of.ensemble)}: ${result.message}`;
+      await of.fail(member, { code: result.code, message, data: result.data });
     } else {
-      timings.add(name, result.seconds);
+      timings.add(of.network.name, result.seconds);
       await of.finish(member, result, signal);
     }
     reportEnd(next, options, count);
   }
+}
+
+function placeOf(ticker: string, block: number, member: number): string {
+  return `${block} ${member} ${ticker}`;
 }
 
 async function stackedTask(
@@ -83,5 +100,6 @@ async function stackedTask(
 ): Promise<TrainNetworkTask> {
   const task = await of.task(member, { device, threads, signal });
   if (task.task === "train_joint") throw new MucastError("internal", `${of.network.name} is in no stack`);
-  return task;
+  const { block } = of.network;
+  return block === 0 ? task : { ...task, block };
 }

@@ -9,6 +9,7 @@ import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import type { ScoreModel } from "../shared/refits-output.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
@@ -36,20 +37,6 @@ export interface FittedTicker {
   readonly lastImportances?: readonly Importance[];
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
-}
-
-/** A model, and the score rows of one block that it forecasts. */
-export interface ScoreModel {
-  readonly block: number;
-  /** Positions [from, to) in the score rows. */
-  readonly from: number;
-  readonly to: number;
-  /** Of the ticker, that the model learned from. */
-  readonly fitRows: number;
-  /** Their mean label, log-return; 0 without a row. */
-  readonly labelMean: number;
-  /** Whether the fit of the block failed, so that this is the model of a block before. */
-  readonly isStandIn: boolean;
 }
 
 /** A panel without its features, and what these show. */

@@ -20,6 +20,7 @@ import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
+import type { EvaluatedBlock } from "../shared/refits-output.ts";
 import {
   evaluationUnits,
   type ScoredTicker,
@@ -30,7 +31,7 @@ import {
 } from "../shared/score-tables.ts";
 import type { PooledFit } from "./fit-pooled.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
-import { type EvaluatedBlock, refitsOf } from "./refits-output.ts";
+import { refitsOf } from "./refits-output.ts";
 
 /** The forecasts of one ticker, with their intervals and its metrics out of fold. */
 interface EvaluatedTicker extends ScoredTicker {

@@ -10,13 +10,13 @@ import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { noRefit } from "../shared/refit-warnings.ts";
 import { rowFacts } from "../shared/row-facts.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import {
   type FitPlan,
   learnedRows,
   listedOfFeatures,
-  noRefit,
   planFits,
   planWarnings,
   refusedColumns,

@@ -1,5 +1,4 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { counted } from "../../contract/errors/wording.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -131,14 +130,4 @@ export function refusedColumns(
 export function learnedRows(panel: PanelRows, { window }: Pick<MlSettings, "window">): RowFacts {
   const facts = rowFacts(panel);
   return { ...facts, fitRows: Math.min(facts.fitRows, window ?? facts.fitRows) };
-}
-
-/** The warning that there is nothing to fit again for. */
-export function noRefit(
-  blocks: readonly RefitBlock[],
-  { refitEvery }: Pick<MlSettings, "refitEvery">,
-): readonly Warning[] {
-  if (refitEvery === undefined || blocks.length > 1) return [];
-  const message = `refit_every ${refitEvery} changes nothing: the score rows lie on ${counted(refitEvery, "date")} or fewer.`;
-  return [{ code: "no_refit", message }];
 }

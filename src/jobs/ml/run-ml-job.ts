@@ -26,6 +26,7 @@ import { openJobOutput } from "../shared/job-output.ts";
 import { panelsInMemory, writePanels } from "../shared/panel-files.ts";
 import { preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
+import { noRefit } from "../shared/refit-warnings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
@@ -35,7 +36,7 @@ import { fitPooled, type PooledOutcome } from "./fit-pooled.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FitOutcome, type FitProgress, fitTickers } from "./fit-tickers.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
-import { listedOfFeatures, noRefit } from "./plan-fits.ts";
+import { listedOfFeatures } from "./plan-fits.ts";
 
 /**
  * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one

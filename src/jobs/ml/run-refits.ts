@@ -1,7 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { counted } from "../../contract/errors/wording.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription, FitPredictResult } from "../../engine/pool/protocol.ts";
+import { failedRefits } from "../shared/refit-warnings.ts";
 import type { PlannedFit, PlannedRefit, RowRange } from "./plan-fits.ts";
 
 /** The predictions of the score rows of one block, and the model that made them. */
@@ -93,19 +93,10 @@ async function runAlone(fit: PlannedRefit, before: FittedModel, run: RunFits): P
 
 /** The warning that models of earlier blocks stand in. @param ticker undefined for one fit of all tickers. */
 export function standInWarnings(byBlock: readonly BlockPredictions[], ticker?: string): Warning[] {
-  const standIns = byBlock.filter(({ error }) => error !== undefined);
-  if (standIns.length === 0) return [];
-  const rows = standIns.reduce((sum, { predicted }) => sum + predicted.length, 0);
-  const failed = `${counted(standIns.length, "refit")} failed, and the ${standIns.length === 1 ? "model" : "models"} before forecast ${counted(rows, "row")}`;
-  const subject = ticker === undefined ? "" : `${ticker}: `;
-  return [
-    {
-      code: "failed_refit",
-      ...(ticker === undefined ? {} : { ticker }),
-      count: standIns.length,
-      message: `${subject}${failed}. The first error: ${standIns[0]!.error!.message}`,
-    },
-  ];
+  const failed = byBlock.flatMap(({ block, predicted, error }) =>
+    error === undefined ? [] : [{ block, rows: predicted.length, message: error.message }],
+  );
+  return failedRefits(failed, ticker);
 }
 
 /** What describes a model that predicts one value in every block, and for at least two rows of one; undefined otherwise. */

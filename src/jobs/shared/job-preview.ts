@@ -26,7 +26,7 @@ export interface JobPreview {
   readonly failures: readonly Failure[];
   /** run_ml_job with `fit` pooled. */
   readonly pooled?: PooledPreview;
-  /** run_ml_job with `refit_every` or `window`. */
+  /** With `refit_every` or `window`. */
   readonly refits?: RefitsPreview;
   /** Those of the job, in its order, without those that only fitting can show. */
   readonly warnings: readonly Warning[];
@@ -47,10 +47,13 @@ export interface PooledPreview {
   readonly folds: number;
 }
 
-/** The fits of all tickers, those of folds among them, and the blocks of score rows that they forecast. */
+/** The fits of all tickers, and the blocks of score rows that they forecast. */
 export interface RefitsPreview {
+  /** Of run_ml_job those of folds among them; of run_dl_job networks, of ensembles too. */
   readonly fits: number;
   readonly blocks: number;
+  /** run_dl_job: bytes of the data that the largest network reads, by estimate. */
+  readonly fit_bytes?: number;
 }
 
 export interface TickerPreview {

@@ -65,6 +65,8 @@ def _all_rows(task: Message, store: ArrayStore) -> np.ndarray[tuple[int, int], n
     rows = np.zeros((total, task["features"]), dtype=np.float32)
     for ticker, first in zip(task["tickers"], _first_rows(task), strict=True):
         x = store.read(ticker["x"])
-        scaling = fit_scaling(task["scaler"], x[: ticker["scale_rows"]], ticker.get("z_scores", 0))
+        scaling = fit_scaling(
+            task["scaler"], x[ticker.get("scale_from", 0) : ticker["scale_rows"]], ticker.get("z_scores", 0)
+        )
         rows[first : first + len(x), ticker["columns"]] = scaled(x, scaling)
     return rows

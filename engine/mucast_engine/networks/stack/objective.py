@@ -71,6 +71,10 @@ class StackObjective:
         """Every network gets its best weights back."""
         self._network.values.copy_(self._best)
 
+    def weights(self) -> Tensor:
+        """Shape (S, p): those of each network now."""
+        return self._network.values.detach()
+
     def predict(self, begins: Sequence[int], counts: Sequence[int]) -> list[Tensor]:
         """Scaled predictions of `counts` (S) samples of each network from `begins` (S) on."""
         predictions = self._predict(self._samples.part(begins, counts))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from mucast_engine.arrays import ArrayStore, Message
+from mucast_engine.arrays import ArrayStore, Matrix, Message
 from mucast_engine.failure import Code, TaskError
 from mucast_engine.networks.architectures import Network, network_structure, parameter_count
 from mucast_engine.networks.losses import leaves_scale_open
@@ -22,11 +22,11 @@ OWN_CODES: set[Code] = {"constant_target", "diverged"}
 
 
 def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Trains `networks`, tasks `train_network` that differ in their ticker, its data and their member alone.
+    """Trains `networks`, tasks `train_network` that differ in their ticker, its data, their member and block alone.
 
     Returns `results` in their order: what train_network returns, `seconds` being those of all that were trained at
     once, or code, message and data where it raises. Progress is that of train_network, with the
-    `ticker` and the `member`.
+    `ticker`, the `member` and the `block`.
     """
     torch.set_num_threads(1)
     device = torch.device(task["device"])
@@ -91,8 +91,9 @@ def _train(
     predictions = [torch.cat(parts) for parts in zip(watched, rest, strict=True)]
     is_open = leaves_scale_open(shared["training"]["loss"])
     scales = objective.prediction_scales() if is_open else [None] * len(tickers)
+    weights = objective.weights().double().cpu().numpy()
     common = {"parameters": parameter_count(network), "seconds": time.perf_counter() - started}
-    rows = zip(tickers, histories, predictions, scales, strict=True)
+    rows = zip(tickers, histories, predictions, scales, weights, strict=True)
     return [_result(*row, common, store) for row in rows]
 
 
@@ -101,6 +102,7 @@ def _result(
     history: History | TaskError,
     predicted: Tensor,
     scale: float | None,
+    weights: Matrix,
     common: Message,
     store: ArrayStore,
 ) -> Message:
@@ -112,7 +114,10 @@ def _result(
             result["prediction_scale"] = scale
             predicted = predicted.double() * scale
         returns = finite(predicted.double().cpu().numpy() * ticker.target)
-        return {**result, "predictions": store.write(ticker.predictions, returns)}
+        result["predictions"] = store.write(ticker.predictions, returns)
+        if ticker.kept_weights is not None:
+            result["weights"] = store.write(ticker.kept_weights, weights)
+        return result
     except TaskError as error:
         return _failure(error)
 

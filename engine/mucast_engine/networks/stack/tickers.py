@@ -14,6 +14,7 @@ from mucast_engine.networks.architectures import build_network, start_quietly
 from mucast_engine.networks.losses import Labels
 from mucast_engine.networks.scaling import fit_scaling, scaled, target_scale
 from mucast_engine.networks.seeds import derive_seed, generator_for
+from mucast_engine.networks.weights import FlatWeights
 from mucast_engine.networks.windows import MAX_BATCH, Windows
 
 # Windows of each network that are predicted at once; a stack of them fills the device.
@@ -24,6 +25,8 @@ class StackTicker(NamedTuple):
     name: str
     member: int
     """Its place in the ensemble of that name."""
+    block: int
+    """The block of score rows that it forecasts."""
     rows: NDArray[np.float32]
     """Shape (rows, k), scaled."""
     ends: NDArray[np.int64]
@@ -36,6 +39,8 @@ class StackTicker(NamedTuple):
     validate: int
     weights: Tensor
     """Shape (p): the first ones, as the network names them."""
+    kept_weights: str | None
+    """Where the last ones are written; None where nobody asks for them."""
     order: torch.Generator
     dropout_seed: int
     predictions: str
@@ -51,16 +56,22 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
     first = generator_for(*seed, "weights", member)
     network = build_network(task["network"], x.shape[1], task["lookback"], first)
     start_quietly(network, float(labels[:train].mean() / target))
+    weights = FlatWeights(network)
+    if "first_weights" in task:
+        weights.load(store.read(task["first_weights"]))
+    learned = x[task.get("scale_from", 0) : ends[train - 1] + 1]
     return StackTicker(
         name=task["ticker"],
         member=member,
-        rows=scaled(x, fit_scaling(task["scaler"], x[: ends[train - 1] + 1], task.get("z_scores", 0))),
+        block=task.get("block", 0),
+        rows=scaled(x, fit_scaling(task["scaler"], learned, task.get("z_scores", 0))),
         ends=ends,
         labels=(labels / target).astype(np.float32),
         target=target,
         train=train,
         validate=task["parts"]["validate"],
-        weights=torch.cat([weight.detach().flatten() for weight in network.parameters()]),
+        weights=weights.values,
+        kept_weights=task["weights"]["ref"] if "weights" in task else None,
         order=generator_for(*seed, "order", member),
         dropout_seed=derive_seed(*seed, "dropout", member),
         predictions=task["predictions"]["ref"],

@@ -42,7 +42,8 @@ class Course:
     """The epochs of one network, until it stops or diverges."""
 
     def __init__(self, ticker: StackTicker, patience: int, progress: Callable[[Message], None]) -> None:
-        self._name = {"ticker": ticker.name, "member": ticker.member}
+        own_block = {"block": ticker.block} if ticker.block > 0 else {}
+        self._name = {"ticker": ticker.name, "member": ticker.member, **own_block}
         self._patience, self._progress = patience, progress
         self._largest = largest_loss(torch.from_numpy(ticker.labels))
         self.running = True

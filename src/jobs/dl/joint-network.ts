@@ -1,0 +1,148 @@
+import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import type { MucastError } from "../../contract/errors/errors.ts";
+import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { datesOf } from "../../panel/as-of.ts";
+import type { JointPlan } from "../../panel/joint-plan.ts";
+import { jointSamples, ownSamples } from "../../panel/joint-samples.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
+import type { RowsByBlock } from "../../panel/rows-by-block.ts";
+import { hasScoreWindow } from "../../panel/window-plan.ts";
+import type { PanelOnDisk } from "../shared/panel-files.ts";
+import {
+  type PlannedNetwork,
+  scaledFrom,
+  type TrainedTicker,
+  trainedTicker,
+  trainingOf,
+  writeSamples,
+  zScoresOf,
+} from "./planned-network.ts";
+
+/** The name of a joint network; a single one is named by its ticker. */
+const PORTFOLIO = "portfolio";
+
+/** What the joint networks of all blocks share. */
+export interface JointJob {
+  readonly settings: DlSettings;
+  readonly workFolder: string;
+  readonly blocks: readonly RefitBlock[];
+  /** Names of features, and by ticker where each of its columns stands among them. */
+  readonly union: {
+    readonly names: readonly string[];
+    readonly columns: ReadonlyMap<string, readonly number[]>;
+  };
+  /** `feature_absent`, by ticker. */
+  readonly warnings: ReadonlyMap<string | undefined, readonly Warning[]>;
+  /** By ticker, the panels with all their fit rows. */
+  readonly wholes: ReadonlyMap<string, PanelOnDisk>;
+  /** Of the tickers that take part in the first block. */
+  readonly rows: RowsByBlock<PanelOnDisk>;
+  /** @throws MucastError where no ticker has enough to learn from. */
+  readonly plan: (panels: readonly PanelOnDisk[]) => Pausable<JointPlan<PanelOnDisk>>;
+}
+
+/** The network of all tickers that learns what is known at block `learned`, for the score rows of `block`. */
+export class JointNetwork implements PlannedNetwork {
+  readonly joint = true;
+  readonly name = PORTFOLIO;
+  readonly tickers: readonly string[];
+  readonly size: number;
+  readonly block: number;
+  readonly #job: JointJob;
+  readonly #learned: number;
+  #plan: JointPlan<PanelOnDisk> | undefined;
+  #excluded: readonly MucastError[] = [];
+
+  constructor(job: JointJob, learned: number, block: number) {
+    const { lookback } = job.settings;
+    const panels = job.rows(learned, block);
+    const scored = panels.filter((panel) => hasScoreWindow(panel, lookback));
+    this.tickers = scored.map(({ ticker }) => ticker);
+    this.size = panels.reduce((sum, { fit }) => sum + fit.length, 0) * job.union.names.length;
+    this.block = block;
+    this.#job = job;
+    this.#learned = learned;
+  }
+
+  get isStandIn(): boolean {
+    return this.#learned !== this.block;
+  }
+
+  get dates() {
+    return this.#job.rows(0, 0).map(datesOf);
+  }
+
+  async task(means: Parameters<PlannedNetwork["task"]>[0]): ReturnType<PlannedNetwork["task"]> {
+    const { device, threads, signal } = means;
+    const { settings, workFolder, union, blocks } = this.#job;
+    // Made when it is needed: the plans of all blocks would take too much memory.
+    const plan = await inTurns(this.#job.plan(this.#job.rows(this.#learned, this.block)), signal);
+    this.#plan = plan;
+    this.#excluded = plan.excluded;
+    const samples = await inTurns(jointSamples(plan, settings.lookback), signal);
+    const name = blocks.length === 1 ? "0" : `0-${this.#learned}-${this.block}`;
+    const written = writeSamples(samples, [plan.members.length], workFolder, name);
+    return {
+      task: {
+        ...trainingOf(settings),
+        ...written,
+        task: "train_joint",
+        device,
+        threads,
+        features: union.names.length,
+        parts: samples.parts,
+        tickers: plan.members.map(({ panel, train }) => ({
+          ticker: panel.ticker,
+          x: panel.x,
+          ...zScoresOf(panel),
+          columns: union.columns.get(panel.ticker)!,
+          ...scaledFrom(train, settings),
+          scale_rows: train.at(-1)! + 1,
+        })),
+      },
+      // The networks of other blocks read the features, too.
+      files: [
+        ...(blocks.length === 1 ? plan.members.map(({ panel }) => panel.x.ref) : []),
+        ...[written.ends.ref, written.labels.ref],
+      ],
+    };
+  }
+
+  latest(): readonly number[] {
+    const plan = this.#plan!;
+    return plan.members.map(
+      (member, j) => (ownSamples(plan, member).score.at(-1) ?? 0) * plan.members.length + j,
+    );
+  }
+
+  /** @param predictions shape (predicted dates, tickers), NaN where a ticker has no window. */
+  *forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
+    const plan = this.#plan!;
+    this.#plan = undefined;
+    const { wholes, warnings, blocks } = this.#job;
+    const { known } = blocks[this.#learned]!;
+    const width = plan.members.length;
+    const trained: TrainedTicker[] = [];
+    for (const [j, member] of plan.members.entries()) {
+      yield 0;
+      const own = ownSamples(plan, member);
+      const at = (samples: Int32Array) => Float64Array.from(samples, (i) => predictions[i * width + j]!);
+      const { panel } = member;
+      const about = [...panel.warnings, ...(warnings.get(panel.ticker) ?? [])];
+      const predicted = { validate: at(own.validate), calibrate: at(own.calibrate), score: at(own.score) };
+      const whole = wholes.get(panel.ticker)!;
+      const by = { block: this.block, isStandIn: this.isStandIn, known, whole };
+      trained.push(trainedTicker(panel, member, predicted, about, by));
+    }
+    return trained;
+  }
+
+  excluded(): readonly MucastError[] {
+    return this.#excluded;
+  }
+
+  standIn(block: number): PlannedNetwork {
+    return new JointNetwork(this.#job, this.#learned, block);
+  }
+}

@@ -1,0 +1,204 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import type { Failure } from "../../contract/problems/failures.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { type FailedRefit, failedRefits } from "../shared/refit-warnings.ts";
+import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
+import { joinedBlocks, type TickerPart } from "./joined-blocks.ts";
+import { type NetworkFault, NetworkMembers, type WarmStart } from "./network-members.ts";
+import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
+import { isOfLearnedRows } from "./ticker-errors.ts";
+
+/** What became of the networks of all blocks. */
+export interface TrainOutcome {
+  /** Ascending by code point. */
+  readonly trained: readonly TrainedTicker[];
+  /** Of the networks of the first block, by ticker or `portfolio`; ascending by code point. */
+  readonly training: ReadonlyMap<string, TrainingRecord>;
+  /** Ascending by code point. */
+  readonly failures: readonly Failure[];
+  /** That refits of a joint network failed. */
+  readonly warnings: readonly Warning[];
+  /** Of a joint network, by block: the rows that it learned from, of all tickers. Empty for networks of single tickers. */
+  readonly blockRows: readonly number[];
+}
+
+/** A network that was trained for its own block. */
+interface DoneNetwork extends Pick<TrainedNetwork, "weights"> {
+  readonly network: PlannedNetwork;
+  readonly tickers: ReadonlySet<string>;
+  readonly first: WarmStart["first"];
+}
+
+/** Tickers that the network of their block does not forecast. */
+interface Missing {
+  readonly network: PlannedNetwork;
+  readonly tickers: readonly string[];
+  readonly error: Pick<NetworkFault, "message">;
+  /** Whether a joint network failed, and not one ticker in it. */
+  readonly isForAll: boolean;
+}
+
+/** Gathers the networks of all blocks as they end, and names those that have to stand in for others. */
+export class TrainedBlocks {
+  readonly #ensemble: number;
+  /** By the network's name, in time order. */
+  readonly #done = new Map<string, DoneNetwork[]>();
+  readonly #training = new Map<string, TrainingRecord>();
+  /** By ticker: of the first block, and of the later ones. */
+  readonly #first = new Map<string, TickerPart<TrainedTicker>>();
+  readonly #later = new Map<string, TickerPart[]>();
+  /** By the network's name. */
+  readonly #failures = new Map<string, NetworkFault>();
+  /** Those that nothing stands in for yet. */
+  readonly #missing: Missing[] = [];
+  readonly #standingIn = new Map<PlannedNetwork, Missing>();
+  /** By ticker; undefined for all tickers of a joint network. */
+  readonly #refits = new Map<string | undefined, FailedRefit[]>();
+  readonly #blockRows: number[] = [];
+
+  constructor(ensemble: number) {
+    this.#ensemble = ensemble;
+  }
+
+  /** Whether the networks of that name have failed in all blocks. */
+  hasFailed(name: string): boolean {
+    return this.#failures.has(name);
+  }
+
+  /** The weights that the next network of that name goes on from. */
+  lastWeights(name: string): WarmStart["first"] {
+    return this.#done.get(name)?.at(-1)?.weights;
+  }
+
+  /**
+   * Takes networks that have ended.
+   * @throws MucastError of a joint network that no other can stand in for.
+   */
+  add(ended: readonly NetworkMembers[]): void {
+    for (const members of ended.toSorted((a, b) => a.network.block - b.network.block)) {
+      const { network, result } = members;
+      if ("code" in result) this.#addFault(network, result);
+      else if (network.isStandIn) this.#addStandIn(network, result);
+      else this.#addOwn(network, result, members.warmStart);
+    }
+  }
+
+  #addFault(network: PlannedNetwork, error: NetworkFault): void {
+    if (network.block > 0 && !network.isStandIn && isOfLearnedRows(error)) {
+      this.#missing.push({ network, tickers: network.tickers, error, isForAll: network.joint });
+      return;
+    }
+    if (network.joint && error instanceof MucastError) throw error;
+    this.#failures.set(network.name, error);
+  }
+
+  #addOwn(network: PlannedNetwork, result: TrainedNetwork, { first }: WarmStart): void {
+    const { name, block } = network;
+    const tickers = new Set(result.tickers.map(({ ticker }) => ticker));
+    pushed(this.#done, name, { network, tickers, first, weights: result.weights });
+    if (block === 0) this.#training.set(name, result.record);
+    if (network.joint) this.#blockRows[block] = rowsOf(result);
+    this.#addParts(network, result, tickers);
+    for (const error of network.excluded()) {
+      const left = network.tickers.filter((ticker) => ticker === error.data.ticker);
+      if (block > 0 && left.length > 0)
+        this.#missing.push({ network, tickers: left, error, isForAll: false });
+    }
+  }
+
+  #addStandIn(network: PlannedNetwork, result: TrainedNetwork): void {
+    const { tickers, error, isForAll } = this.#standingIn.get(network)!;
+    const { block } = network;
+    if (isForAll) this.#blockRows[block] = rowsOf(result);
+    for (const { ticker, score } of this.#addParts(network, result, new Set(tickers))) {
+      const refit = { block, rows: score.days.length, message: error.message };
+      pushed(this.#refits, isForAll ? undefined : ticker, refit);
+    }
+  }
+
+  /** @returns those that have score rows in the block. */
+  #addParts({ block }: PlannedNetwork, result: TrainedNetwork, tickers: ReadonlySet<string>) {
+    const { predictionScale } = result;
+    const own = result.tickers.filter(({ ticker }) => tickers.has(ticker));
+    for (const forecasts of own) {
+      if ("validation" in forecasts) this.#first.set(forecasts.ticker, { forecasts, predictionScale });
+      else if (forecasts.score.days.length > 0)
+        pushed(this.#later, forecasts.ticker, { forecasts, predictionScale });
+    }
+    return block === 0 ? own : own.filter(({ score }) => score.days.length > 0);
+  }
+
+  /** The networks that have to forecast rows of later blocks whose own network failed. Those of the first block have ended. */
+  takeStandIns(): NetworkMembers[] {
+    const standIns: NetworkMembers[] = [];
+    for (const missing of this.#missing.splice(0)) {
+      const byModel = Map.groupBy(missing.tickers, (ticker) => this.#modelBefore(missing.network, ticker));
+      for (const [model, tickers] of byModel) {
+        // Where the network of the first block failed, its ticker has.
+        if (model === undefined) continue;
+        const standIn = model.network.standIn(missing.network.block);
+        this.#standingIn.set(standIn, { ...missing, tickers });
+        standIns.push(new NetworkMembers(standIn, this.#ensemble, { first: model.first, keeps: false }));
+      }
+    }
+    return standIns;
+  }
+
+  #modelBefore({ name, block }: PlannedNetwork, ticker: string): DoneNetwork | undefined {
+    const own = this.#done.get(name) ?? [];
+    return own.findLast(({ network, tickers }) => network.block < block && tickers.has(ticker));
+  }
+
+  /** The files of weights that a network to come may begin with. */
+  neededWeights(): ReadonlySet<string> {
+    const needed = new Set<string>();
+    const need = (weights: WarmStart["first"]) => {
+      for (const { ref } of weights ?? []) needed.add(ref);
+    };
+    for (const [name, own] of this.#done) {
+      need(this.lastWeights(name));
+      for (const ticker of own[0]?.tickers ?? [])
+        need(own.findLast(({ tickers }) => tickers.has(ticker))!.first);
+    }
+    return needed;
+  }
+
+  outcome(): TrainOutcome {
+    const failures = [...this.#failures].map(([ticker, { code, message }]) => ({ ticker, code, message }));
+    const lost = new Set(this.#failures.keys());
+    const first = [...this.#first].filter(([ticker]) => !lost.has(ticker));
+    const training = [...this.#training].filter(([name]) => !lost.has(name));
+    return {
+      trained: first.sort(byName).map(([ticker, part]) => this.#joined(ticker, part)),
+      training: new Map(training.sort(byName)),
+      failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
+      warnings: failedRefits(this.#refits.get(undefined) ?? []),
+      blockRows: this.#blockRows,
+    };
+  }
+
+  #joined(ticker: string, first: TickerPart<TrainedTicker>): TrainedTicker {
+    const later = this.#later.get(ticker) ?? [];
+    const inOrder = later.toSorted((a, b) => blockOf(a) - blockOf(b));
+    return joinedBlocks(first, inOrder, failedRefits(this.#refits.get(ticker) ?? [], ticker));
+  }
+}
+
+function pushed<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return compareCodePoints(a, b);
+}
+
+function blockOf({ forecasts }: TickerPart): number {
+  return forecasts.models[0]!.block;
+}
+
+function rowsOf({ tickers }: TrainedNetwork): number {
+  return tickers.reduce((sum, { models: [model] }) => sum + model!.fitRows, 0);
+}

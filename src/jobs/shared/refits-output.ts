@@ -1,0 +1,86 @@
+import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import type { BlockSkill } from "../../evaluate/block-skill.ts";
+import type { OrderedJson } from "./ordered-json.ts";
+
+/** A model, and the score rows of one block that it forecasts. */
+export interface ScoreModel {
+  readonly block: number;
+  /** Positions [from, to) in the score rows. */
+  readonly from: number;
+  readonly to: number;
+  /** Of the ticker, that the model learned from. */
+  readonly fitRows: number;
+  /** Their mean label, log-return; 0 without a row. */
+  readonly labelMean: number;
+  /** Whether the fit of the block failed, so that this is the model of a block before. */
+  readonly isStandIn: boolean;
+}
+
+/** A block of score rows with its metrics. */
+export interface EvaluatedBlock extends BlockSkill {
+  readonly start: Day;
+  /** What shrinkage multiplies forecasts by, by ticker. */
+  readonly factors: ReadonlyMap<string, number>;
+}
+
+type Refits = NonNullable<OutputBlob["refits"]>;
+type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
+
+/** The models of a ticker in time order. */
+interface RefittedTicker {
+  readonly ticker: string;
+  readonly models: readonly ScoreModel[];
+}
+
+/**
+ * The blocks of an output's `refits`.
+ * @param fitted of all tickers.
+ * @param blockRows of one model for all tickers, by block, the rows that it learned from; by default those of the tickers' models.
+ */
+export function refitBlocksOf(
+  blocks: readonly EvaluatedBlock[],
+  fitted: readonly RefittedTicker[],
+  blockRows: readonly number[] = [],
+): OrderedJson[] {
+  const models = Map.groupBy(
+    fitted.flatMap((ticker) => ticker.models),
+    ({ block }) => block,
+  );
+  return blocks.map((block, b) => blockOf(block, models.get(b) ?? [], blockRows[b]));
+}
+
+function blockOf(
+  { start, end, tickers, table: { pooled: metrics, cross_section: across } }: EvaluatedBlock,
+  models: readonly ScoreModel[],
+  blockRows: number | undefined,
+): OrderedJson {
+  return {
+    start: formatDay(start),
+    end: formatDay(end),
+    fit_rows: blockRows ?? models.reduce((sum, { fitRows }) => sum + fitRows, 0),
+    tickers,
+    stand_ins: models.filter(({ isStandIn }) => isStandIn).length,
+    n: metrics.n,
+    r2_zero: metrics.r2_zero,
+    hit_rate: metrics.hit_rate,
+    dates: across.dates,
+    ic_mean: across.ic_mean,
+    rank_ic_mean: across.rank_ic_mean,
+  } satisfies Members<Refits["blocks"][number]>;
+}
+
+/** The entry of a ticker in `refits.by_ticker`, without importances. */
+export function tickerRefitsOf(
+  { ticker, models }: RefittedTicker,
+  blocks: readonly EvaluatedBlock[],
+  { shrinkage }: { readonly shrinkage: ShrinkageChoice },
+) {
+  const own = new Map(models.map((model) => [model.block, model]));
+  const byBlock = (value: (block: number) => number) => blocks.map((_, b) => (own.has(b) ? value(b) : null));
+  return {
+    label_means: byBlock((b) => own.get(b)!.labelMean),
+    ...(shrinkage === "none" ? {} : { factors: byBlock((b) => blocks[b]!.factors.get(ticker)!) }),
+  } satisfies Members<Omit<Refits["by_ticker"][string], "importances" | "factors">>;
+}
