@@ -4,11 +4,11 @@ import { isEnded, type OperationView } from "../../contract/api/operation-view.t
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
 import { Forecasts } from "../forecast/forecasts.ts";
-import type { Caller } from "../operations/operations.ts";
 import { StoredOperations } from "../operations/stored-operations.ts";
 import { releaseLeases } from "../store/claim-operation.ts";
 import { webhookTypes } from "../store/events.ts";
