@@ -68,7 +68,7 @@ function scalarCheck({ type, const: only, enum: names, pattern, format, exclusiv
 
 function passing(test: (value: unknown) => boolean, expected: string): Check {
   return (value, path) => {
-    if (!test(value)) throw wrong(value, path, expected);
+    if (!test(value)) throw unexpected(value, path, expected);
   };
 }
 
@@ -86,8 +86,8 @@ function matching(pattern: RegExp, format: string | undefined): Check {
   const words =
     WORDS[pattern.source] ?? (format === "date-time" ? "a moment in UTC" : `text like ${pattern}`);
   return (value, path) => {
-    if (typeof value !== "string") throw wrong(value, path, "text");
-    if (!pattern.test(value)) throw wrong(value, path, words);
+    if (typeof value !== "string") throw unexpected(value, path, "text");
+    if (!pattern.test(value)) throw unexpected(value, path, words);
   };
 }
 
@@ -105,7 +105,7 @@ function optional(check: Check): Check {
 
 function listOf(check: Check): Check {
   return (value, path) => {
-    if (!Array.isArray(value)) throw wrong(value, path, "a list");
+    if (!Array.isArray(value)) throw unexpected(value, path, "a list");
     const place = path.push(0) - 1;
     for (let index = 0; index < value.length; index++) {
       path[place] = index;
@@ -131,7 +131,7 @@ function object(members: readonly (readonly [string, Check])[]): Check {
 
 function membersOf(value: unknown, path: Path): Record<string, unknown> {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isObject) throw wrong(value, path, "an object");
+  if (!isObject) throw unexpected(value, path, "an object");
   return value as Record<string, unknown>;
 }
 
@@ -141,10 +141,10 @@ function step(value: unknown, path: Path, name: string, check: Check): void {
   path.pop();
 }
 
-const SHOWN = 80;
+const MAX_SHOWN_LENGTH = 80;
 
-function wrong(value: unknown, path: Path, expected: string): TypeError {
+function unexpected(value: unknown, path: Path, expected: string): TypeError {
   const where = path.length === 0 ? "it" : path.join(".");
-  const got = value === undefined ? "nothing" : JSON.stringify(value).slice(0, SHOWN);
+  const got = value === undefined ? "nothing" : JSON.stringify(value).slice(0, MAX_SHOWN_LENGTH);
   return new TypeError(`${where} must be ${expected}, got ${got}`);
 }
