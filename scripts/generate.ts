@@ -30,6 +30,7 @@ async function generated(): Promise<Map<string, string>> {
   files.set("docs/findings.md", findingsPage());
   files.set("docs/configuration.md", configurationPage());
   files.set(CATALOGUE, catalogue());
+  files.set("src/client/output-schema.ts", outputSchemaModule());
   return files;
 }
 
@@ -96,6 +97,30 @@ These are the findings of an audit ([audit.md](audit.md)). With a \`high\` or \`
 | code | check | severity | what it means | what to do |
 |---|---|---|---|---|
 ${rows.join("\n")}
+`;
+}
+
+/** Keywords of JSON Schema that the client's checks do not use. */
+const LEFT_OUT = new Set(["title", "description", "minimum", "maximum"]);
+
+/** Of an object that any member may follow, and of a list of names that may grow, the checks use the type alone. */
+function brief(key: string, value: unknown): unknown {
+  if (LEFT_OUT.has(key) && typeof value !== "object") return undefined;
+  if (key === "propertyNames") return undefined;
+  if (key === "additionalProperties" && Object.keys(value as object).length === 0) return undefined;
+  const { anyOf } = (value ?? {}) as { readonly anyOf?: readonly { readonly type?: string }[] };
+  return anyOf?.at(-1)?.type === "string" ? { type: "string" } : value;
+}
+
+function outputSchemaModule(): string {
+  const { $defs } = jsonSchema("output-blob") as { readonly $defs: Readonly<Record<string, object>> };
+  const lines = Object.entries($defs).map(([name, schema]) => `  ${name}: ${JSON.stringify(schema, brief)},`);
+  return `// Generated from src/contract/output/output-blob.ts; do not edit.
+import type { Schema } from "./checks.ts";
+
+export const SCHEMAS: Readonly<Record<string, Schema>> = {
+${lines.join("\n")}
+};
 `;
 }
 

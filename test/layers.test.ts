@@ -75,6 +75,40 @@ const REPORT_FOLDERS: Record<string, readonly string[]> = {
   page: ["data", "charts"],
 };
 
+/** The folders of src/service: from the log and the tables over blobs and operations up to HTTP and the tools for agents. */
+const SERVICE_FOLDERS: Record<string, readonly string[]> = {
+  lock: [],
+  settings: [],
+  telemetry: [],
+  database: ["telemetry", "caller-turns.ts", "request-scope.ts", "row-sweep.ts"],
+  auth: ["database", "telemetry"],
+  store: ["database"],
+  webhooks: ["database", "telemetry"],
+  queue: ["database", "store", "telemetry", "request-scope.ts"],
+  blobs: ["auth", "database", "settings", "store", "telemetry", "row-sweep.ts"],
+  verdict: ["auth", "blobs"],
+  forecast: ["auth", "blobs", "verdict", "caller-turns.ts"],
+  operations: [
+    ...["auth", "blobs", "database", "forecast", "queue", "store", "telemetry", "verdict"],
+    ...["request-scope.ts", "row-sweep.ts"],
+  ],
+  "request-process": ["auth", "blobs", "settings", "telemetry", "caller-turns.ts"],
+  preparation: ["auth", "blobs", "request-process", "caller-turns.ts"],
+  report: ["auth", "blobs", "database", "forecast", "store", "caller-turns.ts"],
+  http: ["auth", "blobs", "operations", "preparation", "report", "telemetry", "request-scope.ts"],
+  mcp: ["auth", "http", "operations", "telemetry", "verdict"],
+};
+
+/** The folders of src/service/http: the server and its document below the routes, and the pages above them. */
+const HTTP_FOLDERS: Record<string, readonly string[]> = {
+  server: [],
+  guard: ["server"],
+  openapi: ["server"],
+  blobs: ["server", "guard", "openapi"],
+  operations: ["server", "guard", "openapi"],
+  page: ["server", "openapi", "operations"],
+};
+
 /** The folders of src/executors beside its own files, and which of them each may import: no executor imports another. */
 const EXECUTOR_FOLDERS: Record<string, readonly string[]> = {
   polling: [],
@@ -101,10 +135,6 @@ function targetsOf(source: string): string[] {
 function importsOf(file: string): Import[] {
   const folder = file.split("/")[1]!;
   return targetsOf(readFileSync(file, "utf8")).map((target) => ({ file, folder, target }));
-}
-
-function subfolderOf({ file }: Import): string {
-  return file.split("/")[2]!;
 }
 
 const imports = globSync("src/**/*.ts")
@@ -149,17 +179,35 @@ test("the two jobs share only what lies in their shared folder", () => {
   checkSubfolders("jobs", JOB_FOLDERS);
 });
 
+/**
+ * @param folder a path under src.
+ * @param subfolders what each of them may import: other subfolders, and files that lie directly in the folder.
+ */
 function checkSubfolders(folder: string, subfolders: Readonly<Record<string, readonly string[]>>): void {
-  const inSubfolders = imports.filter((one) => one.folder === folder && one.file.split("/").length > 3);
-  assert.deepEqual([...new Set(inSubfolders.map(subfolderOf))].sort(), Object.keys(subfolders).sort());
-  const wrong = inSubfolders.filter((one) => {
-    const target = new URL(one.target, `file:///${one.file}`).pathname;
-    if (!one.target.startsWith(".") || !target.startsWith(`/src/${folder}/`)) return false;
-    const subfolder = target.split("/")[3]!;
-    return subfolder !== subfolderOf(one) && !subfolders[subfolderOf(one)]?.includes(subfolder);
+  const partOf = (path: string) => new RegExp(`^/?src/${folder}/([^/]+)`).exec(path)?.[1];
+  const inSubfolders = imports.filter(
+    ({ file }) => file.startsWith(`src/${folder}/`) && !partOf(file)!.endsWith(".ts"),
+  );
+  assert.deepEqual(
+    [...new Set(inSubfolders.map(({ file }) => partOf(file)))].sort(),
+    Object.keys(subfolders).sort(),
+  );
+  const wrong = inSubfolders.filter(({ file, target }) => {
+    if (!target.startsWith(".")) return false;
+    const own = partOf(file)!;
+    const there = partOf(new URL(target, `file:///${file}`).pathname);
+    return there !== undefined && there !== own && !subfolders[own]?.includes(there);
   });
   assert.deepEqual(wrong, []);
 }
+
+test("the folders of the service import each other one way", () => {
+  checkSubfolders("service", SERVICE_FOLDERS);
+});
+
+test("the folders of HTTP import each other one way", () => {
+  checkSubfolders("service/http", HTTP_FOLDERS);
+});
 
 test("a report goes from statistics and evidence over data and charts to the page", () => {
   checkSubfolders("report", REPORT_FOLDERS);

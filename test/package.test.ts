@@ -160,7 +160,7 @@ const JOB_PROCESS = `
     config: ${JSON.stringify(CONFIG)},
     workers: 1,
   };
-  const listener = { onEvent() {}, onTimings() {} };
+  const listener = { onEvents() {}, onTimings() {} };
   console.log(JSON.stringify(await (await executor.start(order, listener)).ended));
   await executor.close();`;
 

@@ -7,8 +7,9 @@ import {
   SEVERITIES,
 } from "../contract/output/audit-blob.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
+import type { AuditInputs } from "./audit-inputs.ts";
 import { blindSpots, verdictSentence } from "./blind-spots.ts";
-import type { AuditInputs, CheckResult, Finding } from "./check.ts";
+import type { CheckResult, Finding } from "./check.ts";
 
 /** A check that was asked for, with what it takes and what it found. */
 export interface CheckOutcome {

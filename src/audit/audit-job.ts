@@ -5,7 +5,8 @@ import type { ResultRecord } from "../contract/output/result-record.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
 import { openResult } from "../jobs/shared/job-output.ts";
 import { timed } from "../jobs/shared/timings.ts";
-import type { AuditCheck, AuditInputs } from "./check.ts";
+import type { AuditInputs } from "./audit-inputs.ts";
+import type { AuditCheck } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { runAudit } from "./run-audit.ts";
 

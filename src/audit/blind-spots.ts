@@ -1,4 +1,4 @@
-import type { AuditInputs } from "./check.ts";
+import type { AuditInputs } from "./audit-inputs.ts";
 
 /** What no audit of two blobs can see, whatever it compares them with. */
 const ALWAYS: readonly string[] = [

@@ -1,7 +1,8 @@
 /** Runs one check as an audit does, and keeps what the check itself has found. */
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AskedAudit, AuditCheck, CheckResult } from "./check.ts";
+import type { AskedAudit } from "./audit-inputs.ts";
+import type { AuditCheck, CheckResult } from "./check.ts";
 import { type AuditParts, runAudit } from "./run-audit.ts";
 
 export interface Checked extends CheckResult {

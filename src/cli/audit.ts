@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
+import type { AskedAudit } from "../audit/audit-inputs.ts";
 import { auditInputs } from "../audit/audit-job.ts";
-import type { AskedAudit } from "../audit/check.ts";
 import { CHECKS } from "../audit/checks.ts";
 import { runAudit } from "../audit/run-audit.ts";
 import { blobPolicy } from "../blob/policy.ts";

@@ -43,7 +43,7 @@ interface DbFlags {
 
 async function dump(flags: DbFlags): Promise<void> {
   const path = await withFolder(flags, async (dataDir, lock) => {
-    const { openDatabase } = await import("../service/database/database.ts");
+    const { openDatabase } = await import("../service/database/open-database.ts");
     const { writeDump } = await import("../service/database/dump-files.ts");
     const database = await openDatabase({ databaseUrl: undefined, dataDir, lock });
     try {

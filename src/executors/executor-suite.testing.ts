@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestOptions, test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
-import type { ExecutionEvent } from "../contract/output/job-events.ts";
+import type { EventBatch } from "../contract/output/job-events.ts";
 import type { Timing } from "../contract/output/status-blob.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, Executor, JobOrder } from "./executor.ts";
 
 /** Keeps what an execution reports. */
 export class RecordingListener implements ExecutionListener {
-  readonly events: ExecutionEvent[] = [];
+  readonly batches: EventBatch[] = [];
   timings: readonly Timing[] = [];
 
-  onEvent(event: ExecutionEvent): void {
-    this.events.push(event);
+  onEvents(batch: EventBatch): void {
+    this.batches.push(batch);
   }
 
   onTimings(timings: readonly Timing[]): void {
@@ -77,9 +77,9 @@ export function testExecutor(
         const end = await tried.execution.ended;
         assert.ok(end.kind === "succeeded", JSON.stringify(end));
         assert.equal(end.record.output_name, `ml_engine_${tried.order.id}.json`);
-        const { events, timings } = tried.listener;
-        assert.ok(events.some(({ kind }) => kind === "progress"));
-        assert.ok(events.some(({ kind }) => kind === "warning"));
+        const { batches, timings } = tried.listener;
+        assert.ok(batches.some(({ progress }) => progress !== undefined));
+        assert.ok(batches.some(({ warnings }) => warnings !== undefined));
         assert.ok(timings.length > 0);
         await trial.checkLeft(tried, end);
       });

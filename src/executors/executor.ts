@@ -1,6 +1,6 @@
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
-import type { ExecutionEvent } from "../contract/output/job-events.ts";
+import type { EventBatch } from "../contract/output/job-events.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { Timing } from "../contract/output/status-blob.ts";
 import type { Problem } from "../contract/problems/problem.ts";
@@ -40,7 +40,7 @@ export type ExecutionEnd =
 
 /** Takes what an execution reports while it runs. */
 export interface ExecutionListener {
-  onEvent(event: ExecutionEvent): void;
+  onEvents(batch: EventBatch): void;
   /** Called once, at its end, with the times that its steps took. */
   onTimings(timings: readonly Timing[]): void;
 }

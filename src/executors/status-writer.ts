@@ -4,12 +4,10 @@ import type { BlobStore } from "../blob/store.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import type { Report } from "../contract/output/job-events.ts";
 import { type StatusBlob, statusKey } from "../contract/output/status-blob.ts";
-import type { Failure } from "../contract/problems/failures.ts";
 import { boundedProblem, type Problem } from "../contract/problems/problem.ts";
-import type { Warning } from "../contract/problems/warnings.ts";
-import { CappedList, SIZES } from "../contract/schema/answer-limits.ts";
+import { SIZES } from "../contract/schema/answer-limits.ts";
 import type { OnTiming } from "../jobs/shared/timings.ts";
-import { EpochPoints, pointOf } from "./epoch-points.ts";
+import { EventGatherer } from "./event-gatherer.ts";
 
 export interface StatusOptions {
   readonly store: BlobStore;
@@ -35,10 +33,9 @@ const TIMINGS = { most: 1_000, bytes: 128 * 2 ** 10 };
  */
 export class StatusWriter {
   readonly #options: StatusOptions;
-  readonly #blob: { -readonly [key in "progress" | "end"]: StatusBlob[key] } = { progress: null, end: null };
-  readonly #warnings = new CappedList<Warning>();
-  readonly #failures = new CappedList<Failure>();
-  readonly #epochs = new EpochPoints();
+  /** Of the whole attempt. */
+  readonly #gathered = new EventGatherer();
+  #end: StatusBlob["end"] = null;
   readonly #timings: StatusBlob["timings"] = [];
   /** Settles once no write is under way; never rejects. */
   #writing: Promise<void> = Promise.resolve();
@@ -52,23 +49,7 @@ export class StatusWriter {
   }
 
   readonly report: Report = (event) => {
-    switch (event.kind) {
-      case "progress": {
-        const { stage, done, total = null } = event;
-        this.#blob.progress = { stage, done, total };
-        const point = pointOf(event);
-        if (point) this.#epochs.add(point);
-        break;
-      }
-      case "warning":
-        this.#warnings.add(event.warning);
-        break;
-      case "failure":
-        this.#failures.add(event.failure);
-        break;
-      default:
-        event satisfies never;
-    }
+    this.#gathered.report(event);
     this.#hasChanged = true;
     this.#plan();
   };
@@ -85,7 +66,7 @@ export class StatusWriter {
   /** Writes how the job ended, after a write that is under way; returns once the blob is there, or its write has failed. */
   async writeEnd(end: NonNullable<StatusBlob["end"]>): Promise<void> {
     this.stop();
-    this.#blob.end = "problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end;
+    this.#end = "problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end;
     await this.#writing;
     await this.#write();
   }
@@ -111,18 +92,19 @@ export class StatusWriter {
     const { store, id, attempt, config, log } = this.#options;
     const key = statusKey(id, attempt);
     this.#hasChanged = false;
-    const epochs = this.#epochs.bounded();
+    const { warnings = [], failures = [], counts, epochs, progress = null } = this.#gathered.batch ?? {};
     const blob: StatusBlob = {
       schema: "mucast.status/1",
       id,
       attempt,
       config_sha256: createHash("sha256").update(config).digest("hex"),
       updated_at: new Date().toISOString(),
-      ...this.#blob,
-      warnings: this.#warnings.entries,
-      warning_counts: this.#warnings.counts,
-      failures: this.#failures.entries,
-      failure_counts: this.#failures.counts,
+      progress,
+      end: this.#end,
+      warnings,
+      warning_counts: counts?.warnings ?? {},
+      failures,
+      failure_counts: counts?.failures ?? {},
       timings: this.timings,
       ...(epochs === undefined ? {} : { epochs }),
     };

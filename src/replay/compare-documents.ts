@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Child, Span } from "./child-scanner.ts";
 import { addedMember, compareValues, type MayLack } from "./compare-values.ts";
 import type { Differences, Path } from "./differences.ts";
-import type { JsonFile } from "./json-file.ts";
+import type { Child, JsonFile, Span } from "./json-file.ts";
 import { spellingOf } from "./spelling.ts";
 
 /** What names a run and its machine, and so is outside of what a replay compares. */
@@ -26,46 +25,15 @@ export interface ComparedText {
  */
 export async function comparedText(file: JsonFile): Promise<ComparedText> {
   const hash = createHash("sha256").update("{");
-  const count = new NumberCount();
-  let mark = "";
-  for (const [name, { keyText, value }] of await file.members(file.whole)) {
+  let [mark, numbers] = ["", 0];
+  for (const [name, { entry, value }] of await file.members(file.whole)) {
     if (NOT_COMPARED.has(name)) continue;
-    hash.update(`${mark}${keyText}:`);
-    for await (const piece of file.pieces(value)) {
-      hash.update(piece);
-      count.take(piece);
-    }
-    count.endValue();
+    hash.update(mark);
+    for await (const piece of file.pieces(entry)) hash.update(piece);
+    numbers += await file.numbers(value);
     mark = ",";
   }
-  return { sha256: hash.update("}").digest("hex"), numbers: count.numbers };
-}
-
-/** Counts the numbers of a JSON text: each begins with a digit or a minus outside of texts. */
-class NumberCount {
-  numbers = 0;
-  #inText = false;
-  #escaped = false;
-  #inNumber = false;
-
-  take(bytes: Uint8Array): void {
-    for (const byte of bytes) {
-      if (this.#inText) {
-        if (this.#escaped) this.#escaped = false;
-        else if (byte === 92) this.#escaped = true;
-        else if (byte === 34) this.#inText = false;
-      } else if (byte === 44 || byte === 58 || byte === 91) this.#inNumber = false;
-      else if (byte === 34) this.#inText = true;
-      else if (!this.#inNumber && (byte === 45 || (byte >= 48 && byte <= 57))) {
-        this.numbers += 1;
-        this.#inNumber = true;
-      }
-    }
-  }
-
-  endValue(): void {
-    this.#inNumber = false;
-  }
+  return { sha256: hash.update("}").digest("hex"), numbers };
 }
 
 /**

@@ -1,21 +1,36 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
-import { type Child, ChildScanner, type Span } from "./child-scanner.ts";
+import { ByteWindow } from "../ingest/json/byte-window.ts";
+import { JsonReader, Token, type Waiting } from "../ingest/json/json-reader.ts";
 
 const CHUNK_BYTES = 2 ** 20;
 const MAX_MEMBERS = 1_000_000;
 /** Of all keys of one object. */
 const KEY_BYTES = 2 ** 26;
 
+/** Bytes [start, end) of a file. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A member of an object, or an element of an array. */
+export interface Child {
+  /** Undefined for an element. */
+  readonly key: string | undefined;
+  readonly value: Span;
+  /** The value with its key, as the file spells them. */
+  readonly entry: Span;
+}
+
 /**
  * A JSON document on disk without white space between its tokens, read in parts, so that a document of any size can be
- * compared. Whether its brackets match was checked when it was written (`writeCompact`); its other grammar is checked where it
- * is looked at.
+ * compared.
  */
 export class JsonFile {
   readonly #handle: FileHandle;
-  /** Of the document, in errors. */
+  /** The document's name in errors. */
   readonly name: string;
   readonly whole: Span;
   /** The part that was read last: most spans that are asked for lie in it. */
@@ -71,6 +86,17 @@ export class JsonFile {
     return this.text({ start, end: start + 1 });
   }
 
+  /** How many numbers a value has. */
+  async numbers(span: Span): Promise<number> {
+    const { window, reader } = this.#read(span);
+    let count = 0;
+    for (let token = reader.pass(); token !== Token.end; token = reader.pass()) {
+      if (token === Token.more) await window.refill();
+      else if (token === Token.number) count += 1;
+    }
+    return count;
+  }
+
   /**
    * The members of an object by key, in their order.
    * @throws MucastError unreadable_blob where a key stands twice, too_large over the limits of keys.
@@ -79,8 +105,8 @@ export class JsonFile {
     const members = new Map<string, Child>();
     let bytes = 0;
     for await (const child of this.children(span)) {
-      const key = this.#parsed(child.keyText ?? "", child.value.start) as string;
-      if (members.has(key)) throw this.#unreadable(child.value.start);
+      const { key = "" } = child;
+      if (members.has(key)) throw this.#unreadable(child.entry.start);
       bytes += key.length;
       if (members.size === MAX_MEMBERS || bytes > KEY_BYTES) throw this.#tooManyMembers();
       members.set(key, child);
@@ -88,10 +114,18 @@ export class JsonFile {
     return members;
   }
 
-  /** @yields what stands directly in the object or array of a span. @throws MucastError unreadable_blob. */
+  /** @yields the members of the object, or the elements of the array, of a span. @throws MucastError unreadable_blob. */
   async *children(span: Span): AsyncGenerator<Child> {
-    const scanner = new ChildScanner(span.start, (offset) => this.#unreadable(offset));
-    for await (const piece of this.pieces(span)) yield* scanner.take(piece);
+    const { window, reader } = this.#read(span);
+    for (const child of childrenIn(reader, span.start, () => window.offset(window.position))) {
+      if (child === undefined) await window.refill();
+      else yield child;
+    }
+  }
+
+  #read(span: Span): { readonly window: ByteWindow; readonly reader: JsonReader } {
+    const window = new ByteWindow({ name: this.name, chunks: this.pieces(span) });
+    return { window, reader: new JsonReader(window) };
   }
 
   #parsed(text: string, offset: number): unknown {
@@ -120,5 +154,31 @@ export class JsonFile {
   #tooManyMembers(): MucastError {
     const what = `${this.name} has an object with more than ${MAX_MEMBERS} members, or longer keys than can be compared`;
     return new MucastError("too_large", what, { source: this.name, limit: MAX_MEMBERS });
+  }
+}
+
+/**
+ * @param base offset in the file of the first byte that the reader gets.
+ * @param end offset, from there on, of the byte after the last token.
+ * @yields each child of one object or array; undefined where the reader needs more bytes.
+ */
+function* childrenIn(reader: JsonReader, base: number, end: () => number): Generator<Child | undefined> {
+  const isObject = (yield* passed(reader)) === Token.objectStart;
+  for (;;) {
+    const token = yield* isObject ? reader.take() : passed(reader);
+    if (token === Token.objectEnd || token === Token.arrayEnd) return;
+    const start = base + reader.offset;
+    const key = isObject ? reader.text : undefined;
+    if (isObject) yield* passed(reader);
+    const value = base + reader.offset;
+    yield* reader.skip(1);
+    yield { key, value: { start: value, end: base + end() }, entry: { start, end: base + end() } };
+  }
+}
+
+function* passed(reader: JsonReader): Waiting<Token> {
+  for (let token = reader.pass(); ; token = reader.pass()) {
+    if (token !== Token.more) return token;
+    yield;
   }
 }

@@ -1,101 +1,66 @@
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
-import { MAX_JSON_DEPTH } from "../contract/json/json-text.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
+import { ByteWindow } from "../ingest/json/byte-window.ts";
+import { JsonReader, Token } from "../ingest/json/json-reader.ts";
 
 /**
  * Writes a JSON document to a file without the white space between its tokens.
- * @throws MucastError unreadable_blob where the bytes are no one JSON object: brackets that do not match, a text that is not
- *   closed, more than MAX_JSON_DEPTH levels; output_failed where the work folder is full; what the source throws.
+ * @throws MucastError unreadable_blob where the bytes are no JSON object; output_failed where the work folder is full; what the
+ *   source throws.
  */
 export async function writeCompact({ name, chunks }: ByteSource, path: string): Promise<void> {
-  const compact = new Compactor(name);
-  const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
-    throw workFolderError("written", cause);
-  });
+  const file = await open(path, "wx", 0o600).catch(notWritten);
+  const window = new ByteWindow({ name, chunks: written(chunks, file) });
   try {
-    for await (const chunk of chunks) {
-      const bytes = compact.take(chunk);
-      await file.writeFile(bytes).catch((cause: unknown) => {
-        throw workFolderError("written", cause);
-      });
-    }
-    compact.end();
+    await requireObject(new JsonReader(window), window);
   } finally {
+    await window.close();
     await file.close();
   }
 }
 
-/** Closing brackets by the opening one. */
-const CLOSING: Readonly<Record<number, number>> = { 123: 125, 91: 93 };
+async function* written(chunks: AsyncIterable<Uint8Array>, file: FileHandle): AsyncGenerator<Uint8Array> {
+  const compactor = new Compactor();
+  for await (const chunk of chunks) {
+    await file.writeFile(compactor.take(chunk)).catch(notWritten);
+    yield chunk;
+  }
+}
 
-/** Braces, brackets, comma, colon and quote: what ends a number or a word. */
-const MARKS: ReadonlySet<number> = new Set(Buffer.from('{}[],:"'));
+async function requireObject(reader: JsonReader, window: ByteWindow): Promise<void> {
+  let token = reader.next();
+  for (; token === Token.more; token = reader.next()) await window.refill();
+  if (token !== Token.objectStart) {
+    const message = `${window.source} is not an output of a job: it is not a JSON object`;
+    throw new MucastError("unreadable_blob", message, { source: window.source, offset: reader.offset });
+  }
+  while (!reader.skipTo(0)) await window.refill();
+  while (reader.next() !== Token.end) await window.refill();
+}
 
+function notWritten(cause: unknown): never {
+  throw workFolderError("written", cause);
+}
+
+/** Drops the white space between the tokens of a JSON text that comes in chunks. */
 class Compactor {
-  readonly #name: string;
-  readonly #closing: number[] = [];
-  #offset = 0;
   #inText = false;
   #escaped = false;
-  /** Whether the document's object has begun. */
-  #begun = false;
-  /** Whether the byte kept last is of a number or a word, and white space came after it. */
-  #inWord = false;
-  #spaced = false;
 
-  constructor(name: string) {
-    this.#name = name;
-  }
-
-  /** @returns the bytes of a chunk without white space between tokens. */
   take(chunk: Uint8Array): Uint8Array {
     const kept = Buffer.allocUnsafeSlow(chunk.length);
     let length = 0;
     for (const byte of chunk) {
-      if (this.#inText || !isSpace(byte)) {
-        this.#follow(byte);
-        kept[length++] = byte;
-      } else this.#spaced = true;
-      this.#offset += 1;
+      if (this.#inText) {
+        if (this.#escaped) this.#escaped = false;
+        else if (byte === 92) this.#escaped = true;
+        else if (byte === 34) this.#inText = false;
+      } else if (byte === 32 || byte === 10 || byte === 13 || byte === 9) continue;
+      else if (byte === 34) this.#inText = true;
+      kept[length++] = byte;
     }
     return kept.subarray(0, length);
   }
-
-  end(): void {
-    if (this.#inText || !this.#begun || this.#closing.length > 0) throw this.#fault("it ends too early");
-  }
-
-  #follow(byte: number): void {
-    if (this.#inText) {
-      if (this.#escaped) this.#escaped = false;
-      else if (byte === 92) this.#escaped = true;
-      else if (byte === 34) this.#inText = false;
-      return;
-    }
-    if (this.#closing.length === 0 && (this.#begun || byte !== 123))
-      throw this.#fault("it is no one JSON object");
-    this.#begun = true;
-    const isWord = !MARKS.has(byte);
-    if (isWord && this.#inWord && this.#spaced) throw this.#fault("two values stand side by side");
-    [this.#inWord, this.#spaced] = [isWord, false];
-    const closing = CLOSING[byte];
-    if (closing !== undefined) {
-      if (this.#closing.length === MAX_JSON_DEPTH)
-        throw this.#fault(`it has more than ${MAX_JSON_DEPTH} levels`);
-      this.#closing.push(closing);
-    } else if (byte === 125 || byte === 93) {
-      if (this.#closing.pop() !== byte) throw this.#fault("a bracket does not match");
-    } else if (byte === 34) this.#inText = true;
-  }
-
-  #fault(what: string): MucastError {
-    const message = `${this.#name} is not an output of a job: ${what} (byte ${this.#offset})`;
-    return new MucastError("unreadable_blob", message, { source: this.#name, offset: this.#offset });
-  }
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
 }

@@ -1,5 +1,4 @@
 import { MucastError } from "../contract/errors/errors.ts";
-import type { Caller } from "./operations/operations.ts";
 
 const MAX_WAITING = 50;
 /** Requests of one caller that may wait, so that others have room. */
@@ -33,7 +32,7 @@ export class CallerTurns {
    *   canceled where the signal aborts while it waits; what the work throws.
    */
   async run<T>(
-    { subject }: Pick<Caller, "subject">,
+    { subject }: { readonly subject: string },
     signal: AbortSignal | undefined,
     work: () => Promise<T>,
   ): Promise<T> {

@@ -8,8 +8,8 @@ import { copyNewDatabase } from "../../test/servers/database-template.testing.ts
 import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
-import { openDatabase } from "./database/database.ts";
 import { withQuery } from "./database/databases.testing.ts";
+import { openDatabase } from "./database/open-database.ts";
 import { openPostgres } from "./database/postgres.ts";
 import { migrate } from "./database/schema.ts";
 import { Readiness, type ServicePhase } from "./readiness.ts";

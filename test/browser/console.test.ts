@@ -298,16 +298,16 @@ function points(ticker: string, from: number, to: number): EpochPoint[] {
 test("a network job is followed while it trains, through a break of the service, to a cancel that is confirmed by keys", async () => {
   const { page, unwanted, close } = await openAs(writer);
   const { id, execution } = await service.begin(writer.caller, "run_dl_job");
-  const { onEvent } = execution.listener;
+  const { onEvents } = execution.listener;
   await show(page, `#/operations/${id}`);
   await untilText(page, "Running for");
-  onEvent({ kind: "progress", stage: "fit", done: 12, total: 120 });
-  onEvent({ kind: "epochs", epochs: { points: points("AAPL", 1, 12) } });
+  onEvents({ progress: { stage: "fit", done: 12, total: 120 } });
+  onEvents({ epochs: { points: points("AAPL", 1, 12) } });
   await untilText(page, "Fit: 12 of 120 epochs (10.0 %)");
   await untilText(page, "AAPL. Best validation loss: 0.09167 (epoch 12).");
   const spoken = `[...document.querySelectorAll("[role=status]")].map((each) => each.textContent).join("|")`;
   const before = await page.evaluate<string>(spoken);
-  onEvent({ kind: "progress", stage: "fit", done: 20, total: 120 });
+  onEvents({ progress: { stage: "fit", done: 20, total: 120 } });
   await untilText(page, "Fit: 20 of 120 epochs");
   assert.equal(await page.evaluate(spoken), before, "a step of progress is not spoken");
 
@@ -317,7 +317,7 @@ test("a network job is followed while it trains, through a break of the service,
     await page.evaluate<string>(spoken),
     /Offline since \d\d:\d\d:\d\d: the service does not respond/,
   );
-  onEvent({ kind: "epochs", epochs: { points: [...points("AAPL", 13, 20), ...points("MSFT", 1, 20)] } });
+  onEvents({ epochs: { points: [...points("AAPL", 13, 20), ...points("MSFT", 1, 20)] } });
   await service.listen();
   await until(page, '!document.body.innerText.includes("Offline")');
   await untilText(
@@ -360,12 +360,11 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
     message: `${ticker}: it ends early`,
     ticker,
   });
-  for (const name of HOSTILE_NAMES)
-    begun.execution.listener.onEvent({ kind: "warning", warning: warn(name) });
+  for (const name of HOSTILE_NAMES) begun.execution.listener.onEvents({ warnings: [warn(name)] });
   const noSkill = { code: "no_skill" as const, message: "not better than 0" };
-  begun.execution.listener.onEvent({ kind: "warning", warning: noSkill });
+  begun.execution.listener.onEvents({ warnings: [noSkill] });
   const failure = { ticker: HOSTILE_NAMES[0]!, code: "insufficient_history", message: "it has 3 rows" };
-  begun.execution.listener.onEvent({ kind: "failure", failure });
+  begun.execution.listener.onEvents({ failures: [failure] });
   await service.queue.stored(writer.caller, begun.id, "failure");
   service.succeed(
     begun,
@@ -525,10 +524,10 @@ test("axe finds nothing in any view, none is wider than its window, wide, narrow
   });
   await service.queue.ended(looked.caller, failed.id);
   const trained = await service.begin(looked.caller, "run_dl_job");
-  const { onEvent } = trained.execution.listener;
-  onEvent({ kind: "progress", stage: "fit", done: 20, total: 60 });
-  onEvent({ kind: "epochs", epochs: { points: [...points("AAPL", 1, 20), ...points("MSFT", 1, 20)] } });
-  onEvent({ kind: "warning", warning: { code: "long_gap", message: "AAPL: a gap" } });
+  const { onEvents } = trained.execution.listener;
+  onEvents({ progress: { stage: "fit", done: 20, total: 60 } });
+  onEvents({ epochs: { points: [...points("AAPL", 1, 20), ...points("MSFT", 1, 20)] } });
+  onEvents({ warnings: [{ code: "long_gap", message: "AAPL: a gap" }] });
   const { page, unwanted, close } = await openAs(looked, "", { reducedMotion: "reduce" });
   const judged = async (name: string) => {
     for (const viewport of [WIDE, NARROW]) {

@@ -1,7 +1,7 @@
 import { cpSync, linkSync, mkdirSync, readdirSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { openDatabase } from "../../src/service/database/database.ts";
+import { openDatabase } from "../../src/service/database/open-database.ts";
 import { template } from "./template.testing.ts";
 
 /** What decides how a new database looks. */

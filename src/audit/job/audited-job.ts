@@ -12,8 +12,8 @@ import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/pro
 import { readFeatures } from "../../ingest/read-features.ts";
 import type { Jobs } from "../../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
+import type { AuditInputs } from "../audit-inputs.ts";
 import type { AuditedBlobs } from "../audited-blobs.ts";
-import type { AuditInputs } from "../check.ts";
 import { auditedConfig } from "./audited-config.ts";
 import { type AuditedPrices, readAuditedPrices, tickersOf } from "./audited-prices.ts";
 import { cutFeaturesText, cutPricesText } from "./cut-blobs.ts";

@@ -1,11 +1,5 @@
-import {
-  type AuditCheck,
-  type AuditContext,
-  type AuditInputs,
-  type CheckResult,
-  notRun,
-  ranCheck,
-} from "../check.ts";
+import type { AuditInputs } from "../audit-inputs.ts";
+import { type AuditCheck, type AuditContext, type CheckResult, notRun, ranCheck } from "../check.ts";
 import {
   type ComparedBlobs,
   type ComparedPrices,

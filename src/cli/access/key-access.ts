@@ -1,9 +1,9 @@
 import { errorOf } from "../../client/api-error.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Scope } from "../../service/auth/caller.ts";
 import type { ApiKey, KeyPage, KeyStore } from "../../service/auth/key-store.ts";
 import type { DataLock } from "../../service/lock/data-lock.ts";
 import { readHolder } from "../../service/lock/lock-holder.ts";
-import type { Scope } from "../../service/operations/operations.ts";
 import { loadSettings, type ServiceSettings } from "../../service/settings/load-settings.ts";
 import { answering, asMucastError } from "./service-access.ts";
 
@@ -36,7 +36,7 @@ async function inDatabase<T>(
   body: (keys: Keys) => Promise<T>,
   lock?: DataLock,
 ): Promise<T> {
-  const { openDatabase } = await import("../../service/database/database.ts");
+  const { openDatabase } = await import("../../service/database/open-database.ts");
   const { DatabaseKeyStore } = await import("../../service/auth/key-store.ts");
   const database = await openDatabase({
     databaseUrl: settings.database_url,

@@ -1,20 +1,9 @@
 import { show } from "../errors/faults.ts";
 import type { Warning } from "../problems/warnings.ts";
-import { type DotPrediction, dlConfigSchema } from "./dl-config.ts";
+import { dlConfigSchema } from "./dl-config.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
-import { networkFaults } from "./network-faults.ts";
-import { checkNetworkSize } from "./network-size.ts";
-import {
-  type Architecture,
-  cnnSchema,
-  LOSS_TYPES,
-  lstmSchema,
-  mlpSchema,
-  NETWORKS,
-  type NetworkSpec,
-  type TrainingSpec,
-  transformerSchema,
-} from "./networks.ts";
+import { checkNetworkSize, networkFaults } from "./network-faults.ts";
+import { LOSS_TYPES, NETWORKS, type NetworkSpec, networkOf, type TrainingSpec } from "./networks.ts";
 import { SECTION_KEYS } from "./own-section.ts";
 import type { PanelSettings } from "./panel-settings.ts";
 import { type NoField, parseConfig } from "./parse-config.ts";
@@ -94,24 +83,6 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
   };
   checkNetworkSize(settings, MIN_FEATURES);
   return { settings, warnings: known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings };
-}
-
-/** The network of that architecture, from its entry of `models_params` or that entry's defaults. */
-function networkOf(architecture: Architecture, entries: DotPrediction["models_params"]): NetworkSpec {
-  switch (architecture) {
-    case "lstm":
-    case "portfolio_lstm":
-      return { architecture, ...(entries[architecture] ?? lstmSchema.parse({})) };
-    case "cnn":
-      return { architecture, ...(entries.cnn ?? cnnSchema.parse({})) };
-    case "mlp":
-      return { architecture, ...(entries.mlp ?? mlpSchema.parse({})) };
-    case "transformer":
-    case "portfolio_transformer": {
-      const { dim_feedforward, ...rest } = entries[architecture] ?? transformerSchema.parse({});
-      return { architecture, ...rest, dim_feedforward: dim_feedforward ?? 4 * rest.d_model };
-    }
-  }
 }
 
 function unknownLoss(value: unknown): Warning {

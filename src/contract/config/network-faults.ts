@@ -1,29 +1,21 @@
 import { z } from "zod";
 import type { Fault } from "../errors/errors.ts";
-import { joinPath } from "../errors/faults.ts";
+import { invalidRequest } from "../errors/faults.ts";
+import { counted } from "../errors/wording.ts";
 import { lookbackSchema } from "./dl-config.ts";
 import { LIMITS } from "./limits.ts";
+import { memberOf, settingPath } from "./network-encoders.ts";
 import {
   ARCHITECTURES,
   type Architecture,
   architecturesOf,
-  cnnSchema,
   type Monitor,
   NETWORKS,
-  transformerSchema,
+  type NetworkSpec,
+  parameterCount,
+  type TrainingSpec,
 } from "./networks.ts";
 import type { RefitStart } from "./refit-settings.ts";
-
-/** The path of a setting of run_dl_job in errors. */
-export function settingPath(...keys: readonly string[]): string {
-  return joinPath("config", ["NN params", "Dot prediction", ...keys]);
-}
-
-const headsSchema = z.object({
-  d_model: transformerSchema.shape.d_model,
-  nhead: transformerSchema.shape.nhead,
-});
-const poolingSchema = z.object({ filters: cnnSchema.shape.filters, pool_size: cnnSchema.shape.pool_size });
 
 const predictionSchema = z.object({
   "current option": z.enum(ARCHITECTURES),
@@ -45,8 +37,11 @@ export function networkFaults(config: unknown): Fault[] {
   const { "current option": architecture, training_params, models_params, data_processing } = read.data;
   const monitor = monitorFaults(architecture, memberOf(training_params, "monitor"));
   const entry = memberOf(models_params, architecture) ?? {};
-  const layers = layerFaults(architecture, entry, data_processing);
-  return [...monitor, ...layers, ...refitFaults(read.data)];
+  const written = memberOf(data_processing, "lookback");
+  const { data: rows } = lookbackSchema.safeParse(written);
+  const lookback = rows === undefined ? undefined : { rows, isDefault: written === undefined };
+  const faults = NETWORKS[architecture].faults?.(architecture, entry, lookback) ?? [];
+  return [...monitor, ...faults, ...refitFaults(read.data)];
 }
 
 function refitFaults({ refit_every, refit_start }: z.infer<typeof predictionSchema>): Fault[] {
@@ -68,68 +63,66 @@ function monitorFaults(architecture: Architecture, monitor: unknown): Fault[] {
   ];
 }
 
-function layerFaults(architecture: Architecture, entry: unknown, data_processing: unknown): Fault[] {
-  switch (architecture) {
-    case "cnn":
-      return poolingFaults(entry, memberOf(data_processing, "lookback"));
-    case "transformer":
-    case "portfolio_transformer":
-      return headFaults(architecture, entry);
-    case "lstm":
-    case "portfolio_lstm":
-    case "mlp":
-      return [];
-  }
+/** The settings that decide how large a network and its batches are. */
+interface SizedNetwork {
+  readonly network: NetworkSpec;
+  readonly training: Pick<TrainingSpec, "batch_size">;
+  readonly lookback: number;
+  readonly joint: boolean;
 }
 
-/** Every head attends with d_model / nhead numbers. */
-function headFaults(architecture: string, entry: unknown): Fault[] {
-  const read = headsSchema.safeParse(entry);
-  if (!read.success || read.data.d_model % read.data.nhead === 0) return [];
-  const { d_model, nhead } = read.data;
-  const possible = divisors(d_model).filter((divisor) => divisor <= LIMITS.heads);
+/**
+ * Refuses a network that is beyond the limits of docs/config.md.
+ * @param features columns of its input; for a joint network the union of the tickers'.
+ * @param tickers in one sample: 1, unless the network is a joint one.
+ * @throws MucastError invalid_request.
+ */
+export function checkNetworkSize(settings: SizedNetwork, features: number, tickers = 1): void {
+  const faults = [...parameterFaults(settings, features), ...batchFaults(settings, features, tickers)];
+  if (faults.length > 0) throw invalidRequest(faults);
+}
+
+function parameterFaults({ network, lookback }: SizedNetwork, features: number): Fault[] {
+  const count = parameterCount(network, features, lookback);
+  if (count <= LIMITS.networkParameters) return [];
+  const { architecture } = network;
+  const widths = NETWORKS[architecture].widths(network as never, lookback);
   return [
     {
-      path: settingPath("models_params", architecture, "nhead"),
+      path: settingPath("models_params", architecture),
       message:
-        `must divide d_model, got ${nhead}${byDefault(entry, "nhead")} ` +
-        `for d_model ${d_model}${byDefault(entry, "d_model")}; these do: ${possible.join(", ")}`,
+        `makes a network of ${grouped(count)} parameters with ${counted(features, "feature")}; ` +
+        `at most ${grouped(LIMITS.networkParameters)} are accepted: lower ${widths}`,
     },
   ];
 }
 
-/** Each block divides the window's length by pool_size, rounded down; the last one must have a row. */
-function poolingFaults(entry: unknown, written: unknown): Fault[] {
-  const pooling = poolingSchema.safeParse(entry);
-  const window = lookbackSchema.safeParse(written);
-  if (!pooling.success || !window.success) return [];
-  const { filters, pool_size } = pooling.data;
-  const lookback = window.data;
-  const least = pool_size ** filters.length;
-  if (lookback >= least) return [];
-  const block = 1 + Math.floor(Math.log(lookback) / Math.log(pool_size) + 1e-9);
-  const rows = Math.floor(lookback / pool_size ** (block - 1));
-  const shrink = `give fewer filters than ${filters.length} or a smaller pool_size than ${pool_size}`;
-  const cure = least <= LIMITS.lookback ? `the least that works is ${least}; or ${shrink}` : shrink;
+/**
+ * A joint network works on its batch in pieces of whole dates. A piece has at most so many windows, or one date where that
+ * has more.
+ */
+const WINDOWS_OF_A_PIECE = 2_048;
+
+function batchFaults(
+  { training, lookback, joint }: SizedNetwork,
+  features: number,
+  tickers: number,
+): Fault[] {
+  const { batch_size: batchSize } = training;
+  const windows = joint ? Math.min(batchSize * tickers, Math.max(WINDOWS_OF_A_PIECE, tickers)) : batchSize;
+  const count = windows * lookback * features;
+  if (count <= LIMITS.batchElements) return [];
+  const of = `lookback ${lookback} x ${counted(features, "feature")}`;
   return [
     {
-      path: settingPath("data_processing", "lookback"),
+      path: settingPath("data_processing", "batch_size"),
       message:
-        `is too short for the pooling of the cnn, got ${lookback}${written === undefined ? " (the default)" : ""}: ` +
-        `block ${block} of ${filters.length} would pool ${rows} row${rows === 1 ? "" : "s"} by ${pool_size}; ${cure}`,
+        `makes batches of ${grouped(count)} numbers (${grouped(windows)} windows x ${of}); ` +
+        `at most ${grouped(LIMITS.batchElements)} are accepted: lower batch_size or lookback`,
     },
   ];
 }
 
-function byDefault(entry: unknown, key: string): string {
-  return memberOf(entry, key) === undefined ? " (the default)" : "";
-}
-
-function divisors(number: number): number[] {
-  return Array.from({ length: number }, (_, i) => i + 1).filter((candidate) => number % candidate === 0);
-}
-
-function memberOf(value: unknown, key: string): unknown {
-  const isObject = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-  return isObject ? (value as Record<string, unknown>)[key] : undefined;
+function grouped(count: number): string {
+  return count.toLocaleString("en-US");
 }

@@ -1,51 +1,28 @@
 import { z } from "zod";
 import { LIMITS } from "./limits.ts";
-
-const layerWidths = z.array(z.int().min(1).max(LIMITS.layerWidth)).min(1).max(LIMITS.layers);
-const dropout = (value: number) => z.number().min(0).lt(1).default(value);
-
-export const lstmSchema = z.strictObject({
-  hidden_dims: layerWidths.default([64, 32]),
-  dropout: dropout(0.2),
-});
-
-export const transformerSchema = z.strictObject({
-  d_model: z.int().min(1).max(LIMITS.layerWidth).default(64),
-  nhead: z.int().min(1).max(LIMITS.heads).default(4),
-  num_layers: z.int().min(1).max(LIMITS.layers).default(2),
-  dim_feedforward: z
-    .int()
-    .min(1)
-    .max(4 * LIMITS.layerWidth)
-    .optional()
-    .describe("4 x d_model by default."),
-  dropout: dropout(0.1),
-});
-
-export const cnnSchema = z.strictObject({
-  filters: layerWidths.default([32, 64]),
-  kernel_size: z.int().min(1).max(LIMITS.kernelSize).default(3),
-  pool_size: z.int().min(1).max(LIMITS.kernelSize).default(2),
-  dropout: dropout(0.2),
-});
-
-export const mlpSchema = z.strictObject({
-  hidden_dims: layerWidths.default([128, 64]),
-  dropout: dropout(0.2),
-});
+import {
+  attentionContext,
+  CNN,
+  type Filled,
+  LSTM,
+  linear,
+  MLP,
+  meanContext,
+  TRANSFORMER,
+} from "./network-encoders.ts";
 
 /**
- * Every network of run_dl_job, in the order of the docs: the schema of its entry in `models_params`, and whether one
- * network learns from all tickers (`joint`) instead of one from each.
+ * Every network of run_dl_job, in the order of the docs: its encoder, whether one network learns from all tickers (`joint`)
+ * instead of one from each, and how many numbers a joint one learns beside the encoder and the read-out.
  */
 export const NETWORKS = {
-  lstm: { entry: lstmSchema, joint: false },
-  cnn: { entry: cnnSchema, joint: false },
-  transformer: { entry: transformerSchema, joint: false },
-  mlp: { entry: mlpSchema, joint: false },
-  portfolio_lstm: { entry: lstmSchema, joint: true },
-  portfolio_transformer: { entry: transformerSchema, joint: true },
-} as const satisfies Record<string, { readonly entry: z.ZodObject; readonly joint: boolean }>;
+  lstm: { ...LSTM, joint: false },
+  cnn: { ...CNN, joint: false },
+  transformer: { ...TRANSFORMER, joint: false },
+  mlp: { ...MLP, joint: false },
+  portfolio_lstm: { ...LSTM, joint: true, context: meanContext },
+  portfolio_transformer: { ...TRANSFORMER, joint: true, context: attentionContext },
+} as const;
 
 export type Architecture = keyof typeof NETWORKS;
 export const ARCHITECTURES = Object.keys(NETWORKS) as [Architecture, ...Architecture[]];
@@ -55,15 +32,32 @@ export function architecturesOf({ joint }: { readonly joint: boolean }): readonl
   return ARCHITECTURES.filter((architecture) => NETWORKS[architecture].joint === joint);
 }
 
-type EntryOf<A extends Architecture> = z.infer<(typeof NETWORKS)[A]["entry"]>;
-type Filled<E> = {
-  readonly [K in keyof E]-?: E[K] extends readonly number[] ? readonly number[] : Exclude<E[K], undefined>;
-};
-
 /** A network with every default filled in, as the engine builds it. */
 export type NetworkSpec = {
-  [A in Architecture]: { readonly architecture: A } & Filled<EntryOf<A>>;
+  [A in Architecture]: { readonly architecture: A } & Filled<(typeof NETWORKS)[A]["entry"]>;
 }[Architecture];
+
+/** The network of that architecture, from its entry of `models_params` or that entry's defaults. */
+export function networkOf(
+  architecture: Architecture,
+  entries: { readonly [A in Architecture]?: z.infer<(typeof NETWORKS)[A]["entry"]> | undefined },
+): NetworkSpec {
+  const { entry, fill } = NETWORKS[architecture];
+  const given = entries[architecture] ?? entry.parse({});
+  return { architecture, ...(fill?.(given as never) ?? given) } as NetworkSpec;
+}
+
+/**
+ * How many numbers the engine's network learns; test/cases/network-sizes.json holds both counts equal.
+ * @param features columns of its input.
+ * @param lookback rows of its window.
+ */
+export function parameterCount(network: NetworkSpec, features: number, lookback: number): number {
+  const row = NETWORKS[network.architecture];
+  const { parameters, width } = row.size(network as never, features, lookback);
+  const context = "context" in row ? row.context(network as never) : 0;
+  return parameters + context + linear(width, 1);
+}
 
 export const LOSS_TYPES = ["mse", "mae", "huber", "directional", "r2", "mahalanobis"] as const;
 type LossType = (typeof LOSS_TYPES)[number];

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { AUDIT_CHECKS } from "../config/audit-checks.ts";
-import type { Failure } from "../problems/failures.ts";
-import type { Warning } from "../problems/warnings.ts";
-import type { CodeCounts } from "../schema/answer-limits.ts";
+import { type Failure, failureSchema } from "../problems/failures.ts";
+import { type Warning, warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
 /** The steps of a job, in the order in which they begin, and the checks of an audit. */
@@ -39,16 +38,6 @@ export type JobEvent =
   | { readonly kind: "failure"; readonly failure: Failure };
 
 export type Report = (event: JobEvent) => void;
-
-/**
- * What an executor reports about a job. It gathers epochs, and of many warnings or failures it reports the first, with
- * counts of all.
- */
-export type ExecutionEvent =
-  | JobEvent
-  | { readonly kind: "epochs"; readonly epochs: Epochs }
-  /** Of all warnings and failures of the attempt so far, by code. */
-  | { readonly kind: "counts"; readonly warnings: CodeCounts; readonly failures: CodeCounts };
 
 const loss = z.number().nullable().describe("On scaled returns; null if it is not finite.");
 
@@ -93,3 +82,16 @@ export const progressSchema = z
 
 /** How many there are of each code. */
 export const codeCountsSchema = z.record(z.string(), z.int().positive());
+
+/** What an executor reports of a job since the batch before; a part that has nothing is absent. */
+export const eventBatchSchema = z.strictObject({
+  /** The first of the attempt, as many as an answer lists; `failures` likewise. */
+  warnings: z.array(warningSchema).min(1).optional(),
+  failures: z.array(failureSchema).min(1).optional(),
+  /** Of all warnings and failures of the attempt so far, by code. */
+  counts: z.strictObject({ warnings: codeCountsSchema, failures: codeCountsSchema }).optional(),
+  epochs: epochsSchema.optional(),
+  progress: progressSchema.optional(),
+});
+
+export type EventBatch = Readonly<z.infer<typeof eventBatchSchema>>;

@@ -23,8 +23,6 @@ function clusterSchema() {
   });
 }
 
-export type ClusterFacts = z.infer<ReturnType<typeof clusterSchema>>;
-
 /** What every node has answered to the inspection, in equal words. */
 function greetingSchema() {
   return factsSchema().extend({

@@ -4,7 +4,6 @@ import type { Estimator } from "../../contract/model-params/resolve.ts";
 import type { Machine, Threads } from "../../contract/output/output-blob.ts";
 import type { InlineArray } from "../inline-array.ts";
 import type { ArrayRef } from "../npy.ts";
-import type { ClusterFacts } from "./cluster-protocol.ts";
 import type {
   DeviceResult,
   DeviceTask,
@@ -112,6 +111,20 @@ type TrialResult = Record<string, never>;
 interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
+}
+
+/** The cluster that a gateway has connected to. */
+export interface ClusterFacts {
+  /** `ray://host:port`. */
+  readonly address: string;
+  /** Version of Ray. */
+  readonly ray: string;
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly cpus: number;
+    readonly gpus: number;
+    readonly memory_bytes: number;
+  }[];
 }
 
 /** The engine's first message, and its answer to `import`. */

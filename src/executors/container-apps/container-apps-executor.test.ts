@@ -25,7 +25,7 @@ class FakeApiTrial implements ExecutorTrial {
 
   async amid({ order, listener }: Tried): Promise<void> {
     this.#stage.say({ progress: { stage: "fit", done: 1, total: 2 } }, order);
-    await this.#stage.until(() => listener.events.length > 0);
+    await this.#stage.until(() => listener.batches.length > 0);
   }
 
   async finish(tried: Tried): Promise<void> {

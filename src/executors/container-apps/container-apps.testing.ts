@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ExecutionEvent } from "../../contract/output/job-events.ts";
+import type { EventBatch } from "../../contract/output/job-events.ts";
 import type { StatusBlob, Timing } from "../../contract/output/status-blob.ts";
 import type { ExecutionListener, JobOrder } from "../executor.ts";
 import { ContainerAppsExecutor, type ContainerAppsOptions } from "./container-apps-executor.ts";
@@ -47,7 +47,7 @@ export const JOB = {
 export class Stage implements ExecutionListener {
   readonly api: FakeManagementApi;
   readonly statuses = new Map<string, StatusBlob>();
-  readonly events: ExecutionEvent[] = [];
+  readonly batches: EventBatch[] = [];
   readonly timings: Timing[] = [];
   readonly troubles: string[] = [];
   readonly #executors: ContainerAppsExecutor[] = [];
@@ -91,8 +91,8 @@ export class Stage implements ExecutionListener {
     return executor;
   }
 
-  onEvent(event: ExecutionEvent): void {
-    this.events.push(event);
+  onEvents(batch: EventBatch): void {
+    this.batches.push(batch);
   }
 
   onTimings(timings: readonly Timing[]): void {

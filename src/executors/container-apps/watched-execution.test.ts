@@ -34,11 +34,9 @@ trial("progress and warnings of the status blob are reported, each once", async 
   stage.say({ warnings: [warning, { ...warning, ticker: "B" }], timings, end: { record: RECORD } });
   there.properties.status = "Succeeded";
   assert.deepEqual(await execution.ended, { kind: "succeeded", record: RECORD });
-  assert.deepEqual(stage.events, [
-    { kind: "warning", warning },
-    { kind: "progress", stage: "read", done: 5 },
-    { kind: "warning", warning: { ...warning, ticker: "B" } },
-    { kind: "progress", stage: "fit", done: 1, total: 2 },
+  assert.deepEqual(stage.batches, [
+    { warnings: [warning], progress: { stage: "read", done: 5, total: null } },
+    { warnings: [{ ...warning, ticker: "B" }], progress: { stage: "fit", done: 1, total: 2 } },
   ]);
   assert.deepEqual(stage.timings, timings);
 });
@@ -58,11 +56,13 @@ trial("epochs, failures and counts of the status blob are reported, each once", 
   stage.say({ epochs: { points, left_out: 8 }, failures: [failure], ...counts, end: { record: RECORD } });
   there.properties.status = "Succeeded";
   assert.equal((await execution.ended).kind, "succeeded");
-  assert.deepEqual(stage.events, [
-    { kind: "epochs", epochs: { points: first, left_out: 5 } },
-    { kind: "failure", failure },
-    { kind: "counts", warnings: {}, failures: { diverged: 1 } },
-    { kind: "epochs", epochs: { points: [point("A", 7), point("B", 4)], left_out: 2 } },
+  assert.deepEqual(stage.batches, [
+    { epochs: { points: first, left_out: 5 } },
+    {
+      failures: [failure],
+      counts: { warnings: {}, failures: { diverged: 1 } },
+      epochs: { points: [point("A", 7), point("B", 4)], left_out: 2 },
+    },
   ]);
 });
 

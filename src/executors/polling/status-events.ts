@@ -1,5 +1,6 @@
-import type { EpochPoint, Epochs, ExecutionEvent } from "../../contract/output/job-events.ts";
+import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import { batchOf } from "../event-gatherer.ts";
 import type { ExecutionListener } from "../executor.ts";
 
 /** Reports to a listener what is new in an attempt's status blob since it was read last. */
@@ -20,28 +21,21 @@ export class StatusEvents {
 
   report(status: StatusBlob | undefined): void {
     if (status === undefined) return;
-    for (const read of Object.values(this.#readers)) {
-      for (const event of read(status)) this.#listener.onEvent(event);
-    }
+    const { warnings, failures = [], epochs, progress } = status;
+    const batch = batchOf({
+      warnings: warnings.filter((entry) => this.#isNew(entry)),
+      failures: failures.filter((entry) => this.#isNew(entry)),
+      counts: this.#newCounts(status),
+      epochs: epochs && this.#newEpochs(epochs),
+      progress: this.#newProgress(progress),
+    });
+    if (batch !== undefined) this.#listener.onEvents(batch);
   }
 
   /** Called once, at the end of the execution. */
   reportTimings(status: StatusBlob | undefined): void {
     if (status !== undefined) this.#listener.onTimings(status.timings);
   }
-
-  /** The new events of each kind, in the order in which they are reported. A new kind lacks its line, and this does not compile. */
-  readonly #readers: {
-    readonly [K in ExecutionEvent["kind"]]: (status: StatusBlob) => Extract<ExecutionEvent, { kind: K }>[];
-  } = {
-    warning: ({ warnings }) =>
-      warnings.filter((entry) => this.#isNew(entry)).map((warning) => ({ kind: "warning", warning })),
-    failure: ({ failures = [] }) =>
-      failures.filter((entry) => this.#isNew(entry)).map((failure) => ({ kind: "failure", failure })),
-    counts: (status) => this.#newCounts(status),
-    epochs: ({ epochs }) => (epochs ? this.#newEpochs(epochs) : []),
-    progress: ({ progress }) => this.#newProgress(progress),
-  };
 
   #isNew(entry: object): boolean {
     const text = JSON.stringify(entry);
@@ -50,31 +44,30 @@ export class StatusEvents {
     return isNew;
   }
 
-  #newCounts({ warning_counts: warnings, failure_counts: failures }: StatusBlob) {
-    if (warnings === undefined || failures === undefined) return [];
+  #newCounts({ warning_counts: warnings, failure_counts: failures }: StatusBlob): EventBatch["counts"] {
+    if (warnings === undefined || failures === undefined) return undefined;
     const counts = JSON.stringify([warnings, failures]);
-    if (counts === this.#counts || counts === "[{},{}]") return [];
+    if (counts === this.#counts || counts === "[{},{}]") return undefined;
     this.#counts = counts;
-    return [{ kind: "counts" as const, warnings, failures }];
+    return { warnings, failures };
   }
 
   /** The blob holds epochs of the whole attempt, thinned again and again: new are those that follow the last reported one of their network. */
-  #newEpochs({ points, left_out = 0 }: Epochs) {
+  #newEpochs({ points, left_out = 0 }: NonNullable<EventBatch["epochs"]>): EventBatch["epochs"] {
     const fresh = points.filter((point) => point.epoch > (this.#epochs.get(nameOf(point)) ?? 0));
     for (const point of fresh) this.#epochs.set(nameOf(point), point.epoch);
-    if (fresh.length === 0) return [];
+    if (fresh.length === 0) return undefined;
     const ended = points.length + left_out;
     const more = ended - this.#ended - fresh.length;
     this.#ended = ended;
-    return [{ kind: "epochs" as const, epochs: { points: fresh, ...(more > 0 ? { left_out: more } : {}) } }];
+    return { points: fresh, ...(more > 0 ? { left_out: more } : {}) };
   }
 
-  #newProgress(progress: StatusBlob["progress"]) {
+  #newProgress(progress: StatusBlob["progress"]): EventBatch["progress"] {
     const text = JSON.stringify(progress);
-    if (progress === null || text === this.#progress) return [];
+    if (progress === null || text === this.#progress) return undefined;
     this.#progress = text;
-    const { stage, done, total } = progress;
-    return [{ kind: "progress" as const, stage, done, ...(total === null ? {} : { total }) }];
+    return progress;
   }
 }
 

@@ -1,15 +1,8 @@
 import { Socket } from "node:net";
 import { z } from "zod";
 import { withoutSignature } from "../../blob/policy.ts";
-import {
-  codeCountsSchema,
-  type ExecutionEvent,
-  epochsSchema,
-  STAGES,
-} from "../../contract/output/job-events.ts";
+import { eventBatchSchema } from "../../contract/output/job-events.ts";
 import { statusBlobSchema, timingSchema } from "../../contract/output/status-blob.ts";
-import { failureSchema } from "../../contract/problems/failures.ts";
-import { warningSchema } from "../../contract/problems/warnings.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 import type { FromJob } from "./messages.ts";
 
@@ -56,32 +49,19 @@ export function readMessage(line: string): FromJob | undefined {
   }
 }
 
-const count = z.number().nonnegative();
-
-/** The members of each kind of event beside `kind`. */
-const EVENT_MEMBERS: { readonly [K in ExecutionEvent["kind"]]: z.ZodRawShape } = {
-  progress: { stage: z.enum(STAGES), done: count, total: count.optional() },
-  warning: { warning: openSchema(warningSchema) },
-  failure: { failure: openSchema(failureSchema) },
-  epochs: { epochs: openSchema(epochsSchema) },
-  counts: { warnings: codeCountsSchema, failures: codeCountsSchema },
-};
-
 /** The members of each message beside `event`. */
 const MESSAGE_MEMBERS: { readonly [E in FromJob["event"]]: z.ZodRawShape } = {
   ready: {},
   accepted: {},
-  job: { job: unionBy("kind", EVENT_MEMBERS) },
+  events: { batch: openSchema(eventBatchSchema) },
   log: { line: z.string() },
   timings: { timings: z.array(openSchema(timingSchema)) },
   end: { end: openSchema(statusBlobSchema.shape.end.unwrap()) },
 };
 
-const MESSAGE = unionBy("event", MESSAGE_MEMBERS);
-
-function unionBy(tag: string, members: Readonly<Record<string, z.ZodRawShape>>) {
-  const objects = Object.entries(members).map(([name, shape]) =>
-    z.object({ [tag]: z.literal(name), ...shape }),
-  );
-  return z.discriminatedUnion(tag, objects as [z.ZodObject, ...z.ZodObject[]]);
-}
+const MESSAGE = z.discriminatedUnion(
+  "event",
+  Object.entries(MESSAGE_MEMBERS).map(([event, shape]) =>
+    z.object({ event: z.literal(event), ...shape }),
+  ) as unknown as [z.ZodObject, ...z.ZodObject[]],
+);

@@ -99,7 +99,7 @@ async function told(...lines: readonly unknown[]) {
     NODE_OPTIONS: `--import ${TELLER}`,
     TOLD: JSON.stringify(texts),
   };
-  const [logged, events]: [string[], unknown[]] = [[], []];
+  const [logged, batches]: [string[], unknown[]] = [[], []];
   const log = (line: string) => void logged.push(line);
   const child = new JobChild({
     env,
@@ -110,12 +110,12 @@ async function told(...lines: readonly unknown[]) {
     memoryBytes: 2 ** 40,
   });
   const listener = {
-    onEvent: (event: unknown) => void events.push(event),
-    onTimings: (timings: unknown) => void events.push(timings),
+    onEvents: (batch: unknown) => void batches.push(batch),
+    onTimings: (timings: unknown) => void batches.push(timings),
   };
   const run = child.give({ id: "op" } as JobOrder, listener);
   const [end, accepted] = [await run.ended, await run.accepted];
-  return { end, accepted, events, logged };
+  return { end, accepted, batches, logged };
 }
 
 test(
@@ -134,15 +134,11 @@ test(
         '{"event":{"toString":1}}',
         '{"event":"unknown"}',
       ],
-      ...[{ event: "job" }, { event: "job", job: null }, { event: "job", job: { kind: "progress" } }],
-      ...[
-        { event: "job", job: { kind: "warning" } },
-        { event: "job", job: { kind: "epochs", epochs: 3 } },
-      ],
-      ...[
-        { event: "job", job: { kind: "counts", warnings: null, failures: [] } },
-        { event: "job", job: { kind: "no" } },
-      ],
+      ...[undefined, null, { progress: {} }, { warnings: [{}] }, { epochs: 3 }].map((batch) => ({
+        event: "events",
+        batch,
+      })),
+      { event: "events", batch: { counts: { warnings: null, failures: [] } } },
       ...[
         { event: "log" },
         { event: "log", line: 7 },
@@ -152,11 +148,11 @@ test(
       ...[{ event: "end" }, { event: "end", end: {} }, { event: "end", end: { record: {} } }],
       { event: "end", end: { problem: "no" } },
     ];
-    const progress = { kind: "progress", stage: "fit", done: 1, total: 2 };
+    const batch = { progress: { stage: "fit", done: 1, total: 2 } };
     const problem = problemOf(new MucastError("invalid_data", "no rows"));
     const end = { event: "end", end: { problem } };
-    const heard = await told({ event: "accepted" }, ...odd, { event: "job", job: progress }, ...odd, end);
-    assert.deepEqual(heard.events, [progress]);
+    const heard = await told({ event: "accepted" }, ...odd, { event: "events", batch }, ...odd, end);
+    assert.deepEqual(heard.batches, [batch]);
     assert.deepEqual(heard.end, { end: { problem }, reason: "exit code 7" });
     assert.equal(
       heard.logged.filter((line) => line.startsWith("what it told is no message")).length,
@@ -190,7 +186,7 @@ test("where no descriptor is left for its pipes, it has ended before it was", op
     const places = { blobUrl: "blobs", policy: { allowed: [] } };
     try { for (;;) openSync("/dev/null"); } catch {}
     const child = new JobChild({ env: {}, warm: false, log: () => undefined, ...places });
-    const run = child.give({ id: "op" }, { onEvent: () => undefined, onTimings: () => undefined });
+    const run = child.give({ id: "op" }, { onEvents: () => undefined, onTimings: () => undefined });
     console.log(await run.accepted, await child.ended);`;
   const command = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
   const tried = spawn("bash", ["-c", command, process.execPath, script], {

@@ -199,8 +199,8 @@ export class JobChild implements BudgetedProcess {
       case "accepted":
         this.#markAccepted();
         break;
-      case "job":
-        this.#run?.listener.onEvent(message.job);
+      case "events":
+        this.#run?.listener.onEvents(message.batch);
         break;
       case "log":
         this.#print(message.line);

@@ -11,7 +11,7 @@ import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 import { namedUrls, runOperation } from "../run-operation.ts";
 import { StatusWriter } from "../status-writer.ts";
-import { EventLimiter } from "./event-limiter.ts";
+import { EventSender } from "./event-sender.ts";
 import type { FromJob, JobEnd, JobStorage, ToJob } from "./messages.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
@@ -106,7 +106,7 @@ export class JobRuns {
   /** @returns false where the process must take no further job: it drains, or the job met a defect. */
   async #run(order: JobOrder): Promise<boolean> {
     const status = await this.#status(order);
-    const events = new EventLimiter((job) => this.#send({ event: "job", job }));
+    const events = new EventSender((batch) => this.#send({ event: "events", batch }));
     const end = await this.#result(
       order,
       (event) => {

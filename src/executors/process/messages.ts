@@ -1,6 +1,6 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
-import type { ExecutionEvent } from "../../contract/output/job-events.ts";
+import type { EventBatch } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
@@ -36,7 +36,7 @@ export type FromJob =
   | { readonly event: "ready" }
   /** It has taken the order. */
   | { readonly event: "accepted" }
-  | { readonly event: "job"; readonly job: ExecutionEvent }
+  | { readonly event: "events"; readonly batch: EventBatch }
   /** For the service's log. What libraries print on stderr comes by a pipe of its own, earlier or later than this. */
   | { readonly event: "log"; readonly line: string }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }
@@ -48,7 +48,7 @@ export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Pro
 /** The descriptor to which a job process writes its messages. */
 export const MESSAGE_DESCRIPTOR = 3;
 
-/** Most characters of a message: far more than an order with its URLs and its config takes, or one event of a job. */
+/** Most characters of a message: far more than an order with its URLs and its config takes, or one batch of events. */
 export const MAX_MESSAGE_LENGTH = 2 ** 25;
 
 /** Makes a job process start its engine before it has an order. */

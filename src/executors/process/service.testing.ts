@@ -9,9 +9,8 @@ const executor = executorIn(sandbox, { warm });
 await executor.ready();
 process.stdout.write("ready\n");
 if (order) {
-  const onEvent = ({ stage }: { stage?: string }) => process.stdout.write(`${stage}\n`);
   await executor.start(order, {
-    onEvent: (event) => onEvent(event as { stage?: string }),
+    onEvents: ({ progress }) => void process.stdout.write(`${progress?.stage}\n`),
     onTimings: () => undefined,
   });
   process.stdout.write("started\n");

@@ -135,6 +135,14 @@ export class JsonReader {
     }
   }
 
+  /** The next token, of which nothing but the kind and the place is kept. */
+  pass(): Token {
+    this.#skipping = true;
+    const token = this.next();
+    this.#skipping = false;
+    return token;
+  }
+
   /** Waits for the next token, after `next` or `numbers` has returned `Token.more`. */
   *wait(): Waiting<Token> {
     for (;;) {

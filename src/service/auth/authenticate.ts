@@ -1,5 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller } from "../operations/operations.ts";
+import type { Caller } from "./caller.ts";
 
 /**
  * Finds the caller by the `Authorization` header of a request.

@@ -1,11 +1,12 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
-import { type Caller, SCOPES } from "../operations/operations.ts";
 import type { Log } from "../telemetry/log.ts";
-import { isSecretOf, keyAuthenticate, secretHash } from "./api-key.ts";
+import { isSecretOf, secretHash } from "./api-key.ts";
 import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "./authenticate.ts";
+import { type Caller, SCOPES } from "./caller.ts";
 import { type IssuerStore, subjectsOf } from "./issuer-store.ts";
+import { keyAuthenticate } from "./key-authenticate.ts";
 import type { KeyStore } from "./key-store.ts";
 
 interface AuthenticateParts {

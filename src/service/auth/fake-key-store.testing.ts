@@ -1,5 +1,5 @@
-import type { Scope } from "../operations/operations.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
+import type { Scope } from "./caller.ts";
 import { type ApiKey, type KeyPage, type KeyStore, pageOf, type StoredKey } from "./key-store.ts";
 
 /** A fake: keys in memory. It stores only the first use of each. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Queryable } from "../database/database.ts";
-import { SCOPES, type Scope } from "../operations/operations.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
+import { SCOPES, type Scope } from "./caller.ts";
 
 /** A key as the operator sees it, without its secret and without the hash of it. */
 export const apiKeySchema = z

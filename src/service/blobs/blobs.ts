@@ -3,7 +3,7 @@ import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
-import type { Caller } from "../operations/operations.ts";
+import type { Caller } from "../auth/caller.ts";
 
 /** The store and the key in it where a blob lies or will lie. */
 export interface BlobAddress {

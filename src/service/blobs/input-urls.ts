@@ -2,10 +2,9 @@ import { type BlobNames, checkLocation } from "../../blob/location.ts";
 import { spaceIn } from "../../blob/names.ts";
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ParsedPayload } from "../../contract/config/payload.ts";
-import { OPTION_URL_MEMBERS } from "../../contract/config/payload-schemas.ts";
+import { OPTION_URL_MEMBERS, type PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller } from "../operations/operations.ts";
-import type { StoredInputs } from "../operations/stored-operations.ts";
+import type { Caller } from "../auth/caller.ts";
 import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blob-records.ts";
 import { spaceOf } from "./blobs.ts";
 
@@ -34,6 +33,15 @@ interface BlobOwners {
   find(caller: string, name: string): Promise<StorageKey | undefined>;
   /** Whether every caller may read a blob at the root of the storage: the operator put it there, and no caller has recorded it. */
   isOpen(name: string): Promise<boolean>;
+}
+
+export interface StoredInputs {
+  readonly featureUrl: string;
+  readonly dataExtractorUrl: string;
+  /** With the URLs among them. */
+  readonly options: PayloadOptions;
+  /** The recorded blobs among them. */
+  readonly blobs: readonly StorageKey[];
 }
 
 /** The blob that a URL of this service names. */

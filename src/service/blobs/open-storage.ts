@@ -7,9 +7,15 @@ import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import type { StorageAccess } from "../request-process/messages.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { type ServiceUrls, serviceBases } from "./input-urls.ts";
+
+/** The storage as a process opens it by itself, so that no byte of a blob goes through the service. */
+export interface StorageAccess {
+  /** As `openStore` takes it; may carry a SAS. */
+  readonly blobUrl: string;
+  readonly policy: BlobPolicy;
+}
 
 /** The storage of the blobs, as far as it is known before the service listens. */
 export interface Storage {

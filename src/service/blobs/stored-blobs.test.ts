@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
+import type { Caller } from "../auth/caller.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import type { Caller } from "../operations/operations.ts";
 import { recordBlob } from "../store/blob-records.ts";
 import { UPLOAD_LEASE_SECONDS } from "../store/blob-uploads.ts";
 import { blobFixture, isCode, NAME, newCaller, QUOTA } from "./blob-fixture.testing.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
-import type { Caller } from "../operations/operations.ts";
 import { findBlob, ownerOf, recordOf, type StorageKey } from "../store/blob-records.ts";
 import { beingUploaded } from "../store/blob-removals.ts";
 import {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
 import { type Postgres, startPostgres } from "../../../test/servers/postgres.testing.ts";
-import { type Database, openDatabase } from "./database.ts";
+import type { Database } from "./database.ts";
+import { openDatabase } from "./open-database.ts";
 import { migrate } from "./schema.ts";
 
 /** A database of each kind, for the same tests on both. */

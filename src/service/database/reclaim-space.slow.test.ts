@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
-import { type Database, openDatabase } from "./database.ts";
+import type { Database } from "./database.ts";
+import { openDatabase } from "./open-database.ts";
 import { MAX_LOG_BYTES, reclaimSpace } from "./reclaim-space.ts";
 
 const ROUNDS = 8;

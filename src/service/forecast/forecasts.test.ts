@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type ForecastQuery, forecastViewSchema } from "../../contract/api/forecast-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { BlobAddress } from "../blobs/blobs.ts";
 import { SUCCEEDED } from "../http/openapi/examples.ts";
-import type { Caller } from "../operations/operations.ts";
 import { Forecasts } from "./forecasts.ts";
 
 const ANN = { subject: "key:ann", scopes: new Set(["read"] as const) };

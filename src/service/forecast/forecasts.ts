@@ -1,8 +1,8 @@
 import { FORECAST_LIMITS, type ForecastQuery, type ForecastView } from "../../contract/api/forecast-view.ts";
 import type { OperationView } from "../../contract/api/operation-view.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import { CallerTurns } from "../caller-turns.ts";
-import type { Caller } from "../operations/operations.ts";
 import { jobOutput } from "./job-output.ts";
 import { readForecast } from "./read-forecast.ts";
 

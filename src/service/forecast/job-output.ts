@@ -1,7 +1,7 @@
 import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Blobs, FoundBlob } from "../blobs/blobs.ts";
-import type { Caller } from "../operations/operations.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";
 
 /** The output of a job, as the storage has it now. */

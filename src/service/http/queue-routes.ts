@@ -1,5 +1,5 @@
 import { queueSchema } from "../../contract/api/queue-view.ts";
-import { SCOPES } from "../operations/operations.ts";
+import { SCOPES } from "../auth/caller.ts";
 import { QUEUE } from "./openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "./openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "./server/http-app.ts";

@@ -10,7 +10,8 @@ import type { SubmittedOperation } from "../../contract/config/job-operations.ts
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { parseJson } from "../../contract/json/json-text.ts";
-import type { Caller, Operations } from "../operations/operations.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Operations } from "../operations/operations.ts";
 
 interface ToolCall {
   readonly name: ApiOperationName;

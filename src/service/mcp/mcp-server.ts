@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import type { ApiOperationName } from "../../contract/api/operations.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
-import type { Caller } from "../operations/operations.ts";
+import type { Caller } from "../auth/caller.ts";
 import { callTool, type ToolOperations } from "./call-tool.ts";
 import { toolError, toolResult } from "./tool-result.ts";
 import { TOOLS, type ToolDefinition } from "./tools.ts";

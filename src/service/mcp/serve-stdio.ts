@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller } from "../operations/operations.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { ToolOperations } from "./call-tool.ts";
 import { mcpServer } from "./mcp-server.ts";
 import { idOf, type RefusedMessage, readMessage, refused } from "./read-message.ts";

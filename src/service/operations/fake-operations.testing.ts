@@ -6,10 +6,12 @@ import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/sto
 import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Caller } from "../auth/caller.ts";
 import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
+import type { ListQuery } from "../store/operation-rows.ts";
 import { cursorAfter, pageEndOf } from "../store/operation-rows.ts";
-import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
+import type { Operations, Submission } from "./operations.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;
 

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
 import { operationSchema } from "../../contract/api/operation-view.ts";
 import { type Snapshot, type StoredEvent, storedEventSchema } from "../../contract/api/stored-event.ts";
-import type { Caller, Operations, Submission } from "./operations.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Operations, Submission } from "./operations.ts";
 
 /** An implementation of Operations, and what its workers do to an operation. */
 export interface TestedOperations {

@@ -1,20 +1,11 @@
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
-import type { OperationPage, OperationStatus, OperationView } from "../../contract/api/operation-view.ts";
+import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
-
-/** The caller of a request. Operations, blobs and idempotency keys belong to one caller, and no other caller sees them. */
-export interface Caller {
-  /** `local` without authentication, `key:<id>` of an API key, and of a token what `subjectsOf` makes of its issuer and `sub`. */
-  readonly subject: string;
-  readonly scopes: ReadonlySet<Scope>;
-}
-
-/** `read` and `write` for operations and blobs; `admin` for keys. */
-export const SCOPES = ["read", "write", "admin"] as const;
-export type Scope = (typeof SCOPES)[number];
+import type { Caller } from "../auth/caller.ts";
+import type { ListQuery } from "../store/operation-rows.ts";
 
 /** A job, an audit or a replay that a caller submits. */
 export interface Submission {
@@ -24,14 +15,6 @@ export interface Submission {
   readonly idempotencyKey?: string | undefined;
   /** W3C trace context of the request. */
   readonly traceparent?: string | undefined;
-}
-
-export interface ListQuery {
-  readonly status?: OperationStatus | undefined;
-  readonly operation?: SubmittedOperation | undefined;
-  readonly cursor?: string | undefined;
-  /** 1 to 100. */
-  readonly limit: number;
 }
 
 /** What HTTP, MCP and the command line do with operations. */

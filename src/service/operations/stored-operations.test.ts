@@ -10,7 +10,6 @@ import { canceledProblem } from "../queue/finish-attempt.ts";
 import {
   failedWith,
   LOST,
-  NO_PROGRESS,
   newCaller,
   PAYLOAD,
   recordOf,
@@ -268,7 +267,6 @@ onEachDatabase((tested) => {
     for (let done = 1; done <= 30; done++) {
       const epochs = { points: [{ ticker: "A", epoch: done, train_loss: 1, validation_loss: 1 }] };
       const batch = {
-        ...NO_PROGRESS,
         progress: { stage: "fit", done, total: 30 },
         ...(done % 10 === 0 ? { epochs } : {}),
       } as const;

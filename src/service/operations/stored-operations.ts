@@ -3,22 +3,23 @@ import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-vi
 import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import type { VerdictView } from "../../contract/api/verdict-view.ts";
-import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
+import type { Caller } from "../auth/caller.ts";
 import { type Blobs, spaceOf } from "../blobs/blobs.ts";
+import type { StoredInputs } from "../blobs/input-urls.ts";
 import type { Database } from "../database/database.ts";
 import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { OperationNotifications } from "../queue/operation-notifications.ts";
 import { withoutAbort } from "../request-scope.ts";
-import type { StorageKey } from "../store/blob-records.ts";
 import { type Quota, quotaExceeded } from "../store/blob-uploads.ts";
 import { endOperation, requestCancel } from "../store/end-operation.ts";
 import type { WebhookTypes } from "../store/events.ts";
 import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
+import type { ListQuery } from "../store/operation-rows.ts";
 import {
   countUnended,
   cursorAfter,
@@ -32,7 +33,7 @@ import {
 } from "../store/operation-rows.ts";
 import { readVerdict } from "../verdict/verdicts.ts";
 import { followEvents } from "./follow-events.ts";
-import type { Caller, ListQuery, Operations, Submission } from "./operations.ts";
+import type { Operations, Submission } from "./operations.ts";
 
 interface StoredOperationsParts {
   readonly database: Database;
@@ -61,15 +62,6 @@ interface ReadPayload {
   readonly canonical: string;
   /** Its inputs as the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read. */
   inputs(): Promise<StoredInputs>;
-}
-
-export interface StoredInputs {
-  readonly featureUrl: string;
-  readonly dataExtractorUrl: string;
-  /** With the URLs among them. */
-  readonly options: PayloadOptions;
-  /** The recorded blobs among them. */
-  readonly blobs: readonly StorageKey[];
 }
 
 const FULL_RETRY_SECONDS = 30;

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { PrepareQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
+import type { Caller } from "../auth/caller.ts";
 import { type Blobs, storageFailed } from "../blobs/blobs.ts";
 import { abortError } from "../caller-turns.ts";
-import type { Caller } from "../operations/operations.ts";
 import { CSV_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storeTogether } from "./store-together.ts";
 

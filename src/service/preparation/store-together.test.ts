@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import type { Caller } from "../auth/caller.ts";
 import { blobFixture, fail, isCode, newCaller } from "../blobs/blob-fixture.testing.ts";
 import type { StoredBlobs } from "../blobs/stored-blobs.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import type { Caller } from "../operations/operations.ts";
 import { storeTogether } from "./store-together.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-prepared-"));

@@ -42,8 +42,10 @@ onEachDatabase((tested) => {
     assert.deepEqual([execution.order.id, execution.order.attempt], [id, 1]);
     assert.equal(execution.order.config, CONFIG);
     assert.deepEqual(tried.dispatcher.occupancy, { running: 1, jobs: 2, cores: { used: 1, of: 2 } });
-    execution.listener.onEvent({ kind: "progress", stage: "fit", done: 3, total: 7 });
-    execution.listener.onEvent({ kind: "warning", warning: { code: "long_gap", message: "A: a gap" } });
+    execution.listener.onEvents({
+      warnings: [{ code: "long_gap", message: "A: a gap" }],
+      progress: { stage: "fit", done: 3, total: 7 },
+    });
     execution.end({ kind: "succeeded", record: recordOf(id) });
     const view = await tried.ended(caller, id);
     assert.equal(view.status, "Succeeded");
@@ -70,7 +72,7 @@ onEachDatabase((tested) => {
     await tried.dispatcher.start(tried.notifications, false);
     const execution = await tried.executor.next();
     await starting;
-    execution.listener.onEvent({ kind: "progress", stage: "fit", done: 3, total: 7 });
+    execution.listener.onEvents({ progress: { stage: "fit", done: 3, total: 7 } });
     t.mock.timers.tick(60_000);
     t.mock.timers.reset();
     start.resolve();

@@ -1,117 +1,48 @@
-import type { ExecutionEvent, Progress } from "../../contract/output/job-events.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
-import { CappedList } from "../../contract/schema/answer-limits.ts";
-import { EpochPoints, pointOf } from "../../executors/epoch-points.ts";
-import type { ProgressBatch } from "../store/record-progress.ts";
-
-const MILLISECONDS_BETWEEN = 1_000;
+import type { EventBatch } from "../../contract/output/job-events.ts";
+import { EventGatherer } from "../../executors/event-gatherer.ts";
 
 /**
- * Gathers the events of a job into batches and stores a batch at most once a second, one at a time, and the rest at the
- * job's end. It stores nothing before `begin`, which the running job calls once the event `started` is stored. A batch is bounded while the store is slow or away: it keeps the first of many warnings and failures and thins
- * out epochs.
+ * Stores the batches of a job, one at a time, and gathers those that come meanwhile in bounded memory. It stores nothing before
+ * `begin`, which the running job calls once the event `started` is stored.
  */
 export class ProgressBatcher {
-  readonly #store: (batch: ProgressBatch) => Promise<void>;
+  readonly #store: (batch: EventBatch) => Promise<void>;
   readonly #onError: (error: unknown) => void;
-  #warnings = new CappedList<Warning>();
-  #failures = new CappedList<Failure>();
-  readonly #epochs = new EpochPoints();
-  #counts: ProgressBatch["counts"] = null;
-  #progress: ProgressBatch["progress"] = null;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #gathered = new EventGatherer();
   #storing: Promise<void> | undefined;
   #begun = false;
 
   /** @param onError called where a batch could not be stored. The batch is lost; the job goes on. */
-  constructor(store: (batch: ProgressBatch) => Promise<void>, onError: (error: unknown) => void) {
+  constructor(store: (batch: EventBatch) => Promise<void>, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;
   }
 
-  readonly take = (event: ExecutionEvent): void => {
-    switch (event.kind) {
-      case "warning":
-        this.#warnings.add(event.warning);
-        break;
-      case "failure":
-        this.#failures.add(event.failure);
-        break;
-      case "epochs":
-        this.#epochs.addAll(event.epochs);
-        break;
-      case "counts":
-        this.#counts = { warnings: event.warnings, failures: event.failures };
-        break;
-      case "progress":
-        this.#takeProgress(event);
-        break;
-      default:
-        event satisfies never;
-    }
-    this.#schedule();
+  readonly take = (batch: EventBatch): void => {
+    this.#gathered.add(batch);
+    this.#storeNext();
   };
 
-  /** Lets batches be stored, with the events that were taken before. */
+  /** Lets batches be stored, with those that were taken before. */
   begin(): void {
     this.#begun = true;
-    if (!this.#isEmpty()) this.#schedule();
+    this.#storeNext();
   }
 
-  /** Stores the rest and waits until everything is stored; nothing where it never began. */
+  /** Waits until everything is stored; nothing where it never began. */
   async flush(): Promise<void> {
-    if (!this.#begun) return;
-    await this.#storing;
-    await this.#storeBatch();
+    while (this.#storing !== undefined) await this.#storing;
   }
 
-  #takeProgress(event: Progress): void {
-    const { stage, done, total } = event;
-    this.#progress = { stage, done, total: total ?? null };
-    const point = pointOf(event);
-    if (point) this.#epochs.add(point);
-  }
-
-  #schedule(): void {
+  #storeNext(): void {
     if (!this.#begun || this.#storing !== undefined) return;
-    this.#timer ??= setTimeout(() => void this.#storeBatch(), MILLISECONDS_BETWEEN);
-  }
-
-  #storeBatch(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const batch = this.#takeBatch();
-    if (batch === undefined) return Promise.resolve();
+    const batch = this.#gathered.take();
+    if (batch === undefined) return;
     this.#storing = this.#store(batch)
       .catch(this.#onError)
       .finally(() => {
         this.#storing = undefined;
-        if (!this.#isEmpty()) this.#schedule();
+        this.#storeNext();
       });
-    return this.#storing;
-  }
-
-  /** The events since the batch before; undefined where there are none. */
-  #takeBatch(): ProgressBatch | undefined {
-    if (this.#isEmpty()) return undefined;
-    const batch = {
-      warnings: this.#warnings.entries,
-      failures: this.#failures.entries,
-      epochs: this.#epochs.bounded() ?? null,
-      counts: this.#counts,
-      progress: this.#progress,
-    };
-    this.#warnings = new CappedList();
-    this.#failures = new CappedList();
-    this.#epochs.clear();
-    this.#counts = null;
-    this.#progress = null;
-    return batch;
-  }
-
-  #isEmpty(): boolean {
-    const listed = this.#warnings.entries.length + this.#failures.entries.length;
-    return listed === 0 && this.#epochs.isEmpty && this.#counts === null && this.#progress === null;
   }
 }

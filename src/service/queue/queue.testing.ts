@@ -4,15 +4,14 @@ import { isEnded, type OperationView } from "../../contract/api/operation-view.t
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import type { Database } from "../database/database.ts";
 import type { TestDatabase } from "../database/databases.testing.ts";
 import { Forecasts } from "../forecast/forecasts.ts";
-import type { Caller } from "../operations/operations.ts";
 import { StoredOperations } from "../operations/stored-operations.ts";
 import { releaseLeases } from "../store/claim-operation.ts";
 import { webhookTypes } from "../store/events.ts";
-import type { ProgressBatch } from "../store/record-progress.ts";
 import { noLog } from "../telemetry/log.ts";
 import { noTelemetry } from "../telemetry/telemetry.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -36,15 +35,6 @@ export function failedWith(code: "fit_failed" | "output_failed") {
   const problem = { type: "", title: "", status: 422, code, detail: "", advice: "" } as const;
   return { kind: "failed", problem } as const;
 }
-
-/** A batch in which nothing happened. */
-export const NO_PROGRESS: ProgressBatch = {
-  warnings: [],
-  failures: [],
-  epochs: null,
-  counts: null,
-  progress: null,
-};
 
 const NO_BLOBS = { find: () => Promise.reject(new Error("no test here reads an output")) };
 

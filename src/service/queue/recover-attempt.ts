@@ -6,7 +6,7 @@ import type { OperationRow } from "../store/operation-rows.ts";
 import { finishAttempt } from "./finish-attempt.ts";
 import { orderOf, type QueueParts } from "./queue-parts.ts";
 
-const IGNORED: ExecutionListener = { onEvent: () => undefined, onTimings: () => undefined };
+const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () => undefined };
 
 /**
  * Finds out how an attempt ended whose service is gone, by its output and its status blob, and stores that.

@@ -124,7 +124,7 @@ export class RunningJob {
   #begin(batcher: ProgressBatcher): Promise<Execution | undefined> {
     const { executor } = this.#parts;
     const listener = {
-      onEvent: batcher.take,
+      onEvents: batcher.take,
       onTimings: (timings: readonly Timing[]) => {
         this.#timings = timings;
       },

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Caller } from "../operations/operations.ts";
+import type { Caller } from "../auth/caller.ts";
 import { type MadeLink, noLink, type OpenedLink, type ReportLinks } from "./report-links.ts";
 
 /** A fake: links in memory, which do not end by themselves. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { FoundBlob } from "../blobs/blobs.ts";
 import { SUCCEEDED } from "../http/openapi/examples.ts";
-import type { Caller } from "../operations/operations.ts";
 import { type DrawPage, type ReportedOutput, Reports, type ReportsParts } from "./reports.ts";
 
 const ANN: Caller = { subject: "key:1", scopes: new Set(["read"]) };

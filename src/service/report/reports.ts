@@ -3,10 +3,10 @@ import type { OperationView } from "../../contract/api/operation-view.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import { abortError } from "../caller-turns.ts";
 import { type JobOutput, jobOutput, outputGone } from "../forecast/job-output.ts";
-import type { Caller } from "../operations/operations.ts";
 import { PageCache } from "./page-cache.ts";
 
 /** An output of which a report can be drawn. */

@@ -1,17 +1,11 @@
-import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { PreparedBlobs, PrepareOptions } from "../../prepare/prepare-prices.ts";
-
-/** The storage as a process opens it by itself, so that no byte of a blob goes through the service. */
-export interface StorageAccess {
-  /** As `openStore` takes it; may carry a SAS. */
-  readonly blobUrl: string;
-  readonly policy: BlobPolicy;
-}
+import type { StorageAccess } from "../blobs/open-storage.ts";
+import type { RequestKind } from "../telemetry/telemetry.ts";
 
 /** The report of one output. */
 export interface ReportOrder {
-  readonly kind: "report";
+  readonly kind: Extract<RequestKind, "report">;
   readonly storage: StorageAccess;
   /** Where the output lies: the space of its caller, its name, and the version that is to be read. */
   readonly space: string;
@@ -24,7 +18,7 @@ export const CSV_NAME = "prices.csv";
 
 /** The preparation of a price CSV. */
 export interface PrepareOrder {
-  readonly kind: "prepare";
+  readonly kind: Extract<RequestKind, "prepare">;
   /** Has the CSV, and takes the blobs. */
   readonly folder: string;
   readonly options: PrepareOptions;
@@ -59,9 +53,6 @@ export interface PreparedFile {
 
 /** What a process is asked to do: one JSON line on its stdin, which stays open as long as the service lives. */
 export type RequestOrder = ReportOrder | PrepareOrder;
-
-export const REQUEST_KINDS = ["report", "prepare"] as const satisfies readonly RequestOrder["kind"][];
-export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** The first line of an answer. After it come `bytes` bytes: the whole answer, or none where there is an error. */
 export type AnswerHead =

@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { Caller } from "../auth/caller.ts";
 import { CallerTurns } from "../caller-turns.ts";
-import type { Caller } from "../operations/operations.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { RequestOrder } from "./messages.ts";

@@ -8,7 +8,8 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { memoryOf, mib } from "../../engine/process-memory.ts";
 import { killGroup } from "../../executors/process/process-group.ts";
 import { abortError } from "../caller-turns.ts";
-import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestKind, type RequestOrder } from "./messages.ts";
+import type { RequestKind } from "../telemetry/telemetry.ts";
+import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
 
 /** What a process may use. */
 export interface ProcessLimits {

@@ -1,7 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
-import { MAX_WAIT_SECONDS } from "./end-operation.ts";
 import { appendEvents, type WebhookTypes } from "./events.ts";
-import { ATTEMPT_SECONDS, type OperationRow } from "./operation-rows.ts";
+import { ATTEMPT_SECONDS, MAX_WAIT_SECONDS, type OperationRow } from "./operation-rows.ts";
 
 /** A service that has not renewed its leases for this long loses its operations to another one. */
 export const LEASE_SECONDS = 20;

@@ -5,7 +5,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, pruneEvents, type WebhookTypes } from "./events.ts";
-import { type Loss, type OperationRow, UNENDED, viewOf } from "./operation-rows.ts";
+import { type Loss, MAX_WAIT_SECONDS, type OperationRow, UNENDED, viewOf } from "./operation-rows.ts";
 
 /** How an operation ends. */
 export type Ending =
@@ -69,9 +69,6 @@ async function end(
   );
   return rows[0];
 }
-
-/** A longer wait is cut to this. */
-export const MAX_WAIT_SECONDS = 600;
 
 /** `drained`: its service ended in order. `refused`: the executor started nothing. A loss is recorded and counted. */
 type ReleaseReason = "drained" | "refused" | Loss;

@@ -15,7 +15,15 @@ import { boundedProblem, type Problem } from "../../contract/problems/problem.ts
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { CappedList, type CodeCounts, SIZES } from "../../contract/schema/answer-limits.ts";
 import type { Queryable } from "../database/database.ts";
-import type { ListQuery } from "../operations/operations.ts";
+
+/** Which operations a page lists. */
+export interface ListQuery {
+  readonly status?: OperationStatus | undefined;
+  readonly operation?: SubmittedOperation | undefined;
+  readonly cursor?: string | undefined;
+  /** 1 to 100. */
+  readonly limit: number;
+}
 
 /** A row of `operations`. */
 export interface OperationRow {
@@ -82,6 +90,9 @@ export const UNENDED = `(${OPERATION_STATUSES.filter((status) => !isEnded(status
 /** Selects `attempt_seconds`; 0 where the database's clock was set back. */
 export const ATTEMPT_SECONDS =
   "greatest(0, extract(epoch from now() - attempt_started_at))::float8 as attempt_seconds";
+
+/** A longer wait is cut to this. */
+export const MAX_WAIT_SECONDS = 600;
 
 /** The columns that a caller's view of an operation, and of its events, comes from. A config may take much longer to read. */
 const VIEWED = [

@@ -5,7 +5,7 @@ import { operationPageSchema, operationSchema } from "../../contract/api/operati
 import { storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
-import type { EpochPoint } from "../../contract/output/job-events.ts";
+import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -14,12 +14,12 @@ import { requireForecasts } from "../../jobs/shared/require-forecasts.ts";
 import { onEachDatabase, withQuery } from "../database/databases.testing.ts";
 import { followEvents } from "../operations/follow-events.ts";
 import { OperationNotifications } from "../queue/operation-notifications.ts";
-import { NO_PROGRESS, newCaller, TestedQueue } from "../queue/queue.testing.ts";
+import { newCaller, TestedQueue } from "../queue/queue.testing.ts";
 import { claimOperation } from "./claim-operation.ts";
 import { endOperation } from "./end-operation.ts";
 import { readEvents, webhookTypes } from "./events.ts";
 import { readOperation, viewOf } from "./operation-rows.ts";
-import { type ProgressBatch, recordProgress } from "./record-progress.ts";
+import { recordProgress } from "./record-progress.ts";
 
 const NONE = webhookTypes([]);
 /** Long names: what they are, and a mark that makes one. */
@@ -69,13 +69,8 @@ onEachDatabase((tested) => {
     };
   }
 
-  const record = (id: string, batch: Partial<ProgressBatch>, events = 1_000) =>
-    recordProgress(
-      tested.database(),
-      { id, attempt: 1 },
-      { ...NO_PROGRESS, ...batch },
-      { events, webhooks: NONE },
-    );
+  const record = (id: string, batch: EventBatch, events = 1_000) =>
+    recordProgress(tested.database(), { id, attempt: 1 }, batch, { events, webhooks: NONE });
   const typesOf = async (id: string) =>
     (await readEvents(tested.database(), id, 0, ALL)).map(({ type }) => type);
 

@@ -1,22 +1,11 @@
-import type { OperationView } from "../../contract/api/operation-view.ts";
-import type { Epochs } from "../../contract/output/job-events.ts";
+import type { EventBatch } from "../../contract/output/job-events.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { CappedList, type CodeCounts } from "../../contract/schema/answer-limits.ts";
+import { CappedList } from "../../contract/schema/answer-limits.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, type NewEvent, pruneEvents, type WebhookTypes } from "./events.ts";
 import type { OperationRow } from "./operation-rows.ts";
-
-/** What an attempt has reported since the batch before. */
-export interface ProgressBatch {
-  readonly warnings: readonly Warning[];
-  readonly failures: readonly Failure[];
-  readonly epochs: Epochs | null;
-  /** Counts of all warnings and failures of the attempt so far, by code. */
-  readonly counts: { readonly warnings: CodeCounts; readonly failures: CodeCounts } | null;
-  readonly progress: OperationView["progress"];
-}
 
 type Listed = Pick<OperationRow, "warnings" | "failures">;
 
@@ -27,7 +16,7 @@ type Listed = Pick<OperationRow, "warnings" | "failures">;
 export function recordProgress(
   database: Database,
   { id, attempt }: Attempt,
-  batch: ProgressBatch,
+  batch: EventBatch,
   kept: { readonly events: number; readonly webhooks: WebhookTypes },
 ): Promise<void> {
   return database.transaction(async (statements) => {
@@ -36,10 +25,10 @@ export function recordProgress(
       [id, attempt],
     );
     if (rows.length === 0) return;
-    const warnings = addFresh(rows[0]!.warnings, batch.warnings, warningParts);
-    const failures = addFresh(rows[0]!.failures, batch.failures, failureParts);
+    const warnings = addFresh(rows[0]!.warnings, batch.warnings ?? [], warningParts);
+    const failures = addFresh(rows[0]!.failures, batch.failures ?? [], failureParts);
     await update(statements, id, batch, { warnings: warnings.all, failures: failures.all });
-    const events = eventsOf({ ...batch, warnings: warnings.fresh, failures: failures.fresh });
+    const events = eventsOf({ ...batch, warnings: [...warnings.fresh], failures: [...failures.fresh] });
     if (events.length === 0) return;
     const last = await appendEvents(statements, id, events, kept.webhooks);
     await pruneEvents(statements, id, last, kept.events);
@@ -47,24 +36,28 @@ export function recordProgress(
 }
 
 /** The events of each part of a batch, in the order in which they are stored. */
-const EVENTS: { readonly [P in keyof ProgressBatch]: (part: ProgressBatch[P]) => readonly NewEvent[] } = {
+const EVENTS: {
+  readonly [P in keyof EventBatch]-?: (part: NonNullable<EventBatch[P]>) => readonly NewEvent[];
+} = {
   warnings: (list) => list.map((data) => ({ type: "warning", data })),
   failures: (list) => list.map((data) => ({ type: "failure", data })),
-  epochs: (data) => (data === null ? [] : [{ type: "epochs", data }]),
-  progress: (data) => (data === null ? [] : [{ type: "progress", data }]),
+  epochs: (data) => [{ type: "epochs", data }],
+  progress: (data) => [{ type: "progress", data }],
   // They stand in the operation alone.
   counts: () => [],
 };
 
-function eventsOf(batch: ProgressBatch): NewEvent[] {
-  const eventsOfPart = <P extends keyof ProgressBatch>(part: P) => EVENTS[part](batch[part]);
-  return (Object.keys(EVENTS) as (keyof ProgressBatch)[]).flatMap((part) => eventsOfPart(part));
+function eventsOf(batch: EventBatch): NewEvent[] {
+  return (Object.keys(EVENTS) as (keyof EventBatch)[]).flatMap((part) => {
+    const found = batch[part];
+    return found === undefined ? [] : EVENTS[part](found as never);
+  });
 }
 
 async function update(
   statements: Queryable,
   id: string,
-  { progress, counts }: ProgressBatch,
+  { progress, counts }: EventBatch,
   { warnings, failures }: Listed,
 ): Promise<void> {
   await statements.query(
@@ -74,11 +67,11 @@ async function update(
      where id = $1`,
     [
       id,
-      progress === null ? null : JSON.stringify(progress),
+      progress === undefined ? null : JSON.stringify(progress),
       JSON.stringify(warnings),
       JSON.stringify(failures),
-      counts === null ? null : JSON.stringify(counts.warnings),
-      counts === null ? null : JSON.stringify(counts.failures),
+      counts === undefined ? null : JSON.stringify(counts.warnings),
+      counts === undefined ? null : JSON.stringify(counts.failures),
     ],
   );
 }

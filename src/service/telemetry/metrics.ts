@@ -2,13 +2,14 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { isEnded, OPERATION_STATUSES } from "../../contract/api/operation-view.ts";
 import { SUBMITTED_OPERATIONS } from "../../contract/config/job-operations.ts";
 import { ERROR_TABLE } from "../../contract/errors/error-codes.ts";
-import { REQUEST_KINDS, type RequestKind } from "../request-process/messages.ts";
 import type { Log } from "./log.ts";
 import {
   type DeliveryOutcome,
   type Gauges,
   METHODS,
+  REQUEST_KINDS,
   type RequestDone,
+  type RequestKind,
   type RequestOutcome,
   type WatchedOperation,
 } from "./telemetry.ts";

@@ -3,7 +3,6 @@ import type { SubmittedOperation } from "../../contract/config/job-operations.ts
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
-import type { RequestKind } from "../request-process/messages.ts";
 
 /** The fields of an operation that traces and metrics need; its row has them all. */
 export interface WatchedOperation {
@@ -21,6 +20,10 @@ export interface WatchedOperation {
   readonly finished_at: Date | null;
   readonly error: Problem | null;
 }
+
+/** What a process of one request does. */
+export const REQUEST_KINDS = ["report", "prepare"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** Methods with a label of their own. All others, which callers may invent, share one label. */
 export const METHODS: ReadonlySet<string> = new Set([

@@ -5,8 +5,8 @@ import { VERDICT_OPERATIONS, type VerdictOperation } from "../../contract/config
 import { MucastError } from "../../contract/errors/errors.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
-import type { Caller } from "../operations/operations.ts";
 
 const OPEN = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
 

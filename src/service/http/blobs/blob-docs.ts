@@ -1,19 +1,8 @@
 import { z } from "zod";
 import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
+import { inputBlobSchema, type UploadedBlob, uploadedBlobSchema } from "../openapi/body-schemas.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
-
-/** The answer to an upload. */
-export const uploadedBlobSchema = z
-  .strictObject({
-    name: z.string(),
-    url: z.string().describe("To submit as `feature_url` or `data_extractor_url`."),
-    size: z.int().nonnegative().describe("Bytes."),
-    etag: z.string().describe("As in the ETag header."),
-  })
-  .meta({ id: "UploadedBlob", title: "Uploaded blob" });
-
-export type UploadedBlob = z.infer<typeof uploadedBlobSchema>;
 
 export const blobParams = z.strictObject({
   name: z
@@ -34,12 +23,6 @@ function header(description: string) {
   return z.string().optional().describe(description);
 }
 
-/** Open: the job that reads a blob checks its content; the upload does not. */
-export const inputBlobSchema = z.looseObject({}).meta({
-  id: "InputBlob",
-  description:
-    "Prices or features, in one of the layouts of docs/blobs.md; another layout is a list of records.",
-});
 const records = z.array(z.looseObject({}));
 
 const BYTES = { type: "string", format: "binary" } as const;

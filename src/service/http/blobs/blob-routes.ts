@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { OpenDownloads } from "../guard/caller-limits.ts";
+import { checkIfMatch } from "../server/conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { ignoreContentType } from "../server/request-bodies.ts";
 import { blobParams, readBlobDocs, removeBlobDocs, writeBlobDocs } from "./blob-docs.ts";
 import { checkReadable, noBlob } from "./blob-names.ts";
-import { checkIfMatch } from "./conditional-requests.ts";
 import { readBlob } from "./read-blob.ts";
 import { writeBlob } from "./write-blob.ts";
 

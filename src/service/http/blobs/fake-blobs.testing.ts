@@ -1,7 +1,7 @@
 import type { BlobStore } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { type BlobAddress, type Blobs, type BlobUpload, type FoundBlob, spaceOf } from "../../blobs/blobs.ts";
-import type { Caller } from "../../operations/operations.ts";
 
 /** A fake: every caller has a space in a real store, without records of its blobs. */
 export class FakeBlobs implements Blobs {

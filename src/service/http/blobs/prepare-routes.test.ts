@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { openFiles } from "../../../../test/open-files.testing.ts";
 import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import type { Caller } from "../../operations/operations.ts";
+import type { Caller } from "../../auth/caller.ts";
 import type { PreparedFile, PreparedFiles, PrepareOrder } from "../../request-process/messages.ts";
 import { ask, eventually, type Listening, listen } from "../listening.testing.ts";
 import { FakeFullStore } from "./fake-full-store.testing.ts";

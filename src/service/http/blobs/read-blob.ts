@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OpenDownloads } from "../guard/caller-limits.ts";
+import { byteRange, checkIfMatch, matchesNone } from "../server/conditional-requests.ts";
 import type { HttpOptions } from "../server/http-app.ts";
 import { requestAbort, STALL_MILLISECONDS, withStallTimeout } from "../server/request-abort.ts";
 import { checkReadable, noBlob } from "./blob-names.ts";
-import { byteRange, checkIfMatch, matchesNone } from "./conditional-requests.ts";
 
 interface ReadBlobParts {
   readonly options: HttpOptions;

@@ -3,12 +3,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StoredBlob, StoreWrite } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { type BlobUpload, storageFailed } from "../../blobs/blobs.ts";
+import type { UploadedBlob } from "../openapi/body-schemas.ts";
+import { checkIfMatch, matchesNone } from "../server/conditional-requests.ts";
 import { gatheredPieces } from "../server/gathered-pieces.ts";
 import type { HttpOptions } from "../server/http-app.ts";
 import { blobBase } from "../server/public-origin.ts";
-import type { UploadedBlob } from "./blob-docs.ts";
 import { checkWritable, noBlob } from "./blob-names.ts";
-import { checkIfMatch, matchesNone } from "./conditional-requests.ts";
 
 /** Stores an uploaded blob, whole or not at all. Makes every check that it can before it reads the first byte. */
 export async function writeBlob(

@@ -9,7 +9,7 @@ import {
   tokenIn,
   unauthorized,
 } from "../../auth/authenticate.ts";
-import type { Caller } from "../../operations/operations.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { inScope, type RequestScope } from "../../request-scope.ts";
 import { connectionClosed } from "../server/request-abort.ts";
 import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";

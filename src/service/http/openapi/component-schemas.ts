@@ -15,8 +15,7 @@ import { problemSchema } from "../../../contract/problems/problem.ts";
 import { warningSchema } from "../../../contract/problems/warnings.ts";
 import { keepDefault } from "../../../contract/schema/keep-default.ts";
 import { openSchema } from "../../../contract/schema/open-schema.ts";
-import { inputBlobSchema, uploadedBlobSchema } from "../blobs/blob-docs.ts";
-import { JOB_PAYLOADS } from "../operations/job-routes.ts";
+import { inputBlobSchema, JOB_PAYLOADS, uploadedBlobSchema } from "./body-schemas.ts";
 
 const SENT: readonly z.ZodType[] = [
   ...Object.values(JOB_PAYLOADS),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { SUBMITTED_OPERATIONS } from "../../../contract/config/job-operations.ts";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
-import type { Scope } from "../../operations/operations.ts";
+import type { Scope } from "../../auth/caller.ts";
 import type { HttpApp } from "../server/http-app.ts";
 import { componentSchemas, type Direction, referenceTo } from "./component-schemas.ts";
 import { EXAMPLE_PAYLOADS } from "./examples.ts";

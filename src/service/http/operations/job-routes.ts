@@ -1,14 +1,8 @@
 import { z } from "zod";
 import { isEnded } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS, idempotencyKeySchema } from "../../../contract/api/operations.ts";
-import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
 import { SUBMITTED_OPERATIONS, type SubmittedOperation } from "../../../contract/config/job-operations.ts";
-import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
-import {
-  auditPayloadSchema,
-  payloadSchema,
-  replayPayloadSchema,
-} from "../../../contract/config/payload-schemas.ts";
+import { JOB_PAYLOADS } from "../openapi/body-schemas.ts";
 import { SUCCEEDED, WAITING } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
@@ -104,15 +98,3 @@ function jobDocs(operation: SubmittedOperation) {
     },
   };
 }
-
-/** The payload schema of each operation, with the schema of its config. */
-export const JOB_PAYLOADS = {
-  run_ml_job: payloadSchema
-    .extend({ config: mlConfigSchema })
-    .meta({ id: "MlPayload", title: "Payload of run_ml_job" }),
-  run_dl_job: payloadSchema
-    .extend({ config: dlConfigSchema })
-    .meta({ id: "DlPayload", title: "Payload of run_dl_job" }),
-  audit: auditPayloadSchema,
-  replay: replayPayloadSchema,
-} as const satisfies Record<SubmittedOperation, unknown>;

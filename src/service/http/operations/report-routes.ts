@@ -5,10 +5,10 @@ import { type ReportLink, reportLinkSchema } from "../../../contract/api/report-
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page/page-policy.ts";
 import type { ReportedOutput } from "../../report/reports.ts";
-import { matchesNone } from "../blobs/conditional-requests.ts";
 import { OpenWork } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
+import { matchesNone } from "../server/conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { publicOrigin } from "../server/public-origin.ts";
 import { requestAbort, whileIdle } from "../server/request-abort.ts";

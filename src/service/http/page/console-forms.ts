@@ -5,7 +5,7 @@ import { type Parameter, parametersOf } from "../../../contract/model-params/cat
 import { inWords } from "../../../contract/model-params/json-types.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../../../contract/model-params/models.ts";
 import { asksForGpu, refusalReason } from "../../../contract/model-params/refused-arguments.ts";
-import { JOB_PAYLOADS } from "../operations/job-routes.ts";
+import { JOB_PAYLOADS } from "../openapi/body-schemas.ts";
 
 /** What the console makes its forms of, as JSON text. */
 export function formSchemasText(): string {

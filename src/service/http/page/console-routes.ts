@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { matchesNone } from "../blobs/conditional-requests.ts";
+import { matchesNone } from "../server/conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { type ConsoleFile, type ConsoleFiles, readConsoleFiles } from "./console-files.ts";
 import { CONSOLE_POLICY, consolePage } from "./console-page.ts";

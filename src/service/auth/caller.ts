@@ -1,0 +1,10 @@
+/** The caller of a request. Operations, blobs and idempotency keys belong to one caller, and no other caller sees them. */
+export interface Caller {
+  /** `local` without authentication, `key:<id>` of an API key, and of a token what `subjectsOf` makes of its issuer and `sub`. */
+  readonly subject: string;
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+/** `read` and `write` for operations and blobs; `admin` for keys. */
+export const SCOPES = ["read", "write", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
