@@ -117,7 +117,7 @@ test("a failure that may pass is tried again, as often as the limit says", async
   }
 });
 
-test("a missing blob is blob_not_found, one without rights blob_unavailable in words about rights, at once", async () => {
+test("a missing blob is blob_not_found, one without rights blob_unavailable in words about credentials, at once", async () => {
   const missing = await serve((_, response) =>
     response.writeHead(404, { "x-ms-error-code": "BlobNotFound" }).end(),
   );
@@ -126,7 +126,7 @@ test("a missing blob is blob_not_found, one without rights blob_unavailable in w
     const closed = await serve((_, response) =>
       response.writeHead(status, { "x-ms-error-code": "x SECRET" }).end(),
     );
-    assert.match((await failure("blob_unavailable", readAll(closed))).message, /rights.*SAS/);
+    assert.match((await failure("blob_unavailable", readAll(closed))).message, /credentials.*SAS/);
     assert.equal(closed.requests.length, 1);
   }
   const odd = await serve((_, response) => response.writeHead(418).end());
