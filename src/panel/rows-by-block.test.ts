@@ -38,7 +38,9 @@ describe("the networks of a block learn what is known at its first date, by a sl
           const rows = rowsByBlock(panels, blocks, window);
           for (const [b, { from, known = 29 }] of blocks.entries()) {
             const learnable = panels.map((own) =>
-              dated(own, Int32Array.from(own.days.keys())).filter(([, label]) => label! >= 0 && label! <= known),
+              dated(own, Int32Array.from(own.days.keys())).filter(
+                ([, label]) => label! >= 0 && label! <= known,
+              ),
             );
             const labels = [...new Set(learnable.flat().map(([, label]) => label!))].sort((p, q) => p - q);
             const first = window === undefined ? 0 : labels.slice(-window)[0]!;

@@ -232,8 +232,7 @@ const refitsSchema = z
   })
   .meta({
     id: "Refits",
-    description:
-      "With refit_every or window: the blocks of score rows, and the fits that forecast them.",
+    description: "With refit_every or window: the blocks of score rows, and the fits that forecast them.",
   });
 
 const foldSchema = z.strictObject({

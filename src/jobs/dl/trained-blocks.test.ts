@@ -31,7 +31,9 @@ class FakePool {
     this.#errors = errors;
   }
 
-  async run(task: FakeTask | TrainStackTask): Promise<TrainResult | { readonly results: readonly unknown[] }> {
+  async run(
+    task: FakeTask | TrainStackTask,
+  ): Promise<TrainResult | { readonly results: readonly unknown[] }> {
     await new Promise(setImmediate);
     if (task.task !== "train_stack") return this.#train(task);
     this.stacks.push(task.networks.length);
@@ -51,7 +53,8 @@ class FakePool {
   #train(task: FakeTask): TrainResult {
     this.started.push(task);
     const { ticker, learned, member, first_weights, weights } = task;
-    for (const weight of first_weights === undefined ? [] : [first_weights]) assert.ok(existsSync(weight.ref));
+    for (const weight of first_weights === undefined ? [] : [first_weights])
+      assert.ok(existsSync(weight.ref));
     const error = this.#errors[`${ticker} ${learned}`];
     if (error !== undefined) throw error;
     const write = (ref: string, values: number[]): ArrayRef =>
@@ -136,7 +139,10 @@ for (const device of ["cpu", "cuda:0"]) {
     );
     const [warning, ...others] = a.warnings;
     assert.deepEqual([warning!.code, warning!.ticker, warning!.count, others], ["failed_refit", "A", 2, []]);
-    assert.match(warning!.message, /^A: 2 refits failed, and the models before forecast 4 rows\. .*exploded$/);
+    assert.match(
+      warning!.message,
+      /^A: 2 refits failed, and the models before forecast 4 rows\. .*exploded$/,
+    );
     assert.deepEqual(b.warnings, []);
   });
 }
@@ -212,10 +218,15 @@ test("a warm start goes on from the last network that was trained, each member f
     assert.ok(from === undefined || from.member === task.member);
   }
   assert.deepEqual([...trained[0]!.score.predicted], [0, 0.5, 1, 1.5, 1, 1.5, 3, 3.5]);
-  const left = pool.started.flatMap(({ weights }) => (weights && existsSync(weights.ref) ? [weights.ref] : []));
+  const left = pool.started.flatMap(({ weights }) =>
+    weights && existsSync(weights.ref) ? [weights.ref] : [],
+  );
   // Of each ticker and member, the last weights and those that its last network began with.
   assert.equal(left.length, 8);
-  assert.deepEqual(report, report.toSorted((a, b) => a - b));
+  assert.deepEqual(
+    report,
+    report.toSorted((a, b) => a - b),
+  );
   assert.equal(report.at(-1), 2 * 4 * 2 * 4);
 });
 
