@@ -186,6 +186,15 @@ const pooledFit = object<PooledFit>({
 });
 
 type Refits = Member<"refits">;
+const spreadImportances = optional(
+  listOf(
+    object<NonNullable<Refits["importances"]>[number]>({
+      feature: text,
+      importance: number,
+      spread: optional(number),
+    }),
+  ),
+);
 const refits = object<Refits>({
   blocks: listOf(
     object<Refits["blocks"][number]>({
@@ -204,20 +213,13 @@ const refits = object<Refits>({
   ),
   by_ticker: recordOf(
     object<Refits["by_ticker"][string]>({
+      joins: optional(text),
       label_means: listOf(maybe),
       factors: optional(listOf(maybe)),
-      importances,
+      importances: spreadImportances,
     }),
   ),
-  importances: optional(
-    listOf(
-      object<NonNullable<Refits["importances"]>[number]>({
-        feature: text,
-        importance: number,
-        spread: optional(number),
-      }),
-    ),
-  ),
+  importances: spreadImportances,
 });
 
 type CrossValidation = ByTicker<"cross_validation">;
