@@ -9,6 +9,7 @@ import { benchIntervals } from "./intervals/intervals.ts";
 import { benchPooledFits } from "./jobs/pooled-fits.ts";
 import { benchPooledMemory } from "./jobs/pooled-memory.ts";
 import { benchProcessorSeconds } from "./jobs/processor-seconds.ts";
+import { benchRefits } from "./jobs/refits.ts";
 import { benchSteps } from "./jobs/steps.ts";
 import { benchWholeJob } from "./jobs/whole-job.ts";
 import { benchEnsembles } from "./networks/ensembles.ts";
@@ -38,6 +39,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],
   pooled: async () => [await benchPooledFits()],
+  refits: async () => [await benchRefits()],
   "pooled-memory": async () => [await benchPooledMemory()],
   dl: benchNetworks,
   "dl-memory": benchNetworkMemory,

@@ -21,15 +21,15 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
     `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
     `task["absent"]` NaN in `x` is filled from the training rows of each fit.
-    Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count}` and, of a fit marked
-    `diagnose`, `"importances": [[column, value], ...]` where its library has them, and `"constant": {...}` where it
-    predicts one constant for at least two rows.
+    Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count, "diagnoses": [...]}`.
+    `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` where its
+    library has them, and `"constant": {...}` where it predicts one constant for at least two rows.
     Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
     predictions: list[Matrix] = []
     seconds: list[float] = []
-    result: Message = {"unconverged_fits": 0}
+    result: Message = {"unconverged_fits": 0, "diagnoses": []}
     with _own_checks(task["estimator"]) as check:
         for index, fit in enumerate(task["fits"]):
             started = time.perf_counter()
@@ -39,7 +39,8 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
             result["unconverged_fits"] += any(w.category.__name__ == "ConvergenceWarning" for w in caught)
             seconds.append(time.perf_counter() - started)
             predictions.append(predicted)
-            result |= diagnosis
+            if diagnosis is not None:
+                result["diagnoses"].append(diagnosis)
             progress({"fit": index, "seconds": seconds[-1]})
     result["predictions"] = store.hand_over(task["predictions"]["ref"], np.concatenate(predictions))
     result["seconds"] = seconds
@@ -72,7 +73,7 @@ def _finite(what: str, values: Matrix) -> Matrix:
     return values
 
 
-def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) -> tuple[Matrix, Message]:
+def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) -> tuple[Matrix, Message | None]:
     (a, b), (c, d) = fit["train"], fit["predict"]
     if not (0 <= a < b <= len(y) and 0 <= c <= d <= len(x)):
         raise TaskError("internal", f"rows {fit} lie outside the {len(x)} rows of x or the {len(y)} of y")
@@ -104,7 +105,7 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
         raise TaskError("fit_failed", f"{doing}: {sentence_of(error)}", _rows(fit)) from error
     predicted = _usable(raw, d - c, fit)
     if columns is None:
-        return predicted, {}
+        return predicted, None
     diagnosis = {
         "constant": describe_constant(task["estimator"], train_x, train_y, predicted),
         "importances": largest_importances(model, columns, train_y),

@@ -16,16 +16,27 @@ ROUNDING = 2e-15
 class Columns(NamedTuple):
     """What the training rows of a regressor show of each column, shape (k)."""
 
-    sizes: Any
-    """The largest absolute value."""
     is_constant: Any
+    sizes: Any
+    """The largest absolute value of a constant column; 0 of others."""
+
+
+# Rows by which most columns are seen to vary: a pass over all rows takes a tenth of the seconds of a linear fit.
+SAMPLED_ROWS = 64
 
 
 def columns_of(x: Matrix) -> Columns:
     """Of `x` (n, k), without a copy of it: it may take most of the memory of the job."""
-    least, most = x.min(axis=0), x.max(axis=0)
-    sizes = np.maximum(np.abs(least), np.abs(most))
-    return Columns(sizes, most - least <= ROUNDING * sizes)
+    sample = x[:: max(1, len(x) // SAMPLED_ROWS)]
+    least, most = sample.min(axis=0), sample.max(axis=0)
+    # A column that is constant over all rows is so over these, whose largest value may be a little smaller.
+    may_be_constant = most - least <= 2 * ROUNDING * np.maximum(np.abs(least), np.abs(most))
+    sizes, is_constant = np.zeros(x.shape[1]), np.zeros(x.shape[1], dtype=bool)
+    for column in np.flatnonzero(may_be_constant):
+        least, most = x[:, column].min(), x[:, column].max()
+        sizes[column] = max(abs(least), abs(most))
+        is_constant[column] = most - least <= ROUNDING * sizes[column]
+    return Columns(is_constant, sizes)
 
 
 def largest_importances(model: Any, columns: Columns, y: Matrix) -> list[tuple[int, float]] | None:
@@ -41,7 +52,7 @@ def largest_importances(model: Any, columns: Columns, y: Matrix) -> list[tuple[i
     except Exception:
         # A library may have none for some of its arguments; what it then raises differs from library to library.
         return None
-    if values.shape != columns.sizes.shape or not np.isfinite(values).all():
+    if values.shape != columns.is_constant.shape or not np.isfinite(values).all():
         return None
     values = np.where(_is_rounding(values, columns, y), 0.0, values)
     largest = np.argsort(-np.abs(values), kind="stable")[:MAX_IMPORTANCES]

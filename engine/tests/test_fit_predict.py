@@ -75,7 +75,7 @@ def test_every_regressor_gives_the_numbers_of_a_plain_loop(
     assert result["predictions"]["shape"] == [100]
     assert [update["fit"] for update in reported] == [0, 1, 2]
     assert len(result["seconds"]) == 3
-    assert "constant" not in result
+    assert all("constant" not in diagnosis for diagnosis in result["diagnoses"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -243,4 +243,4 @@ def test_fits_that_stop_before_they_converge_are_counted(make_task: Callable[...
 
 def test_a_final_fit_that_predicts_one_constant_is_described(make_task: Callable[..., Task], store: ArrayStore) -> None:
     predicted, result, _ = run(make_task(spec_of("LGBMRegressor", min_child_samples=500)), store)
-    assert result["constant"] == {"value": predicted[-1], "train_rows": 280, "min_child_samples": 500}
+    assert result["diagnoses"][0]["constant"] == {"value": predicted[-1], "train_rows": 280, "min_child_samples": 500}

@@ -43,8 +43,8 @@ def test_the_importances_of_a_fit_that_works_in_place_are_those_of_one_that_copi
     given = {"x": save(tmp_path, "wide.npy", x), "y": save(tmp_path, "labels.npy", y)}
     task = make_task(spec_of(name), fits=[{**FITS[1], "diagnose": True}], scaler="standard", **given)
     copies, in_place = (fit_predict({**task, "views": views}, store, lambda _: None) for views in (False, True))
-    assert in_place["importances"] == copies["importances"]
-    assert len(copies["importances"]) == 4
+    assert in_place["diagnoses"] == copies["diagnoses"]
+    assert len(copies["diagnoses"][0]["importances"]) == 4
 
 
 @pytest.mark.parametrize("name", ["LinearRegression", "Ridge", "Lasso", "ElasticNet"])

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from xgboost import XGBRegressor
 
 from mucast_engine.arrays import ArrayStore, Matrix
 from mucast_engine.fit_predict import fit_predict
-from mucast_engine.importances import MAX_IMPORTANCES, columns_of, largest_importances
+from mucast_engine.importances import MAX_IMPORTANCES, ROUNDING, columns_of, largest_importances
 
 FINAL = [{"train": [0, 200], "predict": [200, 240]}, {"train": [0, 280], "predict": [280, 300], "diagnose": True}]
 
 
 def told(task: Task, store: ArrayStore) -> Any:
-    return fit_predict(task, store, lambda _: None).get("importances")
+    [diagnosis] = fit_predict(task, store, lambda _: None)["diagnoses"]
+    return diagnosis.get("importances")
 
 
 @pytest.mark.parametrize(("library", "regressor", "params"), REGRESSORS, ids=NAMES)
@@ -42,7 +44,18 @@ def test_the_fit_that_is_diagnosed_tells_the_importances_of_its_library_on_scale
 
 
 def test_a_fit_that_is_not_diagnosed_tells_none(make_task: Callable[..., Task], store: ArrayStore) -> None:
-    assert told(make_task(spec_of("Ridge"), fits=FINAL[:1]), store) is None
+    assert fit_predict(make_task(spec_of("Ridge"), fits=FINAL[:1]), store, lambda _: None)["diagnoses"] == []
+
+
+def test_each_fit_that_is_diagnosed_tells_its_own(
+    make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
+) -> None:
+    diagnosed = [{**fit, "diagnose": True} for fit in FINAL]
+    together = fit_predict(make_task(spec_of("Ridge"), fits=diagnosed), store, lambda _: None)["diagnoses"]
+    for fit, diagnosis in zip(diagnosed, together, strict=True):
+        (tmp_path / "p.npy").unlink(missing_ok=True)
+        assert fit_predict(make_task(spec_of("Ridge"), fits=[fit]), store, lambda _: None)["diagnoses"] == [diagnosis]
+    assert together[0] != together[1]
 
 
 def rows(width: int) -> Matrix:
@@ -96,3 +109,19 @@ def test_a_constant_column_that_stands_for_the_intercept_keeps_its_importance(x:
     importances = largest_importances(model, columns_of(with_constant), y + 1)
     assert importances is not None
     assert dict(importances)[x.shape[1]] == float(model.coef_[-1]) != 0
+
+
+def test_columns_are_constant_where_all_rows_say_so() -> None:
+    random = np.random.default_rng(11)
+    for n in (1, 2, 63, 64, 65, 1000, 5003):
+        x = random.normal(size=(n, 6))
+        x[:, 1], x[:, 2] = 1 / 3, 0.0
+        x[:, 3] = 1e6 * (1 + np.finfo(float).eps * random.integers(-4, 5, n))
+        x[:, 4] = 7.0
+        x[random.integers(n), 4] += 1.0
+        x[:, 5] = 1e6 * (1 + 20 * np.finfo(float).eps * random.integers(-1, 2, n))
+        found = columns_of(x)
+        least, most = x.min(axis=0), x.max(axis=0)
+        sizes = np.maximum(np.abs(least), np.abs(most))
+        np.testing.assert_array_equal(found.is_constant, most - least <= ROUNDING * sizes)
+        np.testing.assert_array_equal(found.sizes[found.is_constant], sizes[found.is_constant])

@@ -23,7 +23,7 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
   try {
     const inputs = await openInputs(request, context, work.path);
     try {
-      return await previewJob(inputs, config, context.signal);
+      return await previewJob(inputs, config, work.path, context.signal);
     } finally {
       await inputs.close();
     }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { MucastError } from "../contract/errors/errors.ts";
 import {
+  countFeatures,
   crossSections,
   MAX_Z_SCORE,
   onRows,
@@ -33,7 +34,7 @@ test("z-scores are those of a slow search, for rows of dates with five tickers",
     const draw = () => stream.next().value as number;
     const x = new Map(panels.map((panel) => [panel.ticker, valuesOf(panel, draw)]));
     const { scored, sections } = sectionsOf(panels, x);
-    const has = finished(rowsWithZScores(panels, scored));
+    const counts = finished(countFeatures(panels, scored));
     for (const name of ["f", "g", "h"]) {
       const count = panels.filter(({ columns }) => columns.includes(name)).length;
       assert.equal(scored.has(name), count >= 5);
@@ -41,10 +42,14 @@ test("z-scores are those of a slow search, for rows of dates with five tickers",
     for (const panel of panels) {
       const own = panel.columns.filter((name) => scored.has(name));
       const scores = zScores({ ...panel, x: x.get(panel.ticker)! }, sections);
+      const kept = new Set(rowsWithZScores(panel, counts));
       assert.equal(scores.length, panel.days.length * own.length);
       for (const [row, day] of panel.days.entries()) {
         const dates = own.map((name) => valuesOn(panels, x, day, name));
-        assert.equal(has.get(panel.ticker)![row], dates.every((values) => values.length >= 5) ? 1 : 0);
+        assert.equal(
+          kept.has(row),
+          dates.every((values) => values.length >= 5),
+        );
         for (const [c, values] of dates.entries()) {
           const value = x.get(panel.ticker)![row * panel.columns.length + panel.columns.indexOf(own[c]!)]!;
           assert.ok(Math.abs(scores[row * own.length + c]! - slowScore(value, values)) < 1e-6);

@@ -24,35 +24,35 @@ export function zScoreName(feature: string): string {
   return `${feature} (z)`;
 }
 
-/**
- * Which rows have a z-score for each scored feature of their ticker: those of dates on which MIN_DATE_TICKERS tickers or more have it.
- * @returns by ticker, shape (rows): 1 for a row that has all.
- * @throws MucastError out_of_memory where features and days make more than MAX_CELLS cells.
- */
-export function* rowsWithZScores(
+/** How many tickers have a row with each scored feature, by date. */
+export interface FeatureCounts extends Grid {
+  /** Shape (calendar days, scored features). */
+  readonly counts: Int32Array;
+}
+
+/** @throws MucastError out_of_memory where features and days make more than MAX_CELLS cells. */
+export function* countFeatures(
   panels: readonly Featured[],
   scored: ReadonlySet<string>,
-): Pausable<ReadonlyMap<string, Uint8Array>> {
+): Pausable<FeatureCounts> {
   const grid = gridOf(panels, scored);
   const counts = new Int32Array(grid.cells);
   for (const panel of panels) {
     eachCell(panel, grid, (cell) => counts[cell]!++);
     yield 0;
   }
-  const has = new Map<string, Uint8Array>();
-  for (const panel of panels) {
-    const missing = new Uint8Array(panel.days.length);
-    const k = panel.columns.length;
-    eachCell(panel, grid, (cell, place) => {
-      if (counts[cell]! < MIN_DATE_TICKERS) missing[Math.floor(place / k)] = 1;
-    });
-    has.set(
-      panel.ticker,
-      missing.map((isMissing) => 1 - isMissing),
-    );
-    yield 0;
-  }
-  return has;
+  return { ...grid, counts };
+}
+
+/** The rows, ascending, that have a z-score for each scored feature of their ticker: MIN_DATE_TICKERS tickers or more have it on their dates. */
+export function rowsWithZScores(panel: Pick<Featured, "columns" | "days">, found: FeatureCounts): Int32Array {
+  const missing = new Uint8Array(panel.days.length);
+  const k = panel.columns.length;
+  eachCell(panel, found, (cell, place) => {
+    // A late ticker has rows outside the others' dates.
+    if ((found.counts[cell] ?? 0) < MIN_DATE_TICKERS) missing[Math.floor(place / k)] = 1;
+  });
+  return Int32Array.from(missing.keys()).filter((row) => missing[row] === 0);
 }
 
 /** Cells of one scored feature and one calendar day. */

@@ -15,6 +15,8 @@ export interface FeatureUnion {
 interface Featured {
   readonly ticker: string;
   readonly columns: readonly string[];
+  /** Of a ticker whose columns are among those of the others. */
+  readonly joins?: number;
 }
 
 /**
@@ -24,7 +26,8 @@ interface Featured {
 export function uniteFeatures(tickers: readonly Featured[], filled = "0 for it after scaling"): FeatureUnion {
   const ascending = tickers.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const indices = new Map<string, number>();
-  for (const { columns } of ascending) {
+  for (const { columns, joins } of ascending) {
+    if (joins !== undefined) continue;
     for (const name of columns) if (!indices.has(name)) indices.set(name, indices.size);
   }
   const names = [...indices.keys()];

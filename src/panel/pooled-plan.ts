@@ -4,11 +4,21 @@ import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Fold } from "./folds.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { countBefore, ONE_BLOCK, type RefitBlock, type TickerBlock, tickerBlocks } from "./refit-blocks.ts";
+import {
+  countBefore,
+  learnedDays,
+  ONE_BLOCK,
+  type RefitBlock,
+  type TickerBlock,
+  tickerBlocks,
+} from "./refit-blocks.ts";
 import { orderByDates, valuesAt } from "./row-order.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
-type PooledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score">;
+type PooledRows = Pick<
+  PanelRows,
+  "ticker" | "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins"
+>;
 
 /** One fold of a pooled fit, as rows of its matrix: it trains on [trainStart, trainEnd) and predicts [trainEnd, testEnd). */
 export interface PooledFold {
@@ -67,6 +77,8 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
  * label comes later, after a gap in its prices, has no forecast out of fold. A ticker with fewer than MIN_FIT_ROWS training rows
  * in a fold is not tested by it. A block trains on the rows whose label is known at the close of its first date. With a window, both train
  * on the last so many label dates of these rows.
+ *
+ * A late ticker teaches from the block on that it joins, and no fold tests it: its rows known by then stand where labels of that date begin.
  * @param panels in any order; the plan is the same.
  * @param jobBlocks of `refitBlocks`, ascending.
  */
@@ -80,18 +92,19 @@ export function* planPooled<P extends PooledRows>(
   const learn = yield* placesOf(
     ascending,
     own.map((ticker) => ticker.learn),
-    "labelDays",
+    learnedDays,
   );
   const score = yield* placesOf(
     ascending,
     ascending.map((panel) => panel.score),
-    "days",
+    ({ days }, rows) => rows.map((row) => days[row]!),
   );
-  const fitRows = ascending.reduce((sum, { fit }) => sum + fit.length, 0);
-  // Labels of fit rows come out by the cut and those of score rows after it.
+  const prompt = ascending.filter(({ joins }) => joins === undefined);
+  const fitRows = prompt.reduce((sum, { fit }) => sum + fit.length, 0);
+  // Labels of fit rows come out by the cut and those of score rows after it; late tickers join after it.
   const fitLabelDays = learn.days.subarray(0, fitRows);
   const startOf = windowStarts(learn.days, window);
-  const folds = yield* foldsOf(ascending, fitLabelDays, cvTestSize, nSplits, startOf);
+  const folds = yield* foldsOf(prompt, fitLabelDays, cvTestSize, nSplits, startOf);
   const blocks = blocksOf(jobBlocks, { fitRows, learnDays: learn.days, scoreDays: score.days }, startOf);
   const firstKnown = (trainStart: number) => (trainStart === 0 ? NO_LABEL_DAY : learn.days[trainStart]!);
   return {
@@ -101,7 +114,7 @@ export function* planPooled<P extends PooledRows>(
     folds,
     blocks,
     members: ascending.map((panel, i) => {
-      const knownDays = own[i]!.learn.map((row) => panel.labelDays[row]!);
+      const knownDays = learnedDays(panel, own[i]!.learn);
       return {
         panel,
         learn: own[i]!.learn,
@@ -109,7 +122,7 @@ export function* planPooled<P extends PooledRows>(
           learn.places[i]!,
           score.places[i]!.map((place) => learn.rows + place),
         ),
-        folds: foldsOfTicker(panel, folds, firstKnown),
+        folds: panel.joins === undefined ? foldsOfTicker(panel, folds, firstKnown) : [],
         blocks: own[i]!.blocks.map(({ learnEnd, ...scored }, b) => {
           const trainStart = countBefore(knownDays, firstKnown(blocks[b]!.trainStart));
           return { ...scored, trainStart, trainEnd: learnEnd };
@@ -168,29 +181,26 @@ function concatenated(a: Float64Array, b: Float64Array): Float64Array {
   return both;
 }
 
-/** Where rows of each ticker stand: those to learn from by the date of their label, score rows by their own. */
+/** Where rows of each ticker stand: by a date of each row, then by its own. @param dated the first of these dates of rows of a panel, ascending. */
 function* placesOf(
   panels: readonly PooledRows[],
   rows: readonly Int32Array[],
-  by: "labelDays" | "days",
+  dated: (panel: PooledRows, rows: Int32Array) => Int32Array,
 ): Pausable<{ readonly rows: number; readonly places: Float64Array[]; readonly days: Int32Array }> {
   const n = rows.reduce((sum, own) => sum + own.length, 0);
-  const days = new Int32Array(n);
   const firstDays = new Int32Array(n);
+  const secondDays = new Int32Array(n);
   let count = 0;
   for (const [p, panel] of panels.entries()) {
     yield 0;
-    for (const row of rows[p]!) {
-      days[count] = panel.days[row]!;
-      firstDays[count] = panel[by][row]!;
+    for (const [i, day] of dated(panel, rows[p]!).entries()) {
+      const row = rows[p]![i]!;
+      firstDays[count] = day;
+      secondDays[count] = secondDay(panel, row, day);
       count++;
     }
   }
-  const order = orderByDates(
-    firstDays,
-    // Later than every label's date, and in the order of the rows' dates.
-    days.map((day) => day + MAX_GAP_DAYS),
-  );
+  const order = orderByDates(firstDays, secondDays);
   yield 0;
   const places = new Float64Array(order.length);
   for (const [place, i] of order.entries()) places[i] = place;
@@ -201,6 +211,14 @@ function* placesOf(
     return places.subarray(from, at);
   });
   return { rows: order.length, places: own, days: valuesAt(firstDays, order) };
+}
+
+/**
+ * Later than every label's date, and in the order of the rows' dates. A row that a late ticker has when it joins stands before all others.
+ * @param day the row's first date.
+ */
+function secondDay({ days, joins }: PooledRows, row: number, day: Day): Day {
+  return joins !== undefined && days[row]! < joins ? day - 1 : days[row]! + MAX_GAP_DAYS;
 }
 
 /** @param labelDays shape (fit rows), ascending. */

@@ -68,13 +68,14 @@ export interface TickerBlock {
   readonly scoreEnd: number;
 }
 
-/** @param blocks of the whole job, ascending. */
+/** @param blocks of the whole job, ascending. A late ticker has no row in those before the one that it joins. */
 export function tickerBlocks(
-  panel: ScoredRows & Pick<PanelRows, "y" | "relative">,
+  panel: ScoredRows & Pick<PanelRows, "y" | "relative" | "joins">,
   blocks: readonly RefitBlock[],
 ): TickerBlocks {
-  const { fit, score, days, labelDays } = panel;
+  const { fit, score, days, labelDays, joins } = panel;
   const targets = targetsOf(panel);
+  const fitAtCut = joins === undefined ? fit.length : 0;
   const known = blocks.at(-1)!.known;
   const later =
     known === undefined
@@ -82,16 +83,32 @@ export function tickerBlocks(
       : score.filter((row) => !Number.isNaN(targets[row]!) && labelDays[row]! <= known);
   const learn = Int32Array.from([...fit, ...later]);
   const scoreDays = score.map((row) => days[row]!);
-  const knownDays = learn.map((row) => labelDays[row]!);
+  const knownDays = learnedDays(panel, learn);
   const starts = blocks.map(({ from }, b) => (b === 0 ? 0 : countBefore(scoreDays, from)));
   return {
     learn,
     blocks: blocks.map((block, b) => ({
-      learnEnd: block.known === undefined ? fit.length : countBefore(knownDays, block.known + 1),
+      learnEnd: block.known === undefined ? fitAtCut : countBefore(knownDays, block.known + 1),
       scoreStart: starts[b]!,
       scoreEnd: starts[b + 1] ?? score.length,
     })),
   };
+}
+
+/** The block whose models are the first to learn a ticker's rows: number 0 but for late tickers. */
+export function firstBlock({ joins }: Pick<PanelRows, "joins">, blocks: readonly RefitBlock[]): number {
+  return joins === undefined ? 0 : blocks.findIndex(({ known }) => known === joins);
+}
+
+/**
+ * From which close on models learn each of these rows: its label date, and of a late ticker no date before it joins.
+ * @param rows shape (n); the result likewise.
+ */
+export function learnedDays(
+  { labelDays, joins = Number.NEGATIVE_INFINITY }: Pick<PanelRows, "labelDays" | "joins">,
+  rows: Int32Array,
+): Int32Array {
+  return rows.map((row) => Math.max(labelDays[row]!, joins));
 }
 
 /** How many of the ascending days come before `day`. */

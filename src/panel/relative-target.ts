@@ -23,6 +23,8 @@ export interface RelativeTargets {
   readonly levels: Levels;
   /** Dates with a fit row, but with too few of them to have a mean. */
   readonly thinDates: number;
+  /** The part of a ticker that is compared with these without counting in their means, deviations and levels. */
+  ofOther(rows: Omit<LabelledRows, "fit">): RelativeTarget;
 }
 
 /** The part of one ticker. */
@@ -42,7 +44,7 @@ export interface Levels {
   readonly final: number;
 }
 
-type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit">;
+export type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit">;
 
 /**
  * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation (ddof 0)
@@ -67,11 +69,10 @@ export function* relativeTargets(panels: readonly LabelledRows[]): Pausable<Rela
     let fitRows = 0;
     for (let i = from; i < to; i++) if (isFit(i)) fitRows++;
     if (fitRows > 0 && fitRows < MIN_DATE_TICKERS) thinDates++;
-    for (const { begin, end, mean, deviation, hasEqualLabels } of cohorts) {
-      for (let i = begin; i < end; i++) {
-        if (hasEqualLabels) continue;
-        const target = (labels.y[i]! - mean) / deviation;
-        values[labels.panelOf[i]!]![labels.rows[i]!] = Math.max(-MAX_TARGET, Math.min(MAX_TARGET, target));
+    for (const cohort of cohorts) {
+      for (let i = cohort.begin; i < cohort.end; i++) {
+        if (cohort.hasEqualLabels) continue;
+        values[labels.panelOf[i]!]![labels.rows[i]!] = targetIn(cohort, labels.y[i]!);
         kinds[i] = isFit(i) ? FIT : LATER;
       }
     }
@@ -83,7 +84,22 @@ export function* relativeTargets(panels: readonly LabelledRows[]): Pausable<Rela
       { values: values[p]!, widths: Float64Array.from(days, widthAt) },
     ]),
   );
-  return { byTicker, levels: levelsOf(labels, kinds), thinDates };
+  const levels = levelsOf(labels, kinds);
+  const cohortsOn = new Map(spreads.map(({ day, cohorts }) => [day, cohorts]));
+  const ofOther = ({ days, labelDays, y }: Omit<LabelledRows, "fit">): RelativeTarget => ({
+    values: y.map((label, row) => {
+      const known = cohortsOn.get(days[row]!)?.findLast(({ labelDay }) => labelDay <= labelDays[row]!);
+      return known === undefined || known.hasEqualLabels ? Number.NaN : targetIn(known, label);
+    }),
+    widths: Float64Array.from(days, widthAt),
+    levels,
+  });
+  return { byTicker, levels, thinDates, ofOther };
+}
+
+/** NaN for a row without a label. */
+function targetIn({ mean, deviation }: Cohort, label: number): number {
+  return Math.max(-MAX_TARGET, Math.min(MAX_TARGET, (label - mean) / deviation));
 }
 
 /** Kinds of rows with a target. */

@@ -7,7 +7,8 @@ const SPANS = MAX_GAP_DAYS + 1;
 /**
  * The order of rows of several tickers by two dates each, the first before the second; rows with equal dates keep their order. It sorts numbers
  * (day * SPANS + span) * n + row, which are exact for up to 200 million rows in any four-digit year.
- * @param first shape (n); `second` likewise, 0 to MAX_GAP_DAYS days after `first`.
+ * @param first shape (n); `second` likewise, 0 to MAX_GAP_DAYS days after `first`. A `second` one day before `first` puts a row before all others of
+ *   `first`; then no row may have a `second` MAX_GAP_DAYS after its `first`.
  * @returns shape (n): numbers of rows.
  */
 export function orderByDates(first: ArrayLike<Day>, second: ArrayLike<Day>): Float64Array {

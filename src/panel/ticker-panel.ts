@@ -49,6 +49,11 @@ export interface TickerPanel {
   readonly zScores?: number;
   /** What models learn in place of `y`, with target `relative`. */
   readonly relative?: RelativeTarget;
+  /**
+   * Of a late ticker, which has too few fit rows at the cut: the first date of the block that it joins. Its fit rows are those whose label is
+   * known at that close, its score rows are dated then or later. Absent for all others.
+   */
+  readonly joins?: Day;
 }
 
 /** Rows that were left out since they wait for the window of a feature. */

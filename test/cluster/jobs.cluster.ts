@@ -29,7 +29,7 @@ import {
 } from "../end-to-end/job-runs.ts";
 import { cleanMarket } from "../end-to-end/market.ts";
 import { networkConfig } from "../end-to-end/network-jobs.ts";
-import { panelMarket } from "../end-to-end/panel-market.ts";
+import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../end-to-end/panel-market.ts";
 import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 const FEW: Readonly<Record<string, object>> = {
@@ -106,6 +106,15 @@ describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
       const settings = { fit: "pooled", target: "relative", cross_section: true, intervals: {} };
       const params = { model, n_splits: 3, cv_test_size: 10, ...settings };
       return assertSame(runMlJob, JSON.stringify({ "ML params": params }), {}, panels);
+    });
+  }
+
+  for (const settings of [{}, { fit: "pooled", target: "relative", cross_section: true, shrinkage: "pooled" }]) {
+    test(`refits of ${JSON.stringify(settings)}, with late tickers, leave the bytes of this machine`, async () => {
+      const market = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
+      const params = { model: "ridge", scaler: "standard", n_splits: 3, cv_test_size: 10, refit_every: 9 };
+      const config = JSON.stringify({ "ML params": { ...params, intervals: {}, ...settings } });
+      await assertSame(runMlJob, config, {}, await writeMarket(market));
     });
   }
 

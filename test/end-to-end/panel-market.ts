@@ -52,6 +52,40 @@ export function dirtyPanelMarket(): Market {
   return marketOf(tickers);
 }
 
+/**
+ * The market with tickers besides that begin around the cut of `learningUntil`, all in dirt of their own: two that join later, one of them
+ * with fewer features and one with more, one whose prices end before its forecasts begin, one that ends after, and one that has too few rows.
+ */
+export function lateListings(market: Market): Market {
+  const tickers = new Map<string, Ticker>();
+  const list = (name: string, first: number, end = DATES.length) => {
+    const ticker = whole(NAMES.length + 3 + tickers.size);
+    ticker.prices.fill(null, 0, first);
+    ticker.prices.fill(null, end);
+    tickers.set(name, ticker);
+    return ticker;
+  };
+  const fewer = list("FEWER", 88);
+  fewer.columns.delete("level");
+  fewer.columns.get("mom_5")!.fill(Number.NaN, 0, 108);
+  for (let i = 91; i < DATES.length - 1; i += 11) fewer.prices[i] = null;
+  const more = list("MORE", 101);
+  more.columns.set("own", [...more.columns.get("10")!].reverse());
+  for (let i = 103; i < DATES.length; i += 8) more.columns.get("own")![i] = null;
+  more.prices.fill(null, 126, 130);
+  // It has 30 rows to learn from on a date on which it has no row any more.
+  list("ENDED", 86, 119);
+  list("ENDING", 93, 141);
+  list("TOO_LATE", 142);
+  const prices = [...tickers].map(([name, ticker]) => [name, ticker.prices] as const);
+  const features = [...tickers].map(([name, ticker]) => [name, ticker.columns] as const);
+  return {
+    ...market,
+    prices: new Map([...market.prices, ...prices]),
+    features: new Map([...market.features, ...features]),
+  };
+}
+
 /** The market with about 60 dates to forecast. @param cut `Learning_end`, in the middle of its dates. */
 export function learningUntil(cut: string, market: Market): Market {
   return { ...market, bounds: { ...market.bounds, Learning_end: cut } };

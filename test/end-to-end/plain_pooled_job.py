@@ -21,8 +21,8 @@ def keep(rows, days):
     return {**rows, "fit": [d for d in rows["fit"] if d in days], "score": [d for d in rows["score"] if d in days]}
 
 
-def z_scored(tickers):
-    """Every ticker with its z-scores behind its columns, and how many rows lack one."""
+def compared(tickers):
+    """The features that have a z-score, and the values of each on each date."""
     having = {}
     for rows in tickers.values():
         for name in rows["columns"]:
@@ -34,6 +34,12 @@ def z_scored(tickers):
         for d, x in rows["x"].items():
             for name, value in zip(rows["columns"], x):
                 values.setdefault((d, name), []).append(value)
+    return scored, values
+
+
+def z_scored(tickers, comparison=None):
+    """Every ticker with its z-scores behind its columns, and how many rows lack one; a comparison is that of other tickers."""
+    scored, values = comparison or compared(tickers)
 
     def z_score(d, name, value):
         v = values[d, name]
@@ -55,7 +61,7 @@ def z_scored(tickers):
         own = [name for name in rows["columns"] if name in scored]
         x = {}
         for d, row in rows["x"].items():
-            if any(len(values[d, name]) < FEWEST for name in own):
+            if any(len(values.get((d, name), [])) < FEWEST for name in own):
                 thin += 1
                 continue
             by_name = dict(zip(rows["columns"], row))
@@ -260,8 +266,11 @@ def run(params, tickers):
     }
 
 
-def answer_requests(run):
-    """Reads the requests and prints what `run(params, tickers)` answers to each config."""
+def answer_requests(run, with_late=False):
+    """Reads the requests and prints what `run(params, tickers)` answers to each config.
+
+    With `with_late`, it gets the tickers with too few rows too: a function each, which gives the rows for a cut and some features.
+    """
     warnings.simplefilter("ignore")
     results = []
     for entry in json.load(open(sys.argv[1], encoding="utf-8")):
@@ -273,10 +282,20 @@ def answer_requests(run):
         rows = {t: rows_of(prices[t], features[t], feature_days, start, end, cut) for t in both}
         short = {t for t in both if len(rows[t]["fit"]) < MINIMUM_FIT_ROWS or not rows[t]["columns"]}
         kept = {t: rows[t] for t in both if t not in short}
+
+
+        def rows_until(ticker):
+            def rows(cut, names):
+                own = {name: values for name, values in features[ticker].items() if names is None or name in names}
+                return rows_of(prices[ticker], own, feature_days, start, end, cut)
+
+            return rows
+
         answers = []
         for config in entry["configs"]:
-            answer = run(json.loads(config)["ML params"], kept)
-            answers.append({**answer, "failures": sorted(answer["failures"] | short)})
+            late = [{t: rows_until(t) for t in short}] if with_late else []
+            answer = run(json.loads(config)["ML params"], kept, *late)
+            answers.append({**answer, "failures": sorted(answer["failures"] | (short - set(answer["tickers"])))})
         results.append(answers)
     json.dump(results, sys.stdout)
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from plain_intervals import ends_by_method, score_rows, settings_of
 from plain_job import MINIMUM_FIT_ROWS, iso
-from plain_pooled_job import answer_requests, fit_and_predict, relative, z_scored
+from plain_pooled_job import answer_requests, compared, fit_and_predict, labels_by_date, relative, spread, width_at, z_scored
 from plain_verdict import shrinkage_table
 
 
@@ -26,13 +26,48 @@ def blocks_of(tickers, every):
 
 class Job:
     def __init__(self, params, tickers, everyone, targets, widths):
-        self.params, self.tickers, self.everyone, self.targets, self.widths = params, tickers, everyone, targets, widths
+        self.params, self.tickers, self.everyone, self.targets, self.widths = params, dict(tickers), everyone, targets, widths
+        self.pooled, self.joins = params.get("fit") == "pooled", {}
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
         self.window = params.get("window")
         self.blocks = blocks_of(tickers, params.get("refit_every"))
 
+    def join_late(self, late, comparison, targets_of):
+        """Adds the tickers that have too few rows at the cut, each at its first block with enough."""
+        names = {name for rows in self.tickers.values() for name in rows["columns"]} if self.pooled else None
+        for ticker, rows_until in late.items():
+            for dates in self.blocks[1:]:
+                rows = rows_until(dates[0], names)
+                if not rows["columns"]:
+                    continue
+                if comparison is not None:
+                    rows = z_scored({ticker: rows}, comparison)[0][ticker]
+                own = targets_of(ticker, rows) if self.targets is not None else {}
+                if self.targets is not None:
+                    rows["fit"] = [d for d in rows["fit"] if (ticker, d) in own]
+                if len(rows["fit"]) < MINIMUM_FIT_ROWS:
+                    continue
+                rows["score"] = [d for d in rows["score"] if d >= dates[0]]
+                if not self.pooled and not rows["score"]:
+                    break
+                self.tickers[ticker], self.joins[ticker] = rows, dates[0]
+                if self.targets is not None:
+                    self.targets.update(own)
+                break
+
     def known(self, ticker, d):
-        return self.tickers[ticker]["label_day"][d]
+        """The date from which on a row is learned: in a pooled fit not before the ticker joins."""
+        day = self.tickers[ticker]["label_day"][d]
+        return max(day, self.joins[ticker]) if self.pooled and ticker in self.joins else day
+
+    def order(self, key):
+        ticker, d = key
+        if self.pooled and d < self.joins.get(ticker, 0):
+            return self.known(ticker, d), 0, ticker, d
+        return self.known(ticker, d), 1, d, ticker
+
+    def has_joined(self, ticker, dates):
+        return ticker not in self.joins or self.joins[ticker] <= dates[0]
 
     def learnable(self):
         """Every row with something to learn, of fit and score rows."""
@@ -42,12 +77,14 @@ class Job:
                     yield ticker, d
 
     def fit_rows(self):
-        return [(ticker, d) for ticker, rows in self.tickers.items() for d in rows["fit"]]
+        return [(ticker, d) for ticker, rows in self.tickers.items() if ticker not in self.joins for d in rows["fit"]]
 
     def level(self, until):
         """Of the fit rows where `until` is None."""
         known = []
         for ticker, d in self.targets:
+            if ticker in self.joins:
+                continue
             rows = self.everyone[ticker]
             if (d <= rows["fit"][-1]) if until is None else (rows["label_day"][d] <= until):
                 known.append((rows["label_day"][d], d, ticker))
@@ -78,13 +115,13 @@ class Job:
 
         if not test:
             return []
-        train = sorted(train, key=lambda key: (self.known(*key), key[1], key[0]))
+        train = sorted(train, key=self.order)
         y = [self.tickers[t]["label"][d] if self.targets is None else self.targets[t, d] for t, d in train]
         return fit_and_predict(self.params, matrix(train), np.array(y), matrix(test))
 
     def folds_of_ticker(self, ticker):
         """Training rows, test rows and the close at which the training labels are known."""
-        fit = self.tickers[ticker]["fit"]
+        fit = [] if ticker in self.joins else self.tickers[ticker]["fit"]
         k = max(0, min(self.splits, (len(fit) - MINIMUM_FIT_ROWS) // self.size))
         for j in range(k):
             start = len(fit) - (k - j) * self.size
@@ -107,14 +144,16 @@ class Job:
             yield train, test, first
 
     def run(self):
-        pools = [sorted(self.tickers)] if self.params.get("fit") == "pooled" else [[t] for t in sorted(self.tickers)]
+        pools = [sorted(self.tickers)] if self.pooled else [[t] for t in sorted(self.tickers)]
         self.result = {ticker: {"folds": [], "out_of_fold": [], "score": [], "means": []} for ticker in self.tickers}
         self.block_rows = [0 for _ in self.blocks]
         for names in pools:
             columns = []
             for ticker in names:
+                if self.pooled and ticker in self.joins:
+                    continue
                 columns += [name for name in self.tickers[ticker]["columns"] if name not in columns]
-            folds = self.pooled_folds() if self.params.get("fit") == "pooled" else self.folds_of_ticker(names[0])
+            folds = self.pooled_folds() if self.pooled else self.folds_of_ticker(names[0])
             for train, test, first in folds:
                 own = {name: sum(1 for t, _ in train if t == name) for name in names}
                 got = self.returned(test, self.fit(train, test, columns), first)
@@ -129,10 +168,13 @@ class Job:
     def score(self, names, columns):
         for b, dates in enumerate(self.blocks):
             until = None if b == 0 else dates[0]
+            joined = [t for t in names if b > 0 or t not in self.joins]
+            joined = [t for t in joined if self.has_joined(t, dates)]
             rows = self.fit_rows() if b == 0 else [key for key in self.learnable() if self.known(*key) <= dates[0]]
-            train = self.in_window([key for key in rows if key[0] in names])
-            test = [(t, d) for d in dates for t in names if d in self.tickers[t]["score"]]
-            if b > 0 and not test:
+            train = self.in_window([key for key in rows if key[0] in joined])
+            test = [(t, d) for d in dates for t in joined if d in self.tickers[t]["score"]]
+            begins = {t for t in names if b == 0 and t not in self.joins or b > 0 and self.joins.get(t) == dates[0]}
+            if not test and not begins:
                 for ticker in names:
                     self.result[ticker]["means"].append(None)
                 continue
@@ -140,7 +182,7 @@ class Job:
             got = self.returned(test, self.fit(train, test, columns), until)
             for ticker in names:
                 own = [self.tickers[t]["label"][d] for t, d in train if t == ticker]
-                has_rows = b == 0 or any(t == ticker for t, _ in test)
+                has_rows = ticker in begins or any(t == ticker for t, _ in test)
                 self.result[ticker]["means"].append((math.fsum(own) / len(own) if own else 0.0) if has_rows else None)
                 self.result[ticker]["score"] += [(d, b, got[t, d]) for t, d in test if t == ticker]
 
@@ -165,6 +207,8 @@ def published(job, params):
     settings = settings_of(params.get("intervals"))
     tickers = {}
     for ticker, own in sorted(job.result.items()):
+        if ticker in job.joins and not own["score"]:
+            continue
         rows = job.tickers[ticker]
         score = [(d, factors[b] * p) for d, b, p in own["score"]]
         ends = ([None] * len(score), [None] * len(score))
@@ -179,12 +223,13 @@ def published(job, params):
             "lower": ends[0],
             "upper": ends[1],
             "label_means": own["means"],
+            "joins": iso(job.joins[ticker]) if ticker in job.joins else None,
         }
     return tickers, factors
 
 
-def run(params, tickers):
-    failures = set()
+def run(params, tickers, late):
+    failures, before = set(), tickers
     if params.get("cross_section"):
         tickers, _ = z_scored(tickers)
         failures |= {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
@@ -199,6 +244,24 @@ def run(params, tickers):
         failures |= short
         tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in short}
     job = Job(params, tickers, everyone, targets, widths)
+
+    def targets_of(ticker, rows):
+        """Those of a ticker that does not count in the means and deviations of the others."""
+        own = {}
+        for d in rows["x"]:
+            if d not in widths:
+                widths[d] = width_at(list(by_date), by_date, d)
+            if d not in rows["label"]:
+                continue
+            labels = [label for known, _, label in by_date.get(d, []) if known <= rows["label_day"][d]]
+            found = spread(labels)
+            if found is not None and found[1] > 1e-12 * max(abs(label) for label in labels):
+                own[ticker, d] = max(-5.0, min(5.0, (rows["label"][d] - found[0]) / found[1]))
+        return own
+
+    if params.get("refit_every"):
+        by_date = labels_by_date(everyone)
+        job.join_late(late, compared(before) if params.get("cross_section") else None, targets_of)
     job.run()
     told, factors = published(job, params)
     return {
@@ -218,4 +281,4 @@ def relative_of_all(tickers):
 
 
 if __name__ == "__main__":
-    answer_requests(run)
+    answer_requests(run, with_late=True)

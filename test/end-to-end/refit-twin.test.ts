@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
-import { dirtyPanelMarket, learningUntil, panelMarket } from "./panel-market.ts";
+import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "./panel-market.ts";
 import { askTwin, assertClose, assertSameForecasts } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
 import { FORESTS, QUICK_MODELS } from "./quick-models.ts";
@@ -29,6 +29,7 @@ interface RefitTwin {
         readonly lower: readonly (number | null)[];
         readonly upper: readonly (number | null)[];
         readonly label_means: readonly (number | null)[];
+        readonly joins: string | null;
       }
     >
   >;
@@ -62,10 +63,10 @@ const CONFIGS = CASES.map((params) =>
   JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3 } }),
 );
 
-/** The cut of the dirty blobs is a Saturday. After it prices have gaps with and without labels, features are missing, and a ticker has ended. */
+/** The cut of the dirty blobs is a Saturday. After it prices have gaps with and without labels, features are missing, a ticker has ended, and others begin. */
 const MARKETS = [
   ["clean blobs", learningUntil("2021-06-04", panelMarket())],
-  ["dirty blobs", learningUntil("2021-05-15", dirtyPanelMarket())],
+  ["dirty blobs", learningUntil("2021-05-15", lateListings(dirtyPanelMarket()))],
 ] as const;
 
 const pairs: BlobPair[] = [];
@@ -85,6 +86,8 @@ describe("the numbers of a plain script", { concurrency: 2 }, () => {
       test(`${model} ${JSON.stringify(settings)} on ${market}`, async () => {
         const { output } = await runJob(pairs[i]!, CONFIGS[c]!);
         assertValid("output-blob", output);
+        const hasLate = Object.values(output.refits!.by_ticker).some(({ joins }) => joins !== undefined);
+        assert.equal(hasLate, market === "dirty blobs" && Number(settings.refit_every) < 1000);
         assertSame(output, twins[i]![c]!, FORESTS.has(model) ? 0 : LINEAR_TOLERANCE);
       });
     }
@@ -116,7 +119,8 @@ function assertSame(output: OutputBlob, twin: RefitTwin, tolerance: number): voi
     assertSameForecasts(forecast, expected.score, isPublished ? 1e-12 + tolerance : tolerance, ticker);
     assertClose(forecast.lower, expected.lower, 1e-9, `${ticker} lower`);
     assertClose(forecast.upper, expected.upper, 1e-9, `${ticker} upper`);
-    const { label_means, factors } = by_ticker[ticker]!;
+    const { label_means, factors, joins = null } = by_ticker[ticker]!;
+    assert.equal(joins, expected.joins, ticker);
     assertClose(label_means, expected.label_means, 1e-12, `${ticker} label means`);
     const used = expected.label_means.map((mean, b) => (mean === null ? null : twin.factors[b]!));
     if (factors !== undefined) assertClose(factors, used, 1e-9, `${ticker} factors`);

@@ -73,7 +73,8 @@ def test_its_predictions_are_those_of_a_worker(engine: EngineProcess, tmp_path: 
         assert (message["event"], message["update"]["fit"]) == ("progress", fit)
     message = next_message(engine)
     [written] = message["arrays"]
-    assert message["result"]["importances"] == [list(pair) for pair in expected["importances"]]
+    pairs = [list(pair) for pair in expected["diagnoses"][0]["importances"]]
+    assert [diagnosis["importances"] for diagnosis in message["result"]["diagnoses"]] == [pairs]
     values = values_of(expected["predictions"])
     assert message["result"]["predictions"] == {
         **task["predictions"],

@@ -105,6 +105,38 @@ function* readMember(json: JsonReader, name: string): Generator<ReadValue | unde
   }
 }
 
+/** The first date of the block that each late ticker of an output joins, `YYYY-MM-DD`; empty without refits. */
+export async function lateJoins(path: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const joins = new Map<string, string>();
+  for await (const { ticker, date } of readOutput(path, readJoins, signal)) joins.set(ticker, date);
+  return joins;
+}
+
+function* readJoins(json: JsonReader) {
+  yield* json.take();
+  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
+    if (json.text === "refits") yield* readJoinsOfRefits(json);
+    else yield* json.skip();
+  }
+}
+
+function* readJoinsOfRefits(json: JsonReader) {
+  yield* json.take();
+  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
+    if (json.text === "by_ticker") yield* readJoinsByTicker(json);
+    else yield* json.skip();
+  }
+}
+
+function* readJoinsByTicker(json: JsonReader) {
+  yield* json.take();
+  for (let key = yield* json.take(); key !== Token.objectEnd; key = yield* json.take()) {
+    const ticker = json.text;
+    const { joins } = (yield* readValue(json)) as ReadObject;
+    if (typeof joins === "string") yield { ticker, date: joins };
+  }
+}
+
 function* readValue(json: JsonReader): Waiting<ReadValue> {
   switch (yield* json.take()) {
     case Token.objectStart:

@@ -1,6 +1,6 @@
 import { Turns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import { DATED_PARTS, type OutputPart, outputParts, type ReadObject } from "../job/output-parts.ts";
+import { DATED_PARTS, lateJoins, type OutputPart, outputParts, type ReadObject } from "../job/output-parts.ts";
 import { compareParts, type Difference } from "./compare-parts.ts";
 
 /** Two outputs on this machine: of the whole blobs, and of those that end after `date` (`YYYY-MM-DD`). */
@@ -31,6 +31,9 @@ export async function compareOutputs(
   const compared: Compared = { tickers: 0, forecasts: 0, values: 0 };
   const mu = new CutMu();
   const turns = new Turns(signal);
+  const joins = await lateJoins(whole, signal);
+  /** Late tickers that have no forecast up to the cut. */
+  const later = new Set<string>();
   for await (const { a, b } of joined(outputParts(whole, signal), outputParts(cut, signal))) {
     await turns.pauseIfOver();
     const { part, ticker } = (a ?? b)!;
@@ -39,6 +42,8 @@ export async function compareOutputs(
       if (b !== undefined) mu.add(b);
       continue;
     }
+    if (part === "forecasts" && joins.has(ticker) && !hasForecastUpTo(date, a)) later.add(ticker);
+    if (b === undefined && later.has(ticker)) continue;
     if (a === undefined || b === undefined) {
       const [there, missing] = [a === undefined ? null : "there", b === undefined ? null : "there"];
       onDifference(ticker, { code: "ticker_changed", at: part, whole: there, cut: missing });
@@ -55,6 +60,11 @@ export async function compareOutputs(
     if (difference !== undefined) onDifference(ticker, difference);
   }
   return compared;
+}
+
+function hasForecastUpTo(date: string, forecasts: OutputPart | undefined): boolean {
+  const { dates = [] } = (forecasts?.value ?? {}) as { readonly dates?: ArrayLike<string> };
+  return dates.length > 0 && dates[0]! <= date;
 }
 
 /** `mu` of the cut blobs, which is the forecast of the whole ones at its date. */

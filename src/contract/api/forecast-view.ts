@@ -70,6 +70,13 @@ export const forecastViewSchema = z
     output_name: z.string().describe("Name of the blob with the whole output."),
     window,
     verdict,
+    refits: z
+      .strictObject({
+        count: z.int().positive().describe("How many times models were fitted again over the score rows."),
+        last: outputBlobSchema.shape.window.shape.as_of.describe("The date of the last of these fits."),
+      })
+      .optional()
+      .describe("Absent where one set of models made all forecasts."),
     count: z.int().nonnegative().describe("Number of tickers in the output that have a mu."),
     forecasts: z
       .array(tickerForecastSchema)

@@ -16,6 +16,26 @@ const QUARTERS = { cv_test_size: 63, n_splits: 5 };
 /** What the published forecasts of a large panel need: intervals, and sizes that are as large as the out-of-fold rows justify. */
 const PUBLISHED = { shrinkage: "pooled", intervals: { alpha: 0.1 } };
 
+const POOLED_LIGHTGBM = {
+  model: "lightgbm",
+  model_params: {
+    n_estimators: 400,
+    learning_rate: 0.02,
+    num_leaves: 31,
+    min_child_samples: 2000,
+    subsample: 0.7,
+    subsample_freq: 1,
+    colsample_bytree: 0.3,
+    reg_lambda: 50,
+    random_state: 42,
+  },
+  fit: "pooled",
+  target: "relative",
+  cross_section: true,
+  ...QUARTERS,
+  ...PUBLISHED,
+};
+
 /**
  * Configs for panels of daily equities, the recommended one first. docs/skill.md has the evidence for each. `npm run generate` writes
  * them to examples/configs.
@@ -26,27 +46,14 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
     operation: "run_ml_job",
     summary:
       "One strongly regularised lightgbm for all tickers, on returns relative to the other tickers of the date",
-    config: {
-      "ML params": {
-        model: "lightgbm",
-        model_params: {
-          n_estimators: 400,
-          learning_rate: 0.02,
-          num_leaves: 31,
-          min_child_samples: 2000,
-          subsample: 0.7,
-          subsample_freq: 1,
-          colsample_bytree: 0.3,
-          reg_lambda: 50,
-          random_state: 42,
-        },
-        fit: "pooled",
-        target: "relative",
-        cross_section: true,
-        ...QUARTERS,
-        ...PUBLISHED,
-      },
-    },
+    config: { "ML params": POOLED_LIGHTGBM },
+  },
+  {
+    name: "pooled-lightgbm-refits",
+    operation: "run_ml_job",
+    summary:
+      "The same, fitted again every 63 dates of the score rows: to judge the model as it is used, before you use it",
+    config: { "ML params": { ...POOLED_LIGHTGBM, refit_every: 63 } },
   },
   {
     name: "pooled-ridge",

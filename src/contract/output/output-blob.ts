@@ -195,6 +195,19 @@ const refitBlockSchema = z
   })
   .meta({ id: "RefitBlock" });
 
+const spreadImportancesSchema = z
+  .array(
+    importanceSchema.extend({
+      spread: z
+        .number()
+        .optional()
+        .describe(
+          "Standard deviation (ddof 1) over the fits of all blocks; absent where one does not list the feature.",
+        ),
+    }),
+  )
+  .optional();
+
 const refitsSchema = z
   .strictObject({
     blocks: z
@@ -202,6 +215,11 @@ const refitsSchema = z
       .describe("In time order; the models of the first block learned from the fit rows."),
     by_ticker: byTicker(
       z.strictObject({
+        joins: date
+          .optional()
+          .describe(
+            "Of a ticker with too few fit rows at Learning_end: the first date of the block from which it has forecasts.",
+          ),
         label_means: z
           .array(maybe)
           .describe(
@@ -213,22 +231,14 @@ const refitsSchema = z
           .describe(
             "By block: the factor of shrinkage for the ticker's forecasts; absent without shrinkage.",
           ),
-        importances: fitSchema.shape.importances.describe("Importances in the ticker's last fit."),
+        importances: spreadImportancesSchema.describe(
+          "Importances in the ticker's last fit; absent with fit pooled.",
+        ),
       }),
     ),
-    importances: z
-      .array(
-        importanceSchema.extend({
-          spread: z
-            .number()
-            .optional()
-            .describe(
-              "Standard deviation (ddof 1) over the fits of all blocks; absent if one of them does not list the feature.",
-            ),
-        }),
-      )
-      .optional()
-      .describe("With fit pooled: importances in the last fit, as in `pooled`."),
+    importances: spreadImportancesSchema.describe(
+      "With fit pooled: importances in the last fit, as in `pooled`.",
+    ),
   })
   .meta({
     id: "Refits",

@@ -125,6 +125,11 @@ export const WARNING_TABLE = {
       "With refit_every, some models could not be fitted again. The model before each forecasts those rows.",
     cure: "Read the error in the message. If it speaks of too few or equal labels, raise refit_every or window.",
   },
+  late_ticker: {
+    cause:
+      "With refit_every, the listed tickers have fewer than 30 fit rows at Learning_end, and join at the first later block that gives them enough. They have forecasts from then on, and no folds, so no intervals.",
+    cure: "Nothing, if they were listed late. Otherwise set a later Learning_end, or provide a longer history.",
+  },
   no_refit: {
     cause: "refit_every changes nothing: all score rows lie in its first block of dates.",
     cure: "Lower refit_every, or set an earlier Learning_end. A job without Learning_end forecasts one date with a fresh model and needs no refit.",

@@ -66,15 +66,22 @@ const SOUND: { readonly [K in EngineTask["task"]]: () => readonly [task: object,
     const task = fake.task("A");
     const predictions = array("p.npy", 50);
     return [
-      { ...task, predictions: { ref: predictions.ref } },
+      {
+        ...task,
+        predictions: { ref: predictions.ref },
+      },
       {
         predictions,
         seconds: [0, 0.5],
         unconverged_fits: 1,
-        constant: { value: 0.1, train_rows: 9, largest_alpha: null },
-        importances: [
-          [3, -0.5],
-          [0, 0],
+        diagnoses: [
+          {
+            constant: { value: 0.1, train_rows: 9, largest_alpha: null },
+            importances: [
+              [3, -0.5],
+              [0, 0],
+            ],
+          },
         ],
       },
     ];
@@ -114,8 +121,10 @@ const WRONG: {
     [{ unconverged_fits: -1 }, 'its "unconverged_fits" is -1'],
     [{ seconds: [1] }, 'its "seconds" is [1]'],
     [{ seconds: [1, "1"] }, 'its "seconds.1" is "1"'],
-    [{ constant: { value: 1 } }, 'it has no "constant.train_rows"'],
-    [{ importances: [[4, 1]] }, 'its "importances" is [[4,1]]'],
+    [{ diagnoses: undefined }, 'it has no "diagnoses"'],
+    [{ diagnoses: [] }, 'its "diagnoses" is []'],
+    [{ diagnoses: [{ constant: { value: 1 } }] }, 'it has no "diagnoses.0.constant.train_rows"'],
+    [{ diagnoses: [{ importances: [[4, 1]] }] }, 'its "diagnoses" is [{"importances":[[4,1]]}]'],
     [{ predictions: { dtype: "<f8", shape: [50], order: "C" } }, 'it has no "predictions.ref"'],
     [{ predictions: { base64: "", dtype: "<f8", shape: [50] } }, 'it has no "predictions.order"'],
     [
@@ -197,7 +206,7 @@ describe("the engine of this machine", options, () => {
     const task = fake.task("A");
     const running = pool.run(task);
     const { id } = await given(host);
-    host.say({ event: "result", id, result: { predictions, seconds: [1, 1], unconverged_fits: 0 } });
+    host.say({ event: "result", id, result: { predictions, seconds: [1, 1], unconverged_fits: 0, diagnoses: [{}] } });
     assert.deepEqual(readArray((await running).predictions), values);
   });
 

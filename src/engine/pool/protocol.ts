@@ -99,9 +99,14 @@ export interface FitPredictResult {
   readonly seconds: readonly number[];
   /** How many of the fits the library stopped before they had converged. */
   readonly unconverged_fits: number;
-  /** Present where a fit marked `diagnose` predicts one value for two rows or more. */
+  /** Of each fit marked `diagnose`, in order. */
+  readonly diagnoses: readonly Diagnosis[];
+}
+
+export interface Diagnosis {
+  /** Present where the fit predicts one value for two rows or more. */
   readonly constant?: ConstantDescription;
-  /** Of a fit marked `diagnose`: the 50 largest by absolute value, the largest first; absent where the library has none. */
+  /** The 50 largest by absolute value, the largest first; absent where the library has none. */
   readonly importances?: readonly (readonly [column: number, importance: number])[];
 }
 

@@ -63,14 +63,20 @@ function resultRules(): { readonly [K in TaskKind]: ResultRules<K> } {
         predictions: z.union([inFile, inMessage]),
         seconds: z.array(seconds),
         unconverged_fits: count,
-        constant: constant.exactOptional(),
-        importances: z.array(z.tuple([count, z.number()])).exactOptional(),
+        diagnoses: z.array(
+          z.object({
+            constant: constant.exactOptional(),
+            importances: z.array(z.tuple([count, z.number()])).exactOptional(),
+          }),
+        ),
       }),
       otherThanAsked: ({ fits, predictions, x }, result, mayBeInline) => {
         const rows = fits.reduce((sum, { predict: [from, to] }) => sum + to - from, 0);
         if ("base64" in result.predictions && !mayBeInline) return "predictions";
         if (result.seconds.length !== fits.length) return "seconds";
-        if (result.importances?.some(([column]) => column >= (x.shape[1] ?? 0))) return "importances";
+        if (result.diagnoses.length !== fits.filter(({ diagnose }) => diagnose).length) return "diagnoses";
+        const columns = result.diagnoses.flatMap(({ importances = [] }) => importances.map(([c]) => c));
+        if (columns.some((column) => column >= (x.shape[1] ?? 0))) return "diagnoses";
         return otherArray(result.predictions, predictions.ref, rows);
       },
     },

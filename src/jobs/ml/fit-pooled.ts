@@ -23,7 +23,7 @@ import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matr
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
 import { type FitPredictions, type ListedPanel, type PooledFits, pooledTickers } from "./pooled-tickers.ts";
 import { type BlockPredictions, constantOf, runRefits, standInWarnings } from "./run-refits.ts";
-import { type SpreadImportance, spreadImportances } from "./spread-importances.ts";
+import { importancesOf, type SpreadImportance } from "./spread-importances.ts";
 
 /** The name of the one fit in warnings, progress and errors. */
 export const POOLED = "pooled";
@@ -198,7 +198,9 @@ async function runFits(
   const first = fits.at(-1)!;
   const refitAll = async (signal: AbortSignal): Promise<void> => {
     const alone = refits.map((fit) => [fit]);
-    refitted = await runRefits(first, alone, ([fit]) => runFit(fit!, `${POOLED}, refit`, signal));
+    refitted = await runRefits({ ...first, block: 0 }, alone, ([fit]) =>
+      runFit(fit!, `${POOLED}, refit`, signal),
+    );
   };
   const runNumber = async (number: number, signal: AbortSignal): Promise<void> => {
     const label = number === fits.length - 1 ? POOLED : `${POOLED}, fold ${number + 1}`;
@@ -209,7 +211,8 @@ async function runFits(
     for (let number = fits.length - 1; number >= 0; number--) start(runNumber(number, signal));
   });
   const { result, predicted } = results.at(-1)!;
-  const firstBlock = { block: 0, model: 0, train: first.train, predicted, result };
+  const [diagnosis] = result.diagnoses;
+  const firstBlock = { block: 0, model: 0, train: first.train, predicted, result, diagnosis };
   return { folds: results.slice(0, -1), blocks: [firstBlock, ...refitted] };
 }
 
@@ -240,10 +243,7 @@ function pooledFit(
   { names }: FeatureUnion,
   { blocks }: PooledFits,
 ): PooledFit {
-  const importancesOf = ({ result: { importances } }: BlockPredictions) =>
-    importances?.map(([column, importance]) => ({ feature: names[column]!, importance }));
-  const own = blocks.filter(({ error }) => error === undefined).map(importancesOf);
-  const [importances, lastImportances] = [importancesOf(blocks[0]!), spreadImportances(own)];
+  const { importances, lastImportances } = importancesOf(blocks, names);
   return {
     fitRows: plan.fitRows,
     features: names.length,
@@ -259,6 +259,7 @@ function pooledFit(
 function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
   const labels = new Float64Array(fitRows);
   for (const { panel, places } of members) {
+    if (panel.joins !== undefined) continue;
     for (const [position, label] of fitLabels(panel).entries()) labels[places[position]!] = label;
   }
   return mean(labels);

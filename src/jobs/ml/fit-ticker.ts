@@ -91,7 +91,7 @@ async function fitMatrix(
     const { slots } = await pool.capacity;
     const size = fitsPerTask(plan.fits.length + plan.refits.length, expectedTickers, slots);
     const base = cutFits(plan.fits, size).map((fits) => tasks.run(fits).catch(tickerError));
-    const first = plan.fits.at(-1)!;
+    const first = { ...plan.fits.at(-1)!, block: plan.first };
     refits = runRefits(first, cutFits(plan.refits, size), async (fits) => {
       const result = await tasks.run(fits);
       return { result, predicted: readArray(result.predictions) };

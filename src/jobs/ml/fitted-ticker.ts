@@ -1,4 +1,5 @@
 import { counted } from "../../contract/errors/wording.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
@@ -8,7 +9,7 @@ import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
-import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
@@ -17,6 +18,7 @@ import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FitPlan, learnedRows, planWarnings } from "./plan-fits.ts";
 import { type BlockPredictions, constantOf, standInWarnings } from "./run-refits.ts";
+import { importancesOf, type SpreadImportance } from "./spread-importances.ts";
 
 /** The forecasts of one ticker, without the features that they were made from. */
 export interface FittedTicker {
@@ -30,11 +32,13 @@ export interface FittedTicker {
   readonly score: ScoreRows;
   /** The models that forecast the score rows, in time order. */
   readonly models: readonly ScoreModel[];
+  /** Of a late ticker, the first date of the block that it joins. */
+  readonly joins?: Day;
   readonly rows: RowFacts;
   /** Of the fit on the fit rows, the largest first; absent where its library has none. */
   readonly importances?: readonly Importance[];
-  /** Of the last fit. */
-  readonly lastImportances?: readonly Importance[];
+  /** Of the last fit, with their deviation over the fits of all blocks. */
+  readonly lastImportances?: readonly SpreadImportance[];
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
 }
@@ -62,12 +66,17 @@ export function fittedTicker(
   const predicted = concatenate(results.map(({ predictions }) => readArray(predictions)));
   const first = results.at(-1)!;
   const { train } = plan.fits.at(-1)!;
-  const inFirst = { block: 0, model: 0, train, predicted: predicted.subarray(tested), result: first };
+  const inFirst = {
+    block: plan.first,
+    model: plan.first,
+    train,
+    predicted: predicted.subarray(tested),
+    result: first,
+    diagnosis: first.diagnoses[0],
+  };
   const byBlock = [inFirst, ...refitted];
   const constant = constantOf(byBlock);
-  const [importances, lastImportances] = [first, byBlock.at(-1)!.result].map((result) =>
-    result.importances?.map(([column, importance]) => ({ feature: columns[column]!, importance })),
-  );
+  const { importances, lastImportances } = importancesOf(byBlock, columns);
   const rows = rowFacts(panel);
   return {
     ...fittedRows(panel, byBlock, blocks),
@@ -83,7 +92,11 @@ export function fittedTicker(
       ...convergenceWarnings(ticker, [...results, ...new Set(refitted.map(({ result }) => result))]),
       ...standInWarnings(byBlock, ticker),
     ],
-    listed: [...listedOfRows(ticker, learnedRows(panel, settings), folds), ...panel.listed],
+    listed: [
+      ...listedOfRows(ticker, learnedRows(panel, settings), folds),
+      ...panel.listed,
+      ...lateTicker(panel),
+    ],
   };
 }
 
@@ -92,8 +105,8 @@ export function fittedRows(
   panel: PanelRows,
   byBlock: readonly Pick<BlockPredictions, "model" | "predicted">[],
   blocks: readonly RefitBlock[],
-): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score"> {
-  const { ticker, days, labelDays, y, volatility, fit, score } = panel;
+): Pick<FittedTicker, "ticker" | "dates" | "fit" | "score" | "joins"> {
+  const { ticker, days, labelDays, y, volatility, fit, score, joins } = panel;
   let at = 0;
   const parts = byBlock.map(({ model, predicted }) => {
     const from = at;
@@ -103,6 +116,7 @@ export function fittedRows(
   return {
     ticker,
     dates: datesOf(panel),
+    ...(joins === undefined ? {} : { joins }),
     fit: { days: Int32Array.from(fit, (row) => days[row]!), labels: fitLabels(panel) },
     score: {
       days: Int32Array.from(score, (row) => days[row]!),

@@ -7,9 +7,10 @@ import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { planPooled } from "../../panel/pooled-plan.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
-import type { PanelRows } from "../../panel/ticker-panel.ts";
+import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
-import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import { noRefit } from "../shared/refit-warnings.ts";
 import { rowFacts } from "../shared/row-facts.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
@@ -33,25 +34,47 @@ export function previewMl(config: string): PreviewedConfig {
     trains: true,
     panel: settings,
     listed: (panel) => listedOfFeatures(panel, settings),
-    plan: (panels) => planAll(panels, settings),
+    joinsLate: settings.refitEvery !== undefined,
+    plan: (panels, joinLate) => planAll(panels, settings, joinLate),
   };
 }
 
-function* planAll(panels: readonly PanelRows[], settings: MlSettings): Pausable<PlannedJob> {
+function* planAll(
+  panels: readonly PanelRows[],
+  settings: MlSettings,
+  joinLate: JoinLate,
+): Pausable<PlannedJob> {
   const blocks = refitBlocks(panels, settings.refitEvery);
-  const { fits, ...planned } =
-    settings.fit === "pooled"
-      ? yield* planPool(panels, settings, blocks)
-      : yield* planTickers(panels, settings, blocks);
+  const isPooled = settings.fit === "pooled";
+  const all: ShownPanel[] = [...panels];
+  for (const panel of joinLate(blocks, isPooled ? featuresOf(panels) : undefined)) {
+    yield 0;
+    if (panel === undefined || !(isPooled || hasForecasts(panel))) continue;
+    all.push(lateRows(panel, settings));
+  }
+  const { fits, ...planned } = isPooled
+    ? yield* planPool(all, settings, blocks)
+    : yield* planTickers(all, settings, blocks);
   const warnings = noRefit(blocks, settings);
   if (!recordsRefits(settings)) return planned;
   return { ...planned, refits: { fits, blocks: blocks.length }, warnings };
 }
 
+/** What the features of late tickers show is found when they join. */
+type ShownPanel = PanelRows & { readonly shown?: readonly Listed[] };
+
+function lateRows(panel: TickerPanel, settings: MlSettings): ShownPanel {
+  const { x: _, ...rows } = panel;
+  if (settings.fit === "pooled") return rows;
+  // A preview makes no z-scores.
+  const columns = panel.columns.slice(0, panel.columns.length - (panel.zScores ?? 0));
+  return { ...rows, shown: listedOfFeatures({ ...panel, columns }, settings) };
+}
+
 type Planned = Pausable<PlannedJob & { readonly fits: number }>;
 
 function* planTickers(
-  panels: readonly PanelRows[],
+  panels: readonly ShownPanel[],
   settings: MlSettings,
   blocks: readonly RefitBlock[],
 ): Planned {
@@ -70,8 +93,9 @@ function* planTickers(
   return { tickers, failures, fits };
 }
 
-function planTicker(panel: PanelRows, { folds }: FitPlan, settings: MlSettings): PlannedTicker {
-  const listed = listedOfRows(panel.ticker, learnedRows(panel, settings), folds);
+function planTicker(panel: ShownPanel, { folds }: FitPlan, settings: MlSettings): PlannedTicker {
+  const facts = learnedRows(panel, settings);
+  const listed = [...listedOfRows(panel.ticker, facts, folds), ...(panel.shown ?? []), ...lateTicker(panel)];
   return plannedTicker(panel, folds, settings, listed);
 }
 
@@ -87,9 +111,10 @@ function* planPool(
   if (failures.length === panels.length) return { tickers: [], failures, fits: 0 };
   return {
     fits: plan.folds.length + plan.blocks.length,
-    tickers: plan.members.map(({ panel, folds }) => {
+    tickers: plan.members.filter(({ panel }) => hasForecasts(panel)).map(({ panel, folds }) => {
       const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
-      const listed = listedOfRows(panel.ticker, { ...rowFacts(panel), features: 0 });
+      const facts = { ...rowFacts(panel), features: 0 };
+      const listed = [...listedOfRows(panel.ticker, facts), ...lateTicker(panel)];
       return plannedTicker(panel, folds, settings, listed, absent);
     }),
     failures: [],

@@ -4,7 +4,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
-import { ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
+import { firstBlock, ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
@@ -16,7 +16,7 @@ export type RowRange = readonly [from: number, to: number];
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
-  /** Set for the first and the last fit that predict score rows: the engine tells the importances of their features, and explains a constant forecast. */
+  /** Set for fits that predict score rows: the engine tells the importances of their features, and explains a constant forecast. */
   readonly diagnose?: true;
 }
 
@@ -28,49 +28,55 @@ export interface PlannedRefit extends PlannedFit {
 /** All fits of one ticker, in time order. */
 export interface FitPlan {
   readonly folds: readonly Fold[];
-  /** Of the walk-forward folds, then on all fit rows, which predicts the score rows of the first block. */
+  /** Of the walk-forward folds, then on all fit rows, which predicts the score rows of the ticker's first block. */
   readonly fits: readonly PlannedFit[];
+  /** The block of the last of them: number 0 but for late tickers. */
+  readonly first: number;
   /** Of the later blocks that have score rows of the ticker. */
   readonly refits: readonly PlannedRefit[];
   /** Shape (n), rows of the panel: what the fits learn from, the first rows of the matrix. */
   readonly learn: Int32Array;
 }
 
-/** Plans the fits of a ticker over its `fit` rows to learn from and its `score` rows to predict. */
+/** Plans the fits of a ticker over its `fit` rows to learn from and its `score` rows to predict. A late ticker has no folds. */
 export function planFits(
-  panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score">,
+  panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
   { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
   jobBlocks: readonly RefitBlock[] = ONE_BLOCK,
 ): FitPlan {
   const { fit } = panel;
   const { learn, blocks } = tickerBlocks(panel, jobBlocks);
-  const folds = walkForwardFolds(fit.length, cvTestSize, nSplits, window);
+  const start = firstBlock(panel, jobBlocks);
+  const splits = panel.joins === undefined ? nSplits : 0;
+  const folds = walkForwardFolds(fit.length, cvTestSize, splits, window);
   const fits: PlannedFit[] = folds.map(({ trainStart, trainEnd, testStart, testEnd }) => ({
     train: [trainStart, trainEnd],
     predict: [testStart, testEnd],
   }));
-  const [first, ...later] = blocks.map(({ learnEnd, scoreStart, scoreEnd }, block) => ({
+  const planned = blocks.map(({ learnEnd, scoreStart, scoreEnd }, block) => ({
     block,
     train: [window === undefined ? 0 : Math.max(0, learnEnd - window), learnEnd] as const,
     predict: [learn.length + scoreStart, learn.length + scoreEnd] as const,
   }));
+  const [first, ...later] = planned.slice(start);
   const { block: _, ...firstFit } = first!;
   fits.push({ ...firstFit, diagnose: true });
-  const refits = later.filter(({ predict: [from, to] }) => to > from);
-  return { folds, fits, refits: diagnosed(refits), learn };
+  const refits = later.flatMap((fit) => (isEmpty(fit.predict) ? [] : [{ ...fit, diagnose: true as const }]));
+  return { folds, fits, first: start, refits, learn };
 }
 
-/** The same with `diagnose` on the last. */
-function diagnosed(refits: readonly PlannedRefit[]): PlannedRefit[] {
-  return refits.map((fit, i) => (i === refits.length - 1 ? { ...fit, diagnose: true } : fit));
+function isEmpty([from, to]: RowRange): boolean {
+  return from === to;
 }
 
 /** The warnings of a ticker before anything is fitted: those of its rows, then that of its folds. */
 export function planWarnings(
-  { ticker, fit, warnings }: PanelRows,
+  { ticker, fit, warnings, joins }: PanelRows,
   folds: readonly Fold[],
   { cvTestSize: testSize, nSplits: asked, fit: kind, shrinkage }: MlSettings,
 ): readonly Warning[] {
+  // `late_ticker` says so of these.
+  if (joins !== undefined) return warnings;
   const facts = { ticker, fitRows: fit.length, testSize, asked, got: folds.length, fit: kind };
   const fewer = fewerFolds({ ...facts, shrinks: shrinkage === "own" });
   return fewer === undefined ? warnings : [...warnings, fewer];

@@ -4,8 +4,10 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import type { PooledMember, PooledPlan } from "../../panel/pooled-plan.ts";
+import { firstBlock } from "../../panel/refit-blocks.ts";
 import { forecastReturns } from "../../panel/ticker-panel.ts";
-import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
+import { hasForecasts } from "../shared/late-tickers.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { rowFacts } from "../shared/row-facts.ts";
 import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
@@ -45,6 +47,7 @@ export function* pooledTickers(
   for (const member of plan.members) {
     yield 0;
     const { panel, folds } = member;
+    if (!hasForecasts(panel)) continue;
     const { ticker } = panel;
     const rows = rowFacts(panel);
     const byBlock = blocksOfTicker(member, plan, fits.blocks);
@@ -56,7 +59,7 @@ export function* pooledTickers(
       rows,
       warnings: [...planWarnings(panel, folds, settings), ...(absentOf.get(ticker) ?? [])],
       // One regressor learns from all rows, so that a ticker's own rows are never too few for the features.
-      listed: [...listedOfRows(ticker, { ...rows, features: 0 }), ...panel.listed],
+      listed: [...listedOfRows(ticker, { ...rows, features: 0 }), ...panel.listed, ...lateTicker(panel)],
     });
   }
   return fitted;
@@ -64,14 +67,15 @@ export function* pooledTickers(
 
 /** What the models of the blocks predict for one ticker, and the rows of its own that they learned from. */
 function blocksOfTicker(
-  { learn, places, blocks }: PooledMember<ListedPanel>,
+  { panel, learn, places, blocks }: PooledMember<ListedPanel>,
   plan: PooledPlan,
   predictions: readonly BlockPredictions[],
 ): BlockPredictions[] {
+  const first = firstBlock(panel, plan.blocks);
   const score = places.subarray(learn.length);
   return predictions.flatMap((part, b) => {
     const { scoreStart, scoreEnd } = blocks[b]!;
-    if (b > 0 && scoreStart === scoreEnd) return [];
+    if (b !== first && scoreStart === scoreEnd) return [];
     const { trainStart, trainEnd } = blocks[part.model]!;
     const from = plan.blocks[b]!.scoreStart;
     const predicted = predictionsAt(score.subarray(scoreStart, scoreEnd), { ...part, from });

@@ -23,8 +23,9 @@ import {
 } from "../shared/job.ts";
 import { provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
-import { panelsInMemory, writePanels } from "../shared/panel-files.ts";
-import { preparePanels } from "../shared/prepare-panels.ts";
+import { failuresWithout, featuresOf, hasForecasts, LateTickers } from "../shared/late-tickers.ts";
+import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";
+import { type Prepared, preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { noRefit } from "../shared/refit-warnings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
@@ -37,6 +38,7 @@ import type { FitOptions } from "./fit-ticker.ts";
 import { type FitOutcome, type FitProgress, fitTickers } from "./fit-tickers.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
 import { listedOfFeatures } from "./plan-fits.ts";
+import type { ListedPanel } from "./pooled-tickers.ts";
 
 /**
  * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one
@@ -158,9 +160,10 @@ async function fitInputs(
   const inputs = await timed(context, "read prices", () => openInputs(request, reading, workFolder));
   for (const warning of inputs.warnings) report({ kind: "warning", warning });
   try {
+    const late = settings.refitEvery === undefined ? undefined : new LateTickers(workFolder);
     const read = (fault: AbortSignal) => {
       fault.addEventListener("abort", () => engineFault.abort(fault.reason));
-      return currentPanels(inputs, context);
+      return currentPanels(inputs, context, late);
     };
     const options: FitOptions = {
       settings,
@@ -172,7 +175,7 @@ async function fitInputs(
       timings: new FitTimings(context),
     };
     const { blocks, ...outcome } = comparesTickers(settings)
-      ? await fitTogether(read, inputs.asOf, options, context)
+      ? await fitTogether(read, inputs.asOf, options, context, late)
       : ofEachTicker(await fitTickers(read, { ...options, onFits: fitsReport(report) }), ONE_BLOCK);
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs.asOf);
@@ -205,6 +208,7 @@ async function fitTogether(
   asOf: Day,
   options: FitOptions,
   { report, memoryBytes, cluster }: JobContext,
+  late: LateTickers | undefined,
 ): Promise<BlockedOutcome> {
   const { settings, workFolder, signal } = options;
   // A trial that fails ends the reading and the comparison.
@@ -222,19 +226,38 @@ async function fitTogether(
   const blocks = refitBlocks(prepared.panels, settings.refitEvery);
   const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
   if (settings.fit === "per_ticker") {
-    const readAgain = () => panelsInMemory(prepared);
+    const readAgain = () => late?.joined(prepared, blocks, signal) ?? panelsInMemory(prepared);
     const outcome = await fitTickers(readAgain, { ...options, blocks, onFits: fitsReport(report) });
     return ofEachTicker(outcome, blocks, warnings);
   }
   const onFits = (done: number, total: number) => report({ kind: "progress", stage: "fit", done, total });
   const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
-  const outcome = await fitPooled(prepared.panels, { ...options, blocks, onFits, memoryLimit });
-  const failures = [...prepared.failures, ...outcome.failures];
+  const { panels, failures: short } = await withLate(late, prepared, blocks, options);
+  const outcome = await fitPooled(panels, { ...options, blocks, onFits, memoryLimit });
+  const failures = [...short, ...outcome.failures];
   return {
     ...outcome,
     blocks,
     failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
     warnings: [...warnings, ...outcome.warnings],
+  };
+}
+
+/** The panels of a pooled fit, those of late tickers behind the others. */
+async function withLate(
+  late: LateTickers | undefined,
+  prepared: Prepared<ListedPanel>,
+  blocks: readonly RefitBlock[],
+  { workFolder, signal }: FitOptions,
+): Promise<PanelFiles<ListedPanel>> {
+  if (late === undefined) return prepared;
+  // The features of a pooled fit are those of the others, and so are their scales.
+  const keep = () => ({ listed: [] });
+  const joining = late.joining(prepared, blocks, signal, featuresOf(prepared.panels));
+  const { panels } = await writePanels(joining, workFolder, signal, keep, "joined");
+  return {
+    panels: [...prepared.panels, ...panels],
+    failures: failuresWithout(panels.filter(hasForecasts), prepared.failures),
   };
 }
 
@@ -245,10 +268,14 @@ function fitsReport(report: Report) {
 }
 
 /** The panels as they are read. Where none of them can have a `mu`, the job ends here, before the fits are done. */
-async function* currentPanels(inputs: Inputs, { onTiming }: Timed): AsyncGenerator<TickerPanel | Failure> {
+async function* currentPanels(
+  inputs: Inputs,
+  { onTiming }: Timed,
+  late: LateTickers | undefined,
+): AsyncGenerator<TickerPanel | Failure> {
   const dates: PanelDates[] = [];
   const start = now();
-  for await (const panel of inputs.panels()) {
+  for await (const panel of inputs.panels((input) => late?.keep(input))) {
     if (!("code" in panel)) dates.push(datesOf(panel));
     yield panel;
   }

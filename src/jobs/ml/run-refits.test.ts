@@ -4,7 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { PlannedFit, PlannedRefit } from "./plan-fits.ts";
 import { runRefits, standInWarnings } from "./run-refits.ts";
 
-const FIRST: PlannedFit = { train: [0, 10], predict: [50, 52] };
+const FIRST: PlannedRefit = { block: 0, train: [0, 10], predict: [50, 52] };
 
 /** Block b learns from 10 + b rows and predicts rows 50 + 2 b and the next. */
 function refit(block: number): PlannedRefit {
@@ -34,7 +34,7 @@ class FakeEngine {
     }
     const values = Float64Array.from(predicted);
     const predictions = { ref: "none", shape: [values.length], dtype: "<f8", order: "C" } as const;
-    return { result: { predictions, seconds: [], unconverged_fits: 0 }, predicted: values };
+    return { result: { predictions, seconds: [], unconverged_fits: 0, diagnoses: [] }, predicted: values };
   };
 }
 

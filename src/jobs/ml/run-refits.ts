@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import type { ConstantDescription, FitPredictResult } from "../../engine/pool/protocol.ts";
+import type { ConstantDescription, Diagnosis, FitPredictResult } from "../../engine/pool/protocol.ts";
 import { failedRefits } from "../shared/refit-warnings.ts";
 import type { PlannedFit, PlannedRefit, RowRange } from "./plan-fits.ts";
 
@@ -12,7 +12,10 @@ export interface BlockPredictions {
   /** The rows that the model learned from. */
   readonly train: RowRange;
   readonly predicted: Float64Array;
+  /** Of its task. */
   readonly result: FitPredictResult;
+  /** Of the fit itself. */
+  readonly diagnosis: Diagnosis | undefined;
   /** What the library said of the fit that failed. */
   readonly error?: MucastError;
 }
@@ -28,11 +31,11 @@ export type RunFits = (
  *
  * A fit that can be trained and fails on the rows that it predicts is an error, as it is of the first block: these rows are at fault, and a
  * forecast must not depend on rows that come later in its block.
- * @param first the fit of the first block, which has succeeded.
+ * @param first the fit of the first block, which has succeeded, and its number.
  * @throws MucastError fit_failed, of the first fit in time order; of the engine.
  */
 export async function runRefits(
-  first: PlannedFit,
+  first: PlannedRefit,
   tasks: readonly (readonly PlannedRefit[])[],
   run: RunFits,
 ): Promise<BlockPredictions[]> {
@@ -66,17 +69,18 @@ function partsOf(
   { result, predicted }: Awaited<ReturnType<RunFits>>,
 ): BlockPredictions[] {
   let at = 0;
-  return fits.map(({ block, train, predict: [from, to] }) => {
+  return fits.map(({ block, train, predict: [from, to] }, i) => {
     const start = at;
     at += to - from;
-    return { block, model: block, train, predicted: predicted.subarray(start, at), result };
+    const diagnosis = result.diagnoses[i];
+    return { block, model: block, train, predicted: predicted.subarray(start, at), result, diagnosis };
   });
 }
 
 type FittedModel = Pick<BlockPredictions, "model" | "train">;
 
-function firstModel({ train }: PlannedFit): FittedModel {
-  return { model: 0, train };
+function firstModel({ block, train }: PlannedRefit): FittedModel {
+  return { model: block, train };
 }
 
 /** One fit of a task that failed. @param before the model of the block before it. */
@@ -88,7 +92,7 @@ async function runAlone(fit: PlannedRefit, before: FittedModel, run: RunFits): P
   const trained = await run([{ train, predict: [predict[0], predict[0]] }]).catch(fitError);
   if (!(trained instanceof MucastError)) throw result;
   const standIn = await run([{ ...alone, train: before.train }]);
-  return { ...before, ...standIn, block, error: result };
+  return { ...before, ...standIn, diagnosis: standIn.result.diagnoses[0], block, error: result };
 }
 
 /** The warning that models of earlier blocks stand in. @param ticker undefined for one fit of all tickers. */
@@ -103,6 +107,6 @@ export function standInWarnings(byBlock: readonly BlockPredictions[], ticker?: s
 export function constantOf(byBlock: readonly BlockPredictions[]): ConstantDescription | undefined {
   const isOne = byBlock.every(({ predicted }) => predicted.every((value) => value === predicted[0]));
   return isOne
-    ? byBlock.map(({ result }) => result.constant).find((found) => found !== undefined)
+    ? byBlock.map(({ diagnosis }) => diagnosis?.constant).find((found) => found !== undefined)
     : undefined;
 }

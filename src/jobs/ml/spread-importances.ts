@@ -1,5 +1,6 @@
 import { sampleDeviation } from "../../evaluate/statistics.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
+import type { BlockPredictions } from "./run-refits.ts";
 
 /** An importance of the last of several fits. */
 export interface SpreadImportance extends Importance {
@@ -20,4 +21,20 @@ export function spreadImportances(
     if (values.length < 2 || values.some(Number.isNaN)) return { feature, importance };
     return { feature, importance, spread: sampleDeviation(Float64Array.from(values)) };
   });
+}
+
+/** The importances of the first and of the last fit. @param blocks in time order; `names` of the columns. */
+export function importancesOf(
+  blocks: readonly Pick<BlockPredictions, "diagnosis" | "error">[],
+  names: readonly string[],
+): {
+  readonly importances: readonly Importance[] | undefined;
+  readonly lastImportances: readonly SpreadImportance[] | undefined;
+} {
+  const own = blocks
+    .filter(({ error }) => error === undefined)
+    .map(({ diagnosis }) =>
+      diagnosis?.importances?.map(([column, importance]) => ({ feature: names[column]!, importance })),
+    );
+  return { importances: own[0], lastImportances: spreadImportances(own) };
 }

@@ -7,7 +7,9 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import {
   type CrossSections,
+  countFeatures,
   crossSections,
+  type FeatureCounts,
   type FeatureRows,
   onRows,
   rowsWithZScores,
@@ -15,6 +17,7 @@ import {
   zScoreName,
   zScores,
 } from "../../panel/cross-section.ts";
+import type { Peers } from "../../panel/late-ticker.ts";
 import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { PanelFiles, PanelOnDisk } from "./panel-files.ts";
@@ -27,6 +30,8 @@ export interface CrossSectionPlan<P extends PanelRows> {
   readonly thinRows: number;
   /** Names of the features that have a z-score. */
   readonly scored: ReadonlySet<string>;
+  /** Of these features, over the tickers that were read. */
+  readonly counts: FeatureCounts;
 }
 
 export interface CrossSectionMember<P extends PanelRows> {
@@ -48,14 +53,14 @@ export async function planCrossSection<P extends PanelRows>(
 ): Promise<CrossSectionPlan<P>> {
   const scored = scoredFeatures(panels);
   requireNewNames(panels, scored);
-  const hasAll = await inTurns(rowsWithZScores(panels, scored), signal);
+  const counts = await inTurns(countFeatures(panels, scored), signal);
   const members: CrossSectionMember<P>[] = [];
   const failures: Failure[] = [];
   let thinRows = 0;
   for (const source of panels) {
-    const has = hasAll.get(source.ticker)!;
-    const kept = Int32Array.from(has.keys()).filter((row) => has[row] === 1);
-    thinRows += has.length - kept.length;
+    signal.throwIfAborted();
+    const kept = rowsWithZScores(source, counts);
+    thinRows += source.days.length - kept.length;
     const names = source.columns.filter((name) => scored.has(name)).map(zScoreName);
     const columns = [...source.columns, ...names];
     const lastRowDay = source.days.at(-1)!;
@@ -63,7 +68,7 @@ export async function planCrossSection<P extends PanelRows>(
     if (panel.fit.length >= MIN_FIT_ROWS) members.push({ source, kept, panel });
     else failures.push(tooFewRows(panel));
   }
-  return { members, failures, thinRows, scored };
+  return { members, failures, thinRows, scored, counts };
 }
 
 function tooFewRows({ ticker, fit }: PanelRows): Failure {
@@ -87,8 +92,8 @@ export async function addZScores<P extends PanelOnDisk>(
   files: PanelFiles<P>,
   workFolder: string,
   signal: AbortSignal,
-): Promise<PanelFiles<P> & { readonly thinRows: number }> {
-  const { members, failures, thinRows, scored } = await planCrossSection(files.panels, signal);
+): Promise<PanelFiles<P> & { readonly thinRows: number; readonly peers: Peers }> {
+  const { members, failures, thinRows, scored, counts } = await planCrossSection(files.panels, signal);
   const ascending = files.panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   // Rows that are left out, and tickers that fail, stand beside the others on their dates.
   function* readAll(): Generator<FeatureRows> {
@@ -105,7 +110,12 @@ export async function addZScores<P extends PanelOnDisk>(
   }
   const taken = new Set(members.map(({ source }) => source));
   for (const panel of files.panels) if (!taken.has(panel)) removeArray(panel.x.ref);
-  return { panels, failures: [...files.failures, ...failures], thinRows };
+  const everyRow = (rows: FeatureRows) => Int32Array.from(rows.days.keys());
+  const peers = {
+    counts,
+    besideZScores: (rows: FeatureRows) => besideZScores(rows, everyRow(rows), sections),
+  };
+  return { panels, failures: [...files.failures, ...failures], thinRows, peers };
 }
 
 function featureRows({ columns, days, x }: PanelOnDisk): FeatureRows {

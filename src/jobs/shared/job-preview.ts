@@ -9,6 +9,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
+import { failuresWithout, type JoinLate, LateTickers } from "./late-tickers.ts";
 import type { Listed } from "./listed-warnings.ts";
 import { preparedRows } from "./prepare-panels.ts";
 import type { Inputs } from "./read-inputs.ts";
@@ -78,13 +79,16 @@ export interface PreviewedConfig {
   /** False for a config that is switched off: its job forecasts nothing, so that it cannot lack a forecast. */
   readonly trains: boolean;
   readonly panel: PanelSettings;
+  /** Whether tickers with too few fit rows may join later. */
+  readonly joinsLate?: boolean;
   /** The warnings of the job that list a ticker for what its features show. */
   listed(panel: TickerPanel): readonly Listed[];
   /**
    * Plans the tickers that were read, in any order.
+   * @param joinLate the others with too few fit rows, once, where `joinsLate`.
    * @throws MucastError as the job would before it trains.
    */
-  plan(panels: readonly PanelRows[]): Pausable<PlannedJob>;
+  plan(panels: readonly PanelRows[], joinLate: JoinLate): Pausable<PlannedJob>;
 }
 
 export interface PlannedJob {
@@ -112,14 +116,19 @@ export interface PlannedTicker {
 export async function previewJob(
   inputs: Inputs,
   config: PreviewedConfig,
+  workFolder: string,
   signal: AbortSignal,
 ): Promise<JobPreview> {
   const { start, end, learningEnd } = inputs.window;
-  const read = await readRows(inputs, config);
+  const late = config.joinsLate ? new LateTickers(workFolder) : undefined;
+  const read = await readRows(inputs, config, late);
   const prepared = await preparedRows(read.panels, config.panel, signal);
-  const planned = await inTurns(config.plan(prepared.panels), signal);
+  const joinLate: JoinLate = (...joining) => late?.join(prepared.peers, ...joining) ?? [];
+  const planned = await inTurns(config.plan(prepared.panels, joinLate), signal);
   const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
-  const failures = [...read.failures, ...prepared.failures, ...planned.failures];
+  const joined = [...tickers.map(({ panel }) => panel), ...planned.failures];
+  const short = failuresWithout(joined, read.failures);
+  const failures = [...short, ...prepared.failures, ...planned.failures];
   const error = config.trains
     ? errorBeforeTraining(prepared.panels, tickers, failures, inputs.asOf)
     : undefined;
@@ -166,11 +175,11 @@ function byTicker(a: { readonly ticker: string }, b: { readonly ticker: string }
 }
 
 /** Drops the features of every panel: no plan reads their values. `listed` is what they show, by ticker. */
-async function readRows(inputs: Inputs, config: PreviewedConfig) {
+async function readRows(inputs: Inputs, config: PreviewedConfig, late: LateTickers | undefined) {
   const panels: PanelRows[] = [];
   const failures: Failure[] = [];
   const listed = new Map<string, readonly Listed[]>();
-  for await (const panel of inputs.panels()) {
+  for await (const panel of inputs.panels((input) => late?.keep(input))) {
     if ("code" in panel) failures.push(panel);
     else {
       const { x: _, ...rows } = panel;

@@ -7,6 +7,7 @@ import { hasFewRows } from "../../panel/few-rows.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { medianSpan } from "../../panel/label-spans.ts";
 import { listNames } from "../../panel/row-counts.ts";
+import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { RowFacts } from "./row-facts.ts";
 
 /** A warning that a job gives once, with a list of tickers: one of them. */
@@ -27,6 +28,8 @@ const SENTENCES = {
     `Labels of ${tickers} span more than a day, so that mu is no next-day return, or comes from a model of longer ones; the median in calendar days`,
   few_rows: (tickers) =>
     `Fewer than 5 rows a feature to learn from, in all or in the folds of a third of the out-of-fold rows, for ${tickers}`,
+  late_ticker: (tickers) =>
+    `Forecasts of ${tickers} begin with a later refit, since there are too few rows to learn from at the cut, and have no folds or intervals`,
   unscaled_features: (tickers) =>
     `No scaler is set, so that the penalty picks features by their units; deviations of features differ more than tenfold for ${tickers}`,
   wild_forecast: (tickers) => `Forecasts of ${tickers} are far larger than the returns warrant`,
@@ -79,6 +82,11 @@ export function chosenEarly(
     const detail = all === 1 ? {} : { detail: `${early} of ${all} members` };
     return [{ code: "chosen_early", ticker, watched, ...detail }];
   });
+}
+
+/** Lists a ticker that joins a job with refits late. */
+export function lateTicker({ ticker, joins }: Pick<PanelRows, "ticker" | "joins">): Listed[] {
+  return joins === undefined ? [] : [{ code: "late_ticker", ticker, detail: `from ${formatDay(joins)}` }];
 }
 
 /** A median label of so many calendar days is no next-day return. */

@@ -19,12 +19,14 @@ export interface PanelFiles<P extends PanelOnDisk = PanelOnDisk> {
 /**
  * Reads every panel and writes its features to a file at once.
  * @param keep what else to keep of each panel while its features are in memory.
+ * @param name how the files' names begin, in a folder with several of such lists.
  */
 export async function writePanels<Kept extends object>(
   panels: AsyncIterable<TickerPanel | Failure>,
   workFolder: string,
   signal: AbortSignal,
   keep: (panel: TickerPanel) => Kept,
+  name = "panel",
 ): Promise<PanelFiles<PanelOnDisk & Kept>> {
   const written: (PanelOnDisk & Kept)[] = [];
   const failures: Failure[] = [];
@@ -34,7 +36,7 @@ export async function writePanels<Kept extends object>(
     else {
       const shape = [panel.days.length, panel.columns.length];
       // File names never hold a ticker's name.
-      const x = writeNpy(join(workFolder, `panel${written.length}.npy`), panel.x, shape);
+      const x = writeNpy(join(workFolder, `${name}${written.length}.npy`), panel.x, shape);
       written.push({ ...panel, ...keep(panel), x });
     }
   }

@@ -3,6 +3,7 @@ import { counted } from "../../contract/errors/wording.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
+import type { Peers } from "../../panel/late-ticker.ts";
 import { MIN_DATE_TICKERS, relativeTargets } from "../../panel/relative-target.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
 import { addZScores, planCrossSection } from "./cross-section-files.ts";
@@ -14,7 +15,11 @@ export interface Prepared<P> {
   readonly failures: readonly Failure[];
   /** `thin_dates`, once for the job. */
   readonly warnings: readonly Warning[];
+  /** What tickers are compared with that join later. */
+  readonly peers: Peers;
 }
+
+type Compared<P> = Omit<Prepared<P>, "warnings"> & { readonly thinRows: number };
 
 /**
  * Adds z-scores and targets to panels, as the settings ask, before anything is planned.
@@ -28,7 +33,7 @@ export async function preparePanels<P extends PanelOnDisk>(
 ): Promise<Prepared<P>> {
   const scored = settings.crossSection
     ? await addZScores(files, workFolder, signal)
-    : { ...files, thinRows: 0 };
+    : { ...files, thinRows: 0, peers: {} };
   return withTargets(scored, settings, signal);
 }
 
@@ -38,20 +43,21 @@ export async function preparedRows<P extends PanelRows>(
   settings: PanelSettings,
   signal: AbortSignal,
 ): Promise<Prepared<P>> {
-  if (!settings.crossSection) return withTargets({ panels, failures: [], thinRows: 0 }, settings, signal);
-  const { members, failures, thinRows } = await planCrossSection(panels, signal);
+  if (!settings.crossSection)
+    return withTargets({ panels, failures: [], thinRows: 0, peers: {} }, settings, signal);
+  const { members, failures, thinRows, counts } = await planCrossSection(panels, signal);
   const remaining = members.map(({ panel }) => panel);
-  return withTargets({ panels: remaining, failures, thinRows }, settings, signal);
+  return withTargets({ panels: remaining, failures, thinRows, peers: { counts } }, settings, signal);
 }
 
 async function withTargets<P extends PanelRows>(
-  { panels, failures, thinRows }: Omit<Prepared<P>, "warnings"> & { readonly thinRows: number },
+  { panels, failures, thinRows, peers }: Compared<P>,
   { target }: PanelSettings,
   signal: AbortSignal,
 ): Promise<Prepared<P>> {
   const rowsWarning = thinRows === 0 ? [] : [thinRowsWarning(thinRows)];
-  if (target === "return") return { panels, failures, warnings: rowsWarning };
-  const { byTicker, levels, thinDates } = await inTurns(relativeTargets(panels), signal);
+  if (target === "return") return { panels, failures, warnings: rowsWarning, peers };
+  const { byTicker, levels, thinDates, ofOther } = await inTurns(relativeTargets(panels), signal);
   const short: Failure[] = [];
   const learning = panels.flatMap((panel) => {
     const own = byTicker.get(panel.ticker)!;
@@ -65,6 +71,7 @@ async function withTargets<P extends PanelRows>(
     panels: learning,
     failures: [...failures, ...short],
     warnings: [...rowsWarning, ...datesWarning],
+    peers: { ...peers, targetsOf: ofOther },
   };
 }
 

@@ -1,7 +1,5 @@
 import { basename } from "node:path";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
-import type { ErrorCode } from "../../contract/errors/error-codes.ts";
-import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures, TickerPrices } from "../../contract/market/ticker-series.ts";
@@ -11,7 +9,8 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
-import { buildTickerPanel, type TickerPanel } from "../../panel/ticker-panel.ts";
+import { isShort } from "../../panel/late-ticker.ts";
+import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
 import { unpairedTickers } from "../../panel/unpaired-tickers.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
@@ -26,8 +25,11 @@ export interface Inputs {
   readonly warnings: readonly Warning[];
   /** Prices and features of one ticker at a time, in the feature blob's order; those in both blobs. Either this or `panels`, once. */
   pairs(): AsyncGenerator<TickerPair>;
-  /** One ticker at a time, in the feature blob's order; a ticker without enough history comes as its failure. */
-  panels(): AsyncGenerator<TickerPanel | Failure>;
+  /**
+   * One ticker at a time, in the feature blob's order; a ticker without enough history comes as its failure.
+   * @param onShort called before such a failure.
+   */
+  panels(onShort?: (input: TickerInput) => void): AsyncGenerator<TickerPanel | Failure>;
   /** Tickers in one blob only; complete once `panels` has ended. */
   unpaired(): readonly Warning[];
   /** Name and digest of each blob, for provenance; once `panels` has ended. */
@@ -75,8 +77,8 @@ export async function openInputs(
       ...resolved,
       priceTickers: priced.size,
       pairs,
-      async *panels() {
-        for await (const pair of pairs()) yield panelOf(pair, resolved.window);
+      async *panels(onShort) {
+        for await (const pair of pairs()) yield panelOf(pair, resolved.window, onShort);
       },
       unpaired: () => unpairedTickers(priced, featured),
       digests: () => ({ feature: digestOf(featureBlob), dataExtractor: digestOf(priceBlob) }),
@@ -107,15 +109,18 @@ async function windowFromPrices(
   }
 }
 
-/** Codes of errors that cost one ticker and not the job. */
-const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["insufficient_history", "sparse_prices"]);
-
-function panelOf({ prices, features }: TickerPair, window: ResolvedWindow): TickerPanel | Failure {
+function panelOf(
+  { prices, features }: TickerPair,
+  window: ResolvedWindow,
+  onShort: (input: TickerInput) => void = () => undefined,
+): TickerPanel | Failure {
   const { ticker } = features;
+  const input = { ticker, prices, features, window };
   try {
-    return buildTickerPanel({ ticker, prices, features, window });
+    return buildTickerPanel(input);
   } catch (error) {
-    if (!(error instanceof MucastError && TICKER_CODES.has(error.code))) throw error;
+    if (!isShort(error)) throw error;
+    onShort(input);
     return { ticker, code: error.code, message: error.message };
   }
 }

@@ -32,6 +32,8 @@ type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 interface RefittedTicker {
   readonly ticker: string;
   readonly models: readonly ScoreModel[];
+  /** Of a late ticker, the first date of the block that it joins. */
+  readonly joins?: Day;
 }
 
 /**
@@ -73,14 +75,15 @@ function blockOf(
 
 /** The entry of a ticker in `refits.by_ticker`, without importances. */
 export function tickerRefitsOf(
-  { ticker, models }: RefittedTicker,
+  { ticker, models, joins }: RefittedTicker,
   blocks: readonly EvaluatedBlock[],
   { shrinkage }: { readonly shrinkage: ShrinkageChoice },
 ) {
   const own = new Map(models.map((model) => [model.block, model]));
   const byBlock = (value: (block: number) => number) => blocks.map((_, b) => (own.has(b) ? value(b) : null));
   return {
+    ...(joins === undefined ? {} : { joins: formatDay(joins) }),
     label_means: byBlock((b) => own.get(b)!.labelMean),
     ...(shrinkage === "none" ? {} : { factors: byBlock((b) => blocks[b]!.factors.get(ticker)!) }),
-  } satisfies Members<Omit<Refits["by_ticker"][string], "importances" | "factors">>;
+  } satisfies Members<Omit<Refits["by_ticker"][string], "importances" | "factors" | "joins">>;
 }

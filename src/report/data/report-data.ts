@@ -127,6 +127,8 @@ export interface Origin {
       readonly feature: string;
       readonly share: number;
       readonly tickers: number;
+      /** With refits: the mean over models of the standard deviation over their fits, as a share of the importances of the last. */
+      readonly spread?: number;
     }[];
     readonly finding: string;
   }>;

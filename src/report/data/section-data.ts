@@ -2,6 +2,7 @@ import type { Day } from "../../contract/market/dates.ts";
 import type { CalibrationBin } from "../statistics/calibration.ts";
 import type { Histogram } from "../statistics/histogram.ts";
 import type { HorizonSkill } from "../statistics/horizon-skill.ts";
+import type { AgeSkill } from "../statistics/model-age.ts";
 import type { Band } from "../statistics/over-dates.ts";
 import type { SpreadAfterCosts } from "../statistics/spread-after-costs.ts";
 import type { Unit } from "./figures.ts";
@@ -37,6 +38,8 @@ export interface SkillOverTime {
   readonly rankIc: DailyCorrelation;
   /** The dates on which models were fitted again; empty without refits. */
   readonly refits: readonly Day[];
+  /** The RankIC by the age of the models, the youngest first; absent where all have one age. */
+  readonly byAge?: { readonly bins: readonly AgeSkill[]; readonly finding: string };
   /** The number of dates in a rolling mean. */
   readonly rollingDates: number;
   readonly years: readonly PeriodSkill[];

@@ -154,7 +154,7 @@ class Comparison {
   /** A job that has forecasts always writes a mu. */
   checkHasMu({ mu, window }: OutputSummary, rows: readonly ScoredRows[]): void {
     const { as_of } = window;
-    const isCurrent = ({ days }: ScoredRows) => formatDay(days.at(-1)!) === as_of;
+    const isCurrent = ({ days }: ScoredRows) => days.length > 0 && formatDay(days.at(-1)!) === as_of;
     const lacking = rows.find((row) => isCurrent(row) && !Object.hasOwn(mu, row.ticker));
     const data = { source: this.#source, path: "mu" };
     if (lacking !== undefined) {

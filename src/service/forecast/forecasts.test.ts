@@ -5,6 +5,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { BlobAddress } from "../blobs/blobs.ts";
 import { SUCCEEDED } from "../http/openapi/examples.ts";
+import { toolResult } from "../mcp/tool-result.ts";
 import { Forecasts } from "./forecasts.ts";
 
 const ANN = { subject: "key:ann", scopes: new Set(["read"] as const) };
@@ -121,6 +122,21 @@ describe("a forecast", () => {
     assert.ok(!Object.hasOwn(view.forecasts[0]!, "interval"));
     const [older] = (await ask(output(mu), { limit: 1 })).forecasts;
     assert.ok(!Object.hasOwn(older!, "mu_date") && !Object.hasOwn(older!, "mu_spread"));
+  });
+
+  test("says how often models were fitted again, and when last", async () => {
+    const refitsOf = async (starts: readonly string[]) => {
+      const blocks = starts.map((start) => ({ start, end: start, fit_rows: 9 }));
+      const refits = { blocks, by_ticker: { A: { label_means: [0, 1], blocks: [] } } };
+      const view = await ask(output([["A", 0.001]], { refits }));
+      forecastViewSchema.parse(view);
+      const [{ text }] = toolResult(view).content as unknown as [{ text: string }];
+      return [view.refits, text.includes("Models fitted again")];
+    };
+    const dates = ["2024-03-01", "2024-03-11", "2024-03-20"];
+    assert.deepEqual(await refitsOf(dates), [{ count: 2, last: "2024-03-20" }, true]);
+    assert.deepEqual(await refitsOf(dates.slice(0, 1)), [undefined, false]);
+    assert.equal((await ask(output([["A", 0.001]]))).refits, undefined);
   });
 
   test("has the largest |mu| first, with metrics, coverage and baselines", async () => {

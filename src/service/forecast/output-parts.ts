@@ -28,6 +28,8 @@ export interface OutputParts {
   window: Scalars;
   /** Undefined where the output has none, or one larger than any that a job writes. */
   verdict: unknown;
+  /** How often models were fitted again, and when last; undefined where they were not. */
+  refits: { readonly count: number; readonly last: Scalar | undefined } | undefined;
   /** The number of tickers with a `mu`; undefined where the output has no `mu`. */
   count: number | undefined;
   /** `mu` of the wanted tickers that have one: in the order of the names, or the largest |mu| first. */
@@ -65,6 +67,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     plain: {},
     window: null,
     verdict: undefined,
+    refits: undefined,
     count: undefined,
     mu: new Map(),
     muDates: new Map(),
@@ -89,6 +92,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     if (key === "mu_dates") return readOfMu(json, parts, parts.muDates);
     if (key === "mu_spread") return readOfMu(json, parts, parts.muSpread);
     if (key === "forecasts") return readEnds(json, parts);
+    if (key === "refits") return readRefits(json, parts);
     if (key === "metrics") return readMetrics(json, parts);
     if (key === "failures") return readReasons(json, parts, asked, () => true);
     if (key === "warnings") return readReasons(json, parts, asked, (code) => REASONS.has(code));
@@ -111,6 +115,19 @@ const VERDICT_BUDGET = { values: 400, letters: 20_000 };
 
 function* readVerdict(json: JsonReader, parts: OutputParts): Waiting<void> {
   parts.verdict = yield* wholeValue(json, { ...VERDICT_BUDGET });
+}
+
+/** Counts the blocks of score rows after the first; the models of each are fitted on its first date. */
+function* readRefits(json: JsonReader, parts: OutputParts): Waiting<void> {
+  let blocks = 0;
+  yield* eachMember(json, (key) => {
+    if (key !== "blocks") return undefined;
+    return eachElement(json, function* () {
+      const block = yield* scalars(json);
+      if (blocks > 0) parts.refits = { count: blocks, last: block?.start };
+      blocks++;
+    });
+  });
 }
 
 /** A `mu` that no job writes is an error: otherwise a damaged output would look like one without forecasts. */

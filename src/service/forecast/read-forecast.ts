@@ -67,6 +67,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
     output_name: outputName,
     window: parts.window,
     ...(parts.verdict === undefined ? {} : { verdict: parts.verdict }),
+    ...(parts.refits === undefined ? {} : { refits: parts.refits }),
     count: parts.count,
     ...fitting,
     left_out: forecasts.length - fitting.forecasts.length + missing.length - fitting.missing.length,

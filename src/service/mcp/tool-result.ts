@@ -104,13 +104,16 @@ function verdictText({ id, operation, audit, replay }: VerdictView): string {
 
 /** A forecast in lines, for hosts that show an agent only the text. */
 function forecastText(view: ForecastView): string {
-  const { id, operation, window, verdict, count, forecasts, missing, left_out, metrics } = view;
+  const { id, operation, window, verdict, refits, count, forecasts, missing, left_out, metrics } = view;
   const { pooled } = metrics.score;
   const { zero, mean } = metrics.baselines;
   const compared = [pooled, zero, mean].map(({ rmse }) => rounded(rmse)).join(", ");
   return [
     `${operation} ${id} as of ${window.as_of}: ${forecasts.length} of ${counted(count, "ticker")} with a mu.`,
     ...(verdict === undefined ? [] : [printable(verdict.sentence)]),
+    ...(refits === undefined
+      ? []
+      : [`Models fitted again ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`]),
     ...forecasts.map(tickerLine),
     ...missing.map(({ ticker, message }) => `${show(ticker)} has no mu: ${printable(message)}`),
     ...(left_out === 0 ? [] : [`${left_out} more did not fit into this answer; ask for them by name.`]),

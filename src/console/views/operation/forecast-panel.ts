@@ -62,7 +62,8 @@ const TONES: Readonly<Record<string, string>> = {
   too_few: "",
 } satisfies Record<NonNullable<ForecastView["verdict"]>["state"], string>;
 
-function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastView): HTMLElement[] {
+function forecastOf(view: ForecastView): HTMLElement[] {
+  const { forecasts, count, window, metrics, intervals, refits } = view;
   const { pooled, cross_section } = metrics.score;
   const words =
     count === 0
@@ -82,6 +83,7 @@ function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastVi
   return [
     element("p", {}, words),
     element("p", {}, skill),
+    ...(refits === undefined ? [] : [element("p", {}, refitsOf(refits))]),
     element(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Forecasts" },
@@ -97,6 +99,10 @@ function forecastOf({ forecasts, count, window, metrics, intervals }: ForecastVi
       ),
     ),
   ];
+}
+
+function refitsOf({ count, last }: NonNullable<ForecastView["refits"]>): string {
+  return `Models were fitted again ${counted(count, "time")} over these rows, last on ${last}.`;
 }
 
 /** `90 %` for an alpha of 0.1. */

@@ -4,6 +4,7 @@ import { mean } from "../../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../../outputs/output-summary.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { histogram } from "../../statistics/histogram.ts";
+import { type AgeSkill, skillByAge } from "../../statistics/model-age.ts";
 import { noSkillFunnel, noSkillMean } from "../../statistics/no-skill-funnel.ts";
 import { months, type Period, years } from "../../statistics/periods.ts";
 import { cumulative, rollingMean } from "../../statistics/running-sums.ts";
@@ -28,6 +29,8 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
     ic: mean(ic.subarray(from, to)),
     rankIc: mean(rankIc.subarray(from, to)),
   });
+  const refits = refitDays(evidence.document);
+  const byAge = rankIcByAge(evidence, refits);
   const byYear = years(days).map(skillOf);
   const byMonth = months(days).map((period) => ({ ...skillOf(period), month: period.month }));
   return {
@@ -35,7 +38,8 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
       days,
       ic: correlationOverTime("IC", ic, days),
       rankIc: correlationOverTime("RankIC", rankIc, days),
-      refits: refitDays(evidence.document),
+      refits,
+      ...(byAge === undefined ? {} : { byAge }),
       rollingDates: ROLLING_DATES,
       years: byYear,
       months: byMonth,
@@ -52,6 +56,28 @@ export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
 /** The first dates of all blocks except the first block. */
 function refitDays({ refits }: OutputSummary): Day[] {
   return refits?.blocks.slice(1).flatMap(({ start }) => parseDay(start) ?? []) ?? [];
+}
+
+function rankIcByAge(
+  { document, dates, rows }: OutputEvidence,
+  refits: readonly Day[],
+): SkillOverTime["byAge"] {
+  const every = document.model.refit_every;
+  if (typeof every !== "number" || !(every >= 1) || refits.length === 0) return undefined;
+  const distinct = new Set(rows.flatMap((row) => [...row.days]));
+  const forecastDays = Int32Array.from(distinct).sort();
+  const bins = skillByAge(dates.days, dates.rankIc, { forecastDays, refits, every });
+  if (bins.length < 2) return undefined;
+  const [first, last] = [bins[0]!, bins.at(-1)!];
+  const told = `The mean RankIC was ${figure(first.mean, "number")} ${agesOf(first)} after a fit and ${figure(last.mean, "number")} ${agesOf(last)} after it`;
+  const judged = bins.every(({ band }) => band === null)
+    ? "there are too few dates for a band"
+    : "differences within the bands are no evidence that the models age";
+  return { bins, finding: `${told}; ${judged}.` };
+}
+
+function agesOf({ from, to }: AgeSkill): string {
+  return from === to ? countedRows(from, "date") : `${from} to ${countedRows(to, "date")}`;
 }
 
 function correlationOverTime(name: string, values: Float64Array, days: Int32Array): DailyCorrelation {

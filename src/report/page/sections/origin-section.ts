@@ -3,7 +3,7 @@ import { rowChart } from "../../charts/row-chart.ts";
 import { figure } from "../../data/figures.ts";
 import type { CheckVerdict, NamedText, Origin } from "../../data/report-data.ts";
 import { numbersTable, plainTable } from "../numbers-table.ts";
-import { type Panel, panelsOf } from "../panel.ts";
+import { keyLine, type Panel, panelsOf } from "../panel.ts";
 
 /** The origin of the numbers, and the warnings and failures of the job. */
 export function originPanels(origin: Origin): Panel[] {
@@ -12,29 +12,45 @@ export function originPanels(origin: Origin): Panel[] {
     ...checkPanel("Audit", origin.audit),
     warningsPanel(origin),
     failuresPanel(origin),
-    ...panelsOf("Importances", origin.importances, ({ features, finding }) => [
-      {
-        title: "Importances",
-        finding,
-        chart: rowChart({
-          finding,
-          unit: "share",
-          rows: features.map(({ feature, share }) => ({ name: feature, value: share })),
-        }),
-        numbers: numbersTable({
-          caption: "importances",
-          columns: ["Feature", "Mean share", "Models"],
-          rows: features.map(({ feature, share, tickers }) => [
-            feature,
-            figure(share, "share"),
-            figure(tickers, "count"),
-          ]),
-        }),
-      },
-    ]),
+    ...panelsOf("Importances", origin.importances, (importances) => [importancesPanel(importances)]),
     textsPanel("Model", "The configuration with all defaults filled in.", origin.model),
     textsPanel("Provenance", "The inputs of the job and the machine that it ran on.", origin.provenance),
   ];
+}
+
+function importancesPanel({ features, finding }: NonNullable<Origin["importances"]["data"]>): Panel {
+  const hasSpreads = features.some(({ spread }) => spread !== undefined);
+  return {
+    title: "Importances",
+    finding,
+    chart: rowChart({
+      finding,
+      unit: "share",
+      rows: features.map(({ feature, share, spread }) => ({
+        name: feature,
+        value: share,
+        ...(spread === undefined ? {} : { low: Math.max(0, share - spread), high: share + spread }),
+      })),
+    }),
+    ...(hasSpreads
+      ? {
+          key: keyLine([
+            ["dot", "share of the last fit"],
+            ["interval", "one standard deviation over the fits either way"],
+          ]),
+        }
+      : {}),
+    numbers: numbersTable({
+      caption: "importances",
+      columns: ["Feature", "Mean share", ...(hasSpreads ? ["Deviation over fits"] : []), "Models"],
+      rows: features.map(({ feature, share, spread, tickers }) => [
+        feature,
+        figure(share, "share"),
+        ...(hasSpreads ? [figure(spread, "share")] : []),
+        figure(tickers, "count"),
+      ]),
+    }),
+  };
 }
 
 function checkPanel(title: string, verdict: CheckVerdict | undefined): Panel[] {

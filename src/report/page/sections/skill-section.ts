@@ -1,5 +1,5 @@
 import { columnChart, histogramChart } from "../../charts/column-chart.ts";
-import { figure, wholePercent } from "../../data/figures.ts";
+import { bandFigure, figure, NO_FIGURE, wholePercent } from "../../data/figures.ts";
 import type { DailyCorrelation, PeriodSkill, SkillOverTime } from "../../data/section-data.ts";
 import { linePanel } from "../line-panel.ts";
 import { numbersTable } from "../numbers-table.ts";
@@ -16,6 +16,7 @@ export function skillPanels(skill: SkillOverTime): Panel[] {
   ] as const;
   return [
     ...both.map(([name, daily]) => cumulativePanel(name, daily, skill)),
+    ...(skill.byAge === undefined ? [] : [agePanel(skill.byAge)]),
     ...both.map(([name, daily]) => rollingPanel(name, daily, skill)),
     yearsPanel(skill),
     monthsPanel(skill),
@@ -41,6 +42,35 @@ function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }
       ["No-skill band, ±", funnel],
     ],
   });
+}
+
+function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel {
+  const labels = bins.map(({ from, to }) => (from === to ? String(from) : `${from}\u2013${to}`));
+  return {
+    title: "RankIC by age of the model",
+    finding,
+    chart: columnChart({
+      finding,
+      labels,
+      unit: "number",
+      series: [bins.map(({ mean }) => mean)],
+      bands: bins.map(({ band }) => band),
+    }),
+    key: keyLine([
+      ["bar", "mean RankIC by dates since the models were fitted"],
+      ["whisker", `its ${wholePercent(95)} band`],
+    ]),
+    numbers: numbersTable({
+      caption: "RankIC by age of the model",
+      columns: ["Dates since the fit", "Dates", "RankIC", `${wholePercent(95)} band`],
+      rows: bins.map(({ dates, mean, band }, i) => [
+        labels[i]!,
+        figure(dates, "count"),
+        figure(mean, "number"),
+        band === null ? NO_FIGURE : bandFigure(band, "number"),
+      ]),
+    }),
+  };
 }
 
 function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
