@@ -6,7 +6,7 @@ export interface Span {
 
 /** A member of an object, or an element of an array. */
 export interface Child {
-  /** The member's key as it is written, with its quotes; undefined of an element. */
+  /** The member's key as written, with its quotes; undefined for an element. */
   readonly keyText: string | undefined;
   readonly value: Span;
 }
@@ -16,13 +16,13 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [34, 92, 44, 58];
 const isOpening = (byte: number) => byte === 123 || byte === 91;
 const isClosing = (byte: number) => byte === 125 || byte === 93;
 
-/** What stands next directly in the object or array. */
+/** The kind of token expected next, directly in the object or array. */
 const Expect = { key: 0, colon: 1, value: 2 } as const;
 type Expect = (typeof Expect)[keyof typeof Expect];
 
 /**
- * Finds what stands directly in one JSON object or array without white space between its tokens, whose brackets match. It takes
- * the bytes piece by piece and looks into no value.
+ * Finds the children of one JSON object or array that has no white space between tokens and whose brackets match. It takes the bytes
+ * piece by piece and does not look into values.
  */
 export class ChildScanner {
   readonly #fault: (offset: number) => Error;
@@ -37,7 +37,7 @@ export class ChildScanner {
   #keyText: string | undefined;
   #valueStart = 0;
 
-  /** @param at offset of the opening bracket. @param fault makes the error of a byte that cannot stand where it does. */
+  /** @param at offset of the opening bracket. @param fault makes the error for an unexpected byte. */
   constructor(at: number, fault: (offset: number) => Error) {
     this.#at = at;
     this.#fault = fault;
@@ -62,7 +62,7 @@ export class ChildScanner {
     this.#at = begin + bytes.length;
   }
 
-  /** Steps over the inside of a value, from byte `i` on. @returns where the value ends, or the number of bytes. */
+  /** Skips the inside of a value, from byte `i` on. @returns the end of the value, or the number of bytes. */
   #skip(bytes: Uint8Array, i: number): number {
     let [at, depth, inText, escaped] = [i, this.#depth, this.#inText, this.#escaped];
     for (; at < bytes.length; at++) {
@@ -87,7 +87,7 @@ export class ChildScanner {
     this.#next();
   }
 
-  /** What comes behind an opening bracket or a comma. */
+  /** The kind of token expected after an opening bracket or a comma. */
   #next(): void {
     this.#expect = this.#isObject ? Expect.key : Expect.value;
     this.#keyText = undefined;

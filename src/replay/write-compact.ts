@@ -6,8 +6,8 @@ import type { ByteSource } from "../contract/market/ticker-series.ts";
 
 /**
  * Writes a JSON document to a file without the white space between its tokens.
- * @throws MucastError unreadable_blob where the bytes are no one JSON object: brackets that do not match, a text that is not
- *   closed, more than MAX_JSON_DEPTH levels; output_failed where the work folder is full; what the source throws.
+ * @throws MucastError unreadable_blob if the bytes are not one JSON object: brackets that do not match, an unterminated string, more
+ * than MAX_JSON_DEPTH levels; output_failed if the work folder is full; what the source throws.
  */
 export async function writeCompact({ name, chunks }: ByteSource, path: string): Promise<void> {
   const compact = new Compactor(name);
@@ -30,7 +30,7 @@ export async function writeCompact({ name, chunks }: ByteSource, path: string): 
 /** Closing brackets by the opening one. */
 const CLOSING: Readonly<Record<number, number>> = { 123: 125, 91: 93 };
 
-/** Braces, brackets, comma, colon and quote: what ends a number or a word. */
+/** Braces, brackets, comma, colon and quote: the bytes that end a number or a word. */
 const MARKS: ReadonlySet<number> = new Set(Buffer.from('{}[],:"'));
 
 class Compactor {
@@ -39,9 +39,9 @@ class Compactor {
   #offset = 0;
   #inText = false;
   #escaped = false;
-  /** Whether the document's object has begun. */
-  #begun = false;
-  /** Whether the byte kept last is of a number or a word, and white space came after it. */
+  /** Whether the document's object has started. */
+  #hasStarted = false;
+  /** Whether the last written byte belongs to a number or a word and was followed by white space. */
   #inWord = false;
   #spaced = false;
 
@@ -64,7 +64,7 @@ class Compactor {
   }
 
   end(): void {
-    if (this.#inText || !this.#begun || this.#closing.length > 0) throw this.#fault("it ends too early");
+    if (this.#inText || !this.#hasStarted || this.#closing.length > 0) throw this.#fault("it ends too early");
   }
 
   #follow(byte: number): void {
@@ -74,9 +74,9 @@ class Compactor {
       else if (byte === 34) this.#inText = false;
       return;
     }
-    if (this.#closing.length === 0 && (this.#begun || byte !== 123))
+    if (this.#closing.length === 0 && (this.#hasStarted || byte !== 123))
       throw this.#fault("it is no one JSON object");
-    this.#begun = true;
+    this.#hasStarted = true;
     const isWord = !MARKS.has(byte);
     if (isWord && this.#inWord && this.#spaced) throw this.#fault("two values stand side by side");
     [this.#inWord, this.#spaced] = [isWord, false];
