@@ -3,7 +3,7 @@ import type { Caller } from "../operations/operations.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 import type { KeyStore } from "./key-store.ts";
 
-/** The hash of no secret. With it, an unknown key takes as long to refuse as a wrong secret. */
+/** A hash that no secret has. With it, refusing an unknown key takes as long as refusing a wrong secret. */
 const NO_SECRETS_HASH = "0".repeat(64);
 
 /** Authentication by API key. It reads the key at every request, so a revoked key is refused at once. */
@@ -36,7 +36,7 @@ export function newApiKey(): ApiKeyParts & { readonly token: string } {
   return { id, secret, token: `mucast_${id}_${secret}` };
 }
 
-/** @returns undefined for a token that has not the form of a key. */
+/** @returns undefined for a token without the form of a key. */
 export function parseApiKey(token: string): ApiKeyParts | undefined {
   const [, id, secret] = API_KEY.exec(token) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
@@ -47,7 +47,7 @@ export function secretHash(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** Whether a hash is that of a secret. Its duration does not depend on where they differ. */
+/** Whether a hash is that of a secret, compared in constant time. */
 export function isSecretOf(hash: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(secretHash(secret)), Buffer.from(hash.padEnd(64).slice(0, 64)));
 }

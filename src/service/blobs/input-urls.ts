@@ -9,9 +9,9 @@ import type { StoredInputs } from "../operations/stored-operations.ts";
 import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blob-records.ts";
 import { spaceOf } from "./blobs.ts";
 
-/** The URLs of this service's own blobs, and where the blobs lie. */
+/** The URLs of this service's own blobs, and where the blobs are stored. */
 export interface ServiceUrls {
-  /** The service's own origins: the texts that may stand before `/data/<name>`. */
+  /** The service's own origins: the texts that can precede `/data/<name>`. */
   readonly bases: readonly string[];
   /** The text before `/data/<name>` in the URLs of jobs: the first base, or the container. */
   readonly jobBase: string;
@@ -20,7 +20,7 @@ export interface ServiceUrls {
 
 /**
  * The bases of the service's blobs: its public URL, its address and the loopback names of its port.
- * @param address `http://host:port`, on which it listens. @param publicUrl without a slash at its end.
+ * @param address `http://host:port`, on which it listens. @param publicUrl without a trailing slash.
  */
 export function serviceBases(address: string, publicUrl: string | undefined): string[] {
   const { port } = new URL(address);
@@ -28,9 +28,9 @@ export function serviceBases(address: string, publicUrl: string | undefined): st
   return [...new Set([...(publicUrl === undefined ? [] : [publicUrl]), address, ...loopback])];
 }
 
-/** Who owns the blobs of this service. */
+/** The owners of the blobs of this service. */
 interface BlobOwners {
-  /** The key of a caller's blob of a name; undefined where there is none. */
+  /** The key of a caller's blob with that name; undefined if there is none. */
   find(caller: string, name: string): Promise<StorageKey | undefined>;
   /** Whether every caller may read a blob at the root of the storage: the operator put it there, and no caller has recorded it. */
   isOpen(name: string): Promise<boolean>;
@@ -39,14 +39,13 @@ interface BlobOwners {
 /** The blob that a URL of this service names. */
 interface NamedBlob {
   readonly name: string;
-  /** Undefined where the URL says none: the service looks among the caller's blobs, then among the operator's. */
+  /** Undefined if the URL does not say: the service looks among the caller's blobs, then among the operator's. */
   readonly space: string | undefined;
 }
 
 /**
- * Turns URLs of payloads that name the service's own blobs into paths of the storage, `/data/<name>` or
- * `/<space>/data/<name>`, and back. A stored path stays right when the service comes back at another address, or another
- * service on the same storage runs the job.
+ * Turns URLs of payloads that name the service's own blobs into paths of the storage, `/data/<name>` or `/<space>/data/<name>`, and
+ * back. A stored path stays valid if the service restarts at another address, or another service on the same storage runs the job.
  */
 export class InputUrls {
   readonly #urls: ServiceUrls;
@@ -71,8 +70,7 @@ export class InputUrls {
   };
 
   /**
-   * The URL by which a job reads a stored input. Where a folder holds the blobs, a job uses the same URLs as its caller,
-   * without a space.
+   * The URL with which a job reads a stored input. If blobs are in a folder, a job uses the same URLs as its caller, without a space.
    */
   readonly urlOf = (stored: string): string => {
     const { jobBase, policy } = this.#urls;
@@ -129,7 +127,7 @@ export class InputUrls {
     const plain = url.split("?")[0]!;
     const base = bases.find((candidate) => plain.startsWith(`${candidate}/data/`));
     if (base !== undefined) return { name: plain.slice(`${base}/data/`.length), space: undefined };
-    // A URL with a signature is read with the caller's right.
+    // A URL with a signature is read with the caller's permissions.
     const path = url === plain ? this.#pathIn(policy.container, url) : undefined;
     if (path === undefined) return undefined;
     const space = spaceIn(path) ?? "";
@@ -137,7 +135,7 @@ export class InputUrls {
     return key.startsWith("data/") ? { name: key.slice("data/".length), space } : undefined;
   }
 
-  /** Whether a URL lies in another caller's space, which the service refuses whatever signature the URL has. */
+  /** Whether a URL is in another caller's space, which the service refuses for any signature. */
   #isForeignSpace({ subject }: Caller, url: string): boolean {
     const space = spaceIn(this.#pathIn(this.#urls.policy.container, url.split("?")[0]!) ?? "");
     return space !== undefined && space !== spaceOf(subject);

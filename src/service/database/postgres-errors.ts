@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 
 const UNREACHABLE = "the database cannot be reached";
 
-/** Errors after which a later call may succeed, by what their SQLSTATE begins with; the first entry that fits counts. */
+/** Errors after which a later call may succeed, by the prefix of their SQLSTATE; the first match counts. */
 const PASSING_STATES: readonly (readonly [state: string, message: string])[] = [
   ["08", UNREACHABLE],
   ["25006", "the database is read-only"],
@@ -20,7 +20,7 @@ const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|E
 
 const RETRY_SECONDS = 5;
 
-/** Runs `body`. @throws MucastError unavailable in place of an error after which a later call may succeed. */
+/** Runs `body`. @throws MucastError unavailable instead of an error after which a later call may succeed. */
 export async function mapPassing<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -30,18 +30,18 @@ export async function mapPassing<T>(body: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether a connection must not be used again after this error: it is broken, owes an answer, or led to a standby. */
+/** Whether a connection must not be reused after this error: it is broken, still owes an answer, or led to a standby. */
 export function endsConnection(error: unknown): error is Error {
   return passingMessage(error) !== undefined && !isAnswer(error as Error);
 }
 
-/** Whether the server sent the error, is ready for the next statement, and may answer that one in another way. */
+/** Whether the server sent the error, is ready for the next statement, and may answer that one differently. */
 function isAnswer(error: Error): boolean {
-  // After a failover, a new connection may reach the server that takes writes.
+  // After a failover, a new connection may reach the server that accepts writes.
   return error instanceof pg.DatabaseError && !/^(08|57P|25P03|25006)/.test(error.code ?? "");
 }
 
-/** What callers read; undefined for an error that every later call would meet as well. */
+/** The message for callers; undefined for an error that later calls would meet, too. */
 function passingMessage(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof MucastError) return undefined;
   const code = "code" in error ? String(error.code) : "";
