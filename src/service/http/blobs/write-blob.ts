@@ -10,7 +10,7 @@ import type { UploadedBlob } from "./blob-docs.ts";
 import { checkWritable, noBlob } from "./blob-names.ts";
 import { checkIfMatch, matchesNone } from "./conditional-requests.ts";
 
-/** Stores an uploaded blob, whole or not at all. Makes every check that it can before it reads the first byte. */
+/** Stores an uploaded blob atomically. Makes every possible check before it reads the first byte. */
 export async function writeBlob(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -72,7 +72,7 @@ function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefine
   throw alreadyThere();
 }
 
-/** Stores the body and records the blob. Where that fails, it discards the upload, which releases its room. */
+/** Stores the body and records the blob. If that fails, it discards the upload, which releases its space. */
 async function storeBody(
   { upload_bytes: limit }: HttpOptions["settings"],
   name: string,
@@ -111,7 +111,7 @@ class UploadBody {
   readonly #reserve: (bytes: number) => Promise<void>;
   readonly #check: () => Promise<void>;
 
-  /** @param reserve reserves room for that many bytes; throws where there is none. */
+  /** @param reserve reserves space for that many bytes; throws if there is none. */
   constructor(raw: IncomingMessage, reserve: (bytes: number) => Promise<void>, check: () => Promise<void>) {
     this.#raw = raw;
     this.#reserve = reserve;
@@ -119,7 +119,7 @@ class UploadBody {
   }
 
   async *pieces(): AsyncGenerator<Uint8Array> {
-    // Where the store stops early, the connection has to stay open for the problem.
+    // If the store stops early, the connection must stay open for the problem.
     for await (const piece of gatheredPieces(this.#raw).iterator({ destroyOnReturn: false })) {
       this.bytes += piece.length;
       await this.#reserve(this.bytes);

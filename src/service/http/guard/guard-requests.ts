@@ -54,7 +54,7 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     limitBodyTime(request);
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
   });
-  // The last hook before the handler, which it calls: the handler, and all that it awaits, is in the scope.
+  // The last hook before the handler, which it calls: the handler, and everything that it awaits, runs in the scope.
   app.addHook("preHandler", (request, reply, done) => inScope(scopeOf(request, reply), done));
 }
 
@@ -105,7 +105,7 @@ class RouteTable {
   }
 }
 
-/** What a part of a route's path stands for, by its first character. */
+/** The pattern that a part of a route's path stands for, by its first character. */
 const WILD: Readonly<Record<string, string>> = { ":": "[^/]+", "*": ".*" };
 
 function patternOf(url: string): RegExp {

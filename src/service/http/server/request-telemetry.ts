@@ -4,15 +4,15 @@ import { shownPath } from "./shown-path.ts";
 
 const MAX_LOGGED_PATH_LENGTH = 200;
 
-/** Without secrets; of a route whose path has one, its pattern. */
+/** Without secrets; for a route with a secret in its path, its pattern. */
 function loggedPath({ raw, routeOptions }: FastifyRequest): string {
   if (routeOptions.config?.hasSecretPath) return routeOptions.url!;
   return shownPath(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
 }
 
 /**
- * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed.
- * The line has route and path. It never has the query or headers, which may hold secrets.
+ * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed. The line has
+ * route and path, but never the query or headers, which may contain secrets.
  */
 export function recordRequest(
   request: FastifyRequest,

@@ -1,9 +1,9 @@
 import { redactUrl } from "../../../blob/policy.ts";
 
-/** What follows is the token of a link, perhaps in a path that no route has: misspelt, or with the folder of a proxy before it. */
+/** The text after it is the token of a link, perhaps in a path without a route: misspelt, or prefixed with the folder of a proxy. */
 const SECRET_PATH = /((?:\/|%2f)reports(?:\/|%2f)+).+/i;
 
-/** The path of a request's URL as it may be shown: without query, and without the token of a link to a report. */
+/** The path of a request's URL for logs: without the query, and without the token of a link to a report. */
 export function shownPath(url: string): string {
   return redactUrl(url).replace(SECRET_PATH, "$1…");
 }
