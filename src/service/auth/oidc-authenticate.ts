@@ -156,12 +156,12 @@ function refusal(error: unknown): unknown {
 
 /** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), space-separated or as a list. */
 function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
-  const held = new Set([claims.scope, claims.scp, claims.roles].flatMap(words));
+  const held = new Set([claims.scope, claims.scp, claims.roles].flatMap(stringList));
   const scopes = Object.keys(names) as OidcScope[];
   return new Set(scopes.filter((scope) => held.has(names[scope])));
 }
 
-function words(claim: unknown): string[] {
+function stringList(claim: unknown): string[] {
   if (typeof claim === "string") return claim.split(" ");
   return Array.isArray(claim) ? claim.filter((word) => typeof word === "string") : [];
 }

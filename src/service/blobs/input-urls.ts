@@ -108,7 +108,7 @@ export class InputUrls {
     if (url === "") return { stored: "" };
     const own = this.#namedBlob(url);
     if (own === undefined) {
-      if (this.#isForeignSpace(caller, url)) throw notOfCaller(path, url.split("?")[0]!);
+      if (this.#isForeignSpace(caller, url)) throw notOwned(path, url.split("?")[0]!);
       return { stored: url };
     }
     const { name, space } = own;
@@ -118,7 +118,7 @@ export class InputUrls {
     }
     const mayBeOpen = space === undefined || space === "";
     if (mayBeOpen && (await this.#owners.isOpen(name))) return { stored: storagePathOf({ name, space: "" }) };
-    throw notOfCaller(path, storagePathOf({ name, space: space ?? "" }));
+    throw notOwned(path, storagePathOf({ name, space: space ?? "" }));
   }
 
   /** The own blob that a URL names; undefined for a URL that the service does not read with its own credentials. */
@@ -148,7 +148,7 @@ export class InputUrls {
   }
 }
 
-function notOfCaller(path: string, stored: string): MucastError {
+function notOwned(path: string, stored: string): MucastError {
   const message = `${path}: there is no blob ${stored} of this caller; upload it first, with the same credentials`;
   return new MucastError("url_not_allowed", message, { path, value: stored });
 }

@@ -4,7 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 const UNREACHABLE = "the database cannot be reached";
 
 /** Errors after which a later call may succeed, by the prefix of their SQLSTATE; the first match counts. */
-const PASSING_STATES: readonly (readonly [state: string, message: string])[] = [
+const TRANSIENT_STATES: readonly (readonly [state: string, message: string])[] = [
   ["08", UNREACHABLE],
   ["25006", "the database is read-only"],
   ["25P03", UNREACHABLE],
@@ -16,7 +16,7 @@ const PASSING_STATES: readonly (readonly [state: string, message: string])[] = [
   ["57014", "the database took too long"],
   ["57P0", UNREACHABLE],
 ];
-const PASSING_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
+const TRANSIENT_CODE = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)/;
 
 const RETRY_SECONDS = 5;
 
@@ -25,14 +25,14 @@ export async function mapPassing<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
-    const message = passingMessage(error);
+    const message = transientMessage(error);
     throw message === undefined ? error : unavailable(message, error as Error);
   }
 }
 
 /** Whether a connection must not be reused after this error: it is broken, still owes an answer, or led to a standby. */
 export function endsConnection(error: unknown): error is Error {
-  return passingMessage(error) !== undefined && !isAnswer(error as Error);
+  return transientMessage(error) !== undefined && !isAnswer(error as Error);
 }
 
 /** Whether the server sent the error, is ready for the next statement, and may answer that one differently. */
@@ -42,13 +42,13 @@ function isAnswer(error: Error): boolean {
 }
 
 /** The message for callers; undefined for an error that later calls would meet, too. */
-function passingMessage(error: unknown): string | undefined {
+function transientMessage(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof MucastError) return undefined;
   const code = "code" in error ? String(error.code) : "";
-  const known = PASSING_STATES.find(([state]) => code.startsWith(state));
+  const known = TRANSIENT_STATES.find(([state]) => code.startsWith(state));
   if (known) return known[1];
   const isConnection = code === "" && /connect|terminat|timeout/i.test(error.message);
-  return PASSING_CODE.test(code) || isConnection ? UNREACHABLE : undefined;
+  return TRANSIENT_CODE.test(code) || isConnection ? UNREACHABLE : undefined;
 }
 
 function unavailable(message: string, cause: Error): MucastError {

@@ -8,9 +8,9 @@ import type { ProgressBatch } from "../store/record-progress.ts";
 const MILLISECONDS_BETWEEN = 1_000;
 
 /**
- * Gathers the events of a job into batches and stores a batch at most once a second, one at a time, and the rest at the
- * job's end. It stores nothing before `begin`, which the running job calls once the event `started` is stored. A batch is bounded while the store is slow or away: it keeps the first of many warnings and failures and thins
- * out epochs.
+ * Collects the events of a job into batches. It stores at most one batch per second, one at a time, and the rest at the job's end. It
+ * stores nothing before `begin`, which the running job calls after the event `started` is stored. A batch is bounded while the store
+ * is slow or unreachable: it keeps the first warnings and failures and thins out epochs.
  */
 export class ProgressBatcher {
   readonly #store: (batch: ProgressBatch) => Promise<void>;
@@ -24,7 +24,7 @@ export class ProgressBatcher {
   #storing: Promise<void> | undefined;
   #begun = false;
 
-  /** @param onError called where a batch could not be stored. The batch is lost; the job goes on. */
+  /** @param onError called if a batch could not be stored. The batch is lost; the job continues. */
   constructor(store: (batch: ProgressBatch) => Promise<void>, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;
@@ -53,13 +53,13 @@ export class ProgressBatcher {
     this.#schedule();
   };
 
-  /** Lets batches be stored, with the events that were taken before. */
+  /** Allows batches to be stored, including earlier events. */
   begin(): void {
     this.#begun = true;
     if (!this.#isEmpty()) this.#schedule();
   }
 
-  /** Stores the rest and waits until everything is stored; nothing where it never began. */
+  /** Stores the rest and waits until everything is stored; does nothing if it never began. */
   async flush(): Promise<void> {
     if (!this.#begun) return;
     await this.#storing;
@@ -92,7 +92,7 @@ export class ProgressBatcher {
     return this.#storing;
   }
 
-  /** The events since the batch before; undefined where there are none. */
+  /** The events since the last batch; undefined if there are none. */
   #takeBatch(): ProgressBatch | undefined {
     if (this.#isEmpty()) return undefined;
     const batch = {

@@ -2,7 +2,7 @@ import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { PreparedBlobs, PrepareOptions } from "../../prepare/prepare-prices.ts";
 
-/** The storage as a process opens it by itself, so that no byte of a blob goes through the service. */
+/** The storage as a process opens it itself, so that no byte of a blob goes through the service. */
 export interface StorageAccess {
   /** As `openStore` takes it; may carry a SAS. */
   readonly blobUrl: string;
@@ -13,7 +13,7 @@ export interface StorageAccess {
 export interface ReportOrder {
   readonly kind: "report";
   readonly storage: StorageAccess;
-  /** Where the output lies: the space of its caller, its name, and the version that is to be read. */
+  /** The location of the output: the space of its caller, its name, and the version to read. */
   readonly space: string;
   readonly name: string;
   readonly etag: string;
@@ -25,14 +25,14 @@ export const CSV_NAME = "prices.csv";
 /** The preparation of a price CSV. */
 export interface PrepareOrder {
   readonly kind: "prepare";
-  /** Has the CSV, and takes the blobs. */
+  /** Contains the CSV, and receives the blobs. */
   readonly folder: string;
   readonly options: PrepareOptions;
-  /** Bytes that the CSV may have, decompressed. */
+  /** Maximum bytes of the CSV, decompressed. */
   readonly csvBytes: number;
-  /** Bytes that each blob may have. */
+  /** Maximum bytes of each blob. */
   readonly blobBytes: number;
-  /** How many tickers the CSV may have. */
+  /** Maximum number of tickers in the CSV. */
   readonly tickers: number;
 }
 
@@ -57,13 +57,13 @@ export interface PreparedFile {
   readonly sha256: string;
 }
 
-/** What a process is asked to do: one JSON line on its stdin, which stays open as long as the service lives. */
+/** The order for a process: one JSON line on its stdin, which stays open as long as the service lives. */
 export type RequestOrder = ReportOrder | PrepareOrder;
 
 export const REQUEST_KINDS = ["report", "prepare"] as const satisfies readonly RequestOrder["kind"][];
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
-/** The first line of an answer. After it come `bytes` bytes: the whole answer, or none where there is an error. */
+/** The first line of an answer, followed by `bytes` bytes: the whole answer, or none if there is an error. */
 export type AnswerHead =
   | { readonly bytes: number }
   | { readonly error: { readonly code: string; readonly message: string; readonly data: ErrorData } };

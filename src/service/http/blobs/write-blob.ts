@@ -69,7 +69,7 @@ function checkLength(header: string | undefined, limit: number): void {
 function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefined): void {
   checkIfMatch(headers, now?.etag);
   if (matchesNone(headers, now?.etag)) return;
-  throw alreadyThere();
+  throw alreadyExists();
 }
 
 /** Stores the body and records the blob. If that fails, it discards the upload, which releases its space. */
@@ -94,12 +94,12 @@ async function storeBody(
 async function createBlob({ store, key }: BlobUpload, body: UploadBody, write: StoreWrite) {
   const { etag } = await store.create(key, body.pieces(), write).catch(async (error: unknown) => {
     // Another upload may have created the blob since the check.
-    throw body.isWhole && (await store.stat(key)) !== undefined ? alreadyThere() : error;
+    throw body.isWhole && (await store.stat(key)) !== undefined ? alreadyExists() : error;
   });
   return { created: true, etag };
 }
 
-function alreadyThere(): MucastError {
+function alreadyExists(): MucastError {
   return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
 }
 

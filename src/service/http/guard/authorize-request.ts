@@ -49,7 +49,7 @@ export async function authorizeRequest(
     return;
   }
   const caller = await authenticated(request, reply, authorization).catch(async (error: unknown) => {
-    await holdBack(error, request, reply, authorization);
+    await delayRefusal(error, request, reply, authorization);
     throw error;
   });
   request.caller = caller;
@@ -65,7 +65,7 @@ export async function authorizeRequest(
  * Delays a refusal to a caller with many refusals: a caller that sends the next request immediately would keep the event loop busy
  * with refusals.
  */
-async function holdBack(
+async function delayRefusal(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -4,6 +4,6 @@ import { redactUrl } from "../../../blob/policy.ts";
 const SECRET_PATH = /((?:\/|%2f)reports(?:\/|%2f)+).+/i;
 
 /** The path of a request's URL for logs: without the query, and without the token of a link to a report. */
-export function shownPath(url: string): string {
+export function redactPath(url: string): string {
   return redactUrl(url).replace(SECRET_PATH, "$1…");
 }
