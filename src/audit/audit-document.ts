@@ -11,7 +11,7 @@ import type { AuditInputs } from "./audit-inputs.ts";
 import { blindSpots, verdictSentence } from "./blind-spots.ts";
 import type { CheckResult, Finding } from "./check.ts";
 
-/** A check that was asked for, with what it takes and what it found. */
+/** A check that was requested, with its cost and its result. */
 export interface CheckOutcome {
   readonly name: AuditCheckName;
   readonly cost: string;
@@ -19,9 +19,9 @@ export interface CheckOutcome {
 }
 
 /**
- * The verdict of an audit, of the schema `mucast.audit/1`. Of very many findings it lists the first by severity and
+ * The verdict of an audit, with the schema `mucast.audit/1`. If there are very many findings, it lists the first ones by severity and
  * counts all.
- * @param kernelLevel to which the kernels of its jobs were pinned, where one ran.
+ * @param kernelLevel the level that the kernels of its jobs were pinned to, if any job ran.
  */
 export function auditDocument(
   inputs: AuditInputs,
@@ -49,7 +49,7 @@ export function auditDocument(
   };
 }
 
-/** The order of findings of one severity stays that of the checks. */
+/** Findings of one severity keep the order of the checks. */
 function bySeverity(a: Finding, b: Finding): number {
   return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity);
 }

@@ -10,7 +10,7 @@ import type { AuditCheck } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { runAudit } from "./run-audit.ts";
 
-/** What an audit looks at, and how hard, by the members of its payload. @throws MucastError as auditedJob. */
+/** The inputs and options of an audit, from the members of its payload. @throws MucastError as auditedJob. */
 export function auditInputs(request: JobRequest, options: AuditOptions): AuditInputs {
   return {
     request,
@@ -28,9 +28,9 @@ export function auditInputs(request: JobRequest, options: AuditOptions): AuditIn
 }
 
 /**
- * An audit as an operation of a service: it writes its verdict to `audit_<id>.json`, also one with findings, and reports each
+ * An audit as an operation of a service: it writes its verdict to `audit_<id>.json`, even if there are findings, and reports each
  * check as a stage.
- * @throws MucastError as runAudit; then it leaves no blob.
+ * @throws MucastError as runAudit; then it writes no blob.
  */
 export function runAuditJob(
   request: JobRequest,
@@ -54,7 +54,7 @@ function timedCheck(check: AuditCheck, context: JobContext): AuditCheck {
   return { ...check, run: (inputs, own) => timed(context, check.name, () => check.run(inputs, own)) };
 }
 
-/** Of progress that of the checks; what they read is no stage of the audit. */
+/** Reports only the progress of the checks; reading is not a stage of the audit. */
 function quiet(context: JobContext): JobContext {
   const stages: readonly string[] = AUDIT_CHECKS;
   const report: JobContext["report"] = (event) => {

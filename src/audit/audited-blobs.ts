@@ -6,14 +6,14 @@ import type { JobContext } from "../jobs/shared/job.ts";
 
 export type InputDigest = AuditBlob["inputs"]["feature"];
 
-/** The blobs that an audit reads. Each reading to the end leaves the digest, so that none is read for it alone. */
+/** The blobs that an audit reads. Each complete reading computes the digest, so that no blob is read only for its digest. */
 export class AuditedBlobs {
   readonly #context: Pick<JobContext, "policy" | "signal">;
   readonly #blobUrl: string | undefined;
-  /** By location as it was given. */
+  /** By location as given. */
   readonly #digests = new Map<string, InputDigest>();
 
-  /** @param blobUrl BLOB_URL as the job was given it. */
+  /** @param blobUrl BLOB_URL as given to the job. */
   constructor(context: Pick<JobContext, "policy" | "signal">, blobUrl: string | undefined) {
     this.#context = context;
     this.#blobUrl = blobUrl;
@@ -21,16 +21,16 @@ export class AuditedBlobs {
 
   /**
    * Opens a blob for one reading.
-   * @throws MucastError of `openBlob`; the stream throws blob_unavailable where another reading gave other bytes.
+   * @throws MucastError of `openBlob`; the stream throws blob_unavailable if another reading gave other bytes.
    */
   async open(location: string): Promise<Blob> {
     const { policy, signal } = this.#context;
     const blob = await openBlob(location, policy, { signal, blobUrl: this.#blobUrl });
     const onEnd = () => this.note(location, { name: blob.name, sha256: blob.digest() });
-    return { ...blob, chunks: thenAtEnd(blob.chunks, onEnd) };
+    return { ...blob, chunks: withEnd(blob.chunks, onEnd) };
   }
 
-  /** Takes the digest of a reading that went another way. @throws MucastError blob_unavailable where it is another one. */
+  /** Records the digest of a reading that did not use `open`. @throws MucastError blob_unavailable if it differs. */
   note(location: string, { name, sha256 }: { readonly name: string; readonly sha256: string }): void {
     const before = this.#digests.get(location);
     if (before !== undefined && before.sha256 !== sha256) {
@@ -43,12 +43,12 @@ export class AuditedBlobs {
     this.#digests.set(location, { url: /^https?:/.test(name) ? name : basename(name), sha256 });
   }
 
-  /** Reads the blob only where no check has. */
+  /** Reads the blob only if no check has. */
   async digest(location: string): Promise<InputDigest> {
     return this.#digests.get(location) ?? (await this.read(location));
   }
 
-  /** Reads the blob for its digest alone. @throws MucastError as `open`, and blob_unavailable as its stream. */
+  /** Reads the blob only for its digest. @throws MucastError as `open`, and blob_unavailable as its stream. */
   async read(location: string): Promise<InputDigest> {
     const { chunks } = await this.open(location);
     for await (const _ of chunks) this.#context.signal.throwIfAborted();
@@ -56,7 +56,7 @@ export class AuditedBlobs {
   }
 }
 
-async function* thenAtEnd(chunks: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncGenerator<Uint8Array> {
+async function* withEnd(chunks: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncGenerator<Uint8Array> {
   yield* chunks;
   onEnd();
 }

@@ -1,6 +1,6 @@
 import type { AuditInputs } from "./audit-inputs.ts";
 
-/** What no audit of two blobs can see, whatever it compares them with. */
+/** What no audit of two blobs can see, whatever it compares. */
 const ALWAYS: readonly string[] = [
   "What the maker of the blobs did before the first snapshot that is compared: a history that was rewritten earlier looks original.",
   "Who is in the list of tickers: a universe chosen by who survived looks like any other.",
@@ -20,7 +20,7 @@ const WITHOUT_FEATURES =
 const WITHOUT_PRICES =
   "Without an earlier day's data-extraction blob: prices that were rewritten since, and tickers that were left out with their history.";
 
-/** What this audit cannot see; what an earlier blob would change comes first. */
+/** What this audit cannot see; what an earlier blob would show comes first. */
 export function blindSpots({ previous }: Pick<AuditInputs, "previous">): string[] {
   return [
     ...(previous?.featureUrl === undefined ? [WITHOUT_FEATURES] : []),
@@ -29,7 +29,7 @@ export function blindSpots({ previous }: Pick<AuditInputs, "previous">): string[
   ];
 }
 
-/** The verdict as a sentence, with what it rests on. */
+/** The verdict as a sentence, with its limits. */
 export function verdictSentence(isFound: boolean, { previous }: Pick<AuditInputs, "previous">): string {
   const found = isFound
     ? "The audit found signs of the future, or of a history that was rewritten."

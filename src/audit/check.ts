@@ -10,37 +10,37 @@ import type { PreparedPrices } from "./preparation/prepared-prices.ts";
 export interface AuditCheck {
   readonly name: AuditCheckName;
   /**
-   * What it takes, for the person who waits: in jobs, or in readings of the blobs.
-   * @param others the checks that the audit runs beside this one.
+   * The cost, for a person who waits: in jobs, or in readings of the blobs.
+   * @param others the other checks of the audit.
    */
   cost(asked: AskedAudit, others: readonly AuditCheckName[]): string;
   /** @throws MucastError of the blobs, of the config and of the job. */
   run(inputs: AuditInputs, context: AuditContext): Promise<CheckResult>;
 }
 
-/** What a check may use. Its `report` gets the warnings of reading; a job that the check runs reports nothing. */
+/** What a check can use. Its `report` gets the warnings of reading; a job that the check runs reports nothing. */
 export interface AuditContext extends JobContext {
-  /** The blobs, for all checks together. */
+  /** The blobs, shared by all checks. */
   readonly blobs: AuditedBlobs;
   /** The job, which runs on the whole blobs once for all checks. */
   readonly job: AuditedJob;
-  /** What is prepared of the price CSV, once for all checks; undefined without one. */
+  /** The blobs prepared from the price CSV, once for all checks; undefined without one. */
   readonly prepared?: PreparedPrices | undefined;
-  /** The audit's private folder. A check removes what it writes there; the audit removes the folder. */
+  /** The audit's private folder. A check removes its own files; the audit removes the folder. */
   readonly workFolder: string;
-  /** Called as a check gets on: `done` of `total` units of its own work, such as jobs or tickers. */
+  /** Called with the progress of a check: `done` of `total` units of its own work, such as jobs or tickers. */
   readonly onStep?: ((done: number, total: number) => void) | undefined;
 }
 
 export interface CheckResult {
-  /** `found` where there is a finding above a note. */
+  /** `found` if there is a finding above a note. */
   readonly status: "clean" | "found" | "not_run";
-  /** Why it was not run. */
+  /** Why the check was not run. */
   readonly reason?: string;
-  /** How many comparisons or statistical tests were made. */
+  /** The number of comparisons or statistical tests. */
   readonly tests: number;
   readonly findings: readonly Finding[];
-  /** The check's own figures, bounded whatever the blobs hold. */
+  /** The check's own figures, bounded for any blobs. */
   readonly facts: AuditFacts;
 }
 
@@ -51,18 +51,18 @@ export interface Finding {
   readonly feature?: string | undefined;
   readonly ticker?: string | undefined;
   readonly message: string;
-  /** Small: the figures that the message rests on. */
+  /** Small: the figures behind the message. */
   readonly evidence: AuditFacts;
   readonly advice: string;
 }
 
-/** The result of a check that was run. */
+/** The result of a check that ran. */
 export function ranCheck(result: Pick<CheckResult, "tests" | "findings" | "facts">): CheckResult {
   const isFound = result.findings.some(({ severity }) => severity !== "note");
   return { status: isFound ? "found" : "clean", ...result };
 }
 
-/** The result of a check that has nothing to look at. */
+/** The result of a check that has nothing to examine. */
 export function notRun(reason: string): CheckResult {
   return { status: "not_run", reason, tests: 0, findings: [], facts: {} };
 }

@@ -1,4 +1,4 @@
-/** Runs one check as an audit does, and keeps what the check itself has found. */
+/** Runs one check as an audit does, and keeps the check's own result. */
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import type { AskedAudit } from "./audit-inputs.ts";
@@ -13,7 +13,7 @@ export interface Checked extends CheckResult {
 
 export type GivenInputs = Pick<AskedAudit, "request"> & Partial<AskedAudit>;
 
-/** The inputs of an audit of run_ml_job, unless others are given. */
+/** The inputs of an audit of run_ml_job, with defaults. */
 export function auditInputs(given: GivenInputs): AskedAudit {
   return {
     operation: "run_ml_job",

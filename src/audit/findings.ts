@@ -2,7 +2,7 @@ import type { AuditCheckName } from "../contract/config/audit-checks.ts";
 import type { Severity } from "../contract/output/audit-blob.ts";
 import type { Finding } from "./check.ts";
 
-/** A kind of finding: which check makes it, how grave it is, what it means, and what its reader can do. */
+/** A kind of finding: its check, its severity, what it means, and what the reader can do. */
 interface FindingKind {
   readonly check: AuditCheckName;
   readonly severity: Severity;
@@ -256,7 +256,7 @@ export const FINDING_TABLE = {
 
 export type FindingCode = keyof typeof FINDING_TABLE;
 
-/** A finding of a code of the table; its check, severity and advice are the table's, unless another severity is given. */
+/** A finding with a code of the table; check, severity and advice come from the table, unless another severity is given. */
 export function finding(
   code: FindingCode,
   { severity, ...found }: Pick<Finding, "feature" | "ticker" | "message" | "evidence"> & Partial<Finding>,

@@ -13,20 +13,20 @@ import { CHECKS } from "./checks.ts";
 import { AuditedJob } from "./job/audited-job.ts";
 import { type Prepare, PreparedPrices } from "./preparation/prepared-prices.ts";
 
-/** Which parts of an audit are other ones than usual. */
+/** The parts of an audit that differ from the default. */
 export interface AuditParts {
   /** By default all. */
   readonly checks?: readonly AuditCheck[] | undefined;
-  /** Called for each check before the first begins; `cost` is what it takes. */
+  /** Called for each check before the first one starts, with its `cost`. */
   readonly onCheck?: ((check: AuditCheckName, cost: string) => void) | undefined;
-  /** What is judged; faulty ones are for tests. */
+  /** The functions under test; faulty ones are for tests. */
   readonly jobs?: Jobs | undefined;
   readonly prepare?: Prepare | undefined;
 }
 
 /**
- * Runs the checks one after the other, and puts what they found together. `report` of the context gets the progress of each
- * check, with its name as the stage.
+ * Runs the checks one after the other and combines their results. `report` of the context gets the progress of each check, with its
+ * name as the stage.
  * @throws MucastError of the blobs, the config and the job: then there is no verdict.
  */
 export async function runAudit(
@@ -39,12 +39,12 @@ export async function runAudit(
     return { check, name: check.name, cost: check.cost(asked, others) };
   });
   for (const { name, cost } of planned) onCheck?.(name, cost);
-  for (const location of readAgain(asked)) await refusePipe(location);
+  for (const location of readRepeatedly(asked)) await refusePipe(location);
   return inWorkFolder(async (workFolder) => {
     const { csv } = asked;
     const prepared = csv && new PreparedPrices(csv, workFolder, context.signal, prepare);
     const blobs = new AuditedBlobs(context, asked.request.blobUrl);
-    // `prepare` reads the CSV by itself: a reading before it and one behind it show whether it changed.
+    // `prepare` reads the CSV itself: a reading before and one after it show whether it changed.
     if (csv !== undefined) await blobs.read(csv.csvPath);
     const inputs = await withBlobs(asked, prepared);
     const job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
@@ -63,13 +63,13 @@ export async function runAudit(
   });
 }
 
-/** What the checks read more than once. */
-function readAgain({ request, csv }: AskedAudit): string[] {
+/** The files that the checks read more than once. */
+function readRepeatedly({ request, csv }: AskedAudit): string[] {
   const given = [request.featureUrl, request.dataExtractorUrl, csv?.csvPath];
   return given.filter((location) => location !== undefined);
 }
 
-/** @throws MucastError of the CSV; invalid_request where there are neither blobs nor a CSV. */
+/** @throws MucastError of the CSV; invalid_request if there are neither blobs nor a CSV. */
 async function withBlobs(asked: AskedAudit, prepared: PreparedPrices | undefined): Promise<AuditInputs> {
   const { featureUrl, dataExtractorUrl, ...rest } = asked.request;
   if (featureUrl !== undefined && dataExtractorUrl !== undefined) {

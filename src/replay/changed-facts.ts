@@ -1,7 +1,7 @@
 import { type ChangedFact, REPLAY_LISTS } from "../contract/output/replay-blob.ts";
 import type { RecordedProvenance } from "./recorded-output.ts";
 
-/** The versions of two outputs that differ, and the lock of the Python environment where both record it. */
+/** The versions that differ between two outputs, and the lock of the Python environment if both record it. */
 export function changedVersions(recorded: RecordedProvenance, replayed: RecordedProvenance): ChangedFact[] {
   const locks =
     recorded.lock_sha256 === undefined
@@ -11,7 +11,7 @@ export function changedVersions(recorded: RecordedProvenance, replayed: Recorded
 }
 
 /**
- * The facts of two machines that differ, and the kernel level and threads of both runs; none where the recorded output does not
+ * The facts that differ between two machines, and the kernel level and threads of both runs; none if the recorded output does not
  * name its machine.
  */
 export function changedMachine(
@@ -27,8 +27,8 @@ export function changedMachine(
   return changedFacts(factsOf(recorded), factsOf(replayed));
 }
 
-/** Of what a job writes both are far from these. */
-const DEEPEST = 8;
+/** Limits far beyond anything that a job writes. */
+const MAX_DEPTH = 8;
 const MAX_LEAVES = 1_000;
 
 /** The leaves of two JSON values that differ, each by its path. */
@@ -41,7 +41,7 @@ function changedFacts(recorded: unknown, replayed: unknown): ChangedFact[] {
     .slice(0, REPLAY_LISTS.facts);
 }
 
-/** Lists are one text each. Of a value of more leaves the first ones count. */
+/** Lists become one text each. If a value has too many leaves, only the first ones count. */
 function leavesOf(
   value: unknown,
   path = "",
@@ -49,7 +49,7 @@ function leavesOf(
   leaves = new Map<string, string>(),
 ): Map<string, string> {
   if (value === null || value === undefined) return leaves;
-  if (typeof value !== "object" || Array.isArray(value) || depth === DEEPEST) {
+  if (typeof value !== "object" || Array.isArray(value) || depth === MAX_DEPTH) {
     leaves.set(path, cut(Array.isArray(value) ? value.map(textOf).join(" ") : textOf(value)));
     return leaves;
   }
@@ -60,7 +60,7 @@ function leavesOf(
   return leaves;
 }
 
-/** An object has its JSON text: what it calls `toString` may be anything. */
+/** An object becomes its JSON text, because its `toString` may be anything. */
 function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

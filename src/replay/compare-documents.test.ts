@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { compareTexts } from "./documents.testing.ts";
-import { nothingLacks, olderLacks } from "./may-lack.ts";
+import { mayLackNothing, mayLackOptional } from "./may-lack.ts";
 
 const text = (more: object) =>
   JSON.stringify({ schema: "s", id: "a", created_at: "t", machine: { n: 1 }, ...more });
@@ -121,11 +121,11 @@ test("a spelling is found in large values too, and a number that differs is the 
   const spelled = plain.replaceAll(/\b(\d+)(?=[,\]])/g, (number, _, at) =>
     plain[at - 1] === "." ? number : `${number}.0`,
   );
-  const { differences } = await compareTexts(spelled, plain, nothingLacks, 1_000);
+  const { differences } = await compareTexts(spelled, plain, mayLackNothing, 1_000);
   const summary = differences.summary()!;
   const wholes = 2 * rows.filter(Number.isInteger).length;
   assert.deepEqual([summary.numbers, summary.others, summary.spellings], [0, 0, wholes]);
-  const changed = await compareTexts(spelled.replace('{"A":1}', '{"A":2}'), plain, nothingLacks, 1_000);
+  const changed = await compareTexts(spelled.replace('{"A":1}', '{"A":2}'), plain, mayLackNothing, 1_000);
   const both = changed.differences.summary()!;
   assert.deepEqual([both.first.path, both.numbers, both.spellings], ["mu.A", 1, wholes]);
 });
@@ -146,7 +146,7 @@ test("large values are compared member by member, and element by element", async
   const { differences, recorded } = await compareTexts(
     text({ forecasts: tickers(1) }),
     text({ forecasts: tickers(2) }),
-    nothingLacks,
+    mayLackNothing,
     1_000,
   );
   assert.equal(recorded.numbers, 50 * 800 + 50 * 799 + 1 + 150);
@@ -156,7 +156,7 @@ test("large values are compared member by member, and element by element", async
   const shorter = await compareTexts(
     text({ forecasts: rows.concat(rows) }),
     text({ forecasts: rows.concat(rows, [[1]]) }),
-    nothingLacks,
+    mayLackNothing,
     1_000,
   );
   assert.deepEqual(shorter.differences.summary()?.first, {
@@ -213,7 +213,7 @@ test("an output of an older version may lack what versions added, and nothing el
     model: { intervals: { method: "split", alpha: 0.1 } },
     provenance: { device: "cpu", config: "{}" },
   };
-  const { differences } = await compareTexts(JSON.stringify(old), JSON.stringify(now), olderLacks);
+  const { differences } = await compareTexts(JSON.stringify(old), JSON.stringify(now), mayLackOptional);
   assert.equal(differences.summary(), undefined);
   assert.deepEqual(differences.lacks, [
     "metrics.score.by_ticker.*.up_share",
@@ -223,7 +223,7 @@ test("an output of an older version may lack what versions added, and nothing el
     "provenance.config",
     "mu_dates",
   ]);
-  const ticker = await compareTexts('{"mu":{"A":1}}', '{"mu":{"A":1,"B":2}}', olderLacks);
+  const ticker = await compareTexts('{"mu":{"A":1}}', '{"mu":{"A":1,"B":2}}', mayLackOptional);
   assert.deepEqual(ticker.differences.summary()?.first, { path: "mu.B", replayed: 2 });
 });
 
@@ -235,7 +235,7 @@ test("an older output lacks coverage by volatility and by dates, of the method a
       },
     });
   const table = { by_volatility: [{ n: 1 }], joint_misses: { dates: 1, half_missed: 0 } };
-  const { differences } = await compareTexts(intervals({}), intervals(table), olderLacks);
+  const { differences } = await compareTexts(intervals({}), intervals(table), mayLackOptional);
   assert.equal(differences.summary(), undefined);
   assert.deepEqual(differences.lacks, [
     "metrics.intervals.other_methods.*.by_volatility",
@@ -250,7 +250,7 @@ test("an older output lacks the same member of every ticker, also where tickers 
     JSON.stringify({
       fits: Object.fromEntries(["A", "B", "C"].map((ticker) => [ticker, { fit_rows: 1, ...more }])),
     });
-  const { differences } = await compareTexts(fits({}), fits({ importances: [] }), olderLacks, 50);
+  const { differences } = await compareTexts(fits({}), fits({ importances: [] }), mayLackOptional, 50);
   assert.equal(differences.summary(), undefined);
   assert.deepEqual(differences.lacks, ["fits.*.importances"]);
 });

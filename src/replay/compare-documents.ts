@@ -4,25 +4,22 @@ import type { Differences, Path } from "./differences.ts";
 import type { Child, JsonFile, Span } from "./json-file.ts";
 import { spellingOf } from "./spelling.ts";
 
-/** What names a run and its machine, and so is outside of what a replay compares. */
+/** Members that identify a run and its machine. A replay does not compare them. */
 export const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
 
-/** Values up to this size are parsed; of larger ones the members are compared one by one. */
+/** Values up to this size are parsed; of larger values the members are compared one by one. */
 const PARSED_BYTES = 4 * 2 ** 20;
 
-/** Bytes of a value that a difference shows where the values are equal and their texts are not. */
+/** Bytes of a value in a difference between equal values with different texts. */
 const SHOWN_BYTES = 100;
 
-/** What of a document is compared: its digest, and how many numbers it has. */
+/** What is compared of a document: its digest, and the number of its numbers. */
 export interface ComparedText {
   readonly sha256: string;
   readonly numbers: number;
 }
 
-/**
- * SHA-256 of a document's text without the members of NOT_COMPARED: `{`, the others as they are written, joined by commas,
- * and `}`.
- */
+/** SHA-256 of a document's text without the members of NOT_COMPARED: `{`, the other members as written, joined by commas, and `}`. */
 export async function comparedText(file: JsonFile): Promise<ComparedText> {
   const hash = createHash("sha256").update("{");
   let [mark, numbers] = ["", 0];
@@ -37,8 +34,8 @@ export async function comparedText(file: JsonFile): Promise<ComparedText> {
 }
 
 /**
- * Counts every difference between two documents, NOT_COMPARED left out.
- * @param parsedBytes of the values that are parsed, which bound the memory; tests give another number.
+ * Counts every difference between two documents, except in NOT_COMPARED.
+ * @param parsedBytes maximum size of parsed values, which limits the memory; tests pass another number.
  */
 export async function compareDocuments(
   recorded: JsonFile,
@@ -51,7 +48,7 @@ export async function compareDocuments(
   await compare.members([], recorded.whole, replayed.whole, NOT_COMPARED);
 }
 
-/** Successive elements of two arrays, of the same indices. */
+/** Successive elements of two arrays, with the same indices. */
 interface Run {
   readonly first: number;
   readonly count: number;
@@ -95,11 +92,11 @@ class DocumentComparison {
       if (without.has(key)) continue;
       const other = after.get(key);
       if (other !== undefined) await this.#values([...path, key], value, other.value);
-      else this.#differences.other([...path, key], await shownValue(this.#recorded, value), undefined);
+      else this.#differences.other([...path, key], await quotedValue(this.#recorded, value), undefined);
     }
     for (const [key, { value }] of after) {
       if (before.has(key) || without.has(key)) continue;
-      addedMember([...path, key], await shownValue(this.#replayed, value), this.#differences, this.#mayLack);
+      addedMember([...path, key], await quotedValue(this.#replayed, value), this.#differences, this.#mayLack);
     }
   }
 
@@ -118,7 +115,7 @@ class DocumentComparison {
     await this.#otherText(path, recorded, replayed);
   }
 
-  /** Another spelling of the same values, another order of members, a key that stands twice, or values of two kinds. */
+  /** Another spelling of the same values, another order of members, a duplicate key, or values of two kinds. */
   async #otherText(path: Path, recorded: Span, replayed: Span): Promise<void> {
     if (lengthOf(recorded) <= this.#parsedBytes && lengthOf(replayed) <= this.#parsedBytes) {
       const texts = [await this.#recorded.text(recorded), await this.#replayed.text(replayed)] as const;
@@ -132,7 +129,7 @@ class DocumentComparison {
     this.#differences.other(path, before, after);
   }
 
-  /** Elements are compared in runs: an array may have millions of numbers. */
+  /** Elements are compared in runs, because an array may have millions of numbers. */
   async #elements(path: Path, recorded: Span, replayed: Span): Promise<void> {
     const [before, after] = [this.#recorded.children(recorded), this.#replayed.children(replayed)];
     let run: Run | undefined;
@@ -196,8 +193,8 @@ async function countOf(first: IteratorResult<Child>, rest: AsyncGenerator<Child>
   return count;
 }
 
-/** The value, or the beginning of its text where it is long. */
-async function shownValue(file: JsonFile, span: Span): Promise<unknown> {
+/** The value, or the start of its text if it is long. */
+async function quotedValue(file: JsonFile, span: Span): Promise<unknown> {
   if (lengthOf(span) <= PARSED_BYTES) return file.parse(span);
   return file.text({ start: span.start, end: span.start + SHOWN_BYTES });
 }

@@ -3,17 +3,17 @@ import { REPLAY_REASONS } from "../contract/output/replay-blob.ts";
 import { changedMachine, changedVersions } from "./changed-facts.ts";
 import { compareDocuments, comparedText } from "./compare-documents.ts";
 import { Differences } from "./differences.ts";
-import { shownName } from "./find-input.ts";
+import { publicName } from "./find-input.ts";
 import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
-import { nothingLacks, olderLacks } from "./may-lack.ts";
+import { mayLackNothing, mayLackOptional } from "./may-lack.ts";
 import { type RecordedFacts, type RecordedProvenance, readFacts } from "./recorded-output.ts";
 import type { Found } from "./replay-document.ts";
 
 /**
- * Compares an output with the one that its job has just left.
- * @param path of the new one.
- * @throws MucastError engine_crashed where the new run lost a ticker with a process of its engine, and the recorded one did not.
+ * Compares an output with the new one of its job.
+ * @param path of the new output.
+ * @throws MucastError engine_crashed if the new run lost a ticker to an engine crash and the recorded run did not.
  */
 export async function compareOutputs(facts: RecordedFacts, recorded: JsonFile, path: string): Promise<Found> {
   const replayed = await JsonFile.open(path, "the replayed output");
@@ -33,8 +33,8 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   const differences = new Differences();
   const [before, now] = [await comparedText(recorded), await comparedText(replayed)];
   if (before.sha256 !== now.sha256) {
-    await compareDocuments(recorded, replayed, differences, isOlder ? olderLacks : nothingLacks);
-    // The members are equal, and stand in another order.
+    await compareDocuments(recorded, replayed, differences, isOlder ? mayLackOptional : mayLackNothing);
+    // The members are equal but in another order.
     if (differences.total === 0) differences.other([], "members in this order", "members in another order");
   }
   const summary = differences.summary();
@@ -64,7 +64,7 @@ function changedInputs(recorded: RecordedProvenance, replayed: RecordedProvenanc
     [recorded.feature_url, recorded.feature_sha256, replayed.feature_sha256],
     [recorded.data_extractor_url, recorded.data_extractor_sha256, replayed.data_extractor_sha256],
   ] as const;
-  return inputs.filter(([, before, now]) => before !== now).map(([url]) => shownName(url));
+  return inputs.filter(([, before, now]) => before !== now).map(([url]) => publicName(url));
 }
 
 function without(names: readonly string[], others: readonly string[]): string[] {

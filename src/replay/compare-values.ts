@@ -1,7 +1,7 @@
 import type { Differences, Path } from "./differences.ts";
 
 /**
- * What the recorded document may lack without differing: returns the pattern of the path, such as
+ * Decides whether the recorded document may lack a member: returns the pattern of the path, such as
  * `metrics.score.by_ticker.*.up_share`, or undefined for a member that every output has.
  */
 export type MayLack = (path: Path) => string | undefined;
@@ -17,7 +17,7 @@ export function compareValues(
   if (typeof recorded === "number" && typeof replayed === "number") {
     if (Object.is(recorded, replayed)) return;
     if (Number.isFinite(recorded)) differences.number(path, recorded, replayed);
-    // Of a text such as 1e999, which no job writes.
+    // From a text such as 1e999, which no job writes.
     else differences.other(path, String(recorded), replayed);
   } else if (Array.isArray(recorded) && Array.isArray(replayed)) {
     const shared = Math.min(recorded.length, replayed.length);
@@ -39,7 +39,7 @@ export function compareValues(
   } else if (recorded !== replayed) differences.other(path, recorded, replayed);
 }
 
-/** A member of the replayed document alone. */
+/** A member that only the replayed document has. */
 export function addedMember(path: Path, value: unknown, differences: Differences, mayLack: MayLack): void {
   const pattern = mayLack(path);
   if (pattern === undefined) differences.other(path, undefined, value);

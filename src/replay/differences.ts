@@ -2,11 +2,11 @@ import { boundedCopy } from "../contract/json/bounded-json.ts";
 import { REPLAY_LISTS, type ReplayBlob, type ShownDifference } from "../contract/output/replay-blob.ts";
 import type { Spelling } from "./spelling.ts";
 
-/** Keys and indices on the way to a value. */
+/** Keys and indices on the path to a value. */
 export type Path = readonly (string | number)[];
 
-/** Bytes of what a verdict repeats of an output: of a whole value, and of a text in it. */
-export const SHOWN = { bytes: 400, text: 200 };
+/** Maximum size of quotations from an output in a verdict: bytes of a whole value, and characters of a text. */
+export const MAX_QUOTED = { bytes: 400, text: 200 };
 
 interface MemberCount {
   numbers: number;
@@ -14,7 +14,7 @@ interface MemberCount {
   largest: number | null;
 }
 
-/** Counts and keeps what differs between two documents; its room does not grow with them. */
+/** Counts and lists the differences between two documents, in bounded memory. */
 export class Differences {
   #numbers = 0;
   #others = 0;
@@ -27,17 +27,17 @@ export class Differences {
   readonly #members = new Map<string, MemberCount>();
   readonly #lacks = new Set<string>();
 
-  /** How many there are, what one document lacks included. */
+  /** The number of differences, including members that one document lacks. */
   get total(): number {
     return this.#numbers + this.#others + this.#spellings + this.#lacking;
   }
 
-  /** Members that the recorded document lacks, and that count as no difference. */
+  /** Members that the recorded document lacks and that do not count as differences. */
   get lacks(): string[] {
     return [...this.#lacks];
   }
 
-  /** @param recorded a finite number, as `replayed` is. */
+  /** @param recorded a finite number, like `replayed`. */
   number(path: Path, recorded: number, replayed: number): void {
     const absolute = Math.min(Math.abs(replayed - recorded), Number.MAX_VALUE);
     const quotient = absolute / Math.abs(recorded);
@@ -53,14 +53,14 @@ export class Differences {
       this.#largestRelative = difference;
   }
 
-  /** @param recorded undefined, or `replayed` is, where that document has no such member. */
+  /** @param recorded undefined if that document has no such member, and likewise for `replayed`. */
   other(path: Path, recorded: unknown, replayed: unknown): void {
     this.#others += 1;
     this.#member(path).others += 1;
     this.#first ??= { path: pathText(path), ...shown("recorded", recorded), ...shown("replayed", replayed) };
   }
 
-  /** Values that are the same and are written in another way. */
+  /** Values that are equal but written differently. */
   spelling(path: Path, { count, recorded, replayed }: Spelling): void {
     this.#spellings += count;
     const texts = { ...shown("recorded", recorded), ...shown("replayed", replayed) };
@@ -73,7 +73,7 @@ export class Differences {
     if (this.#lacks.size < REPLAY_LISTS.lacks) this.#lacks.add(pattern);
   }
 
-  /** Undefined where nothing differs. */
+  /** Undefined if nothing differs. */
   summary(): ReplayBlob["differences"] {
     const first = this.#first ?? this.#firstSpelling;
     if (first === undefined) return undefined;
@@ -99,11 +99,11 @@ export class Differences {
   }
 }
 
-/** A document of this schema has far fewer at its top; of others the last one counted stands for the rest. */
+/** A document of this schema has far fewer at its top; in other documents the last one counts for the rest. */
 const MAX_MEMBERS = REPLAY_LISTS.facts;
 
 function shown(side: "recorded" | "replayed", value: unknown): Partial<ShownDifference> {
-  return value === undefined ? {} : { [side]: boundedCopy(value, SHOWN) ?? null };
+  return value === undefined ? {} : { [side]: boundedCopy(value, MAX_QUOTED) ?? null };
 }
 
 const MAX_PART_LENGTH = 100;

@@ -6,7 +6,7 @@ import { type ComparedText, compareDocuments, comparedText } from "./compare-doc
 import type { MayLack } from "./compare-values.ts";
 import { Differences } from "./differences.ts";
 import { JsonFile } from "./json-file.ts";
-import { nothingLacks } from "./may-lack.ts";
+import { mayLackNothing } from "./may-lack.ts";
 import { writeCompact } from "./write-compact.ts";
 
 export interface Comparison {
@@ -15,7 +15,7 @@ export interface Comparison {
   readonly replayed: ComparedText;
 }
 
-/** In pieces of a few bytes, so that tokens are cut anywhere. */
+/** In pieces of a few bytes, so that tokens are split anywhere. */
 function* inPieces(text: string, bytes: number): Generator<Uint8Array> {
   const all = Buffer.from(text);
   for (let at = 0; at < all.length; at += bytes) yield all.subarray(at, at + bytes);
@@ -25,7 +25,7 @@ async function* source(text: string, bytes: number) {
   yield* inPieces(text, bytes);
 }
 
-/** The text as `writeCompact` writes it. @param pieceBytes of the chunks in which it comes. */
+/** The text as `writeCompact` writes it. @param pieceBytes size of the input chunks. */
 export async function withFile<T>(
   text: string,
   body: (file: JsonFile) => Promise<T>,
@@ -46,7 +46,7 @@ export async function withFile<T>(
 export async function compareTexts(
   recorded: string,
   replayed: string,
-  mayLack: MayLack = nothingLacks,
+  mayLack: MayLack = mayLackNothing,
   parsedBytes?: number,
 ): Promise<Comparison> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-replay-"));

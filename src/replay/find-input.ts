@@ -8,34 +8,34 @@ import { MucastError } from "../contract/errors/errors.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 
-/** What a replay reads blobs with. */
+/** The parameters for reading blobs. */
 export type Reading = Pick<JobContext, "policy" | "report" | "signal"> & {
-  /** BLOB_URL, perhaps with its SAS; for blobs in that container. */
+  /** BLOB_URL, possibly with its SAS; for blobs in that container. */
   readonly blobUrl?: string | undefined;
 };
 
-/** The search for one input. */
+/** The result of the search for one input. */
 export interface FoundInput {
-  /** Where the blob is that the job would read: of the recorded digest, or else the first one that could be read. */
+  /** The blob for the job to read: the one with the recorded digest, or else the first readable one. */
   readonly location: string | undefined;
   /** Whether it has the recorded digest. */
   readonly isRecorded: boolean;
-  /** Where the recorded blob is, where `location` is another one. */
+  /** The blob with the recorded digest, if `location` is another one. */
   readonly original: string | undefined;
   readonly shown: Omit<NonNullable<ReplayBlob["inputs"]>["feature"], "change">;
 }
 
 interface Wanted {
-  /** As the output records it: an https URL, or the name of a local file. */
+  /** As recorded in the output: an https URL, or the name of a local file. */
   readonly url: string;
   readonly sha256: string;
-  /** What the caller gives in place of it. */
+  /** The caller's replacement. */
   readonly given: string | undefined;
   readonly output: string;
 }
 
-/** Codes of a place where no blob can be read; other errors, such as a cancel, end the replay. */
-const GONE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Codes of a location without a readable blob; other errors, such as a cancel, end the replay. */
+const UNUSABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "url_not_allowed",
   "blob_not_found",
   "blob_unavailable",
@@ -45,8 +45,8 @@ const GONE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Looks for the blob of the recorded digest: where the caller says, at the recorded URL, and beside the output under the
- * recorded name. A blob that the caller gives counts also where it is another one; then the search goes on, so that both can be
+ * Looks for the blob with the recorded digest: at the caller's location, at the recorded URL, and beside the output under the
+ * recorded name. A blob that the caller names is used even if its digest differs; the search then continues, so that the two can be
  * compared.
  */
 export async function findInput(
@@ -64,22 +64,22 @@ export async function findInput(
         break;
       }
       other ??= { location, sha256: found };
-      tried.push({ url: shownName(location), problem: `its SHA-256 is ${found}` });
+      tried.push({ url: publicName(location), problem: `its SHA-256 is ${found}` });
     } catch (error) {
-      if (!(error instanceof MucastError && GONE.has(error.code))) throw error;
-      tried.push({ url: shownName(location), problem: error.code });
-      // What the caller names must be there.
+      if (!(error instanceof MucastError && UNUSABLE.has(error.code))) throw error;
+      tried.push({ url: publicName(location), problem: error.code });
+      // The caller's blob must exist.
       if (location === given) break;
     }
   }
   const isRecorded = original !== undefined && (given === undefined || original === given);
   const chosen = isRecorded ? { location: original!, sha256 } : other;
-  const found = chosen === undefined ? null : { url: shownName(chosen.location), sha256: chosen.sha256 };
+  const found = chosen === undefined ? null : { url: publicName(chosen.location), sha256: chosen.sha256 };
   return {
     location: chosen?.location,
     isRecorded,
     original: isRecorded ? undefined : original,
-    shown: { url: shownName(url), sha256, found, tried },
+    shown: { url: publicName(url), sha256, found, tried },
   };
 }
 
@@ -90,7 +90,7 @@ function placesOf(url: string, given: string | undefined, output: string): strin
   return [...new Set(places)];
 }
 
-/** An output may come from anywhere: of its names only those of a file in the same folder are followed. */
+/** An output may come from anywhere, so only names of files in the same folder are followed. */
 function isPlainName(name: string): boolean {
   return /^[^/\\\p{C}\p{Zl}\p{Zp}?#%]{1,255}$/u.test(name) && name !== "." && name !== "..";
 }
@@ -106,13 +106,13 @@ function isWeb(location: string): boolean {
   return /^https?:/i.test(location);
 }
 
-/** A URL without its query, or a local file's name without its folder: a verdict names no path of the machine. */
-export function shownName(location: string): string {
+/** A URL without its query, or the name of a local file: a verdict contains no path of the machine. */
+export function publicName(location: string): string {
   const shown = redactUrl(location);
   return isWeb(location) ? shown : basename(shown);
 }
 
-/** SHA-256 of a blob as it is stored, which the job reads again. */
+/** SHA-256 of a stored blob, which the job reads again. */
 async function digestOf(location: string, { policy, report, signal, blobUrl }: Reading): Promise<string> {
   await refusePipe(location);
   const blob = await openBlob(location, policy, { signal, blobUrl });

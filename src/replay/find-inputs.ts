@@ -6,14 +6,14 @@ import { isRefusal, isUnread } from "./refusals.ts";
 
 export type FoundInputs = Readonly<Record<InputKind, FoundInput>>;
 
-/** Where an output is, and the blobs that a caller gives in place of the recorded ones. */
+/** The location of an output, and the blobs that a caller names instead of the recorded ones. */
 interface Places {
   readonly outputUrl: string;
   readonly featureUrl?: string | undefined;
   readonly dataExtractorUrl?: string | undefined;
 }
 
-/** Looks for both blobs that an output was made of. @throws MucastError canceled. */
+/** Looks for the two input blobs of an output. @throws MucastError canceled. */
 export async function findInputs(
   { provenance }: RecordedFacts,
   { outputUrl: output, featureUrl, dataExtractorUrl }: Places,
@@ -37,7 +37,7 @@ export async function findInputs(
   };
 }
 
-/** Why a replay has no inputs; undefined where it has both. */
+/** Why a replay lacks inputs; undefined if it has both. */
 export function missingInputs(inputs: FoundInputs): string | undefined {
   const gone = Object.values(inputs).filter(({ location }) => location === undefined);
   if (gone.length === 0) return undefined;
@@ -46,7 +46,7 @@ export function missingInputs(inputs: FoundInputs): string | undefined {
   return `nothing can be read of ${names} (${words.join("; ") || "no place to look"})`;
 }
 
-/** What a verdict says where a blob has another digest than the recorded one; undefined where both have theirs. */
+/** The text of a verdict if the digest of a blob differs from the recorded one; undefined if both match. */
 export async function otherInputs(
   inputs: FoundInputs,
   reading: Reading,
@@ -81,7 +81,7 @@ function isSameSeries({ tickers, columns, only_recorded, only_found }: InputChan
   return [tickers, columns, only_recorded, only_found].every(({ count }) => count === 0);
 }
 
-/** Undefined where one of them is no blob of its kind, or cannot be read any more. */
+/** Undefined if one of them is not a valid blob, or is no longer readable. */
 async function changeOf(
   kind: InputKind,
   original: string,

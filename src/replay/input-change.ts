@@ -12,8 +12,8 @@ import type { Reading } from "./find-input.ts";
 export type InputKind = "feature" | "data_extractor";
 
 /**
- * How a blob differs from the one that an output was made of: which tickers, dates and columns. Both are streamed; columns
- * beyond 64 MiB wait in a file of the work folder.
+ * How a blob differs from the one that an output was made from: tickers, dates and columns. Both are streamed; columns beyond 64 MiB
+ * are buffered in a file of the work folder.
  * @throws MucastError of reading.
  */
 export async function inputChange(
@@ -113,7 +113,7 @@ function changed(change: Change, { ticker }: TickerSeries, column: string): void
   change.columns.add(column);
 }
 
-/** @param places of each column of `after`, where it stands in `before`; below 0 where that has none. */
+/** @param places for each column of `after`, its position in `before`; negative if that lacks it. */
 function compareRow(
   before: TickerSeries,
   i: number,

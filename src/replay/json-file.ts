@@ -6,7 +6,7 @@ import { JsonReader, Token, type Waiting } from "../ingest/json/json-reader.ts";
 
 const CHUNK_BYTES = 2 ** 20;
 const MAX_MEMBERS = 1_000_000;
-/** Of all keys of one object. */
+/** Total size of the keys of one object. */
 const KEY_BYTES = 2 ** 26;
 
 /** Bytes [start, end) of a file. */
@@ -33,7 +33,7 @@ export class JsonFile {
   /** The document's name in errors. */
   readonly name: string;
   readonly whole: Span;
-  /** The part that was read last: most spans that are asked for lie in it. */
+  /** The part that was read last, which contains most spans that are read next. */
   #window = { start: 0, bytes: Buffer.alloc(0) };
 
   private constructor(handle: FileHandle, name: string, size: number) {
@@ -76,12 +76,12 @@ export class JsonFile {
     return this.#parsed(await this.text(span), span.start);
   }
 
-  /** Successive elements of an array, with the commas between them. @throws MucastError unreadable_blob. */
+  /** Successive elements of an array, including the commas between them. @throws MucastError unreadable_blob. */
   async parseList(span: Span): Promise<unknown[]> {
     return this.#parsed(`[${await this.text(span)}]`, span.start) as unknown[];
   }
 
-  /** The first byte of a span, which tells the kind of a value. */
+  /** The first byte of a span, which determines the kind of a value. */
   kind({ start }: Span): Promise<string> {
     return this.text({ start, end: start + 1 });
   }
@@ -99,7 +99,7 @@ export class JsonFile {
 
   /**
    * The members of an object by key, in their order.
-   * @throws MucastError unreadable_blob where a key stands twice, too_large over the limits of keys.
+   * @throws MucastError unreadable_blob for a duplicate key, too_large above the limits for keys.
    */
   async members(span: Span): Promise<Map<string, Child>> {
     const members = new Map<string, Child>();
@@ -136,7 +136,7 @@ export class JsonFile {
     }
   }
 
-  /** Into a buffer of its own: others may still look at the last one. */
+  /** Into a new buffer, because others may still use the last one. */
   async #readWindow(at: number): Promise<void> {
     const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, this.whole.end - at));
     const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, at).catch((cause: unknown) => {

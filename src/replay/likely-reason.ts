@@ -7,19 +7,19 @@ export function reasonOf(code: ReplayReason, message: string): Reason {
   return { code, message, advice: REPLAY_REASONS[code].advice };
 }
 
-/** What a reason is read from. */
+/** The facts that a reason is derived from. */
 export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "lacks" | "differences"> {
   /** Blobs that changed while the replay ran. */
   readonly inputs: readonly string[];
   /** What the recorded models were fitted on. */
   readonly device: string;
-  /** Tickers that the recorded job lost with a process of its engine, and the new run did not. */
+  /** Tickers that the recorded job lost to an engine crash, and the new run did not. */
   readonly crashed: readonly string[];
 }
 
 const NAMED = 5;
 
-/** Why a new document differs from the recorded one though it was made of the same blobs: the first that applies. */
+/** Why a new document differs from the recorded one although it was made from the same blobs: the first reason that applies. */
 export function likelyReason(facts: ReplayFacts): Reason {
   const { inputs, versions, machine, lacks, device, crashed } = facts;
   const size = sizeOf(facts.differences);
@@ -64,12 +64,12 @@ function first(texts: readonly string[], mark = ", "): string {
   return `${texts.slice(0, NAMED).join(mark)}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Whether every value is the same, and only the text of some is not. */
+/** Whether all values are equal, and only some texts differ. */
 function isSpelling(differences: ReplayBlob["differences"]): boolean {
   return differences !== undefined && differences.numbers + differences.others === 0;
 }
 
-/** How much differs, in words. */
+/** The extent of the differences, in words. */
 function sizeOf(differences: ReplayBlob["differences"]): string {
   if (differences === undefined) return "all that was compared is the same";
   const { numbers, others, spellings = 0, first: example, largest } = differences;

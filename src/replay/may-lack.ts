@@ -2,14 +2,14 @@ import { z } from "zod";
 import { outputBlobSchema } from "../contract/output/output-blob.ts";
 import type { MayLack } from "./compare-values.ts";
 
-/** Of an output that records all that this version does: nothing may be missing. */
-export const nothingLacks: MayLack = () => undefined;
+/** For an output that records everything that this version records: nothing may be missing. */
+export const mayLackNothing: MayLack = () => undefined;
 
 /**
- * Of an output of an older version: the members that the schema has as optional, since versions added them, and settings of
- * the resolved configuration (`model`).
+ * For an output of an older version: members that are optional in the schema, because later versions added them, and settings of the
+ * resolved configuration (`model`).
  */
-export const olderLacks: MayLack = (path) => {
+export const mayLackOptional: MayLack = (path) => {
   let schema: z.ZodType = outputBlobSchema;
   const pattern: string[] = [];
   for (const [depth, part] of path.entries()) {
@@ -33,7 +33,7 @@ export const olderLacks: MayLack = (path) => {
   return undefined;
 };
 
-/** Strict objects have a catchall too, which takes nothing. */
+/** Strict objects have a catchall too, which accepts nothing. */
 function isLoose({ def }: z.ZodObject): boolean {
   return def.catchall !== undefined && !(def.catchall instanceof z.ZodNever);
 }

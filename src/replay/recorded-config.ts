@@ -4,7 +4,7 @@ import { rawNumbers } from "../contract/json/json-text.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
 import { isRefusal } from "./refusals.ts";
 
-/** The config that a replay runs, or why there is none. */
+/** The config that a replay runs, or the reason why there is none. */
 export type ReplayConfig =
   | { readonly text: string }
   | { readonly reason: "config_missing" | "config_differs" };
@@ -12,9 +12,9 @@ export type ReplayConfig =
 const SECTIONS: Readonly<Record<Operation, string>> = { run_ml_job: "ML params", run_dl_job: "NN params" };
 
 /**
- * The config of the new run: the recorded section, with an empty object for each other section that the job was given, so that
- * its warnings are the same. Of an output without its config: the one that the caller gives, where it has the recorded digest.
- * It may be a text that the job refuses.
+ * The config of the new run: the recorded section, with an empty object for each other section that the job was given, so that its
+ * warnings are the same. If the output does not contain its config, the caller's config is used if it has the recorded digest. The
+ * text may be one that the job refuses.
  */
 export function replayConfig(facts: RecordedFacts, given: string | undefined): ReplayConfig {
   const { config, config_sha256: recorded } = facts.provenance;
@@ -28,7 +28,7 @@ export function replayConfig(facts: RecordedFacts, given: string | undefined): R
   return { text: facts.intervalsWithoutMethod ? withSplit(text, facts.operation) : text };
 }
 
-/** Sections inside the recorded one are empty objects there already. */
+/** Sections inside the recorded one are already empty objects. */
 function withOtherSections(section: string, { operation, otherSections }: RecordedFacts): string {
   const own = SECTIONS[operation];
   const inside = `${own}.`;
@@ -37,7 +37,7 @@ function withOtherSections(section: string, { operation, otherSections }: Record
   return `{${[...members, `${JSON.stringify(own)}:${section}`].join(",")}}`;
 }
 
-/** Before there was a method, intervals were `split`. */
+/** Before there were methods, intervals were `split`. */
 function withSplit(text: string, operation: Operation): string {
   const config = jsonOf(text);
   const section = memberOf(config, SECTIONS[operation]);

@@ -9,7 +9,7 @@ import type { Reading } from "./find-input.ts";
 import { JsonFile } from "./json-file.ts";
 import { writeCompact } from "./write-compact.ts";
 
-/** The output that is to be replayed. */
+/** The output to replay. */
 export interface RecordedOutput {
   readonly file: JsonFile;
   /** Its path, or its URL without a secret. */
@@ -20,16 +20,16 @@ export interface RecordedOutput {
   readonly schema: unknown;
   readonly id: unknown;
   readonly createdAt: unknown;
-  /** Undefined where the document is no output of a job, or does not name its inputs. */
+  /** Undefined if the document is not an output of a job, or does not name its inputs. */
   readonly facts: RecordedFacts | undefined;
 }
 
-/** Characters of a URL or a name, far more than any that a job reads. */
+/** Maximum characters of a URL or a name, far more than those that a job reads. */
 const MAX_NAME_LENGTH = 4_096;
 const name = z.string().min(1).max(MAX_NAME_LENGTH);
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What of `provenance` a replay uses; other versions may record less or more. */
+/** The parts of `provenance` that a replay uses; other versions may record less or more. */
 const provenanceSchema = z.looseObject({
   feature_url: name,
   data_extractor_url: name,
@@ -44,23 +44,23 @@ const provenanceSchema = z.looseObject({
 });
 export type RecordedProvenance = z.infer<typeof provenanceSchema>;
 
-/** What a replay reads of an output of a job. */
+/** The parts of an output that a replay reads. */
 export interface RecordedFacts {
   readonly operation: Operation;
   readonly provenance: RecordedProvenance;
-  /** Of any shape; undefined where the output does not name its machine. */
+  /** Of any shape; undefined if the output does not name its machine. */
   readonly machine: unknown;
-  /** Sections of the config that belonged to other services, as the warnings name them, in their order. */
+  /** Config sections of other services, as the warnings name them, in their order. */
   readonly otherSections: readonly string[];
-  /** Tickers that were lost with a process of the engine. */
+  /** Tickers that were lost to an engine crash. */
   readonly crashed: readonly string[];
-  /** Whether it has intervals of a version before there was a method. */
+  /** Whether it has intervals from a version without methods. */
   readonly intervalsWithoutMethod: boolean;
 }
 
 /**
- * Copies an output to the work folder and reads what a replay needs of it.
- * @throws MucastError of reading it; unreadable_blob where it is no JSON object; output_failed where the folder is full.
+ * Copies an output to the work folder and reads what a replay needs from it.
+ * @throws MucastError of reading it; unreadable_blob if it is not a JSON object; output_failed if the folder is full.
  */
 export async function openRecorded(
   location: string,
@@ -95,10 +95,10 @@ export async function readFacts(file: JsonFile): Promise<RecordedFacts> {
 
 type Members = (name: string) => Promise<unknown>;
 
-/** Most bytes of a member that is read whole. */
+/** Maximum bytes of a member that is read as a whole. */
 const SMALL_BYTES = 16 * 2 ** 20;
 
-/** Reads members of a document by name; undefined where it has none. @throws MucastError too_large. */
+/** Reads members of a document by name; undefined if it lacks them. @throws MucastError too_large. */
 async function smallMembers(file: JsonFile): Promise<Members> {
   const members = await file.members(file.whole);
   return async (name) => {

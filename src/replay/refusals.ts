@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 
-/** Codes with which a job ends that this version, or this machine, does not run, or whose blobs are none of their kind. */
+/** Codes of jobs that this version or this machine does not run, or whose blobs are invalid. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid_request",
   "unknown_model",
@@ -19,15 +19,15 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "constant_target",
 ]);
 
-/** Codes of an input that is gone, or that its storage does not give. */
-const UNREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["blob_not_found", "blob_unavailable"]);
+/** Codes of an input that is gone or unavailable. */
+const NOT_READABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["blob_not_found", "blob_unavailable"]);
 
 /** Whether a job's error says that it could not read a blob. */
 export function isUnread(error: unknown): error is MucastError {
-  return error instanceof MucastError && UNREAD.has(error.code);
+  return error instanceof MucastError && NOT_READABLE.has(error.code);
 }
 
-/** Whether a job's error says something of its blobs, its config or the kind of machine, and nothing of this replay. */
+/** Whether a job's error concerns its blobs, its config or the kind of machine, and not this replay. */
 export function isRefusal(error: unknown): error is MucastError {
   return error instanceof MucastError && REFUSALS.has(error.code);
 }

@@ -1,12 +1,12 @@
 import { REPLAY_SCHEMA_NAME, type ReplayBlob } from "../contract/output/replay-blob.ts";
-import { SHOWN } from "./differences.ts";
-import { shownName } from "./find-input.ts";
+import { MAX_QUOTED } from "./differences.ts";
+import { publicName } from "./find-input.ts";
 import type { RecordedOutput } from "./recorded-output.ts";
 
-/** The part of a verdict that does not name the output. */
+/** The part of a verdict that does not depend on the output's name. */
 export type Found = Partial<Omit<ReplayBlob, "schema" | "id" | "output">> & Pick<ReplayBlob, "verdict">;
 
-/** The verdict's document, members in the order of its schema. */
+/** The document of the verdict, with members in the order of its schema. */
 export function replayDocument(id: string, recorded: RecordedOutput, found: Found): ReplayBlob {
   const { verdict, reason, compared, differences, inputs, problem } = found;
   return {
@@ -15,11 +15,11 @@ export function replayDocument(id: string, recorded: RecordedOutput, found: Foun
     verdict,
     ...(reason === undefined ? {} : { reason }),
     output: {
-      url: shownName(recorded.name),
+      url: publicName(recorded.name),
       sha256: recorded.sha256,
       operation: recorded.facts?.operation ?? null,
-      id: shownText(recorded.id),
-      created_at: shownText(recorded.createdAt),
+      id: quotedText(recorded.id),
+      created_at: quotedText(recorded.createdAt),
     },
     ...(compared === undefined ? {} : { compared }),
     ...(differences === undefined ? {} : { differences }),
@@ -31,6 +31,6 @@ export function replayDocument(id: string, recorded: RecordedOutput, found: Foun
   };
 }
 
-function shownText(value: unknown): string | null {
-  return typeof value === "string" ? value.slice(0, SHOWN.text) : null;
+function quotedText(value: unknown): string | null {
+  return typeof value === "string" ? value.slice(0, MAX_QUOTED.text) : null;
 }

@@ -6,10 +6,10 @@ import { openResult } from "../jobs/shared/job-output.ts";
 import { replayOutput } from "./replay.ts";
 
 /**
- * A replay as an operation of a service: it writes its verdict to `replay_<id>.json`, also where the output differs or cannot be
+ * A replay as an operation of a service: it writes its verdict to `replay_<id>.json`, even if the output differs or cannot be
  * replayed.
- * @param request its inputs and its config are empty where the output's own are to be taken.
- * @throws MucastError as replayOutput; then it leaves no blob.
+ * @param request inputs and config are empty to use those of the output.
+ * @throws MucastError as replayOutput; then it writes no blob.
  */
 export function runReplayJob(
   { id, blobUrl, featureUrl, dataExtractorUrl, config }: JobRequest,
@@ -33,7 +33,7 @@ export function runReplayJob(
   });
 }
 
-/** The job that the replay runs writes to a scratch folder, which is not the end of the replay. */
+/** The replayed job writes to a scratch folder, which does not end the replay. */
 function quiet(context: JobContext, { portable }: ReplayOptions): JobContext {
   const report: JobContext["report"] = (event) => {
     if (event.kind !== "progress" || event.stage !== "write") context.report(event);

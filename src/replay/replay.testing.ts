@@ -1,4 +1,4 @@
-/** An output and its inputs as a folder has them, changed copies of it, and their replay in this process. */
+/** An output with its inputs in a folder, changed copies of it, and their replay in this process. */
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,11 +15,11 @@ import { type ReplayRequest, replayOutput } from "./replay.ts";
 export const TINY = "examples/tiny/data";
 export const [FEATURES, PRICES] = ["feature_engine_tiny.json", "data_extractor_tiny.json"] as const;
 
-/** catboost, because its import is the shortest; with sections of other services. */
+/** catboost, because its import is the fastest; with sections of other services. */
 export const CONFIG = `{"keys": {"password": "hunter2"}, "ML params": {"model": "catboost", "n_splits": 2, "cv_test_size": 5,
   "intervals": {"alpha": 0.25, "method": "split"}, "model_params": {"iterations": 2.0, "depth": 2}}, "7": {}}`;
 
-/** An output as a folder of a storage has it, its inputs beside it. */
+/** An output in a folder of a storage, with its inputs beside it. */
 export interface Place {
   readonly folder: string;
   readonly output: string;
@@ -38,7 +38,7 @@ export async function placeOf(config = CONFIG): Promise<Place> {
 
 export const noEngine: OpenEngine = () => assert.fail("the job was run");
 
-/** The verdict, which is valid and holds neither a path of the machine nor a secret of these tests. */
+/** The verdict, which is valid and contains neither a path of the machine nor a secret of these tests. */
 export async function replay(
   request: Omit<ReplayRequest, "id">,
   openEngine: OpenEngine = openQuickEngine,
@@ -52,7 +52,7 @@ export async function replay(
   return verdict;
 }
 
-/** The output changed, in a folder of its own with both inputs. */
+/** The changed output, in a separate folder with both inputs. */
 export async function changed(
   { folder, text, output }: Place,
   change: (text: string) => string,
@@ -66,17 +66,17 @@ export async function changed(
   return path;
 }
 
-/** The text of a document as jobs write it, with a part of it changed. */
+/** The text of a document as jobs write it, with a part changed. */
 export function edited(change: (document: OutputBlob) => void): (text: string) => string {
   return (text) => {
     const document = JSON.parse(text);
     change(document);
-    // What the caller wrote as 2.0 is recorded so.
+    // A number that the caller wrote as 2.0 is recorded as 2.0.
     return JSON.stringify(document).replace('"iterations":2,', '"iterations":2.0,');
   };
 }
 
-/** The bytes of a file with the lowest digit that stands behind `mark` changed. */
+/** The bytes of a file, with the lowest digit of the number after `mark` changed. */
 export function changeDigit(path: string, mark: string): void {
   const text = readFileSync(path, "utf8");
   const at = text.indexOf(mark) + mark.length;

@@ -4,7 +4,7 @@ import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/
 import type { JobContext } from "../jobs/shared/job.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
 import { compareOutputs } from "./compare-outputs.ts";
-import { SHOWN } from "./differences.ts";
+import { MAX_QUOTED } from "./differences.ts";
 import type { Reading } from "./find-input.ts";
 import { type FoundInputs, findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
@@ -13,27 +13,28 @@ import { openRecorded, type RecordedOutput } from "./recorded-output.ts";
 import { type Found, replayDocument } from "./replay-document.ts";
 import { type FailedRun, runRecorded } from "./run-recorded.ts";
 
-/** What a caller asks to be replayed. */
+/** A caller's request for a replay. */
 export interface ReplayRequest {
-  /** Names the verdict. */
+  /** The name of the verdict. */
   readonly id: string;
   /** The output: a path, a file: URL or an https URL. */
   readonly outputUrl: string;
-  /** In place of the recorded inputs. */
+  /** Replaces the recorded inputs. */
   readonly featureUrl?: string | undefined;
   readonly dataExtractorUrl?: string | undefined;
-  /** JSON text of the config, of an output that does not record it. */
+  /** JSON text of the config, for an output that does not record it. */
   readonly config?: string | undefined;
-  /** BLOB_URL, perhaps with its SAS; for blobs in that container. */
+  /** BLOB_URL, possibly with its SAS; for blobs in that container. */
   readonly blobUrl?: string | undefined;
 }
 
 /**
- * Runs the job of an output once more, in a folder of its own that is removed afterwards, and compares the new document with
- * the recorded one. Blobs of other digests are not run.
+ * Runs the job of an output again in a temporary folder, and compares the new document with the recorded one. Blobs with other
+ * digests are not run.
  *
- * @returns the verdict, also where the output differs or cannot be replayed.
- * @throws MucastError invalid_request for a pipe in place of an input; where the output cannot be read, or where the machine or the engine is at fault; canceled.
+ * @returns the verdict, even if the output differs or cannot be replayed.
+ * @throws MucastError invalid_request for a pipe as an input; if the output cannot be read, or the machine or the engine fails;
+ * canceled.
  */
 export async function replayOutput(request: ReplayRequest, context: JobContext): Promise<ReplayBlob> {
   for (const given of [request.featureUrl, request.dataExtractorUrl])
@@ -57,7 +58,7 @@ async function replayed(
 ): Promise<Found> {
   const reading = { ...context, blobUrl: request.blobUrl };
   if (facts === undefined) {
-    const shown = JSON.stringify(boundedCopy(schema ?? null, SHOWN) ?? null);
+    const shown = JSON.stringify(boundedCopy(schema ?? null, MAX_QUOTED) ?? null);
     return ended("another_schema", `its schema is ${shown}, or its provenance names no inputs`);
   }
   const found = await findInputs(facts, request, reading);
@@ -75,16 +76,16 @@ async function replayed(
   const run = { facts, config: config.text, inputs: found, blobUrl: request.blobUrl };
   const result = await runRecorded(run, context, workFolder);
   if ("problem" in result)
-    return whyNot(result, await findInputs(facts, request, reading), reading, workFolder);
+    return failedVerdict(result, await findInputs(facts, request, reading), reading, workFolder);
   return { inputs, ...(await compareOutputs(facts, file, result.path)) };
 }
 
 /**
- * The verdict where the job of the output ended with a problem.
- * @param now the inputs, looked for again after that.
- * @throws the job's error, where it could not read an input that is there.
+ * The verdict if the job of the output ended with a problem.
+ * @param now the inputs, looked up again afterwards.
+ * @throws the job's error if it could not read an existing input.
  */
-async function whyNot(
+async function failedVerdict(
   { problem, error, isUnread }: FailedRun,
   now: FoundInputs,
   reading: Reading,
@@ -103,7 +104,7 @@ async function whyNot(
   return ended("job_refused", `the job ended with ${problem.code}`, { inputs, problem });
 }
 
-/** The verdict where no documents are compared. */
+/** The verdict without a comparison of documents. */
 function ended(code: ReplayReason, message: string, more: Partial<ReplayBlob> = {}): Found {
   return { verdict: REPLAY_REASONS[code].verdict, reason: reasonOf(code, message), ...more };
 }

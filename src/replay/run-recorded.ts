@@ -4,36 +4,36 @@ import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import { crashIn, type Failure, namedFailure } from "../contract/problems/failures.ts";
 import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
-import { shownName } from "./find-input.ts";
+import { publicName } from "./find-input.ts";
 import type { FoundInputs } from "./find-inputs.ts";
 import type { RecordedFacts } from "./recorded-output.ts";
 import { isRefusal, isUnread } from "./refusals.ts";
 
 const PROBLEM_TEXT = 2_000;
 
-/** The job of an output, as it is run once more. */
+/** The job of an output, for the new run. */
 export interface RecordedRun {
   readonly facts: RecordedFacts;
   /** JSON text. */
   readonly config: string;
-  /** Both with a location. */
+  /** Both have a location. */
   readonly inputs: FoundInputs;
-  /** BLOB_URL, perhaps with its SAS, for inputs in that container. */
+  /** BLOB_URL, possibly with its SAS, for inputs in that container. */
   readonly blobUrl: string | undefined;
 }
 
-/** A job that ended without an output, for which its inputs or its config may be the reason. */
+/** A job that ended without an output, possibly because of its inputs or its config. */
 export interface FailedRun {
   readonly problem: NonNullable<ReplayBlob["problem"]>;
   readonly error: MucastError;
-  /** Whether it could not read an input, which was there before. */
+  /** Whether it could not read an input that existed before. */
   readonly isUnread: boolean;
 }
 
 /**
- * Runs the job of an output into the work folder.
- * @returns the path of the new output, or how the job ended that is refused here, or that could not read an input.
- * @throws MucastError where the machine or the engine is at fault; canceled.
+ * Runs the job of an output in the work folder.
+ * @returns the path of the new output, or how the job ended if it is refused here or could not read an input.
+ * @throws MucastError if the machine or the engine fails; canceled.
  */
 export async function runRecorded(
   { facts, config, inputs, blobUrl }: RecordedRun,
@@ -61,27 +61,27 @@ export async function runRecorded(
     const crash = crashIn(error);
     if (crash !== undefined) throw crashError(crash);
     if (!isRefusal(error) && !isUnread(error)) throw error;
-    const problem = { code: error.code, detail: shownDetail(error.message, job).slice(0, PROBLEM_TEXT) };
+    const problem = { code: error.code, detail: withoutPaths(error.message, job).slice(0, PROBLEM_TEXT) };
     return { problem, error, isUnread: isUnread(error) };
   }
 }
 
-/** A run that lost its tickers so says nothing of the output. */
+/** A run that lost tickers to a crash says nothing about the output. */
 function crashError(crash: Failure): MucastError {
   const message = `${namedFailure(crash)}; the replay lost every ticker, this one so, and there is nothing to compare: replay again`;
   return new MucastError("engine_crashed", message, { ticker: crash.ticker });
 }
 
-/** A verdict names no path of the machine. */
-function shownDetail(message: string, { featureUrl, dataExtractorUrl }: JobRequest): string {
+/** A verdict contains no path of the machine. */
+function withoutPaths(message: string, { featureUrl, dataExtractorUrl }: JobRequest): string {
   return [featureUrl, dataExtractorUrl].reduce(
-    (text, location) => text.replaceAll(location, shownName(location)),
+    (text, location) => text.replaceAll(location, publicName(location)),
     message,
   );
 }
 
 /**
- * The warnings of the new run are in its document, which is compared; here they are no news.
+ * The warnings of the new run are in its document, which is compared, so they are not reported.
  * @param isPinned whether the recorded job had its kernels pinned.
  */
 function quiet(context: JobContext, isPinned: boolean): JobContext {

@@ -1,15 +1,18 @@
-/** How the same JSON is written in two texts. */
+/** How the spelling of equal JSON differs between two texts. */
 export interface Spelling {
-  /** Numbers, texts and keys that are written in another way. */
+  /** Numbers, strings and keys with different spellings. */
   readonly count: number;
-  /** The first of them in both texts. */
+  /** The first of them, in both texts. */
   readonly recorded: string;
   readonly replayed: string;
 }
 
 const MARKS: ReadonlySet<string> = new Set("{}[],:");
 
-/** @yields texts and keys, marks, numbers and words. A loop: a pattern would need a stack as deep as a text is long. */
+/**
+ * @yields strings and keys, punctuation, numbers and words. It is a loop, because a regular expression would need a stack as deep as
+ * a text is long.
+ */
 function* tokensOf(json: string): Generator<string> {
   for (let start = 0, end = 0; start < json.length; start = end) {
     end = start + 1;
@@ -24,8 +27,8 @@ function* tokensOf(json: string): Generator<string> {
 }
 
 /**
- * Compares two JSON texts without white space between their tokens: another writer spells 1e-7 as 1e-07, 1 as 1.0 or ä as \u00e4.
- * @returns undefined where they differ in more than that, such as in the order of members or by a key that stands twice.
+ * Compares two JSON texts without white space between tokens: another writer spells 1e-7 as 1e-07, 1 as 1.0 or ä as \u00e4.
+ * @returns undefined if they differ in more than spelling, for example in the order of members or in a duplicate key.
  */
 export function spellingOf(recorded: string, replayed: string): Spelling | undefined {
   const others = tokensOf(replayed);
@@ -42,7 +45,7 @@ export function spellingOf(recorded: string, replayed: string): Spelling | undef
   return { count, recorded: first[0], replayed: first[1] };
 }
 
-/** Whether two tokens are the same number, text or word. */
+/** Whether two tokens are the same number, string or word. */
 function isSameValue(token: string, other: string): boolean {
   const [value, otherValue] = [scalar(token), scalar(other)];
   return value !== undefined && Object.is(value, otherValue);

@@ -1,24 +1,27 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
 const MAX_WAITING = 50;
-/** Requests of one caller that may wait, so that others have room. */
+/** Maximum number of waiting requests of one caller, so that others have room. */
 const WAITING_OF_A_CALLER = 10;
 const RETRY_SECONDS = 5;
 
 interface TurnLimits {
-  /** Requests that do it at the same time. */
+  /** Maximum number of requests that do it in parallel. */
   readonly atOnce: number;
   /** What they wait for, such as `read an output`. */
   readonly what: string;
 }
 
-/** Begins the work of a request that waits. */
+/** Starts the work of a waiting request. */
 type Begin = () => void;
 
-/** Work that only so many requests may do at the same time. The others wait: callers take turns, each in the order of its requests. */
+/**
+ * Work that only a limited number of requests may do in parallel. The others wait: callers take turns, each in the order of its
+ * requests.
+ */
 export class CallerTurns {
   readonly #limits: TurnLimits;
-  /** Of each caller that waits. The caller whose turn is next comes first. */
+  /** The waiting requests of each caller. The caller whose turn is next comes first. */
   readonly #waiting = new Map<string, Set<Begin>>();
   #working = 0;
 
@@ -27,9 +30,9 @@ export class CallerTurns {
   }
 
   /**
-   * Does the work once there is room.
-   * @throws MucastError rate_limited where too many requests of the caller wait, unavailable where too many of all callers do;
-   *   canceled where the signal aborts while it waits; what the work throws.
+   * Does the work when there is room.
+   * @throws MucastError rate_limited if too many requests of the caller wait, unavailable if too many of all callers do; canceled if
+   * the signal aborts while it waits; what the work throws.
    */
   async run<T>(
     { subject }: { readonly subject: string },
@@ -66,7 +69,7 @@ export class CallerTurns {
     this.#waiting.set(subject, (this.#waiting.get(subject) ?? new Set()).add(resolve));
     const abort = () => {
       this.#leave(subject, resolve);
-      // Harmless where it has begun.
+      // Has no effect if it has started.
       reject(abortError(signal!, this.#limits.what));
     };
     signal?.addEventListener("abort", abort);
@@ -95,7 +98,7 @@ export class CallerTurns {
   }
 }
 
-/** The error of a request whose caller has gone, or whose service closes: the signal's reason where that is a MucastError. */
+/** The error of a request whose caller has left, or whose service closes: the signal's reason if that is a MucastError. */
 export function abortError({ reason }: AbortSignal, what: string): MucastError {
   return reason instanceof MucastError
     ? reason

@@ -15,12 +15,12 @@ interface ExecutorParts {
   readonly log: Log;
 }
 
-/** The executor of the settings; its modules, and Azure's, are loaded only where they are used. */
+/** The executor of the settings; its modules, and Azure's, are loaded only if they are used. */
 export function openExecutor(parts: ExecutorParts): Promise<Executor> {
   return OPENERS[parts.settings.executor](parts);
 }
 
-/** How each executor that the settings may name is opened. */
+/** How to open each executor that the settings can name. */
 const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorParts) => Promise<Executor>>> = {
   process: async ({ settings, env, urls, log }) => {
     const { ProcessExecutor } = await import("../executors/process/process-executor.ts");

@@ -12,7 +12,7 @@ import type { ReadyCheck } from "./http/server/http-app.ts";
 const PROBE_NAME = "readiness.0.json";
 /** As large as the output of a small job. */
 const PROBE = new Uint8Array(64 * 2 ** 10);
-/** Between the end of one round of checks and the begin of the next. */
+/** The pause between the end of one round of checks and the start of the next. */
 const PAUSE_MILLISECONDS = 5_000;
 const TIMEOUT_MILLISECONDS = 10_000;
 /** An older round says nothing: this process was stopped, or its timer does not run. */
@@ -23,23 +23,23 @@ interface ReadyParts {
   readonly store: BlobStore;
   /** The folder of the blobs; undefined in Azure. */
   readonly blobFolder: string | undefined;
-  /** Whether inputs and outputs are in `data` of the storage itself. With authentication each caller has a folder. */
+  /** Whether inputs and outputs are in `data` of the storage itself. With authentication, each caller has a folder. */
   readonly isOneCaller: boolean;
   /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
   /**
-   * Looks at the lock of the data folder, and ends a process that has lost it. No check begins where it throws, since the lock could not
-   * be read.
+   * Checks the lock of the data folder, and ends a process that has lost it. If it throws because the lock could not be read, no
+   * check starts.
    */
   readonly checkLock?: () => void;
   readonly phase: () => ServicePhase;
-  /** Milliseconds of a clock that is never set. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
-  /** After which a check has failed; 10 s. */
+  /** The time after which a check has failed; 10 s. */
   readonly timeoutMilliseconds?: number | undefined;
 }
 
-/** A service accepts from the moment in which it has a dispatcher until it drains. */
+/** A service accepts jobs from the moment it has a dispatcher until it drains. */
 export type ServicePhase = "starting" | "accepting" | "draining";
 
 /** The checks of one round, and when they ended. */
@@ -49,9 +49,9 @@ interface Round {
 }
 
 /**
- * Checks whether the service can do its work: it writes and syncs in the data folder and in the storage, has the database
- * write to its disk, and asks it for the locks and the rights of a request. Only its own timer starts these checks. Probes
- * and submissions read what the last round found, and write nothing.
+ * Checks whether the service can do its work: it writes and syncs in the data folder and in the storage, makes the database write to
+ * its disk, and asks it for the locks and permissions of a request. Only its own timer starts these checks. Probes and submissions
+ * read the result of the last round, and write nothing.
  */
 export class Readiness {
   readonly #parts: ReadyParts;
@@ -70,14 +70,14 @@ export class Readiness {
     this.#checks = checksOf(parts);
   }
 
-  /** Begins the first round, which remembers the folders of now before this returns, and repeats it until `close`. */
+  /** Starts the first round, which remembers the current folders before this returns, and repeats it until `close`. */
   start(): void {
     void this.look().then(() => {
       if (!this.#closed) this.#timer = setTimeout(() => this.start(), PAUSE_MILLISECONDS).unref();
     });
   }
 
-  /** Runs all checks, ten seconds at most. One round runs at a time: a call during a round waits for that one. */
+  /** Runs all checks, ten seconds at most. Only one round runs at a time: a call during a round waits for that one. */
   look(): Promise<void> {
     this.#round ??= this.#look().finally(() => {
       this.#round = undefined;
@@ -101,18 +101,18 @@ export class Readiness {
     }
   }
 
-  /** What the last round found; the end of the first one, where none has ended. Whether the service accepts jobs is that of now. */
+  /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
   async checks(): Promise<readonly ReadyCheck[]> {
     if (this.#latest === undefined) await this.#round;
     const { checks, at } = this.#latest ?? { checks: [], at: this.#now() };
     const age = this.#now() - at;
     return [
-      ...(age > STALE_MILLISECONDS ? checks.map((check) => outdated(check, age)) : checks),
+      ...(age > STALE_MILLISECONDS ? checks.map((check) => outdatedCheck(check, age)) : checks),
       this.#acceptance(),
     ];
   }
 
-  /** @throws MucastError unavailable where the last round could not write to the storage, since every job would fail. */
+  /** @throws MucastError unavailable if the last round could not write to the storage, since every job would fail. */
   requireStorage(): void {
     const storage = this.#latest?.checks.find(({ name }) => name === "storage");
     if (storage === undefined || storage.ok) return;
@@ -120,7 +120,7 @@ export class Readiness {
     throw new MucastError("unavailable", message, { retryAfter: PAUSE_MILLISECONDS / 1_000 });
   }
 
-  /** Waits for the round that runs, ten seconds at most, and begins no other. */
+  /** Waits for the current round, ten seconds at most, and starts no other. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -135,7 +135,7 @@ export class Readiness {
   }
 }
 
-function outdated({ name }: ReadyCheck, age: number): ReadyCheck {
+function outdatedCheck({ name }: ReadyCheck, age: number): ReadyCheck {
   return { name, ok: false, message: `it was last checked ${Math.round(age / 1_000)} s ago` };
 }
 
@@ -181,7 +181,7 @@ async function writeIn(folder: string, pinned: PinnedPath): Promise<void> {
   }
 }
 
-/** Every table that a request writes, or may. */
+/** Every table that a request writes, or may write. */
 const TABLES = [
   "operations",
   "events",
@@ -193,13 +193,13 @@ const TABLES = [
   "report_links",
 ];
 
-/** Takes the locks of a write and needs a server that is not read-only, and changes no row: it leaves nothing behind. */
+/** Takes the locks of a write and needs a server that is not read-only, but changes no row and leaves nothing behind. */
 const WRITE_NOTHING = `with ${TABLES.map((table) => `on_${table} as (delete from ${table} where false)`).join(", ")} select 1`;
 
 /**
- * Has the database do what it does for a request. Then writes a message to PostgreSQL's write-ahead log, which the commit
- * syncs: a hundred bytes until the log is recycled. An embedded database also makes a temporary file of 68 KiB and removes it,
- * as operations may need a new file at any time.
+ * Makes the database do what it does for a request. Then writes a message to PostgreSQL's write-ahead log, which the commit syncs: a
+ * hundred bytes until the log is recycled. An embedded database also creates and removes a temporary file of 68 KiB, as operations
+ * may need a new file at any time.
  */
 async function writeToDatabase(database: Database, control?: PinnedPath): Promise<void> {
   control?.check();
@@ -207,7 +207,7 @@ async function writeToDatabase(database: Database, control?: PinnedPath): Promis
   await database.query("select pg_logical_emit_message(true, 'mucast', 'readiness')");
   if (database.kind !== "pglite") return;
   await database.transaction(async (statements) => {
-    // The least that PostgreSQL allows; more rows than that go to a file.
+    // The minimum that PostgreSQL allows; more rows than that go to a file.
     await statements.query("set local work_mem = '64kB'");
     await statements.query("select count(*) from generate_series(1, 5000)");
   });
@@ -217,13 +217,13 @@ async function writeBlobs(store: BlobStore, keys: readonly string[], folder?: Pi
   folder?.check();
   for (const key of keys) {
     await store.put(key, PROBE);
-    // The storage may allow writes and no removals; then the next check replaces the blob.
+    // The storage may allow writes but no removals; then the next check replaces the blob.
     await store.remove(key).catch(() => undefined);
   }
   folder?.check();
 }
 
-/** One check, which runs once at a time: one that does not return would hold a thread for each round. */
+/** One check, which runs once at a time: one that does not return would block one thread per round. */
 class Check {
   readonly #name: ReadyCheck["name"];
   readonly #ask: () => Promise<unknown>;
@@ -234,7 +234,7 @@ class Check {
     this.#ask = ask;
   }
 
-  /** Waits for the check that runs, or begins one. */
+  /** Waits for the running check, or starts one. */
   async run(milliseconds: number): Promise<ReadyCheck> {
     this.#pending ??= this.#ask().finally(() => {
       this.#pending = undefined;
@@ -256,7 +256,7 @@ class Check {
   }
 }
 
-/** A file or folder that must stay the one that was seen first, by its device and inode. */
+/** A file or folder that must remain the one that was seen first, by its device and inode. */
 class PinnedPath {
   readonly #path: string;
   readonly #shown: string;
@@ -268,7 +268,7 @@ class PinnedPath {
     this.#shown = shown;
   }
 
-  /** @throws MucastError unavailable where the one seen before is gone or replaced. The first call remembers it. */
+  /** @throws MucastError unavailable if the one seen before is gone or replaced. The first call remembers it. */
   check(): void {
     let now: BigIntStats | undefined;
     try {

@@ -11,13 +11,13 @@ interface RowSweepParts<Row> {
   readonly failure: string;
 }
 
-/** A sweep ends after so many, since all rows fail, each after a while, where the storage is away. */
+/** A sweep ends after this many failures, because all rows fail, each after a while, if the storage is unreachable. */
 const MAX_FAILURES = 1_000;
 const MAX_LOGGED = 10;
 
 /**
- * Acts on rows, batch by batch. A failed row waits for the next sweep and holds up no other row. A sweep that ended after too
- * many failures is continued by the next one.
+ * Acts on rows, batch by batch. A failed row waits for the next sweep and does not delay others. The next sweep continues one that
+ * ended after too many failures.
  */
 export class RowSweep<Row> {
   readonly #parts: RowSweepParts<Row>;
@@ -59,7 +59,10 @@ export class RowSweep<Row> {
   }
 }
 
-/** Runs a sweep at once and then every so many milliseconds, one at a time. @returns a function that stops it and waits for its end. */
+/**
+ * Runs a sweep at once and then at a fixed interval in milliseconds, one at a time. @returns a function that stops it and waits for
+ * its end.
+ */
 export function repeatSweep(
   sweep: (signal: AbortSignal) => Promise<void>,
   milliseconds: number,

@@ -52,16 +52,16 @@ export interface RunningService {
   /** `http://host:port`. */
   readonly address: string;
   /**
-   * Drains the service: refuses submissions, lets jobs finish for the `drain_seconds` of the settings, and releases the rest to
-   * the queue. Then closes everything.
+   * Drains the service: refuses submissions, lets jobs continue for the `drain_seconds` of the settings, and releases the rest to the
+   * queue. Then closes everything.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens everything that a service needs, listens, and begins to run jobs.
- * @throws MucastError invalid_request for faulty settings, unavailable where another service has the data folder or the
- *   database is away. Then nothing stays open.
+ * Opens everything that a service needs, listens, and starts to run jobs.
+ * @throws MucastError invalid_request for faulty settings, unavailable if another service has the data folder or the database is
+ * unreachable. Then nothing stays open.
  */
 export async function startService(
   settings: ServiceSettings,
@@ -85,7 +85,7 @@ async function start(
   resources: OpenResources,
 ): Promise<RunningService> {
   const storage = await openStorage(settings, env);
-  // It is the store of the jobs too, or holds nothing open. It closes last, since HTTP may still read.
+  // It is also the store of the jobs, or holds nothing open. It closes last, since HTTP may still read.
   resources.add(() => storage.store.close());
   const lines = new LineWriter(nonBlocking(STDERR));
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
@@ -128,7 +128,7 @@ interface Parts {
   readonly lock: DataLock | undefined;
 }
 
-/** Nothing is closed and nothing answered: another process may have the files of the data folder by now. */
+/** Nothing is closed and nothing answers: another process may already have the files of the data folder. */
 function endProcess(log: Log, data_dir: string, reason: string): never {
   log.error({ data_dir, status: LOST_EXIT }, `${reason}; the service ends at once and touches nothing more`);
   process.exit(LOST_EXIT);
@@ -237,7 +237,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   };
 }
 
-/** A process that was frozen ends before it answers a request of before, or handles the next one. */
+/** A process that was frozen ends before it answers an earlier request, or handles the next one. */
 function endWithLock(http: HttpApp, { endIfLost }: DataLock): void {
   http.addHook("onRequest", async () => endIfLost());
   http.addHook("onSend", async () => endIfLost());
@@ -263,7 +263,7 @@ function readPayload(caller: Caller, { operation, payload }: Submission, urls: I
 function inputUrlsOf(urls: ServiceUrls, store: BlobStore, { database, settings }: Parts): InputUrls {
   return new InputUrls(urls, {
     find: (caller, name) => findBlob(database, caller, name),
-    // A caller may name a blob that does not exist yet only where there is one caller.
+    // Only if there is a single caller may a payload name a blob that does not exist yet.
     isOpen: async (name) =>
       (await ownerOf(database, { name, space: "" })) === undefined &&
       (settings.auth === "none" || (await store.stat(`data/${name}`)) !== undefined),
@@ -314,7 +314,7 @@ interface BackgroundParts {
   readonly processes: RequestProcesses;
 }
 
-/** Open resources, to be closed in the opposite order, even where closing one fails. */
+/** Open resources, to be closed in reverse order, even if closing one fails. */
 class OpenResources {
   readonly #steps: (() => unknown)[] = [];
 
@@ -336,7 +336,7 @@ class OpenResources {
   }
 }
 
-/** Begins to listen. @returns `http://host:port`. @throws MucastError cannot_listen where the address cannot be used. */
+/** Starts to listen. @returns `http://host:port`. @throws MucastError cannot_listen if the address cannot be used. */
 async function listenOn(
   http: HttpApp,
   { host, port }: { readonly host: string; readonly port: number },

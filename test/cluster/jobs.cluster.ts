@@ -109,7 +109,10 @@ describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
     });
   }
 
-  for (const settings of [{}, { fit: "pooled", target: "relative", cross_section: true, shrinkage: "pooled" }]) {
+  for (const settings of [
+    {},
+    { fit: "pooled", target: "relative", cross_section: true, shrinkage: "pooled" },
+  ]) {
     test(`refits of ${JSON.stringify(settings)}, with late tickers, leave the bytes of this machine`, async () => {
       const market = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
       const params = { model: "ridge", scaler: "standard", n_splits: 3, cv_test_size: 10, refit_every: 9 };

@@ -60,7 +60,11 @@ export function useFakeCluster(take: (cluster: FakeCluster) => void): void {
 /** What the fake answers to a task. */
 export function resultOf({ id, task: given }: Request): object {
   const predictions = { ref: given?.predictions.ref, dtype: "<f8", shape: [50], order: "C" };
-  return { event: "result", id, result: { predictions, seconds: [1, 1], unconverged_fits: 0, diagnoses: [{}] } };
+  return {
+    event: "result",
+    id,
+    result: { predictions, seconds: [1, 1], unconverged_fits: 0, diagnoses: [{}] },
+  };
 }
 
 /** What the fake tells when a node is lost with the task of a slot. */

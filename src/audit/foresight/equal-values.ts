@@ -2,7 +2,7 @@ import { MAX_LAG } from "./later-returns.ts";
 import { MIN_PAIRS } from "./significance.ts";
 import type { FeatureColumn, TickerHistory } from "./ticker-history.ts";
 
-/** What a feature may be a copy of. */
+/** The kinds of values that a feature may be a copy of. */
 const QUANTITIES = {
   price: ({ prices }, row, lag) => prices[row + lag],
   return: ({ y }, row, lag) => y[row + lag - 1],
@@ -16,19 +16,20 @@ export type Quantity = keyof typeof QUANTITIES;
 /** A feature is `scale` times what it copies, plus `offset`. */
 export interface LaterCopy {
   readonly of: Quantity;
-  /** How many price dates later that is known, 1 to MAX_LAG. */
+  /** The number of price dates until the value is known, 1 to MAX_LAG. */
   readonly lag: number;
   readonly scale: number;
   readonly offset: number;
   readonly n: number;
 }
 
-/** Against the spread of the feature. */
+/** Relative to the spread of the feature. */
 const TOLERANCE = 1e-9;
 
 /**
- * Whether a feature is, on each of its rows, a later price or return: to TOLERANCE, and also scaled and shifted. A feature
- * that is a price or return known by then, too, as where prices rise by the same amount each day, is no copy of a later one.
+ * Whether a feature equals a later price or return on each of its rows: up to TOLERANCE, possibly scaled and shifted. A feature that
+ * also equals a price or return already known on its date, as when prices rise by the same amount each day, is not a copy of a later
+ * one.
  */
 export function laterCopy(history: TickerHistory, column: FeatureColumn): LaterCopy | undefined {
   const anchors = anchorsOf(history, column.x);
@@ -50,13 +51,13 @@ function isKnown(history: TickerHistory, x: Float64Array, anchors: Anchors): boo
   return false;
 }
 
-/** The rows of the smallest and the largest value; what it copies has its extremes there, too. */
+/** The rows of the smallest and the largest value; the original has its extremes there, too. */
 interface Anchors {
   readonly least: number;
   readonly most: number;
 }
 
-/** Among the rows that have prices MAX_LAG + 1 dates before and MAX_LAG after. @returns undefined for a constant. */
+/** Among the rows with prices MAX_LAG + 1 dates before and MAX_LAG after. @returns undefined for a constant. */
 function anchorsOf({ priceRows, days }: TickerHistory, x: Float64Array): Anchors | undefined {
   let least = -1;
   let most = -1;

@@ -9,22 +9,19 @@ import type { Suspects } from "./suspects.ts";
 import { columnValues, type FeatureColumn, featureColumn, type TickerHistory } from "./ticker-history.ts";
 import { type UnpricedValues, unpricedRows, unpricedValues, usualShare } from "./unpriced-values.ts";
 
-/** Fewer values that are filled from later ones may be chance. */
+/** Fewer filled values may be chance. */
 const MIN_FILLED = 3;
-/** A column that looks filled on more of its other dates, such as a weekday, cannot be judged by this sign. */
+/** If more of a column's other values look filled, as for a weekday, this sign cannot judge it. */
 const MAX_USUAL = 0.05;
 
 /** What one ticker adds to the facts of the check. */
 export interface ExaminedTicker {
-  /** Features with a value on a date without a price, and how many such values there are. */
+  /** The number of features with a value on a date without a price, and the number of such values. */
   readonly unpricedFeatures: number;
   readonly unpricedValues: number;
 }
 
-/**
- * Puts every feature of one ticker through all tests, and adds what is suspected to `suspects`.
- * Yields 1 after each feature.
- */
+/** Runs all tests on every feature of one ticker, and adds suspicions to `suspects`. Yields 1 after each feature. */
 export function* examineTicker(
   history: TickerHistory,
   window: Pick<ResolvedWindow, "start" | "end">,
@@ -71,7 +68,7 @@ function examineReturns(
   if (copy !== undefined) suspects.add({ ticker, feature: feature.name, code: "equals_later_value", copy });
 }
 
-/** Over all of the column's values, and over those of its rows in the window. */
+/** Over all values of the column, and over those of its rows in the window. */
 function examineStandardising(history: TickerHistory, column: number, suspects: Suspects): void {
   const name = history.features.columns[column]!;
   for (const values of [columnValues(history, column), featureColumn(history, column).x]) {

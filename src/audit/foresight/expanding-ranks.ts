@@ -8,10 +8,10 @@ const UNIFORM = Math.sqrt(12);
 
 /**
  * The rank of each value among those of its own and earlier rows, ties averaged, scaled so that values in random order have mean 0
- * and variance 1. It uses nothing later than its row: a rank in the whole sample goes with later returns even if the feature is an honest
- * price level (Stambaugh 1999, "Predictive regressions").
- * @param x shape (r), NaN where it is missing.
- * @returns shape (r), NaN where x is missing or has fewer than MIN_EARLIER earlier values.
+ * and variance 1. It uses nothing after its row: a rank in the whole sample correlates with later returns even for an honest price
+ * level (Stambaugh 1999, "Predictive regressions").
+ * @param x shape (r), NaN if missing.
+ * @returns shape (r), NaN if x is missing or has fewer than MIN_EARLIER earlier values.
  */
 export function expandingRanks(x: Float64Array): Float64Array {
   const present = x.filter(Number.isFinite);
@@ -24,12 +24,12 @@ export function expandingRanks(x: Float64Array): Float64Array {
     const place = places[seen++]!;
     const below = counts.add(place);
     const ties = ++equal[place]!;
-    // `below` values are smaller, `ties` are the same, this one included.
+    // `below` values are smaller, `ties` are equal, including this one.
     return seen > MIN_EARLIER ? UNIFORM * ((below + ties / 2) / seen - 0.5) : Number.NaN;
   });
 }
 
-/** Each value less the mean of the earlier ones, so that a level that has risen goes with no drift; 0 for the first one. */
+/** Each value minus the mean of the earlier ones, so that a risen level does not correlate with a drift; 0 for the first one. */
 export function lessEarlierMean(values: Float64Array): Float64Array {
   let [sum, n] = [0, 0];
   return values.map((value) => {
@@ -41,7 +41,7 @@ export function lessEarlierMean(values: Float64Array): Float64Array {
   });
 }
 
-/** Fenwick's tree (1994) over places 1 to n: how many values lie at lower places. */
+/** A Fenwick tree (1994) over positions 1 to n: counts the values at lower positions. */
 class CountsBelow {
   readonly #sums: Int32Array;
 
@@ -49,7 +49,7 @@ class CountsBelow {
     this.#sums = new Int32Array(n + 1);
   }
 
-  /** Adds a value at a place. @returns how many values lie at lower places. */
+  /** Adds a value at a position. @returns the number of values at lower positions. */
   add(place: number): number {
     let below = 0;
     for (let i = place - 1; i > 0; i -= i & -i) below += this.#sums[i]!;

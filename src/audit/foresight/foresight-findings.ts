@@ -10,10 +10,10 @@ import { groupSuspects, type Suspect } from "./suspects.ts";
 
 const TICKERS_SHOWN = 10;
 
-/** Codes for which a person can acknowledge a feature: correlation alone tells no leak from skill. */
+/** Codes for which a person can acknowledge a feature, because correlation alone cannot tell a leak from skill. */
 const ACCEPTABLE: readonly FindingCode[] = ["implausible_skill", "knows_later_return"];
 
-/** Codes of correlations with returns: what shows itself in several of them has one cause. The gravest come first. */
+/** Codes of correlations with returns. Several of them for one feature have one cause. The most severe come first. */
 const OF_RETURNS: readonly FindingCode[] = [
   "equals_later_value",
   "knows_next_price",
@@ -22,9 +22,9 @@ const OF_RETURNS: readonly FindingCode[] = [
 ];
 
 /**
- * One finding for each feature and cause, with the ticker that shows it most clearly and what the tickers show together. Where more than
+ * One finding for each feature and cause, with the ticker that shows it most clearly and what the tickers show together. If more than
  * a few features have the same code, it is one finding for all of them.
- * @param needed deviations that a correlation of one ticker has to exceed.
+ * @param needed deviations that a correlation of one ticker must exceed.
  * @param accepted features whose skill is known to be honest.
  */
 export function foresightFindings(
@@ -45,7 +45,7 @@ export function foresightFindings(
   return merged([...causes.values()].map((cause) => causeFinding(cause, needed, accepted)));
 }
 
-/** What is suspected of one feature, by code, and what the tickers show together. */
+/** The suspicions about one feature, by code, and what the tickers show together. */
 interface Cause {
   readonly feature: string;
   readonly groups: Suspect[][];
@@ -79,7 +79,7 @@ function causeFinding(cause: Cause, needed: number, accepted: ReadonlySet<string
   });
 }
 
-/** A later return that a feature may go with honestly is no certain leak. */
+/** A feature may honestly correlate with a later return, so this is not a certain leak. */
 function severityOf(
   code: FindingCode,
   group: readonly Suspect[],

@@ -1,4 +1,4 @@
-/** Spearman's correlation of the pairs without NaN, by counting and plain sums; NaN where there are fewer than 100. */
+/** Spearman's correlation of the pairs without NaN, by counting and plain sums; NaN for fewer than 100. */
 export function slowSpearman(pairs: readonly (readonly [number, number])[]): { c: number; n: number } {
   const present = pairs.filter((pair) => pair.every(Number.isFinite));
   const ranks = (side: 0 | 1) =>

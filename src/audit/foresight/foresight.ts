@@ -10,12 +10,12 @@ import { pooledSuspects } from "./pooled-suspects.ts";
 import { Suspects } from "./suspects.ts";
 import { tickerHistory } from "./ticker-history.ts";
 
-/** Looks for features that know their label, ticker by ticker, while the feature blob is read once. */
+/** Looks for features that know their label, ticker by ticker, in one reading of the feature blob. */
 export const foresight: AuditCheck = {
   name: "foresight",
   cost: () => "one reading of both blobs, and some 3 ms for each feature of each ticker and 1,000 dates",
   async run({ request, accepted }, context) {
-    // Tickers tell how far the check is, bytes read do not.
+    // Progress is counted in tickers; bytes read would not show it.
     const report: Report = (event) => event.kind !== "progress" && context.report(event);
     const inputs = await openInputs(request, { ...context, report }, context.workFolder);
     try {
@@ -66,7 +66,7 @@ async function examineInputs(
   });
 }
 
-/** One note for all features together: such rows are of no use and do no harm. */
+/** One note for all features together: such rows are useless but harmless. */
 function unpricedNote(unpriced: Readonly<Record<"tickers" | "features" | "values", number>>): Finding[] {
   if (unpriced.values === 0) return [];
   const on = `${counted(unpriced.features, "feature")} of ${counted(unpriced.tickers, "ticker")}`;

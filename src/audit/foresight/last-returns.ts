@@ -2,21 +2,21 @@ import { averageRanks } from "../../evaluate/rank.ts";
 import { MIN_PAIRS, type RankCorrelation } from "./significance.ts";
 import type { TickerHistory } from "./ticker-history.ts";
 
-/** |c| of a feature or its change with the next return; daily information coefficients of funds lie below 0.1. */
+/** |c| of a feature or its change with the next return; daily information coefficients of funds are below 0.1. */
 export const RETURN_LIMIT = 0.2;
 
-/** The return into the row's own price date, and those into the two dates before: with more of them noise takes over. */
+/** The return into the row's own price date, and the two before; with more of them, noise takes over. */
 export const LAST_RETURNS = 3;
 
-/** A correlation with the next return, and what is left of it beside the ticker's last returns. */
+/** A correlation with the next return, and its partial correlation given the ticker's last returns. */
 export interface ReturnCorrelation extends RankCorrelation {
-  /** The partial correlation; undefined where |c| is within RETURN_LIMIT, or for fewer than MIN_PAIRS rows. */
+  /** The partial correlation; undefined if |c| is within RETURN_LIMIT, or for fewer than MIN_PAIRS rows. */
   readonly partial?: number;
 }
 
 /**
- * Adds the partial correlation to a correlation of x with the next return that is beyond RETURN_LIMIT.
- * @param x shape (r), NaN where it is missing.
+ * Adds the partial correlation to a correlation of x with the next return that exceeds RETURN_LIMIT.
+ * @param x shape (r), NaN if missing.
  */
 export function besideLastReturns(
   found: RankCorrelation | undefined,
@@ -28,14 +28,14 @@ export function besideLastReturns(
   return partial === undefined ? found : { ...found, partial };
 }
 
-/** A side whose variance falls below this share of its own is told by the last returns. */
+/** If less than this share of a side's variance is left, the last returns explain it. */
 const NOTHING_LEFT = 1e-9;
 
 /**
- * Spearman's partial correlation of x with the next return given the ticker's LAST_RETURNS last ones: that of what a regression on
- * their ranks leaves of both ranks. Where a price bounces between bid and ask its returns reverse, and whatever holds the last
- * price goes with the next return; beside the last returns it does not.
- * @returns 0 where the last returns tell x, or the next return, whole; undefined for fewer than MIN_PAIRS rows that have all.
+ * Spearman's partial correlation of x with the next return given the ticker's LAST_RETURNS last ones: the correlation of the
+ * residuals of both ranks on their ranks. If a price bounces between bid and ask, its returns reverse, and anything that contains the
+ * last price correlates with the next return; given the last returns it does not.
+ * @returns 0 if the last returns explain x, or the next return, completely; undefined for fewer than MIN_PAIRS complete rows.
  */
 function partialCorrelation(x: Float64Array, { y, priceRows }: TickerHistory): number | undefined {
   const rows = rowsWithReturns(x, y, priceRows);
@@ -67,7 +67,7 @@ function centredRanks(values: Float64Array): Float64Array {
   return averageRanks(values).map((rank) => rank - middle);
 }
 
-/** Takes from a side its parts along others that are orthogonal. @returns the share of its variance that is left. */
+/** Removes from a side its projections on other, orthogonal sides. @returns the remaining share of its variance. */
 function removeAll(side: Float64Array, others: readonly Float64Array[]): number {
   const before = product(side, side);
   for (const other of others) {

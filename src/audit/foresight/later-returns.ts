@@ -6,13 +6,13 @@ import type { TickerHistory } from "./ticker-history.ts";
 /** A quarter of a year. The return 1 price date later is the label itself. */
 export const MAX_LAG = 63;
 
-/** Changes of windows centred on their date reach 0.65 at half the width, honest ones 0.10 at most. */
+/** Changes of windows centred on their date reach 0.65 at half the width, honest changes 0.10 at most. */
 export const LATER_LIMIT = 0.2;
 
-/** Correlations over fewer ranks than all differ by less than this from those of ranks made anew. */
+/** Correlations of ranks over all rows differ by less than this from those of ranks over the pairs alone. */
 const SCREEN = 0.12;
 
-/** A correlation with what comes `lag` price dates later. */
+/** A correlation with a return `lag` price dates later. */
 export interface LaterCorrelation extends RankCorrelation {
   readonly lag: number;
 }
@@ -23,9 +23,9 @@ interface LaterReturns {
 }
 
 /**
- * Spearman's correlation of a feature's change with the return of the price date `lag` dates later, or with its size, lag = 2 ...
- * MAX_LAG. Ranks over all rows tell quickly which lags are near LATER_LIMIT; those are ranked anew over the pairs they have.
- * @param dx shape (r), NaN where there is no change.
+ * Spearman's correlation of a feature's change with the return `lag` price dates later, or with its size, lag = 2 ... MAX_LAG. Ranks
+ * over all rows quickly find the lags near LATER_LIMIT; these are ranked again over their own pairs.
+ * @param dx shape (r), NaN without a change.
  * @param y shape (m), by price date: returns or their sizes, each from its date to the next.
  * @returns the lag with the most deviations among those with |c| > LATER_LIMIT.
  */
@@ -38,7 +38,7 @@ export function strongestLater(dx: Float64Array, y: Float64Array, priceRows: Int
     if (screened.n < MIN_PAIRS || screened.c === null) continue;
     tests++;
     if (Math.abs(screened.c) <= SCREEN) continue;
-    const found = rankedAnew(lag, dx, y, priceRows);
+    const found = rerankedCorrelation(lag, dx, y, priceRows);
     if (found === undefined || Math.abs(found.c) <= LATER_LIMIT) continue;
     if (strongest === undefined || deviationsFromZero(found) > deviationsFromZero(strongest))
       strongest = { ...found, lag };
@@ -74,7 +74,7 @@ function pairsAt(lag: number, a: Float64Array, b: Float64Array, priceRows: Int32
   return { n, c: spread > 0 ? (n * sab - sa * sb) / Math.sqrt(spread) : null };
 }
 
-function rankedAnew(lag: number, dx: Float64Array, y: Float64Array, priceRows: Int32Array) {
+function rerankedCorrelation(lag: number, dx: Float64Array, y: Float64Array, priceRows: Int32Array) {
   const [changes, returns]: [number[], number[]] = [[], []];
   for (let i = 0; i < dx.length; i++) {
     const later = y[priceRows[i]! + lag - 1];
@@ -86,19 +86,19 @@ function rankedAnew(lag: number, dx: Float64Array, y: Float64Array, priceRows: I
   return c === null ? undefined : { c, n: changes.length };
 }
 
-/** What tells a window that reaches past its date from a feature that returns follow honestly after some dates. */
+/** What distinguishes a window that reaches past its date from a feature that returns honestly follow after some dates. */
 export interface WindowSigns {
-  /** Spearman's of the value with the return at the same lag; null where it does not exist. */
+  /** Spearman's correlation of the value with the return at the same lag; null if it does not exist. */
   readonly value: number | null;
-  /** The strongest one of the change with a return at least OTHER_DATES dates from that lag, before the date or after it. */
+  /** The strongest correlation of the change with a return at least OTHER_DATES dates away from that lag, before or after. */
   readonly other: { readonly c: number; readonly lag: number };
 }
 
-/** A change has two ends, the dates of two values: what depends on one value shows at two successive lags. */
+/** A change has two ends, the dates of two values: a property of one value shows at two successive lags. */
 const OTHER_DATES = 2;
 
 /**
- * A window that moves on by a date gains a return at one end and loses one at the other, so its change goes with returns at two
+ * A window that moves by a date gains a return at one end and loses one at the other, so its change correlates with returns at two
  * places. Lag 0 is the return into the date, and lag -k that into the k-th date before.
  */
 export function windowSigns(

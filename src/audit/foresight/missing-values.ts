@@ -5,17 +5,17 @@ import type { FeatureColumn, TickerHistory } from "./ticker-history.ts";
 
 const MIN_MISSING = 5;
 
-/** How the absence of a feature goes with the next return. */
+/** How the absence of a feature relates to the next return. */
 export interface MissingnessTest extends RankCorrelation {
-  /** P(a return after a missing value is higher) - P(it is lower), of a missing and a present value drawn at random. */
+  /** P(a return after a missing value is higher) - P(it is lower), for a missing and a present value drawn at random. */
   readonly effect: number;
   readonly missing: number;
 }
 
 /**
- * Spearman's correlation of "the feature is missing here" with the next return, over the price dates from the feature's
- * first value to its last: rows that wait for a window do not count. `effect` is the rank-biserial correlation, which does
- * not shrink with the share of missing values as c does.
+ * Spearman's correlation of "the feature is missing here" with the next return, over the price dates from the feature's first value
+ * to its last: rows before a window is full do not count. `effect` is the rank-biserial correlation, which unlike c does not shrink
+ * with the share of missing values.
  * @returns undefined for fewer than MIN_MISSING missing or present values or MIN_PAIRS labels, and for constant labels.
  */
 export function missingnessTest(history: TickerHistory, { x }: FeatureColumn): MissingnessTest | undefined {
@@ -32,10 +32,10 @@ export function missingnessTest(history: TickerHistory, { x }: FeatureColumn): M
     missing.push(priceRows[i] === row && Number.isFinite(x[i]!) ? 0 : 1);
     labels.push(y[row]!);
   }
-  return ofMarks(Float64Array.from(missing), Float64Array.from(labels));
+  return missingnessOf(Float64Array.from(missing), Float64Array.from(labels));
 }
 
-function ofMarks(marks: Float64Array, labels: Float64Array): MissingnessTest | undefined {
+function missingnessOf(marks: Float64Array, labels: Float64Array): MissingnessTest | undefined {
   const n = marks.length;
   const missing = marks.reduce((sum, mark) => sum + mark, 0);
   if (n < MIN_PAIRS || missing < MIN_MISSING || n - missing < MIN_MISSING) return undefined;

@@ -1,19 +1,19 @@
 import type { DateOrders } from "./pooled-cells.ts";
 import type { PooledTest } from "./pooled-test.ts";
 
-/** A correlation across tickers that a date's order has by chance in 1 of 740 dates (Fisher's transform). */
+/** A correlation across tickers that a date's order reaches by chance on 1 of 740 dates (Fisher's transform). */
 const DEVIATIONS = 3;
 
-/** And one that no honest order has: days on which one factor moves all prices give it in either direction. */
+/** And one that no honest order reaches: days on which one factor moves all prices give it in either direction. */
 const MIN_ORDER = 0.5;
 
-/** So many dates in one direction for each in the other. */
+/** At least this many dates in one direction for each in the other. */
 const MIN_RATIO = 4;
 
 /**
- * Counts the dates on which a feature orders the tickers nearly as their next returns do, and as the opposite. Features with values of
- * the next date on some dates alone have many in one direction; what an honest feature has in common with returns comes in both. The sign
- * test asks of chance no more than that both are as likely.
+ * Counts the dates on which a feature orders the tickers nearly as their next returns do, and in nearly the opposite order. Features
+ * with values of the next date on only some dates have many in one direction; what honest features share with returns occurs in both.
+ * The sign test only assumes that under chance both are equally likely.
  */
 export function orderedDates({ values, tickers }: DateOrders): Pick<PooledTest, "c" | "t"> | undefined {
   let [up, down] = [0, 0];

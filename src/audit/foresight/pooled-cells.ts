@@ -1,6 +1,6 @@
 import { MIN_ORDER_TICKERS } from "../../evaluate/verdict/order.ts";
 
-/** Dates in the order in which they come, shared by all features. */
+/** Dates in order of appearance, shared by all features. */
 export class DateSlots {
   readonly #slots = new Map<number, number>();
 
@@ -23,11 +23,11 @@ export class DateSlots {
   }
 }
 
-/** Correlations across tickers, date by date. */
+/** Correlations across tickers, by date. */
 export interface DateOrders {
   /** Shape (n), in time order. */
   readonly values: Float64Array;
-  /** Shape (n): tickers of the date. */
+  /** Shape (n): number of tickers on the date. */
   readonly tickers: Int32Array;
 }
 
@@ -51,7 +51,7 @@ export class PooledCells {
     sums[at + 5]! += u * v;
   }
 
-  /** The mean product of each date, over the root mean squares of all rows: their mean is the pooled correlation over time. */
+  /** The mean product of each date, divided by the root mean squares of all rows: their mean is the pooled correlation over time. */
   overTime(slots: readonly number[]): Float64Array {
     const values: number[] = [];
     let [n, uu, vv] = [0, 0, 0];
@@ -96,5 +96,5 @@ export class PooledCells {
   }
 }
 
-/** A variance across tickers this small is that of the rounding of its sums. */
+/** A variance across tickers this small is rounding of its sums. */
 const CONSTANT = 1e-4;

@@ -6,7 +6,7 @@ import type { TickerSurprises } from "./return-surprises.ts";
 import { MIN_PAIRS } from "./significance.ts";
 import type { FeatureColumn } from "./ticker-history.ts";
 
-/** By how much returns after missing values may differ from the others, in deviations: news is known when it is missing. */
+/** By how much returns after missing values may differ from the others, in deviations: a missing value can be news itself. */
 const RETURN_LIMIT = 0.15;
 
 /** By how much more the size of the next return may differ than that of the last one, in deviations of their ranks. */
@@ -22,9 +22,9 @@ export class PooledGaps {
   #variance = 0;
 
   /**
-   * Adds one ticker's price dates between the first value of the feature and the last one, if it is missing on some of them.
-   * A filter on what is known, such as a calm month, goes with the last return's size at least as much as with the next one's, so that
-   * the difference of the two is judged.
+   * Adds one ticker's price dates between the first value of the feature and the last one, if it is missing on some of them. A filter
+   * on known facts, such as a calm month, relates to the size of the last return at least as much as to that of the next one, so the
+   * difference of the two is tested.
    */
   add({ x }: FeatureColumn, { history, returns, sizes }: TickerSurprises, slots: DateSlots): void {
     const { priceRows, days } = history;
@@ -56,7 +56,7 @@ export class PooledGaps {
     return kinds.flatMap(([sums, what]) => {
       const values = Float64Array.from(slots.flatMap((slot) => sums.get(slot) ?? []));
       if (values.length < MIN_PAIRS) return [];
-      // A sum of products over a sum of variances is a difference of means.
+      // A sum of products divided by a sum of variances is a difference of means.
       const scaled = values.map((value) => (value * values.length) / this.#variance);
       const t = dateT(scaled, 1);
       return t === null ? [] : [{ ...what, c: mean(scaled), t, dates: values.length }];

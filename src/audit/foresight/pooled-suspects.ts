@@ -2,7 +2,7 @@ import { isBeyondLimit, type PooledSide, type PooledTest } from "./pooled-test.t
 import { FAMILY_ERROR } from "./significance.ts";
 import { CHANGE_OVER_LEVEL } from "./suspicion.ts";
 
-/** One feature that is suspected over all tickers together. */
+/** A feature that is suspected over all tickers together. */
 export interface PooledSuspect {
   readonly code: "knows_next_price" | "implausible_skill" | "missing_predicts_label";
   readonly feature: string;
@@ -12,7 +12,10 @@ export interface PooledSuspect {
   readonly pooled: readonly PooledTest[];
 }
 
-/** What the pooled tests come to: half of the chance findings of an audit are theirs, the other half those of single tickers. */
+/**
+ * The suspicions from the pooled tests. Half of the chance findings allowed for an audit belong to them, the other half to single
+ * tickers.
+ */
 export function pooledSuspects(tests: ReadonlyMap<string, readonly PooledTest[]>): PooledSuspect[] {
   const all = [...tests.values()].reduce((sum, { length }) => sum + length, 0);
   const p = FAMILY_ERROR / 2 / Math.max(1, all);
@@ -29,7 +32,7 @@ export function pooledSuspects(tests: ReadonlyMap<string, readonly PooledTest[]>
   });
 }
 
-/** Whether the change holds what the value of the date before did not, as of single tickers. */
+/** Whether the change contains what the value of the previous date did not, as for single tickers. */
 function isFresh(found: readonly PooledTest[], pooled: readonly PooledTest[]): boolean {
   return found.some(({ side, form, c }) => {
     if (side !== "change" || form === "ordered_dates") return false;

@@ -1,11 +1,11 @@
 import { dateQuantile } from "./date-quantile.ts";
 
-/** What of a feature is compared with the next return: its value, its change since the row before, or that it is missing. */
+/** What is compared with the next return: a feature's value, its change since the previous row, or its absence. */
 export type PooledSide = "value" | "change" | "missing";
 
 /**
- * How: the mean product over time; the correlation across the tickers of a date; the share of dates whose order is nearly that of the
- * next returns; or, of missing values, the difference of the next returns and of their sizes.
+ * How it is compared: the mean product over time; the correlation across the tickers of a date; the share of dates whose order is
+ * nearly that of the next returns; or, for missing values, the difference of the next returns and of their sizes.
  */
 export type PooledForm = "over_time" | "across_tickers" | "ordered_dates" | "next_return" | "next_size";
 
@@ -15,10 +15,10 @@ export interface PooledTest {
   readonly form: PooledForm;
   /** The mean over dates: a correlation, a share of dates, or a difference in deviations. */
   readonly c: number;
-  /** Newey-West t over dates; of `ordered_dates` the deviations of a sign test. */
+  /** Newey-West t over dates; for `ordered_dates` the deviations of a sign test. */
   readonly t: number;
   readonly dates: number;
-  /** The |c| that an honest feature may have. */
+  /** The maximum |c| of an honest feature. */
   readonly limit: number;
 }
 
@@ -26,7 +26,7 @@ export interface PooledTest {
 const LIMIT_PROBABILITY = 0.01;
 
 /**
- * Whether a test shows more than chance and more than an honest feature: the t beyond the quantile of `p`, and |c| beyond its limit
+ * Whether a test shows more than chance and more than an honest feature: the t exceeds the quantile of `p`, and |c| exceeds its limit
  * by the errors that chance exceeds with LIMIT_PROBABILITY.
  * @param p one-sided probability of chance, for each of all tests together.
  */

@@ -11,12 +11,12 @@ import { MIN_PAIRS } from "./significance.ts";
 import { changes, type FeatureColumn } from "./ticker-history.ts";
 
 /**
- * Across tickers the same signal shows more: what tickers have in common, up to half of the variance of returns, is noise over time
- * alone.
+ * Across tickers the same signal shows more: what tickers have in common, up to half of the variance of returns, is noise only over
+ * time.
  */
 const ACROSS_FACTOR = 1.4;
 
-/** Features times dates whose sums are kept, in 96 MB; further features are not pooled. */
+/** The maximum of features times dates whose sums are kept, in 96 MB; further features are not pooled. */
 const MAX_CELLS = 2_000_000;
 
 /** The tests of one feature over all tickers. */
@@ -27,13 +27,13 @@ class PooledFeature {
   readonly pace = new FeaturePace();
 }
 
-/** Gathers what the pooled tests need of each feature, ticker by ticker: sums by date, no values. */
+/** Collects what the pooled tests need of each feature, ticker by ticker: sums by date, no values. */
 export class PooledTests {
   readonly #slots = new DateSlots();
   readonly #features = new Map<string, PooledFeature>();
   readonly #skipped = new Set<string>();
 
-  /** Features for which there was no room. */
+  /** The number of features that did not fit. */
   get skipped(): number {
     return this.#skipped.size;
   }

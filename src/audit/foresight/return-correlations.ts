@@ -5,7 +5,7 @@ import { type LaterCorrelation, strongestLater, type WindowSigns, windowSigns } 
 import { MIN_PAIRS, type RankCorrelation } from "./significance.ts";
 import { changes, type FeatureColumn, pick, type TickerHistory } from "./ticker-history.ts";
 
-/** How one feature of one ticker goes with returns that nothing known at its dates can tell. */
+/** The correlations of one feature of one ticker with returns that nothing known on its dates can predict. */
 export interface ReturnCorrelations {
   /** Of the value with the next return. */
   readonly level: ReturnCorrelation | undefined;
@@ -17,13 +17,13 @@ export interface ReturnCorrelations {
   readonly later: (LaterCorrelation & { readonly signs: WindowSigns }) | undefined;
   /** Of its change with the size of the return `lag` price dates later: the strongest one beyond LATER_LIMIT. */
   readonly laterSize: LaterCorrelation | undefined;
-  /** How many correlations there were, strong or not. */
+  /** The number of correlations, strong or not. */
   readonly tests: number;
 }
 
 /**
- * Spearman's correlations of one feature, ties averaged, each over the rows that have both sides. The value itself is
- * never compared with the size of the return: an honest volatility goes with it.
+ * Spearman's correlations of one feature, ties averaged, each over the rows that have both sides. The value itself is never compared
+ * with the size of the return: an honest volatility correlates with it.
  */
 export function returnCorrelations(
   history: TickerHistory,
@@ -48,7 +48,7 @@ export function returnCorrelations(
   };
 }
 
-/** Ranks of the labels of a ticker's rows, kept for the next feature: most features miss the same rows. */
+/** Ranks of the labels of a ticker's rows, cached for the next feature: most features miss the same rows. */
 export class LabelRanks {
   readonly level: RankedSide;
   readonly change: RankedSide;
@@ -85,7 +85,7 @@ class RankedSide {
   }
 }
 
-/** @returns undefined for fewer than MIN_PAIRS pairs, and where either side is constant. */
+/** @returns undefined for fewer than MIN_PAIRS pairs, and if either side is constant. */
 function rankCorrelation(x: Float64Array, side: RankedSide): RankCorrelation | undefined {
   const rows = pairedRows(x, side.values);
   if (rows.length < MIN_PAIRS) return undefined;
@@ -93,7 +93,7 @@ function rankCorrelation(x: Float64Array, side: RankedSide): RankCorrelation | u
   return c === null ? undefined : { c, n: rows.length };
 }
 
-/** Where both sides are finite. */
+/** The rows where both sides are finite. */
 function pairedRows(a: Float64Array, b: Float64Array): Int32Array {
   const rows = new Int32Array(a.length);
   let n = 0;

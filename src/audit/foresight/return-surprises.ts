@@ -1,17 +1,17 @@
 import { averageRanks } from "../../evaluate/rank.ts";
 import { pick, type TickerHistory } from "./ticker-history.ts";
 
-/** Returns by which a ticker's next return is explained first: prices that bounce between bid and ask reverse. */
+/** Last returns that explain a ticker's next return first: prices that bounce between bid and ask reverse. */
 const LAST_RETURNS = 5;
 
-/** Returns beyond so many root mean squares count as this many, so that no single date decides. */
+/** Returns beyond this many root mean squares count as this many, so that no single date decides. */
 const MAX_SURPRISE = 4;
 
 /**
- * What a ticker's last returns do not tell of each next return: the return, less a regression on the LAST_RETURNS last returns, over the
- * root mean square. Its mean stays: a mean of the sample, or of earlier rows, goes with the price level, so that honest levels would show a
- * correlation (Stambaugh 1999, "Predictive regressions").
- * @param y shape (m), the return to the next price date, NaN where there is none.
+ * The part of each next return that a ticker's last returns do not explain: the return minus a regression on the LAST_RETURNS last
+ * returns, divided by the root mean square. Its mean stays: a mean of the sample, or of earlier rows, correlates with the price
+ * level, so honest levels would show a correlation (Stambaugh 1999, "Predictive regressions").
+ * @param y shape (m), the return to the next price date, NaN without one.
  * @returns shape (m), mean square 1; NaN where y is.
  */
 export function returnSurprises(y: Float64Array): Float64Array {
@@ -62,7 +62,7 @@ function shifted(values: Float64Array, by: number): Float64Array {
   });
 }
 
-/** Takes from a side its part along another, over the rows that the side has. */
+/** Removes from a side its projection on another, over the rows that the side has. */
 function removePart(side: Float64Array, other: Float64Array): void {
   let [products, squares] = [0, 0];
   for (let i = 0; i < side.length; i++) {

@@ -1,4 +1,4 @@
-/** Fewer pairs than this are not tested. */
+/** Fewer pairs are not tested. */
 export const MIN_PAIRS = 100;
 
 /** A rank correlation over n pairs. */
@@ -10,22 +10,22 @@ export interface RankCorrelation {
 /** Fisher's transform is infinite at 1. */
 const MAX_CORRELATION = 1 - 1e-12;
 
-/** How many standard deviations |c| lies from 0 where the pairs do not depend on one another (Fisher's transform). */
+/** How many standard deviations |c| is away from 0 if the pairs are independent (Fisher's transform). */
 export function deviationsFromZero({ c, n }: RankCorrelation): number {
   return Math.atanh(Math.min(Math.abs(c), MAX_CORRELATION)) * Math.sqrt(n - 3);
 }
 
-/** The share of chance findings in all tests of an audit together, each on one side: half of single tickers, half pooled. */
+/** The share of chance findings in all tests of an audit together, for each half: single tickers and pooled tests. */
 export const FAMILY_ERROR = 0.005;
 
-/** The deviations that none of m tests of single tickers reaches on noise but once in two hundred audits (Bonferroni, both sides). */
+/** The deviations that noise reaches in any of m tests of single tickers only once in two hundred audits (Bonferroni, both sides). */
 export function neededDeviations(tests: number): number {
   return upperNormalQuantile(FAMILY_ERROR / 2 / Math.max(1, tests));
 }
 
 const HALVINGS = 60;
 
-/** z with P(Z > z) = p, for p from 1e-300 to 0.02: by halving, of a tail that falls all the way. */
+/** z with P(Z > z) = p, for p from 1e-300 to 0.02: by bisection of a monotonic tail. */
 export function upperNormalQuantile(p: number): number {
   let low = 2;
   let high = 40;

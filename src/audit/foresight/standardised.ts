@@ -1,4 +1,4 @@
-/** Sums of values, whole and of those before a date, from which mean and deviation follow. */
+/** Sums of values, over all and over those before a date, from which mean and deviation follow. */
 export interface Sums {
   n: number;
   sum: number;
@@ -18,10 +18,10 @@ export function addValues(sums: Sums, values: Float64Array, from = 0, to = value
   }
 }
 
-/** Values written with 6 decimals and more keep mean and deviation as exactly. Chance comes as near once in 10^9 features. */
+/** Values with at least 6 decimals keep mean and deviation as exactly. Chance comes as close once in 10^9 features. */
 const TOLERANCE = 1e-6;
 
-/** Features of a few values, such as signs, may have mean 0 and deviation 1 by themselves. */
+/** Features with few distinct values, such as signs, may have mean 0 and deviation 1 by themselves. */
 const MIN_DISTINCT = 10;
 
 const MIN_VALUES = 100;
@@ -35,7 +35,7 @@ export function isStandard({ n, sum, squares }: Sums): boolean {
   return Math.abs(mean) <= TOLERANCE && deviations.some((one) => Math.abs(one - 1) <= TOLERANCE);
 }
 
-/** How near to 0 and 1 the ends of a scaled column lie: exactly but for the last digits. */
+/** How close to 0 and 1 the ends of a scaled column are: exact up to the last digits. */
 const ENDS_TOLERANCE = 1e-9;
 
 /** Ends to which columns are scaled. */
@@ -46,8 +46,8 @@ const SCALES = [
 ] as const;
 
 /**
- * Whether values were scaled by the least and the greatest of the whole sample: each end of a usual scale is there exactly once, and not
- * both of them in the first half. Oscillators and ranks come to their ends again and again.
+ * Whether values were scaled by the minimum and maximum of the whole sample: each end of a usual scale occurs exactly once, and not
+ * both in the first half. Oscillators and ranks reach their ends again and again.
  */
 export function isScaledByEnds(values: Float64Array): boolean {
   let [n, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -68,8 +68,8 @@ export function isScaledByEnds(values: Float64Array): boolean {
 }
 
 /**
- * Whether values are standard over the whole sample and were not before its end: the later ones moved the earlier ones.
- * A score across tickers on each date is standard over every part, and is none.
+ * Whether values are standardised over the whole sample but not before its end, so that later values moved the earlier ones. A score
+ * across tickers on each date is standardised over every part, and does not count.
  */
 export function isStandardAtEndOnly(whole: Sums, firstPart: Sums): boolean {
   return isStandard(whole) && !isStandard(firstPart);

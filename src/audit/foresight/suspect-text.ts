@@ -30,9 +30,9 @@ function laterText({ correlations, shown, isWindow }: CorrelatedSuspect): string
   if (shown === laterSize) {
     return `knows the size of a later return: its change correlates by ${c(shown)} with that of the return ${laterSize.lag} price dates later, as in a centred volatility`;
   }
-  const told = `its change correlates by ${c(shown)} with the return ${later!.lag} price dates later`;
-  if (isWindow === true) return `knows a later return: ${told}`;
-  return `goes with a later return more than forecasts do: ${told}, and nothing else shows a window that reaches past its date`;
+  const sentence = `its change correlates by ${c(shown)} with the return ${later!.lag} price dates later`;
+  if (isWindow === true) return `knows a later return: ${sentence}`;
+  return `goes with a later return more than forecasts do: ${sentence}, and nothing else shows a window that reaches past its date`;
 }
 
 function correlationsText({
@@ -54,7 +54,7 @@ function correlationsText({
 
 const c = (one: RankCorrelation) => one.c.toFixed(2);
 
-/** The figures behind a suspicion; a correlation comes with the deviations that it lies from 0. */
+/** The figures behind a suspicion; a correlation comes with its number of deviations from 0. */
 export function figuresOf(suspect: Suspect): AuditFacts {
   if ("correlations" in suspect) {
     const { level, change, size, later, laterSize } = suspect.correlations;

@@ -5,7 +5,7 @@ import { deviationsFromZero, neededDeviations, type RankCorrelation } from "./si
 import { isSuspectMissingness, type JudgedCorrelations, type Suspicion, suspicionOf } from "./suspicion.ts";
 import type { UnpricedValues } from "./unpriced-values.ts";
 
-/** One feature of one ticker that is suspected, with what was measured. */
+/** A suspected feature of one ticker, with its measurements. */
 export type Suspect = { readonly ticker: string; readonly feature: string } & (
   | (Suspicion & { readonly correlations: JudgedCorrelations })
   | {
@@ -18,19 +18,19 @@ export type Suspect = { readonly ticker: string; readonly feature: string } & (
   | { readonly code: "whole_sample_standardised"; readonly n: number; readonly scaled: string }
 );
 
-/** Pairs of ticker and feature beyond these are counted and not told one by one: about 10 MB. */
+/** Maximum number of pairs of ticker and feature that are kept; the rest are only counted. About 10 MB. */
 const MAX_KEPT = 20_000;
 
 /**
- * Gathers what is suspected ticker by ticker. The deviations that a correlation needs grow with the number of tests, so
- * which suspicions stand is known once all tickers are read; those that fall short already are not kept.
+ * Collects suspicions ticker by ticker. The deviations that a correlation needs grow with the number of tests, so the final
+ * suspicions are known only after all tickers; those that already fall short are not kept.
  */
 export class Suspects {
   #tests = 0;
   #dropped = 0;
   #needed = neededDeviations(1);
   readonly #kept: Suspect[] = [];
-  /** Of all tickers together. */
+  /** Over all tickers together. */
   readonly pooled = new PooledTests();
 
   /** How many statistical tests were made. */
@@ -38,12 +38,12 @@ export class Suspects {
     return this.#tests;
   }
 
-  /** Suspects that were not kept since there were too many. */
+  /** The number of suspects that were not kept because there were too many. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** The deviations that all tests made so far ask for. */
+  /** The deviations that the tests so far require. */
   get needed(): number {
     return this.#needed;
   }
@@ -69,7 +69,7 @@ export class Suspects {
     else this.#dropped++;
   }
 
-  /** Those that stand after all tests, judged anew: the gravest suspicion of a feature may have fallen. */
+  /** The suspects that remain after all tests, judged again: the most severe suspicion of a feature may have been dropped. */
   standing(): Suspect[] {
     return this.#kept.flatMap((suspect): Suspect[] => {
       if ("missingness" in suspect)

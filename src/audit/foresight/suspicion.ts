@@ -10,10 +10,10 @@ const SIZE_LIMIT = 0.25;
 /** |c| of a value with the next return that no forecast reaches. */
 const CERTAIN = 0.9;
 
-/** A change that beats its own level by this factor holds what the last row did not. */
+/** A change that exceeds its own level by this factor contains what the last row did not. */
 export const CHANGE_OVER_LEVEL = 1.2;
 
-/** A partial correlation that is within RETURN_LIMIT and below this share of the whole one shows no more than a reversal. */
+/** A partial correlation that is within RETURN_LIMIT and below this share of the whole one shows only a reversal. */
 const REVERSAL = 0.9;
 
 /** |P(higher) - P(lower)| of returns after a missing value. */
@@ -21,23 +21,23 @@ const MISSING_LIMIT = 0.2;
 
 export type CorrelationCode = "knows_next_price" | "implausible_skill" | "knows_later_return";
 
-/** What one feature of one ticker is suspected of, and the correlation that shows it most clearly. */
+/** The suspicion about one feature of one ticker, and the correlation that shows it most clearly. */
 export interface Suspicion {
   readonly code: CorrelationCode;
   readonly shown: RankCorrelation;
-  /** Of a later return: whether it looks like a window that reaches past its date, or may be an honest lag. */
+  /** For a later return: whether it looks like a window that reaches past its date, or may be an honest lag. */
   readonly isWindow?: boolean;
 }
 
 /** The correlations that are judged. */
 export type JudgedCorrelations = Omit<ReturnCorrelations, "tests">;
 
-/** A correlation beyond its limit that noise does not give. */
+/** A correlation beyond its limit that noise does not explain. */
 function isFound(one: RankCorrelation | undefined, limit: number, needed: number): one is RankCorrelation {
   return one !== undefined && Math.abs(one.c) > limit && deviationsFromZero(one) > needed;
 }
 
-/** The same with the next return, where the ticker's own last returns do not tell it as well. */
+/** The same with the next return, unless the ticker's own last returns explain it. */
 function isFoundBesideReturns(one: ReturnCorrelation | undefined, needed: number): one is ReturnCorrelation {
   if (!isFound(one, RETURN_LIMIT, needed)) return false;
   const { c, partial = c } = one;
@@ -45,8 +45,8 @@ function isFoundBesideReturns(one: ReturnCorrelation | undefined, needed: number
 }
 
 /**
- * Judges the correlations of one feature of one ticker: the gravest suspicion, at most one.
- * @param needed deviations that a finding has to exceed; it grows with the number of tests.
+ * Judges the correlations of one feature of one ticker: the most severe suspicion, at most one.
+ * @param needed deviations that a finding must exceed; it grows with the number of tests.
  */
 export function suspicionOf(
   { level, change, size, later, laterSize }: JudgedCorrelations,
@@ -71,8 +71,9 @@ export function suspicionOf(
 }
 
 /**
- * Whether a change that goes with a later return is that of a window, or of a copy of the return itself. A feature that returns follow
- * after some dates, honestly, goes with the later return by its value at least as much, and with no return elsewhere.
+ * Whether a change that correlates with a later return comes from a window, or from a copy of the return itself. If returns honestly
+ * follow a feature after some dates, its value correlates with the later return at least as much, and there is no correlation
+ * elsewhere.
  */
 function isWindow({ c, signs: { value, other } }: NonNullable<ReturnCorrelations["later"]>): boolean {
   const level = Math.abs(value ?? 0);
@@ -80,7 +81,7 @@ function isWindow({ c, signs: { value, other } }: NonNullable<ReturnCorrelations
   return level > CERTAIN || (Math.abs(c) > CHANGE_OVER_LEVEL * level && isElsewhere);
 }
 
-/** Volatility clusters, so that an honest change goes with sizes of later returns, but with none as much as with the next one. */
+/** Volatility clusters, so an honest change correlates with sizes of later returns, but with none as much as with the next one. */
 function isBeyondNext(laterSize: RankCorrelation, size: RankCorrelation | undefined): boolean {
   return Math.abs(laterSize.c) > CHANGE_OVER_LEVEL * Math.abs(size?.c ?? 0);
 }

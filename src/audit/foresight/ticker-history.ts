@@ -4,16 +4,16 @@ import { priceDates } from "../../panel/price-dates.ts";
 import { joinRows } from "../../panel/rows.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 
-/** One ticker inside the window: prices and labels by price date, and which price date each feature row is. */
+/** One ticker inside the window: prices and labels by price date, and the price date of each feature row. */
 export interface TickerHistory {
   readonly ticker: string;
   /** Shape (m), ascending: dates with a price. */
   readonly days: Int32Array;
   /** Shape (m). */
   readonly prices: Float64Array;
-  /** Shape (m): return to the next price date, known there; NaN where there is none. */
+  /** Shape (m): return to the next price date, known there; NaN without one. */
   readonly y: Float64Array;
-  /** The feature blob's own rows, also those outside the window or without a price. */
+  /** The feature blob's own rows, including those outside the window or without a price. */
   readonly features: TickerFeatures;
   /** Shape (r), ascending: the price date of each feature row that has one. */
   readonly priceRows: Int32Array;
@@ -21,14 +21,14 @@ export interface TickerHistory {
   readonly featureRows: Int32Array;
 }
 
-/** One feature of a ticker on its r rows with a price, NaN where it is missing. */
+/** One feature of a ticker on its r rows with a price, NaN if missing. */
 export interface FeatureColumn {
   readonly name: string;
   /** Shape (r). */
   readonly x: Float64Array;
 }
 
-/** All labelled rows of the window count, before the cut and after it. */
+/** All labelled rows of the window count, before and after the cut. */
 export function tickerHistory(
   prices: TickerPrices,
   features: TickerFeatures,
@@ -47,7 +47,7 @@ export function tickerHistory(
   };
 }
 
-/** Shape (n): every value of a column, NaN where it is missing. */
+/** Shape (n): every value of a column, NaN if missing. */
 export function columnValues({ features }: TickerHistory, column: number): Float64Array {
   const n = features.days.length;
   return features.values.subarray(column * n, (column + 1) * n);
@@ -65,7 +65,7 @@ export function pick(values: Float64Array, rows: Int32Array): Float64Array {
   return picked;
 }
 
-/** Shape (r): change since the row before; NaN on the first row and where either value is missing. */
+/** Shape (r): change since the previous row; NaN on the first row and if either value is missing. */
 export function changes(x: Float64Array): Float64Array {
   return x.map((value, i) => (i === 0 ? Number.NaN : value - x[i - 1]!));
 }

@@ -1,7 +1,7 @@
 import type { ResolvedWindow } from "../../panel/window.ts";
 import { columnValues, type TickerHistory } from "./ticker-history.ts";
 
-/** The values of one feature on dates of the window on which its ticker has no price. */
+/** The values of one feature on dates of the window without a price of its ticker. */
 export interface UnpricedValues {
   readonly values: number;
   /** Those that only the next value with a price explains: equal to it, or on the straight line to it. */
@@ -25,7 +25,7 @@ export function unpricedRows(
   });
 }
 
-/** Looks at the values of one column on the rows without a price. */
+/** Examines the values of one column on the rows without a price. */
 export function unpricedValues(history: TickerHistory, column: number, rows: Int32Array): UnpricedValues {
   const x = columnValues(history, column);
   const { featureRows } = history;
@@ -44,8 +44,8 @@ export function unpricedValues(history: TickerHistory, column: number, rows: Int
 }
 
 /**
- * The share of values on dates with a price, those equal to the one before aside, that are the next one's or lie on the line to
- * it: nearly 0 for what moves freely; large for weekdays and months, for steps, and for ranks among few tickers, which are so
+ * The share of values on dates with a price, except those equal to the previous one, that equal the next value or are on the line to
+ * it: nearly 0 for freely moving values; large for weekdays and months, for steps, and for ranks among few tickers, which look filled
  * without being filled.
  */
 export function usualShare(history: TickerHistory, column: number): number {
@@ -67,7 +67,7 @@ interface Neighbours {
   readonly later: number;
 }
 
-/** Whether a value is the later one, or lies on the straight line between its neighbours, by rows or by days. */
+/** Whether a value equals the later one, or is on the straight line between its neighbours, by rows or by days. */
 function isFilled(
   { features: { days } }: TickerHistory,
   x: Float64Array,

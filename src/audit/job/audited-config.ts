@@ -5,9 +5,9 @@ import { type RawObject, rawNumber, rawNumbers } from "../../contract/json/json-
 const QUICK_EPOCHS = "2";
 
 /**
- * The config that the audit runs, as JSON text; every number is the caller's own text. Networks train on the CPU, where
- * equal inputs leave equal bits. A quick audit of run_ml_job takes a ridge regression with the caller's folds, intervals,
- * scaler and shrinkage; one of run_dl_job one network of the caller's for 2 epochs.
+ * The config that the audit runs, as JSON text; numbers keep the caller's own text. Networks train on the CPU, where equal inputs
+ * give equal bits. A quick audit of run_ml_job uses a ridge regression with the caller's folds, intervals, scaler and shrinkage; one
+ * of run_dl_job uses one network of the caller's for 2 epochs.
  * @param config a config that the job accepts.
  */
 export function auditedConfig(config: string, operation: Operation, quick: boolean): string {

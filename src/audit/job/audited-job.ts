@@ -31,8 +31,8 @@ export interface WholeRun {
   readonly output: string;
 }
 
-/** What there is instead where the job cannot be judged. */
-export interface NoRun {
+/** The reason why the job cannot be judged. */
+export interface NotAudited {
   readonly reason: string;
 }
 
@@ -48,31 +48,33 @@ interface JobParts {
 /** After every day that a blob can name. */
 const LAST_DAY: Day = Number.POSITIVE_INFINITY;
 
-/** The job that an audit judges. On the whole blobs it runs once, for the first check that asks; the output stays till `close`. */
+/**
+ * The job that an audit judges. It runs on the whole blobs once, for the first check that needs it; the output stays until `close`.
+ */
 export class AuditedJob {
   readonly #parts: JobParts;
   #prices: AuditedPrices | undefined;
-  #whole: Promise<WholeRun | NoRun> | undefined;
+  #whole: Promise<WholeRun | NotAudited> | undefined;
   #kernelLevel: string | undefined;
 
   constructor(parts: JobParts) {
     this.#parts = parts;
   }
 
-  /** To which the kernels were pinned; undefined where they were not, or no job has run. */
+  /** The level that the kernels were pinned to; undefined if they were not, or if no job has run. */
   get kernelLevel(): string | undefined {
     return this.#kernelLevel;
   }
 
   /** @throws MucastError of the blobs, of the config and of the job. */
-  whole(): Promise<WholeRun | NoRun> {
+  whole(): Promise<WholeRun | NotAudited> {
     this.#whole ??= this.#runWhole();
     return this.#whole;
   }
 
   /**
-   * Runs the job on both blobs as they were after `day`, after `whole` has.
-   * @param folder takes the copies and the output; the caller removes it.
+   * Runs the job on both blobs as of `day`, after `whole` has run.
+   * @param folder for the copies and the output; the caller removes it.
    * @returns the path of the output.
    */
   async runCut(day: Day, whole: WholeRun, folder: string): Promise<string> {
@@ -87,7 +89,7 @@ export class AuditedJob {
     this.#prices?.blob.close();
   }
 
-  async #runWhole(): Promise<WholeRun | NoRun> {
+  async #runWhole(): Promise<WholeRun | NotAudited> {
     const { inputs, context, blobs, folder } = this.#parts;
     const { operation, request, truncations } = inputs;
     if (operation === "run_ml_job") parseMlSettings(request.config);
@@ -115,7 +117,7 @@ export class AuditedJob {
     return join(this.#parts.folder, "whole");
   }
 
-  /** The blobs as they are; copies of remote ones, and of prices that lack the cut that the audit chose. */
+  /** The blobs themselves, or copies: of remote ones, and of prices that lack the cut that the audit chose. */
   async #wholeBlobs(plan: CutPlan, end: Day): Promise<LocalBlobs> {
     const { featureUrl, dataExtractorUrl } = this.#parts.inputs.request;
     const folder = this.#wholeFolder;
@@ -176,7 +178,7 @@ export class AuditedJob {
   }
 }
 
-/** A ticker that one of the jobs lost with processes of its engine says nothing of the blobs, and would look like a leak. */
+/** If a job lost a ticker to an engine crash, that says nothing about the blobs, and would look like a leak. */
 function crashError(failure: Failure): MucastError {
   const { ticker } = failure;
   const message = `${namedFailure(failure)}; a job of the audit lost the ticker so, which says nothing of the blobs: audit again`;

@@ -14,8 +14,8 @@ export interface CopiedWindow {
 }
 
 /**
- * The text of a copy of a data-extraction blob, columns by ticker with dates of their own: all values that it has up to
- * `until`, in the order and to the bit as they were read. A ticker without any is left out.
+ * The text of a copy of a data-extraction blob, with columns by ticker and separate dates: all values up to `until`, in the same
+ * order and bit for bit. Tickers without values are omitted.
  */
 export function* cutPricesText(
   window: CopiedWindow,
@@ -36,7 +36,7 @@ export function* cutPricesText(
   yield "\n}}\n";
 }
 
-/** The text of a copy of a feature blob, likewise; tickers and columns stay in their order. */
+/** The text of a copy of a feature blob, in the same way; tickers and columns keep their order. */
 export async function* cutFeaturesText(
   until: Day,
   tickers: AsyncIterable<TickerFeatures>,

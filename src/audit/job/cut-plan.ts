@@ -1,22 +1,22 @@
 import type { Day } from "../../contract/market/dates.ts";
 
-/** After which dates the blobs are cut, and where learning ends in every run. */
+/** The dates after which the blobs are cut, and the end of learning in every run. */
 export interface CutPlan {
   readonly learningEnd: Day;
-  /** Whether the blobs leave no date to forecast after their own cut, so that the audit takes an earlier one. */
+  /** Whether the blobs leave no date to forecast after their own cut, so that the audit chooses an earlier one. */
   readonly isChosen: boolean;
   /** Ascending, after `learningEnd` and before the last date. */
   readonly cutAfter: readonly Day[];
 }
 
-/** A cut that the audit takes leaves this share of the dates to learn from. */
+/** A cut that the audit chooses leaves this share of the dates for learning. */
 const LEARNED_SHARE = 0.75;
 
 /**
  * Spreads `truncations` dates evenly over those after the cut.
  * @param dates shape (n), ascending: the price dates of the window.
  * @param learningEnd the blobs' own `Learning_end`.
- * @returns undefined where there are too few dates to cut one off.
+ * @returns undefined if there are too few dates to cut.
  */
 export function planCuts(
   dates: Int32Array,

@@ -6,13 +6,13 @@ import { Doubles } from "../../ingest/json/doubles.ts";
 import { JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
 
 /**
- * The parts of an output that are kept by ticker and dated, in the order in which a job writes them. `mu_spread` is not among them:
- * an output has it at `as_of` alone, so that another as_of has nothing to compare it with.
+ * The dated parts of an output by ticker, in the order in which a job writes them. `mu_spread` is not among them: an output has it
+ * only at `as_of`, so another as_of has nothing to compare it with.
  */
 export const DATED_PARTS = ["mu", "mu_dates", "forecasts", "fits", "cross_validation", "training"] as const;
 export type DatedPart = (typeof DATED_PARTS)[number];
 
-/** A value of JSON text as `outputParts` reads it: an array of numbers and nulls is one of float64, null as NaN. */
+/** A JSON value as `outputParts` reads it: an array of numbers and nulls becomes a float64 array, with null as NaN. */
 export type ReadValue = null | boolean | string | number | Float64Array | readonly ReadValue[] | ReadObject;
 export interface ReadObject {
   readonly [key: string]: ReadValue;
@@ -26,14 +26,14 @@ export interface OutputPart {
 }
 
 /**
- * The dated parts of an output on this machine, one ticker at a time in the order of its bytes: memory grows with the
- * largest ticker. Relies on the order in which every job writes: parts as in DATED_PARTS, tickers by code point.
+ * The dated parts of an output on this machine, one ticker at a time in byte order: memory grows with the largest ticker. Relies on
+ * the order in which every job writes: parts as in DATED_PARTS, tickers by code point.
  */
 export function outputParts(path: string, signal: AbortSignal): AsyncGenerator<OutputPart> {
   return readOutput(path, readParts, signal);
 }
 
-/** What an output on this machine was made of, and how. */
+/** What an output on this machine was made from, and how. */
 interface OutputProvenance {
   /** SHA-256 of the blobs. */
   readonly feature: string;
@@ -55,7 +55,7 @@ export async function outputProvenance(path: string, signal: AbortSignal): Promi
   throw new MucastError("internal", `${path} has no provenance`, { source: path });
 }
 
-/** The verdict of an output on this machine; undefined where it has none, as of forecasts without labels. */
+/** The verdict of an output on this machine; undefined if it has none, as without labelled forecasts. */
 export async function outputVerdict(path: string, signal: AbortSignal): Promise<Verdict | undefined> {
   for await (const verdict of readOutput(path, (json) => readMember(json, "verdict"), signal)) {
     return verdict === null ? undefined : verdictSchema.parse(verdict);

@@ -11,7 +11,7 @@ const MAX_EXAMPLES = 5;
 /** The changes of one column over all cuts. */
 interface ChangedColumn {
   readonly first: ChangedValue;
-  /** The date that the CSV of the first change ends with. */
+  /** The last date of the CSV in the first change. */
   readonly cutAfter: string;
   values: number;
   readonly tickers: Set<string>;
@@ -19,7 +19,7 @@ interface ChangedColumn {
   largest: number | undefined;
 }
 
-/** Gathers changed values by feature: a finding each, whatever their number. */
+/** Collects changed values by feature: one finding each, whatever their number. */
 export class ChangedColumns {
   readonly #columns = new Map<string, ChangedColumn>();
 

@@ -9,7 +9,7 @@ import type { AuditContext } from "../check.ts";
 import { tickersOf } from "../job/audited-prices.ts";
 import { type TickerPair, tickerPairs } from "../restatement/ticker-pairs.ts";
 
-/** A value that differs; NaN where there is none. */
+/** A value that differs; NaN if missing. */
 export interface ChangedValue {
   readonly ticker: string;
   /** A feature, or `price`. */
@@ -20,9 +20,9 @@ export interface ChangedValue {
 }
 
 /**
- * Compares what was prepared of the whole CSV with what was prepared of one that ends after `until`, to the bit.
- * @param onChange gets each value dated up to `until` that the two do not share.
- * @returns how many values were compared.
+ * Compares what was prepared from the whole CSV with what was prepared from one that ends after `until`, bit for bit.
+ * @param onChange gets each differing value dated up to `until`.
+ * @returns the number of compared values.
  * @throws MucastError of the blobs.
  */
 export async function comparePrepared(

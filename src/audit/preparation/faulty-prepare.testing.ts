@@ -1,11 +1,11 @@
-/** `prepare` with faults of its own, which the check of preparation has to find. */
+/** `prepare` with faults that the check of preparation has to find. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { preparePrices } from "../../prepare/prepare-prices.ts";
 import type { Prepare } from "./prepared-prices.ts";
 
 type Features = Record<string, Record<string, (number | null)[]>>;
 
-/** A fault that is planted into the features that the right one has written. */
+/** A fault that is planted into the features that the correct one has written. */
 function faultyFeatures(plant: (features: Features) => void): Prepare {
   return async (request) => {
     const blobs = await preparePrices(request);
@@ -24,7 +24,7 @@ export function centredFeature(ticker: string, feature: string): Prepare {
   });
 }
 
-/** A feature of every ticker is given less its mean over the whole sample. */
+/** A feature of every ticker minus its mean over the whole sample. */
 export function centredOnSample(feature: string): Prepare {
   return faultyFeatures((features) => {
     for (const columns of Object.values(features)) {

@@ -6,8 +6,8 @@ import { comparePrepared } from "./compare-prepared.ts";
 import type { PreparedPrices } from "./prepared-prices.ts";
 
 /**
- * Cuts the price CSV after dates and prepares what is left: prices and features dated up to such a date must be, to the bit,
- * those of the whole CSV. One cut lies on disk at a time.
+ * Cuts the price CSV after dates and prepares the rest: prices and features dated up to such a date must be bit for bit those of the
+ * whole CSV. Only one cut is on disk at a time.
  */
 export const preparation: AuditCheck = {
   name: "preparation",

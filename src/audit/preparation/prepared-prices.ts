@@ -22,7 +22,7 @@ export interface AuditedCsv {
 
 export type Prepare = (request: PrepareRequest) => Promise<PreparedBlobs>;
 
-/** What is prepared of a CSV as it is, and as it was after earlier dates. */
+/** The blobs prepared from a CSV, whole and cut after earlier dates. */
 export class PreparedPrices {
   readonly #csv: AuditedCsv;
   readonly #folder: string;
@@ -31,8 +31,8 @@ export class PreparedPrices {
   #whole: Promise<PreparedBlobs> | undefined;
 
   /**
-   * @param folder an existing private one, which takes the blobs.
-   * @param prepare what is judged; a faulty one is for tests.
+   * @param folder an existing private one for the blobs.
+   * @param prepare the function under test; a faulty one is for tests.
    */
   constructor(csv: AuditedCsv, folder: string, signal: AbortSignal, prepare: Prepare = preparePrices) {
     this.#csv = csv;
@@ -53,7 +53,7 @@ export class PreparedPrices {
     return (await readPriceCsv(this.#csv.csvPath, this.#signal)).tickers;
   }
 
-  /** After which dates of the window, of the tickers that are prepared, the CSV is cut; undefined where there are too few. */
+  /** The dates of the window, over the tickers that are prepared, after which the CSV is cut; undefined if there are too few. */
   async plan(prices: readonly TickerPrices[], truncations: number): Promise<CutPlan | undefined> {
     const whole = await this.whole();
     const [start, end] = [parseDay(whole.start)!, parseDay(whole.end)!];
@@ -95,7 +95,7 @@ export class PreparedPrices {
   }
 }
 
-/** One row a ticker and date, up to `until`; every price reads back as the same float64. */
+/** One row per ticker and date, up to `until`; every price reads back as the same float64. */
 function* csvText(prices: readonly TickerPrices[], until: Day): Generator<string> {
   yield "date,ticker,price\n";
   for (const { ticker, days, prices: own } of prices) {

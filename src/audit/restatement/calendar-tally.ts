@@ -8,7 +8,7 @@ export interface BlobSpan {
   last: Day;
 }
 
-/** Rows that tickers lost or got on days that both blobs cover. */
+/** Rows that tickers lost or gained on days that both blobs cover. */
 export interface RowChanges {
   readonly rows: number;
   readonly tickers: readonly string[];
@@ -18,14 +18,14 @@ export interface RowChanges {
 interface TickerDays {
   readonly ticker: string;
   readonly days: Int32Array;
-  /** Last row of the ticker in the other history. */
+  /** The last row of the ticker in the other history. */
   readonly otherLast: Day;
 }
 
 /**
- * Which rows tickers lost and got. Rows before the later of both first days, and after the previous blob's last one, are no
- * change: the window moved on. These bounds are known once every ticker has come, so each ticker's days that only one
- * blob has are kept till then, once where successive tickers have the same.
+ * Counts the rows that tickers lost and gained. Rows before the later of both first days, and after the previous blob's last one, do
+ * not count: the window moved. These bounds are known only after every ticker, so the days that only one blob has are kept per ticker
+ * until then; successive tickers with the same days share them.
  */
 export class CalendarTally {
   readonly previous: BlobSpan = emptySpan();
@@ -47,7 +47,7 @@ export class CalendarTally {
     return this.#within(this.#lost);
   }
 
-  /** Rows of days that the previous blob covers, and that it lacked. */
+  /** Rows that the previous blob lacked, on days that it covers. */
   added(): RowChanges {
     return this.#within(this.#added);
   }

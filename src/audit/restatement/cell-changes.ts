@@ -1,31 +1,31 @@
-/** What became of one value. */
+/** The change of one value. */
 export const Change = {
   same: 0,
-  /** Within ROUNDING: another way to compute or to print the same number. */
+  /** Within ROUNDING: computed or printed in another way. */
   rounded: 1,
   /** Another number. */
   rewritten: 2,
-  /** It was missing and is a number now. */
+  /** It was missing and is now a number. */
   filled: 3,
-  /** It was a number and is missing now. */
+  /** It was a number and is now missing. */
   erased: 4,
-  /** Missing on one side at its beginning alone, where the histories begin on different days. */
+  /** Missing on one side only at its start, where the histories begin on different days. */
   warmUp: 5,
-  /** Filled at the end of a history whose last rows had no value in any column: all of the ticker came late. */
+  /** Filled at the end of a history whose last rows had no value in any column: the whole ticker came late. */
   late: 6,
 } as const;
 export type Change = (typeof Change)[keyof typeof Change];
 
 /**
- * The share of the larger magnitude, or of the deviation, that is no change: what float32 (6e-8) or a sum in another
- * order leaves. Anything that helps a forecast is far larger.
+ * The share of the larger magnitude, or of the deviation, that does not count as a change: float32 (6e-8) or another order of
+ * summation leaves it. Anything that helps a forecast is far larger.
  */
 export const ROUNDING = 1e-7;
 
 /** Calendar days at the end of the earlier blob in which a ticker may come late: markets close on different days. */
 export const LATE_DAYS = 10;
 
-/** Which history of a ticker begins first. One that begins later has its warm-up, of rolling windows, on other days. */
+/** Which history of a ticker begins first. The later one has the warm-up of its rolling windows on other days. */
 export interface Beginnings {
   readonly previous: number;
   readonly current: number;
@@ -33,10 +33,10 @@ export interface Beginnings {
 
 /**
  * Compares one column on the days that both histories have.
- * @param before, after shape (m), NaN where missing.
- * @param deviation of `before`, for what is rounding.
+ * @param before, after shape (m), NaN if missing.
+ * @param deviation of `before`, to detect rounding.
  * @param beginnings first day of each history.
- * @returns shape (m), a `Change` for each; undefined where every value is the same, which is decided without allocating.
+ * @returns shape (m), a `Change` for each; undefined if every value is the same, which needs no allocation.
  */
 export function cellChanges(
   before: Float64Array,

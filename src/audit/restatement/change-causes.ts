@@ -1,21 +1,21 @@
 import type { ChangeTally, FeatureTally, TallyKind } from "./change-tally.ts";
 
-/** What changed in one or several features together. */
+/** A change of one or several features with one cause. */
 export interface ChangeCause {
-  /** The one that tells the most first. */
+  /** The most telling one first. */
   readonly features: readonly string[];
-  /** Of the first feature; the gravest kind first. */
+  /** Of the first feature; the most severe kind first. */
   readonly kinds: readonly [KindTally, ...KindTally[]];
 }
 
 type KindTally = readonly [TallyKind, ChangeTally];
 
-/** Values that came and went are one cause: rows that have moved leave gaps in one place and fill them in another. */
+/** Values that appeared and disappeared are one cause: rows that moved leave gaps in one place and fill them in another. */
 const OF_GAPS: readonly TallyKind[] = ["filled", "erased"];
 
 /**
- * Puts the changes of features that have one cause together: those of one kind that concern the same tickers and dates. Gaps that were
- * filled and values that were erased count as one, also where the dates differ, since each feature has its first value on another date.
+ * Groups the changes of features that have one cause: those of one kind that concern the same tickers and dates. Filled gaps and
+ * erased values count as one, even if the dates differ, since each feature has its first value on another date.
  */
 export function changeCauses(features: ReadonlyMap<string, FeatureTally>): ChangeCause[] {
   const causes = new Map<string, { features: string[]; kinds: ChangeCause["kinds"] }>();
@@ -48,7 +48,7 @@ function keyOf([kind, { tickers, examples, days }]: KindTally): readonly unknown
   return [kind, tickers, examples, days.size, days.first, days.last];
 }
 
-/** Values that were filled in are graver than those that went, and both together tell the most. */
+/** Filled values are more severe than erased ones, and both together tell the most. */
 function gravity(kinds: ChangeCause["kinds"]): number {
   return kinds.length + (kinds[0][0] === "filled" ? 1 : 0);
 }

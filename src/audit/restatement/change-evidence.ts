@@ -5,7 +5,7 @@ import { finiteOrNull } from "../../evaluate/statistics.ts";
 import type { ChangeTally, LargestChange } from "./change-tally.ts";
 import type { ChangedDays } from "./changed-days.ts";
 
-/** How many values, tickers and dates changed, and from when. */
+/** How many values, tickers and dates changed, and since when. */
 export function extent({ values, tickers, days, examples, reach }: ChangeTally): AuditFacts {
   return { values, tickers, ...datesOf(days), reach_rows: reach, examples };
 }
@@ -32,7 +32,7 @@ function largestChange({ ticker, day, before, after, deviation }: LargestChange)
   };
 }
 
-/** The factors of a few tickers, each with the date from which on it holds. */
+/** The factors of a few tickers, each with the date from which it applies. */
 export function factors({ factors }: ChangeTally): AuditFacts {
   return {
     factors: factors.map(({ ticker, steps }) => ({

@@ -4,7 +4,7 @@ import { ChangedDays } from "./changed-days.ts";
 import type { ColumnChange } from "./compare-ticker.ts";
 import type { FactorStep } from "./rescaling.ts";
 
-/** How a value of a feature changed, as a finding tells it. */
+/** How a value of a feature changed, in the terms of a finding. */
 export type TallyKind = "rewritten" | "rescaled" | "standardised" | "filled" | "erased" | "late";
 
 /** Tickers that a tally names. */
@@ -25,7 +25,7 @@ export class ChangeTally {
   values = 0;
   tickers = 0;
   readonly days = new ChangedDays();
-  /** The first few tickers, in the order in which they came. */
+  /** The first few tickers, in order of appearance. */
   readonly examples: string[] = [];
   /** The factors of the first few tickers, each with the day from which on it holds. */
   readonly factors: {
@@ -36,7 +36,7 @@ export class ChangeTally {
   absolute = 0;
   deviations = 0;
   largest: LargestChange | undefined;
-  /** Most rows from a ticker's first changed one to its last. */
+  /** The largest number of rows from a ticker's first changed one to its last. */
   reach = 0;
 
   add(ticker: string, change: ColumnChange, kind: Change): void {
@@ -69,7 +69,7 @@ function inDeviations({ before, after, deviation }: LargestChange): number {
   return Math.abs(after - before) / deviation;
 }
 
-/** What happened to one feature over all tickers that both blobs have. */
+/** The changes of one feature over all tickers that both blobs have. */
 export class FeatureTally {
   readonly kinds = new Map<TallyKind, ChangeTally>();
   rounded = 0;

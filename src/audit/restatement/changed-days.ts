@@ -1,8 +1,8 @@
 /** Bits of a chunk: 1,024 days. */
 const CHUNK_BITS = 10;
-const WORDS = 2 ** (CHUNK_BITS - 5);
+const CHUNK_WORDS = 2 ** (CHUNK_BITS - 5);
 
-/** A set of days, in 128 bytes for each 1,024 days that has any: one feature of thousands keeps one. */
+/** A set of days that takes 128 bytes for each 1,024 days with a member: each of thousands of features keeps one. */
 export class ChangedDays {
   readonly #chunks = new Map<number, Int32Array>();
   size = 0;
@@ -11,7 +11,7 @@ export class ChangedDays {
 
   add(day: number): void {
     const chunk = this.#chunk(day >> CHUNK_BITS);
-    const word = (day >> 5) & (WORDS - 1);
+    const word = (day >> 5) & (CHUNK_WORDS - 1);
     const bit = 1 << (day & 31);
     if ((chunk[word]! & bit) !== 0) return;
     chunk[word]! |= bit;
@@ -23,7 +23,7 @@ export class ChangedDays {
   #chunk(index: number): Int32Array {
     let chunk = this.#chunks.get(index);
     if (chunk === undefined) {
-      chunk = new Int32Array(WORDS);
+      chunk = new Int32Array(CHUNK_WORDS);
       this.#chunks.set(index, chunk);
     }
     return chunk;

@@ -1,4 +1,4 @@
-/** A market of which tests make an earlier day's blobs and today's: features are honest, each of the past alone. */
+/** A market from which tests make an earlier day's blobs and today's: features are honest and depend only on the past. */
 
 import { seededRandom } from "../../../test/twins/random.ts";
 import { MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
@@ -39,7 +39,7 @@ export function cleanMarket(seed: number, to = TODAY, from = 0): Market {
   return market;
 }
 
-/** Features that wait for their window; `mean_20` is a level, the others are ratios. */
+/** Features that need a full window; `mean_20` is a level, the others are ratios. */
 export function priceFeatures(prices: readonly number[]): Record<string, Cell[]> {
   return {
     mom_5: prices.map((price, t) => (t < 5 ? null : Math.log(price / prices[t - 5]!))),

@@ -1,4 +1,4 @@
-/** The rows of two calendars that stand for the same days. */
+/** The rows of two calendars for the same days. */
 export interface CommonDays {
   /** How many days both have. */
   readonly length: number;
@@ -42,7 +42,7 @@ export function daysWithout(days: Int32Array, others: Int32Array): Int32Array {
 
 /**
  * The values of one column on some of its rows.
- * @param rows ascending; where they are successive, the answer is a view.
+ * @param rows ascending; if they are successive, the result is a view.
  */
 export function valuesOn(column: Float64Array, rows: Int32Array): Float64Array {
   const length = rows.length;

@@ -13,7 +13,7 @@ import { HistoryComparison } from "./history-comparison.ts";
 import type { PastReturns } from "./ticker-findings.ts";
 import { type TickerPair, tickerPairs } from "./ticker-pairs.ts";
 
-/** An earlier day's blob and today's, compared to their last bytes. */
+/** An earlier day's blob and today's, compared to the last byte. */
 export interface ComparedBlobs {
   readonly comparison: HistoryComparison;
   readonly facts: AuditFacts;
@@ -27,8 +27,8 @@ export interface ComparedPrices extends ComparedBlobs {
 const MAX_NAMES = 10;
 
 /**
- * Compares two feature blobs while both are read once, side by side.
- * @throws MucastError of the blobs; invalid_data where the earlier one ends later.
+ * Compares two feature blobs in one reading of both, side by side.
+ * @throws MucastError of the blobs; invalid_data if the earlier one ends later.
  */
 export async function compareFeatureBlobs(
   previousUrl: string,
@@ -49,8 +49,8 @@ export async function compareFeatureBlobs(
 }
 
 /**
- * Compares the prices of two data-extraction blobs, on the dates that have one.
- * @throws MucastError of the blobs; invalid_data where the earlier one ends later.
+ * Compares the prices of two data-extraction blobs, on the dates with a price.
+ * @throws MucastError of the blobs; invalid_data if the earlier one ends later.
  */
 export async function comparePriceBlobs(
   previousUrl: string,
@@ -130,7 +130,7 @@ function readingOf({ signal, policy, workFolder }: AuditContext) {
   return { workFolder, signal, limits: policy.limits };
 }
 
-/** What was compared. @throws MucastError invalid_data where the earlier blob ends later. */
+/** The extent of the comparison. @throws MucastError invalid_data if the earlier blob ends later. */
 function factsOf(comparison: HistoryComparison, previous: Blob, current: Blob): AuditFacts {
   const { calendar, tickers, columns, values, features, added } = comparison;
   requireOrder(comparison, previous, current);

@@ -10,7 +10,7 @@ export type Rewriting =
   | { readonly kind: "standardised"; readonly factor: number; readonly offset: number }
   | { readonly kind: "rewritten" };
 
-/** A column of which some value changed, on the days that both histories have. */
+/** A column with changed values, on the days that both histories have. */
 export interface ColumnChange {
   readonly column: string;
   /** Shape (m). */
@@ -24,14 +24,14 @@ export interface ColumnChange {
   readonly deviation: number;
   /** Absent where no value was rewritten. */
   readonly rewriting?: Rewriting;
-  /** Rows from the first changed one to the last of the previous history, both counted. */
+  /** Rows from the first changed one to the last of the previous history, inclusive. */
   readonly reach: number;
 }
 
 export interface TickerComparison {
   /** Columns that both have. */
   readonly columns: number;
-  /** Values compared: columns times days that both have. */
+  /** Compared values: columns times days that both have. */
   readonly values: number;
   readonly changed: readonly ColumnChange[];
   /** Columns that only one of them has. */
@@ -73,7 +73,7 @@ export function compareTicker(previous: TickerSeries, current: TickerSeries): Ti
   };
 }
 
-/** Marks what was filled in behind the last row of `previous` that has any number, near the history's end. */
+/** Marks values filled after the last row of `previous` that has any number, near the history's end. */
 function markLate(changed: readonly ColumnChange[], { days, values }: TickerSeries): void {
   if (!changed.some(({ changes }) => changes.includes(Change.filled))) return;
   const n = days.length;
@@ -89,7 +89,7 @@ function markLate(changed: readonly ColumnChange[], { days, values }: TickerSeri
       if (change.changes[i] === Change.filled) change.changes[i] = Change.late;
 }
 
-/** Compares one column on the days that both have. @returns undefined where every value is the same. */
+/** Compares one column on the days that both have. @returns undefined if every value is the same. */
 export function compareColumn(
   before: Float64Array,
   after: Float64Array,
@@ -114,7 +114,7 @@ function rewritingOf(before: Float64Array, after: Float64Array): Rewriting {
   return line === undefined ? { kind: "rewritten" } : { kind: "standardised", ...line };
 }
 
-/** Standardising again moves nearly all values. One that moves by less than a line is read to lies on every line. */
+/** Standardising again moves nearly all values. A value that moves by less than a line's reading error lies on every line. */
 function areMostChanged(before: Float64Array, after: Float64Array): boolean {
   let [numbers, changed] = [0, 0];
   for (let i = 0; i < before.length; i++) {

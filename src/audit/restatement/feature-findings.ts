@@ -22,8 +22,8 @@ const CODES: Readonly<Record<TallyKind, FindingCode>> = {
 };
 
 /**
- * What changed in the feature blob.
- * @param priceFactors by ticker: the factors of its prices, where they were rescaled.
+ * The changes of the feature blob.
+ * @param priceFactors by ticker: the factors of its prices, if they were rescaled.
  */
 export function featureFindings(
   features: HistoryComparison,
@@ -33,7 +33,7 @@ export function featureFindings(
   return [...tickerFindings("feature", features), ...found, ...rowFindings(features), ...removed(features)];
 }
 
-/** One finding of a cause: that of its first feature and gravest kind, with the other features and kinds listed. */
+/** One finding per cause: that of its first feature and most severe kind, with the other features and kinds listed. */
 function causeFinding(
   { features, kinds }: ChangeCause,
   priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
@@ -45,15 +45,15 @@ function causeFinding(
   const { feature: _, ...rest } = single;
   const shown = features.slice(0, MAX_NAMES);
   const also = others.map(([other, its]) => messageOf(other, its));
-  const told = [messageOf(kind, tally), ...also].join(", and ");
+  const message = [messageOf(kind, tally), ...also].join(", and ");
   const listed = features.length > shown.length ? `${shown.join(", ")} and others` : shown.join(", ");
   return {
     ...rest,
     ...(features.length === 1 ? { feature: name! } : {}),
     message:
       features.length === 1
-        ? `${name}: ${told}`
-        : `${features.length} features changed alike: ${listed}. Of ${name}, ${told}`,
+        ? `${name}: ${message}`
+        : `${features.length} features changed alike: ${listed}. Of ${name}, ${message}`,
     evidence: {
       ...rest.evidence,
       ...(features.length === 1 ? {} : { features: features.length, first_features: shown }),
@@ -104,7 +104,7 @@ function messageOf(kind: TallyKind, tally: ChangeTally): string {
   }
 }
 
-/** Of the tickers whose factors are told, how many have the factor of their prices, or its inverse as volumes do. */
+/** Of the tickers with listed factors, how many have the factor of their prices, or its inverse as volumes do. */
 function tickersAsPrices(
   { factors }: ChangeTally,
   priceFactors: ReadonlyMap<string, readonly FactorStep[]>,

@@ -5,16 +5,16 @@ import { compareTicker } from "./compare-ticker.ts";
 import type { FactorStep } from "./rescaling.ts";
 import type { TickerPair } from "./ticker-pairs.ts";
 
-/** An earlier day's blob and today's, ticker by ticker. Memory grows with tickers and features, not with values. */
+/** Compares an earlier day's blob with today's, ticker by ticker. Memory grows with tickers and features, not with values. */
 export class HistoryComparison {
   readonly features = new Map<string, FeatureTally>();
   readonly calendar = new CalendarTally();
   /** Tickers that only one blob has. */
   readonly vanished: string[] = [];
   readonly appeared: string[] = [];
-  /** Features that a ticker had and has no more, with the number of such tickers. */
+  /** Features that a ticker no longer has, with the number of such tickers. */
   readonly removed = new Map<string, number>();
-  /** Features that a ticker did not have. */
+  /** Features that are new for a ticker. */
   readonly added = new Set<string>();
   /** By ticker: factors of its first rescaled column. */
   readonly rescaled = new Map<string, readonly FactorStep[]>();
@@ -23,7 +23,7 @@ export class HistoryComparison {
   columns = 0;
   values = 0;
 
-  /** @returns nothing; both histories may be dropped afterwards. */
+  /** @returns nothing; the caller may drop both histories afterwards. */
   add({ previous, current }: TickerPair): void {
     const { ticker } = (previous ?? current)!;
     this.calendar.add(ticker, previous?.days, current?.days);

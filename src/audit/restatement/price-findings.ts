@@ -8,7 +8,7 @@ import type { HistoryComparison } from "./history-comparison.ts";
 import { type PastReturns, tickerFindings } from "./ticker-findings.ts";
 
 /**
- * What changed in the data-extraction blob. The histories hold price dates alone, so a price that came or went is a row.
+ * The changes of the data-extraction blob. The histories contain only price dates, so a price that appeared or disappeared is a row.
  * @param returns of the tickers before they vanished, and of the others.
  */
 export function priceFindings(prices: HistoryComparison, returns: PastReturns): Finding[] {

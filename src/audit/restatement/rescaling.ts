@@ -1,29 +1,29 @@
-/** A factor that holds from one row on, to the row before the next step. */
+/** A factor that applies from one row until the row before the next step. */
 export interface FactorStep {
   /** Row of its first value. */
   readonly from: number;
   readonly factor: number;
 }
 
-/** Least numbers, zeros aside, that a factor has to fit: fewer may fit by accident. */
+/** Minimum count of numbers, except zeros, that must fit a factor: fewer may fit by accident. */
 const MIN_VALUES = 10;
 /** Splits and dividends of one ticker between two blobs. */
 const MAX_STEPS = 8;
-/** What a number of 7 digits may be off. */
+/** The rounding error of a number with 7 digits. */
 const PRINTED = 1e-7;
-/** A factor nearer to 1 is made of what numbers may be off, where a value or two moved by as little. */
+/** A factor closer to 1 may come from rounding errors, if only a value or two moved by as little. */
 const MIN_ADJUSTMENT = 1e-6;
-/** Largest share of a value that the printing of few decimals may explain; old prices of a stock that split often are cents. */
+/** The largest share of a value that printing with few decimals may explain; old prices of a stock that split often are cents. */
 const MAX_PRINTED = 0.25;
-/** How closely the values of a step together have to bind its factor, as a share. */
+/** How tightly the values of a step together must determine its factor, as a share. */
 const MAX_LOOSE = 0.01;
 const MAX_DECIMALS = 6;
 
 /**
- * Recognises a history that was multiplied by constants, as an adjustment for splits and dividends does: the oldest values
- * have a factor, and no later ones but the newest have none. Both sides may be printed with few decimals.
+ * Recognises a history that was multiplied by constants, as an adjustment for splits and dividends does: the oldest values have a
+ * factor, and only the newest have none. Both sides may be printed with few decimals.
  * @param before, after shape (m); rows where either is NaN do not count.
- * @returns the factors from the oldest on, the last of which may be 1; undefined where constants do not explain every value.
+ * @returns the factors from the oldest on, the last of which may be 1; undefined if constants do not explain every value.
  */
 export function constantFactors(before: Float64Array, after: Float64Array): FactorStep[] | undefined {
   const [beforeStep, afterStep] = [printedStep(before), printedStep(after)];
@@ -57,7 +57,7 @@ function openStep(from: number, a: number, b: number): OpenStep {
   return { from, low: Math.min(a, b), high: Math.max(a, b), count: 1 };
 }
 
-/** Adds a value whose factor lies between `a` and `b`. @returns false where the step's other values have another factor. */
+/** Adds a value whose factor lies between `a` and `b`. @returns false if the step's other values have another factor. */
 function narrow(step: OpenStep, a: number, b: number): boolean {
   const low = Math.max(step.low, Math.min(a, b));
   const high = Math.min(step.high, Math.max(a, b));
@@ -68,7 +68,7 @@ function narrow(step: OpenStep, a: number, b: number): boolean {
   return true;
 }
 
-/** An adjustment reaches back to the beginning, where a restated stretch has unchanged values before it. */
+/** An adjustment reaches back to the start; a restated stretch has unchanged values before it. */
 function areAdjustments(steps: readonly OpenStep[]): boolean {
   const newest = steps.at(-1);
   if (newest === undefined) return false;
@@ -77,19 +77,21 @@ function areAdjustments(steps: readonly OpenStep[]): boolean {
   return (
     steps.every((step) => isOne(step) || isBound(step)) &&
     !steps.slice(0, Math.max(1, steps.length - 1)).some(isOne) &&
-    !comesBack(steps) &&
+    !recurs(steps) &&
     (newest.count >= MIN_VALUES || isOne(newest))
   );
 }
 
-/** Whether a factor holds again after another one: what stands between was restated, whatever was adjusted beside it. */
-function comesBack(steps: readonly OpenStep[]): boolean {
+/**
+ * Whether a factor applies again after another one: then the values between were restated, whatever adjustment there was beside it.
+ */
+function recurs(steps: readonly OpenStep[]): boolean {
   return steps.some((step, i) =>
     steps.slice(i + 2).some(({ low, high }) => low <= step.high && high >= step.low),
   );
 }
 
-/** A factor between the bounds: 1 where it may be 1, or is nearer to it than any adjustment. */
+/** A factor between the bounds: 1 if it may be 1, or is closer to 1 than any adjustment. */
 function within(low: number, high: number): number {
   return low <= 1 + MIN_ADJUSTMENT && high >= 1 - MIN_ADJUSTMENT ? 1 : (low + high) / 2;
 }
@@ -97,7 +99,7 @@ function within(low: number, high: number): number {
 /**
  * Recognises a column that was standardised again: after = offset + factor * before for every value.
  * @param before, after shape (m); rows where either is NaN do not count.
- * @returns undefined where no such line fits, or fewer than 10 values lie between the extremes that it is drawn through.
+ * @returns undefined if no such line fits, or fewer than 10 values lie between the extremes that define the line.
  */
 export function linearMap(
   before: Float64Array,
@@ -138,7 +140,7 @@ export function printedStep(values: Float64Array): number {
   return 10 ** -decimals;
 }
 
-/** A decimal number times a power of ten is off by its last digits alone. */
+/** A decimal number times a power of ten is inexact only in its last digits. */
 function isWhole(value: number): boolean {
   const size = Math.abs(value);
   return size < 1e12 && Math.abs(value - Math.round(value)) <= 8 * Number.EPSILON * size;

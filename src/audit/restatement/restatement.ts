@@ -10,9 +10,8 @@ import { featureFindings } from "./feature-findings.ts";
 import { priceFindings } from "./price-findings.ts";
 
 /**
- * Compares an earlier day's blobs with today's: what both days know has to be the same. A value that was rewritten, a null that
- * was filled in or a ticker that is gone was not so when a forecast had to be made, and a model that learns from it knows
- * the future.
+ * Compares an earlier day's blobs with today's: values on days that both cover must be the same. A rewritten value, a filled null or
+ * a removed ticker was different when a forecast had to be made, and a model that learns from it knows the future.
  */
 export const restatement: AuditCheck = {
   name: "restatement",

@@ -7,7 +7,7 @@ import type { HistoryComparison } from "./history-comparison.ts";
 /** Tickers that a finding names. */
 const MAX_TICKERS = 20;
 
-/** Mean log-returns over the whole earlier history, to see whether those that vanished were losers; null without prices. */
+/** Mean log-returns over the whole earlier history, to see whether the vanished tickers were losers; null without prices. */
 export interface PastReturns {
   readonly vanished: number | null;
   readonly kept: number | null;
@@ -21,7 +21,7 @@ export function tickerFindings(
   { vanished, appeared, tickers }: HistoryComparison,
   returns?: PastReturns,
 ): Finding[] {
-  const told = (names: readonly string[]): AuditFacts => ({
+  const evidenceOf = (names: readonly string[]): AuditFacts => ({
     blob,
     tickers: names.length,
     of: tickers + vanished.length,
@@ -35,7 +35,7 @@ export function tickerFindings(
       finding("ticker_vanished", {
         ...(vanished.length === 1 ? { ticker: vanished[0] } : {}),
         message: `${counted(vanished.length, "ticker")} of the earlier ${BLOB_NAMES[blob]} ${vanished.length === 1 ? "is" : "are"} not in today's: ${listed(vanished)}`,
-        evidence: { ...told(vanished), ...past },
+        evidence: { ...evidenceOf(vanished), ...past },
       }),
     );
   }
@@ -44,7 +44,7 @@ export function tickerFindings(
       finding("ticker_appeared", {
         ...(appeared.length === 1 ? { ticker: appeared[0] } : {}),
         message: `${counted(appeared.length, "ticker")} of today's ${BLOB_NAMES[blob]} ${appeared.length === 1 ? "was" : "were"} not in the earlier one: ${listed(appeared)}`,
-        evidence: told(appeared),
+        evidence: evidenceOf(appeared),
       }),
     );
   }

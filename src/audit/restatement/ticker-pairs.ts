@@ -9,10 +9,10 @@ export interface TickerPair {
 }
 
 /**
- * Reads two feature blobs side by side and pairs their tickers. Where both have the same order, two tickers are in memory;
- * a ticker that has to wait for its other half waits in the work folder.
+ * Reads two feature blobs side by side and pairs their tickers. If both have the same order, two tickers are in memory; a ticker that
+ * waits for its other half is buffered in the work folder.
  * @param workFolder an existing private folder, in which no file remains.
- * @throws what reading either throws; MucastError output_failed where the work folder is full.
+ * @throws what reading either throws; MucastError output_failed if the work folder is full.
  */
 export async function* tickerPairs(
   previous: AsyncIterable<TickerSeries>,
@@ -20,7 +20,7 @@ export async function* tickerPairs(
   workFolder: string,
 ): AsyncGenerator<TickerPair, void, void> {
   const store = new BlockStore(workFolder);
-  // Tickers whose other half has not come yet.
+  // Tickers whose other half has not been read yet.
   const waiting = { previous: new SeriesStore(store), current: new SeriesStore(store) };
   const [before, after] = [previous[Symbol.asyncIterator](), current[Symbol.asyncIterator]()];
   try {

@@ -1,15 +1,15 @@
-/** Trading days of a block: returns of a month keep their order, their clusters and their tickers. */
+/** Trading days of a block: returns within a month keep their order, their clusters and their tickers. */
 export const BLOCK_DATES = 20;
 
-/** With fewer blocks there are too few orders. */
+/** Fewer blocks give too few orders. */
 export const MIN_BLOCKS = 5;
 
 const SEED = 42;
 
 /**
- * Orders of n dates in which blocks of BLOCK_DATES successive dates have changed places; the last block may be shorter.
- * The same n and count give the same orders on every machine.
- * @returns `count` arrays of shape (n): the date whose labels stand at each date.
+ * Orders of n dates in which blocks of BLOCK_DATES successive dates are permuted; the last block may be shorter. The same n and count
+ * give the same orders on every machine.
+ * @returns `count` arrays of shape (n): for each date, the date that its labels come from.
  */
 export function* blockPermutations(n: number, count: number): Generator<Int32Array> {
   const blocks = Math.ceil(n / BLOCK_DATES);

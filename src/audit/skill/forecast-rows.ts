@@ -2,7 +2,7 @@ import { parseDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { outputParts, type ReadObject, type ReadValue } from "../job/output-parts.ts";
 
-/** The forecasts of an output beside their labels, one entry a ticker. */
+/** The forecasts of an output with their labels, one entry per ticker. */
 export interface OutputForecasts {
   readonly score: readonly DatedForecasts[];
   /** Empty for run_dl_job. */
@@ -29,7 +29,7 @@ function forecastsOf(ticker: string, { dates, predicted, realised }: ReadObject)
   };
 }
 
-/** An array whose members are all null holds NaN alone. */
+/** An array with only nulls contains only NaN. */
 function numbers(value: ReadValue): Float64Array {
   return value instanceof Float64Array
     ? value

@@ -4,12 +4,12 @@ import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
 import { BLOCK_DATES, blockPermutations, MIN_BLOCKS } from "./block-permutations.ts";
 
-/** The information coefficient of forecasts among those that chance gives them. */
+/** The information coefficient of forecasts, and its rank among those that chance gives them. */
 export interface PermutedSkill {
   /** Mean over dates of the correlation of forecast and label across tickers. */
   readonly icMean: number;
   readonly dates: number;
-  /** 1 where no permutation of the labels gave as high a mean. */
+  /** 1 if no permutation of the labels gave as high a mean. */
   readonly rank: number;
   readonly permutations: number;
   /** rank / (permutations + 1): a chance forecast gets p or less in a share p of all cases. */
@@ -18,7 +18,7 @@ export interface PermutedSkill {
   readonly highestPermuted: number;
 }
 
-/** Shape (tickers, dates), NaN where a ticker has no labelled forecast. */
+/** Shape (tickers, dates), NaN if a ticker has no labelled forecast. */
 interface ByDate {
   readonly dates: number;
   readonly predicted: readonly Float64Array[];
@@ -26,10 +26,10 @@ interface ByDate {
 }
 
 /**
- * Judges the forecasts as they are against labels whose blocks of dates have changed places, the same for all tickers: what
- * tickers have in common and what volatility clusters stay. The model is not fitted again.
+ * Compares the forecasts with labels whose blocks of dates are permuted, in the same way for all tickers: common moves and volatility
+ * clusters stay. The model is not fitted again.
  * @param rows labelled or not; those without a label do not count.
- * @returns undefined for fewer than MIN_BLOCKS blocks of dates, and where no date has MIN_TICKERS tickers.
+ * @returns undefined for fewer than MIN_BLOCKS blocks of dates, and if no date has MIN_TICKERS tickers.
  */
 export function* permutedSkill(
   rows: readonly DatedForecasts[],
@@ -44,7 +44,7 @@ export function* permutedSkill(
   let highest = -1;
   for (const order of blockPermutations(byDate.dates, permutations)) {
     const permuted = mean(yield* dateIcs(byDate, order));
-    // NaN where labels and forecasts met on no date, which is no evidence of skill.
+    // NaN if labels and forecasts met on no date, which is no evidence of skill.
     if (!(permuted < icMean)) rank++;
     if (permuted > highest) highest = permuted;
   }
@@ -52,7 +52,7 @@ export function* permutedSkill(
   return { icMean, dates: own.length, rank, permutations, p, highestPermuted: highest };
 }
 
-/** Only the dates that have a labelled forecast of some ticker. */
+/** Only the dates with a labelled forecast of some ticker. */
 export function onDates(rows: readonly DatedForecasts[]): ByDate {
   const ordered = inTickerOrder(rows);
   const isLabelled = (row: DatedForecasts, i: number) => !Number.isNaN(row.realised[i]!);
@@ -70,7 +70,9 @@ export function onDates(rows: readonly DatedForecasts[]): ByDate {
   };
 }
 
-/** @param order shape (dates): the date whose labels stand at each date. @returns the correlations of the dates that count. */
+/**
+ * @param order shape (dates): for each date, the date that its labels come from. @returns the correlations of the dates that count.
+ */
 export function* dateIcs({ dates, predicted, realised }: ByDate, order: Int32Array): Pausable<Float64Array> {
   const ics: number[] = [];
   const forecasts = new Float64Array(predicted.length);

@@ -6,7 +6,7 @@ import type { Finding } from "../check.ts";
 import { finding } from "../findings.ts";
 import type { DateIcs, SkillParts } from "./skill-parts.ts";
 
-/** Rows by which the check judges. */
+/** The rows that the check judges. */
 export type SkillPlace = "score" | "out_of_fold";
 
 const PLACES: Readonly<Record<SkillPlace, string>> = {
@@ -14,7 +14,7 @@ const PLACES: Readonly<Record<SkillPlace, string>> = {
   out_of_fold: "out of fold",
 };
 
-/** Chance gives forecasts without skill a p this small once in twenty audits; 19 permutations reach it. */
+/** Chance gives forecasts without skill a p this small in one of twenty audits; 19 permutations can reach it. */
 const CHANCE = 0.05;
 
 /** Whether the lasting part has a t beyond chance over dates, and a rank beyond chance over tickers. */
@@ -26,16 +26,16 @@ function hasTiming({ timing }: SkillParts): boolean {
   return timing.p <= CHANCE;
 }
 
-/** What the parts of the IC come to beside the job's own verdict. */
+/** How the parts of the IC compare with the job's own verdict. */
 export interface SkillJudgement {
   readonly findings: readonly Finding[];
   readonly facts: AuditFacts;
 }
 
 /**
- * The note of one set of rows, if there is one. The job's verdict on the same rows decides whether there is skill; where the parts say
+ * The note on one set of rows, if there is one. The job's verdict on the same rows decides whether there is skill; if the parts say
  * something else, the note says why.
- * @param verdict of the job's output; undefined where it has none.
+ * @param verdict of the job's output; undefined if it has none.
  */
 export function judgeSkill(
   place: SkillPlace,
@@ -53,19 +53,19 @@ export function judgeSkill(
   };
   if (isSkilled && isPart) return { findings: [], facts };
   const evidence = { place, ...facts };
-  const told = `${lastingText(parts)}, ${timingText(parts)}`;
+  const icParts = `${lastingText(parts)}, ${timingText(parts)}`;
   if (isSkilled) {
-    const message = `The job's verdict ${PLACES[place]} is evidence of skill, but neither part of it shows by itself: ${told}. The verdict tests both parts together, and the sizes of the forecasts too.`;
+    const message = `The job's verdict ${PLACES[place]} is evidence of skill, but neither part of it shows by itself: ${icParts}. The verdict tests both parts together, and the sizes of the forecasts too.`;
     return { findings: [finding("skill_in_no_part", { message, evidence })], facts };
   }
   const isDisputed = isPart
     ? " A part that passes its test by itself is no evidence here: the verdict asks for more than the training means of the tickers have, and for the forecasts as a whole."
     : "";
-  const message = `The forecasts show no evidence of skill ${PLACES[place]}: ${told}.${isDisputed}`;
+  const message = `The forecasts show no evidence of skill ${PLACES[place]}: ${icParts}.${isDisputed}`;
   return { findings: [finding("no_skill", { message, evidence, ...adviceOf(verdict, place) })], facts };
 }
 
-/** Where the headline of the job says skill by other rows, a note must not say the opposite. */
+/** If the headline of the job finds skill on other rows, a note must not say the opposite. */
 function adviceOf(verdict: Verdict | undefined, place: SkillPlace): Pick<Finding, "advice"> | object {
   if (verdict === undefined || verdict.rows === place) return {};
   if (verdict.state !== "skill" && verdict.state !== "oversized") return {};
@@ -101,18 +101,21 @@ function icFigures({ icMean, t, dates, quantile }: DateIcs): AuditFacts {
 }
 
 /**
- * The mean daily IC that a job may have across tickers; our own choice, a little more than the 0.052 that the best model of Qlib's
- * benchmarks reaches (the 300 stocks of the CSI 300; its rank IC is 0.067).
+ * The maximum plausible mean daily IC of a job across tickers; our own choice, slightly more than the 0.052 that the best model of
+ * Qlib's benchmarks reaches (the 300 stocks of the CSI 300; its rank IC is 0.067).
  */
 const MAX_IC = 0.06;
 
-/** The same over time, of up to four tickers: an index of thinly traded stocks follows its own last return honestly, so more is allowed for. */
+/**
+ * The same over time, for up to four tickers: an index of thinly traded stocks honestly follows its own last return, so the limit is
+ * higher.
+ */
 const MAX_OVER_TIME = 0.1;
 
-/** A job whose true figure is the limit is found once in a hundred times. */
+/** A job whose true figure is the limit is found in one of a hundred cases. */
 const PROBABILITY = 0.99;
 
-/** A job whose order is beyond the limit by more than chance explains. */
+/** A job whose order exceeds the limit by more than chance explains. */
 export function implausibleJob(verdict: Verdict | undefined, isAccepted: boolean): Finding[] {
   const beyond = (verdict?.judged ?? []).filter(({ order }) => isImplausible(order));
   const [first, ...others] = beyond;
@@ -137,8 +140,8 @@ export function implausibleJob(verdict: Verdict | undefined, isAccepted: boolean
 }
 
 /**
- * Whether the figure is beyond its limit by the errors that chance exceeds once in a hundred times, and so is that of what the forecasts add
- * to the training mean: means that last order returns strongly and honestly.
+ * Whether the figure exceeds its limit by the errors that chance exceeds once in a hundred times, and so does what the forecasts add
+ * to the training mean: lasting means order returns strongly and honestly.
  */
 export function isImplausible(order: OrderFinding): boolean {
   const { figure, t, added_figure = null, added_t = null } = order;

@@ -6,36 +6,36 @@ import { dateT } from "../../evaluate/verdict/date-t.ts";
 import { tickerPermutations } from "./block-permutations.ts";
 import { dateIcs, onDates, type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
 
-/** A mean of fewer forecasts is hardly one. */
+/** The minimum number of forecasts for a meaningful mean. */
 export const MIN_FORECASTS = 20;
 
 /** The IC of forecasts, or of one part of them, over dates. */
 export interface DateIcs {
-  /** Mean over dates of the correlation with the label across tickers; null where no date has one. */
+  /** Mean over dates of the correlation with the label across tickers; null if no date has one. */
   readonly icMean: number | null;
-  /** Newey-West t over dates; null where there is none. */
+  /** Newey-West t over dates; null if there is none. */
   readonly t: number | null;
   readonly dates: number;
   /** The t that chance exceeds in one of forty cases (fixed-b); null for fewer than 30 dates. */
   readonly quantile: number | null;
 }
 
-/** How much of the IC of forecasts is in lasting differences between tickers, and how much in their changes over time. */
+/** How much of the IC of forecasts comes from lasting differences between tickers, and how much from their changes over time. */
 export interface SkillParts {
   readonly whole: DateIcs;
   /**
-   * Of the mean of each ticker's forecasts before the date. A t over dates alone would take two orders of the same tickers that agree by
-   * chance for skill, since both last: p is the rank of the IC among those of the same means given to other tickers.
+   * Of the mean of each ticker's earlier forecasts. With a t over dates alone, two orders of the same tickers that agree by chance
+   * would look like skill, since both last: p is the rank of the IC among those of the same means assigned to other tickers.
    */
   readonly lasting: DateIcs & Pick<PermutedSkill, "p">;
-  /** Of the forecast less that mean. */
+  /** Of the forecast minus that mean. */
   readonly timing: DateIcs & Pick<PermutedSkill, "rank" | "permutations" | "p" | "highestPermuted">;
 }
 
 /**
- * Splits each forecast into the mean of its ticker's earlier forecasts and what it differs from that by. A mean over all dates would
- * know later returns: forecasts that follow past returns have a high mean where returns of the set itself were high.
- * @param rows labelled or not; those without a label count in the means alone.
+ * Splits each forecast into the mean of its ticker's earlier forecasts and the rest. A mean over all dates would know later returns:
+ * forecasts that follow past returns have a high mean if returns of the set itself were high.
+ * @param rows labelled or not; those without a label count only in the means.
  * @returns undefined for too few dates or tickers, as permutedSkill.
  */
 export function* skillParts(

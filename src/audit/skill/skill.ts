@@ -9,8 +9,8 @@ import { implausibleJob, judgeSkill } from "./skill-findings.ts";
 import { MIN_FORECASTS, skillParts } from "./skill-parts.ts";
 
 /**
- * Asks whether chance gives the job's forecasts as high an information coefficient, by lasting differences between tickers and by changes
- * over time, and whether the job's own figure is one that daily data has. The model is not fitted again to permuted
+ * Tests whether chance gives the job's forecasts as high an information coefficient, through lasting differences between tickers and
+ * through changes over time, and whether the job's own figure is plausible for daily data. The model is not fitted again to permuted
  * labels: docs/audit.md says why.
  */
 export const skill: AuditCheck = {

@@ -7,15 +7,15 @@ import type { Difference } from "./compare-parts.ts";
 interface Change {
   readonly ticker: string;
   readonly first: Difference;
-  /** The date that the blobs of the first difference end after. */
+  /** The last date of the blobs in the first difference. */
   readonly date: string;
   count: number;
   readonly cuts: Set<string>;
-  /** Largest absolute difference of two numbers; undefined where there are no two. */
+  /** Largest absolute difference of two numbers; undefined without two numbers. */
   largest: number | undefined;
 }
 
-/** Gathers differences by ticker and kind: a finding each, whatever their number. */
+/** Collects differences by ticker and kind: one finding each, whatever their number. */
 export class Changes {
   readonly #changes = new Map<string, Change>();
   readonly #withoutTicker: Finding[] = [];
@@ -34,7 +34,7 @@ export class Changes {
     change.largest = Math.max(change.largest ?? 0, Math.abs(whole - cut));
   }
 
-  /** The job has forecasts with the whole blobs, and no ticker at all with the cut ones. */
+  /** The job has forecasts with the whole blobs, and none with the cut ones. */
   addNoTicker(date: string, message: string): void {
     this.#withoutTicker.push(
       finding("ticker_changed", {

@@ -1,16 +1,22 @@
 import { Turns } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import { DATED_PARTS, lateJoins, type OutputPart, outputParts, type ReadObject } from "../job/output-parts.ts";
+import {
+  DATED_PARTS,
+  lateJoins,
+  type OutputPart,
+  outputParts,
+  type ReadObject,
+} from "../job/output-parts.ts";
 import { compareParts, type Difference } from "./compare-parts.ts";
 
-/** Two outputs on this machine: of the whole blobs, and of those that end after `date` (`YYYY-MM-DD`). */
+/** Two outputs on this machine: from the whole blobs, and from those that end after `date` (`YYYY-MM-DD`). */
 export interface OutputPair {
   readonly whole: string;
   readonly cut: string;
   readonly date: string;
 }
 
-/** How much of the two was compared. */
+/** The extent of the comparison. */
 export interface Compared {
   tickers: number;
   /** Forecasts dated up to the cut. */
@@ -20,7 +26,7 @@ export interface Compared {
 
 /**
  * Compares two outputs ticker by ticker.
- * @param onDifference gets each value that they do not share, with its ticker.
+ * @param onDifference gets each differing value, with its ticker.
  * @throws MucastError of the files; the reason of the signal.
  */
 export async function compareOutputs(
@@ -38,7 +44,7 @@ export async function compareOutputs(
     await turns.pauseIfOver();
     const { part, ticker } = (a ?? b)!;
     if (part === "mu" || part === "mu_dates") {
-      // That of the whole blobs is of another date.
+      // The one from the whole blobs has another date.
       if (b !== undefined) mu.add(b);
       continue;
     }
@@ -87,7 +93,7 @@ class CutMu {
   }
 }
 
-/** The parts of both outputs in their order; one side is missing where only one output has the ticker. */
+/** The parts of both outputs in order; one side is missing if only one output has the ticker. */
 async function* joined(
   whole: AsyncGenerator<OutputPart>,
   cut: AsyncGenerator<OutputPart>,
@@ -110,7 +116,7 @@ async function next(parts: AsyncGenerator<OutputPart>): Promise<OutputPart | und
   return step.done === true ? undefined : step.value;
 }
 
-/** Below 0 where `a` comes first, above 0 where `b` does, 0 for the same part of the same ticker. */
+/** Negative if `a` comes first, positive if `b` does, 0 for the same part of the same ticker. */
 function orderOf(a: OutputPart | undefined, b: OutputPart | undefined): number {
   if (a === undefined || b === undefined) return a === undefined ? 1 : -1;
   return DATED_PARTS.indexOf(a.part) - DATED_PARTS.indexOf(b.part) || compareCodePoints(a.ticker, b.ticker);

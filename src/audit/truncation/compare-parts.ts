@@ -1,12 +1,12 @@
 import type { FindingCode } from "../findings.ts";
 import type { DatedPart, ReadObject, ReadValue } from "../job/output-parts.ts";
 
-/** A value that the two runs do not share. */
+/** A value that differs between the two runs. */
 export interface Difference {
   readonly code: FindingCode;
-  /** Where it is, below the ticker, such as `predicted 2024-03-11` or `folds[2].rmse`. */
+  /** Its path below the ticker, such as `predicted 2024-03-11` or `folds[2].rmse`. */
   readonly at: string;
-  /** With the whole blobs, and with the cut ones; null where there is no value, and for what is no scalar. */
+  /** With the whole blobs, and with the cut ones; null without a value, and for values that are not scalars. */
   readonly whole: Scalar;
   readonly cut: Scalar;
 }
@@ -18,7 +18,7 @@ export interface PartPair {
   readonly part: Exclude<DatedPart, "mu" | "mu_dates">;
   readonly whole: ReadValue;
   readonly cut: ReadValue;
-  /** The date that the cut blobs end after, `YYYY-MM-DD`. */
+  /** The last date of the cut blobs, `YYYY-MM-DD`. */
   readonly date: string;
 }
 
@@ -29,9 +29,9 @@ const CODES = {
 } as const satisfies Partial<Record<DatedPart, FindingCode>>;
 
 /**
- * Compares what two runs say of one ticker, to the bit. Of forecasts only those dated up to the cut are compared; fits,
- * folds and training curves end before it, and are compared whole.
- * @param onCompared gets the number of values compared.
+ * Compares the results of two runs for one ticker, bit for bit. Of the forecasts, only those dated up to the cut are compared; fits,
+ * folds and training curves end before it and are compared completely.
+ * @param onCompared gets the number of compared values.
  */
 export function* compareParts(
   { part, whole, cut, date }: PartPair,

@@ -1,4 +1,4 @@
-/** Jobs with faults of their own, which the truncation check has to find. */
+/** Jobs with faults that the truncation check has to find. */
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { JOBS, type Jobs } from "../../jobs/run-job.ts";
 
-/** A fault that is planted into the output that the right job has written. */
+/** A fault that is planted into the output that the correct job has written. */
 export function faultyOutput(plant: (output: OutputBlob) => void): Jobs {
   return {
     ...JOBS,
@@ -22,7 +22,7 @@ export function faultyOutput(plant: (output: OutputBlob) => void): Jobs {
   };
 }
 
-/** Forecasts of a ticker less their mean, which later ones are part of. */
+/** Forecasts of a ticker minus their mean, which includes later ones. */
 export function centredForecasts(ticker: string): Jobs {
   return faultyOutput(({ forecasts }) => {
     const own = forecasts[ticker]!;
@@ -33,7 +33,7 @@ export function centredForecasts(ticker: string): Jobs {
 
 type Cells = readonly (number | string | null)[];
 
-/** A fault in the middle of the job: its panel has in each row the features of the next one, where there is one. */
+/** A fault in the middle of the job: each row of its panel has the features of the next one, if there is one. */
 export const LOOKING_AHEAD: Jobs = {
   ...JOBS,
   run_ml_job: async (request, context) => {

@@ -9,8 +9,8 @@ import { Changes } from "./changes.ts";
 import { type Compared, compareOutputs } from "./compare-outputs.ts";
 
 /**
- * Cuts both blobs after dates past the cut and runs the job on each pair: what is dated up to such a date must not change.
- * One cut lies on disk at a time.
+ * Cuts both blobs after dates past the cut and runs the job on each pair: nothing dated up to such a date may change. Only one cut is
+ * on disk at a time.
  */
 export const truncation: AuditCheck = {
   name: "truncation",
@@ -22,17 +22,17 @@ export const truncation: AuditCheck = {
   },
 };
 
-/** A cut on which the job has no forecast, so that there is nothing to compare. */
+/** A cut for which the job has no forecast, so there is nothing to compare. */
 interface NotCompared {
   readonly date: string;
   readonly code: string;
   readonly message: string;
 }
 
-/** Codes of a job without a ticker that has forecasts; the job on the whole blobs has one. */
+/** Codes of a job without any ticker with forecasts; the job on the whole blobs has one. */
 const NO_TICKER: ReadonlySet<string> = new Set(["insufficient_history", "sparse_prices", "all_failed"]);
 
-/** The job on each pair of cut blobs, beside that on the whole ones. */
+/** The job on each pair of cut blobs, compared with the one on the whole blobs. */
 class Cuts {
   readonly #context: AuditContext;
   readonly #whole: WholeRun;

@@ -181,7 +181,10 @@ test("a SAS, in BLOB_URL or the environment, gives just its rights", async () =>
   assert.equal((await bytesOf(reader.read("data/read.json"))).toString(), "x");
   assert.match((await failure("output_failed", reader.put("data/read.json", "y"))).message, /403.*right/);
   const writer = await storeOf(`${url}?${await azurite.sasFor("blobs", "w")}`, {});
-  assert.match((await failure("blob_unavailable", bytesOf(writer.read("data/read.json")))).message, /credentials/);
+  assert.match(
+    (await failure("blob_unavailable", bytesOf(writer.read("data/read.json")))).message,
+    /credentials/,
+  );
 });
 
 test("credentials that do not fit are an error before any request", async () => {

@@ -206,7 +206,11 @@ describe("the engine of this machine", options, () => {
     const task = fake.task("A");
     const running = pool.run(task);
     const { id } = await given(host);
-    host.say({ event: "result", id, result: { predictions, seconds: [1, 1], unconverged_fits: 0, diagnoses: [{}] } });
+    host.say({
+      event: "result",
+      id,
+      result: { predictions, seconds: [1, 1], unconverged_fits: 0, diagnoses: [{}] },
+    });
     assert.deepEqual(readArray((await running).predictions), values);
   });
 

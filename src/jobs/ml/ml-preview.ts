@@ -111,12 +111,14 @@ function* planPool(
   if (failures.length === panels.length) return { tickers: [], failures, fits: 0 };
   return {
     fits: plan.folds.length + plan.blocks.length,
-    tickers: plan.members.filter(({ panel }) => hasForecasts(panel)).map(({ panel, folds }) => {
-      const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
-      const facts = { ...rowFacts(panel), features: 0 };
-      const listed = [...listedOfRows(panel.ticker, facts), ...lateTicker(panel)];
-      return plannedTicker(panel, folds, settings, listed, absent);
-    }),
+    tickers: plan.members
+      .filter(({ panel }) => hasForecasts(panel))
+      .map(({ panel, folds }) => {
+        const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
+        const facts = { ...rowFacts(panel), features: 0 };
+        const listed = [...listedOfRows(panel.ticker, facts), ...lateTicker(panel)];
+        return plannedTicker(panel, folds, settings, listed, absent);
+      }),
     failures: [],
     listed: listedOfPool(plan, columns),
     pooled: {

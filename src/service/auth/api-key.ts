@@ -17,7 +17,7 @@ export function newApiKey(): ApiKeyParts & { readonly token: string } {
   return { id, secret, token: `mucast_${id}_${secret}` };
 }
 
-/** @returns undefined for a token that has not the form of a key. */
+/** @returns undefined for a token without the form of a key. */
 export function parseApiKey(token: string): ApiKeyParts | undefined {
   const [, id, secret] = API_KEY.exec(token) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
@@ -28,7 +28,7 @@ export function secretHash(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** Whether a hash is that of a secret. Its duration does not depend on where they differ. */
+/** Whether a hash is that of a secret, compared in constant time. */
 export function isSecretOf(hash: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(secretHash(secret)), Buffer.from(hash.padEnd(64).slice(0, 64)));
 }

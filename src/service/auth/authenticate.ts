@@ -2,10 +2,10 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * Finds the caller by the `Authorization` header of a request.
+ * Identifies the caller by the `Authorization` header of a request.
  *
- * @throws MucastError unauthorized for a header that authenticates no caller; unavailable where the database or the
- *   issuer that would have to check it cannot be reached.
+ * @throws MucastError unauthorized for a header that authenticates no caller; unavailable if the database or the issuer that has to
+ * check it cannot be reached.
  */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
@@ -34,7 +34,7 @@ export function unauthorized(message: string, options?: ErrorOptions): MucastErr
 }
 
 /**
- * The error for a token that no known key can check while the issuer cannot be asked. Its message has no URL, since callers
+ * The error for a token that no known key can check while the issuer is unreachable. Its message contains no URL, since callers
  * without a valid token get it.
  */
 export function uncheckable(retryAfter: number, cause: unknown): MucastError {

@@ -18,14 +18,14 @@ interface AuthenticateParts {
 }
 
 const OPERATOR: Caller = { subject: LOCAL_SUBJECT, scopes: new Set(SCOPES) };
-/** Any caller on a loopback address, without authentication. The operator alone may make keys. */
+/** Any caller on a loopback address, without authentication. Only the operator may create keys. */
 const ANYONE: Caller = {
   subject: LOCAL_SUBJECT,
   scopes: new Set(SCOPES.filter((scope) => scope !== "admin")),
 };
 
 /**
- * Makes the authentication of the setting `auth`. It accepts the operator's token in every mode.
+ * Builds the authentication of the setting `auth`. It accepts the operator's token in every mode.
  *
  * @throws MucastError invalid_request for settings that `checkAuthAllowed` refuses.
  */
@@ -67,7 +67,7 @@ async function authenticateOthers(
   }
 }
 
-/** The callers of the issuer, which keeps those of its former URL. */
+/** The callers of the issuer, which keep the identities of its former URL. */
 async function oidcSubjects(
   settings: Settings,
   issuers: IssuerStore,
@@ -88,8 +88,8 @@ async function oidcSubjects(
 type AuthSettings = Pick<Settings, "auth" | "host" | "oidc_issuer" | "oidc_audience" | "oidc_jwks_url">;
 
 /**
- * Refuses settings with which any caller on the network could use the service: no authentication on another address
- * than a loopback one, or OIDC without an issuer or an audience, or with an issuer's keys over plain http.
+ * Refuses settings with which any caller on the network could use the service: no authentication on an address other than loopback,
+ * OIDC without an issuer or an audience, or an issuer's keys over plain http.
  *
  * @throws MucastError invalid_request.
  */

@@ -13,15 +13,15 @@ interface SigningKey {
 }
 
 export class FakeIssuer {
-  /** How many requests each path has had. */
+  /** The number of requests per path. */
   readonly asked = new Map<string, number>();
-  /** Members that the discovery document has instead of the right ones. */
+  /** Members of the discovery document that replace the correct ones. */
   metadata: Record<string, unknown> = {};
   /** Members that the key set has before the keys. */
   members: readonly unknown[] = [];
   /** Status of every answer. */
   status = 200;
-  /** A path whose answer never ends, and how many bytes of it a client has taken. */
+  /** A path whose answer never ends, and the number of its bytes that a client has read. */
   endless = { path: "", bytes: 0 };
   url = "";
   #keys: SigningKey[] = [];
@@ -49,19 +49,19 @@ export class FakeIssuer {
     return issuer;
   }
 
-  /** Signs with a new key from now on. The key set no longer has the old ones, unless it keeps them. */
+  /** Signs with a new key from now on. The key set no longer contains the old ones, unless it keeps them. */
   async rotate(alg = "RS256", { keepsOld = false } = {}): Promise<void> {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
     const old = keepsOld ? this.#keys : [];
     this.#keys = [{ kid: `key-${++this.#count}`, alg, privateKey, publicKey }, ...old];
   }
 
-  /** How many requests it has had. */
+  /** The number of requests. */
   get requests(): number {
     return [...this.asked.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** A token that the service accepts, with the given claims and header instead of the right ones. */
+  /** A token that the service accepts, except for the given claims and header. */
   token(
     claims: Readonly<Record<string, unknown>> = {},
     header: Readonly<Record<string, unknown>> = {},

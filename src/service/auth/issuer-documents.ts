@@ -3,17 +3,17 @@ import { causeOf } from "../../contract/errors/system-error.ts";
 import { type KeySet, readKeySet } from "./key-set.ts";
 
 const FETCH_MILLISECONDS = 5_000;
-/** Of an answer. A discovery document or a key set has some kilobytes. */
+/** Maximum size of an answer. A discovery document or a key set has some kilobytes. */
 const MAX_ANSWER_BYTES = 2 ** 20;
 
 export interface IssuerAddress {
   readonly issuer: string;
-  /** URL of the issuer's keys; OpenID discovery finds it where it is missing. */
+  /** URL of the issuer's keys; if missing, OpenID discovery finds it. */
   readonly jwksUrl?: string | undefined;
 }
 
 /**
- * Makes a function that reads the issuer's keys. It keeps the URL that discovery has found until the keys cannot be read there.
+ * Creates a function that reads the issuer's keys. It keeps the discovered URL until the keys cannot be read there.
  *
  * The function throws an Error that names the URL and the cause, for the log and not for callers.
  */
@@ -30,7 +30,7 @@ export function keySetReader({ issuer, jwksUrl }: IssuerAddress): () => Promise<
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) });
 
-/** The URL of an issuer's keys, from its OpenID Connect discovery document, which has to be that of this issuer. */
+/** The URL of an issuer's keys, from its OpenID Connect discovery document, which must belong to this issuer. */
 function discoverJwksUrl(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   return readJson(url, (document) => {
@@ -38,7 +38,7 @@ function discoverJwksUrl(issuer: string): Promise<string> {
     if (!metadata.success) throw new Error("it is no discovery document");
     const { issuer: named, jwks_uri } = metadata.data;
     if (named !== issuer) throw new Error(`it is that of the issuer ${named}, not of ${issuer}`);
-    // No downgrade: the keys of an https issuer have to come over https.
+    // No downgrade: the keys of an https issuer must come over https.
     if (url.startsWith("https:") && !jwks_uri.startsWith("https:"))
       throw new Error("its jwks_uri is not https");
     return jwks_uri;

@@ -5,16 +5,16 @@ import type { KeySet } from "./key-set.ts";
 export interface IssuerKeysOptions {
   /** Reads the issuer's keys. */
   readonly read: () => Promise<KeySet>;
-  /** How long keys are used while the issuer cannot be asked. */
+  /** How long keys are used while the issuer is unreachable. */
   readonly keysSeconds: number;
   readonly log: Pick<Log, "info" | "warn">;
-  /** A clock in milliseconds that no one sets back. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
-/** After it the service asks the issuer for its keys again, so that a key that the issuer has removed ends. */
+/** After this time the service reads the issuer's keys again, so that removed keys become invalid. */
 const FRESH_MILLISECONDS = 10 * 60_000;
-/** After a fetch, unknown keys cause no other one for so long. */
+/** After a fetch, unknown keys cause no other fetch for this long. */
 const COOLDOWN_MILLISECONDS = 30_000;
 const MIN_RETRY_MILLISECONDS = 5_000;
 const MAX_RETRY_MILLISECONDS = 60_000;
@@ -26,8 +26,8 @@ interface Failure {
 }
 
 /**
- * The keys of an OIDC issuer, kept for ten minutes, and longer while the issuer cannot be asked. One fetch runs at a time, and
- * after one that failed the service asks no more for 5 s, then 10, 20, 40 and 60 s.
+ * The keys of an OIDC issuer, cached for ten minutes, and longer while the issuer is unreachable. Only one fetch runs at a time.
+ * After a failed one, the service does not ask again for 5 s, then 10, 20, 40 and 60 s.
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
@@ -41,13 +41,13 @@ export class IssuerKeys {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** The keys to check a token by. @throws MucastError unavailable where none are known and the issuer cannot be asked. */
+  /** The keys to check a token with. @throws MucastError unavailable if none are known and the issuer is unreachable. */
   async current(): Promise<KeySet> {
     const known = this.#known;
     if (known === undefined || !this.#isUsable) return this.#fetched();
     if (this.#age < FRESH_MILLISECONDS) return known.keys;
     const isAway = this.#failedLately;
-    // A fetch that fails is logged, and tried again later.
+    // A failed fetch is logged and repeated later.
     const renewed = this.#fetched().catch(() => known.keys);
     return isAway ? known.keys : renewed;
   }
@@ -55,8 +55,8 @@ export class IssuerKeys {
   /**
    * The keys for a token whose key is not in the set `tried`.
    *
-   * @returns undefined where the issuer has none but these.
-   * @throws MucastError unavailable where the issuer cannot be asked.
+   * @returns undefined if the issuer has no others.
+   * @throws MucastError unavailable if the issuer is unreachable.
    */
   async newerThan(tried: KeySet): Promise<KeySet | undefined> {
     if (this.#known !== undefined && this.#known.keys !== tried) return this.#known.keys;
@@ -71,12 +71,12 @@ export class IssuerKeys {
     return this.#age < this.#options.keysSeconds * 1_000;
   }
 
-  /** Whether a request need not wait for the issuer. A failure before a time without requests says nothing about the issuer now. */
+  /** Whether a request need not wait for the issuer. A failure before a period without requests says nothing about the issuer now. */
   get #failedLately(): boolean {
     return this.#failure !== undefined && this.#now() < this.#failure.retryAt + MAX_RETRY_MILLISECONDS;
   }
 
-  /** The keys that the fetch in progress brings, or else a new one. */
+  /** The keys from the fetch in progress, or else from a new one. */
   async #fetched(): Promise<KeySet> {
     if (this.#fetching === undefined) {
       const wait = this.#failure === undefined ? 0 : this.#failure.retryAt - this.#now();

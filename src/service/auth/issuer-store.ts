@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "../database/database.ts";
 
-/** Remembers the issuer whose callers have the rows that name no issuer. */
+/** Remembers the issuer whose callers have rows without an issuer. */
 export interface IssuerStore {
-  /** @returns the first issuer of this database, which is the given one where none is recorded. */
+  /** @returns the first issuer of this database; if none is recorded, the given one becomes the first. */
   first(issuer: string): Promise<string>;
 }
 
-/** The first issuer, in the database that all services of it share. */
+/** The first issuer, in the database, which all services share. */
 export class DatabaseIssuerStore implements IssuerStore {
   readonly #database: Queryable;
 

@@ -2,16 +2,16 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { createLocalJWKSet, type JWK } from "jose";
 import { z } from "zod";
 
-/** Finds the key that a token names. A token without a key id may fit several keys. */
+/** Finds the key that a token names. A token without a key id may match several keys. */
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** Asymmetric algorithms only: the service can check a token and must not be able to make one. */
+/** Only asymmetric algorithms: the service can check tokens, but must not be able to create them. */
 export const ALGORITHMS = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** Bounds the signatures that are checked for one token without a key id. */
+/** Limits the number of signature checks for one token without a key id. */
 const MAX_KEYS = 100;
 const MIN_RSA_BITS = 2_048;
 const CURVES = ["P-256", "P-384", "P-521", "Ed25519"];
@@ -32,10 +32,10 @@ const memberSchema = z.looseObject({
 });
 
 /**
- * The keys of a JSON Web Key Set by which this service can check tokens, at most the first 100. A member of another kind, such as
- * one for encryption, and one that cannot be read are left out and do not affect the others.
+ * The keys of a JSON Web Key Set with which this service can check tokens, at most the first 100. Members of another kind, such as
+ * encryption keys, and unreadable members are skipped and do not affect the others.
  *
- * @throws Error where the document is no key set.
+ * @throws Error if the document is not a key set.
  */
 export function readKeySet(document: unknown): KeySet {
   const read = keySetSchema.safeParse(document);
@@ -49,7 +49,7 @@ export function readKeySet(document: unknown): KeySet {
   return createLocalJWKSet({ keys });
 }
 
-/** The member with nothing but the key itself and what jose chooses keys by. */
+/** The member reduced to the key itself and the fields that jose selects keys by. */
 function usableKey(member: unknown): JWK | undefined {
   const read = memberSchema.safeParse(member);
   if (!read.success) return undefined;
@@ -65,7 +65,7 @@ function usableKey(member: unknown): JWK | undefined {
   return { ...jwk, ...(kid === undefined ? {} : { kid }), ...(alg === undefined ? {} : { alg }) } as JWK;
 }
 
-/** @returns undefined for a member that is no key, such as a point that is not on its curve. */
+/** @returns undefined for a member that is not a key, such as a point that is not on its curve. */
 function importedKey(member: object): KeyObject | undefined {
   try {
     return createPublicKey({ key: member as JsonWebKey, format: "jwk" });

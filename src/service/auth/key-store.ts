@@ -3,7 +3,7 @@ import type { Queryable } from "../database/database.ts";
 import { newApiKey, secretHash } from "./api-key.ts";
 import { SCOPES, type Scope } from "./caller.ts";
 
-/** A key as the operator sees it, without its secret and without the hash of it. */
+/** A key as the operator sees it, without its secret and its hash. */
 export const apiKeySchema = z
   .strictObject({
     id: z.string(),
@@ -18,7 +18,7 @@ export const apiKeySchema = z
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-/** What the operator gives for a new key. */
+/** What the operator specifies for a new key. */
 export const newKeySchema = z.strictObject({
   name: z.string().trim().min(1).max(100).describe("For people: whose key it is, or what for."),
   scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
@@ -31,26 +31,26 @@ export interface StoredKey {
   readonly scopes: readonly Scope[];
 }
 
-/** Stores API keys. Every method throws MucastError unavailable where the database cannot be reached. */
+/** Stores API keys. Every method throws MucastError unavailable if the database is unreachable. */
 export interface KeyStore {
   /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
   create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }>;
   /** All keys, newest first, revoked ones included. */
   list(): Promise<ApiKey[]>;
-  /** The same, a page at a time. @param after the last key of the page before; undefined for the first page. */
+  /** The same, one page at a time. @param after the last key of the previous page; undefined for the first page. */
   page(after: string | undefined): Promise<KeyPage>;
   /** Revokes a key. A repeated call changes nothing. @returns undefined for an unknown key. */
   revoke(id: string): Promise<ApiKey | undefined>;
   /** @returns undefined for an unknown or revoked key. */
   find(id: string): Promise<StoredKey | undefined>;
-  /** Stores the time of a key's use, at most once a minute. */
+  /** Stores when a key was used, at most once a minute. */
   recordUse(id: string): Promise<void>;
 }
 
-/** As many keys as an answer has room for. */
+/** As many keys as fit into an answer. */
 export interface KeyPage {
   readonly keys: ApiKey[];
-  /** The last key of this page, where more follow. */
+  /** The last key of this page, if more follow. */
   readonly next_cursor: string | null;
 }
 
@@ -131,7 +131,7 @@ export class DatabaseKeyStore implements KeyStore {
   }
 }
 
-/** @param keys those after the page before, newest first. */
+/** @param keys those after the previous page, newest first. */
 export function pageOf(keys: readonly ApiKey[]): KeyPage {
   const page = keys.slice(0, MAX_KEYS_OF_PAGE);
   return { keys: page, next_cursor: keys.length > page.length ? page.at(-1)!.id : null };

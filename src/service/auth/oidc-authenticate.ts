@@ -25,10 +25,10 @@ export interface OidcOptions extends IssuerAddress {
   readonly scopes: Readonly<Record<OidcScope, string>>;
   /** The caller of a `sub` of this issuer. */
   readonly subjectOf: (sub: string) => string;
-  /** How long the issuer's keys are used while it cannot be asked. */
+  /** How long the issuer's keys are used while it is unreachable. */
   readonly keysSeconds: number;
   readonly log: Pick<Log, "info" | "warn">;
-  /** A clock in milliseconds for the age of keys. */
+  /** A monotonic clock in milliseconds for the age of keys. */
   readonly now?: () => number;
 }
 
@@ -36,8 +36,8 @@ const CLOCK_SKEW_SECONDS = 30;
 const MAX_SUBJECT_LENGTH = 255;
 
 /**
- * Authentication by an access token (JWT) of an OIDC issuer. It asks the issuer for its keys when a token that is right in
- * all but its signature needs them.
+ * Authentication by an access token (JWT) of an OIDC issuer. It asks the issuer for its keys only if a token is correct except for
+ * its signature.
  */
 export function oidcAuthenticate(options: OidcOptions): Authenticate {
   const keys = new IssuerKeys({ ...options, read: keySetReader(options) });
@@ -75,8 +75,8 @@ async function verified(token: string, keys: IssuerKeys, checks: JWTVerifyOption
 }
 
 /**
- * Checks all of a token but its algorithm, which jose has checked, and its signature. It needs no key, so a token that
- * fails here costs no request to the issuer.
+ * Checks everything in a token except its algorithm, which jose has checked, and its signature. It needs no key, so a token that
+ * fails here causes no request to the issuer.
  */
 function checkUnverified(
   { typ }: JWTHeaderParameters,
@@ -89,11 +89,11 @@ function checkUnverified(
   const claims: JWTPayload = UnsecuredJWT.decode(`${UNSECURED}.${payload}.`, checks).payload;
   if (!isSubject(claims.sub)) throw unauthorized(SUBJECT);
   if (claims.cnf !== undefined) throw unauthorized(BOUND);
-  // JSON has numbers that are infinite to JavaScript: 1e999.
+  // JSON allows numbers that are infinite in JavaScript: 1e999.
   if (!Number.isFinite(claims.exp)) throw unauthorized("the token is refused: its exp is not a time");
 }
 
-/** The only header with which jose checks claims alone. */
+/** The only header with which jose checks only the claims. */
 const UNSECURED = Buffer.from('{"alg":"none"}').toString("base64url");
 
 const SUBJECT =
@@ -104,7 +104,7 @@ const BOUND =
   "the token is refused: it is bound to a key of its holder (its claim cnf, as by DPoP or mutual TLS), which this " +
   "service cannot check; ask the issuer for a plain bearer token";
 
-/** RFC 8725 has tokens of another purpose say so by a type such as `logout+jwt`; `at+jwt` is RFC 9068. */
+/** By RFC 8725, tokens for another purpose have a type such as `logout+jwt`; `at+jwt` is RFC 9068. */
 function isAccessTokenType(typ: unknown): boolean {
   if (typ === undefined) return true;
   return typeof typ === "string" && (!typ.includes("+") || /^(application\/)?at\+jwt$/i.test(typ));
@@ -120,7 +120,7 @@ function isSubject(sub: unknown): boolean {
   );
 }
 
-/** Checks the signature by the key that the token names, or by each key of its kind. */
+/** Checks the signature with the key that the token names, or with each key of its kind. */
 async function verifiedBy(
   keys: JWTVerifyGetKey,
   token: string,
@@ -141,27 +141,27 @@ async function verifiedBy(
   }
 }
 
-/** Whether the issuer may have signed the token by a key that it has added since. */
+/** Whether the issuer may have signed the token with a key that it has added since. */
 function isOfUnknownKey(error: unknown, token: string): boolean {
   if (error instanceof errors.JWKSNoMatchingKey) return true;
   const isForged = error instanceof errors.JWSSignatureVerificationFailed;
   return isForged && decodeProtectedHeader(token).kid === undefined;
 }
 
-/** unauthorized for a fault of the token. jose's messages name claims, and no value. */
+/** unauthorized for a faulty token. jose's messages name claims, not values. */
 function refusal(error: unknown): unknown {
   if (error instanceof MucastError || !(error instanceof errors.JOSEError)) return error;
   return unauthorized(`the token is refused: ${error.message}`, { cause: error });
 }
 
-/** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), as words or as a list. */
+/** Scopes are in the claim `scope` (RFC 9068), `scp` or `roles` (Microsoft Entra), space-separated or as a list. */
 function scopesOf(claims: JWTPayload, names: OidcOptions["scopes"]): ReadonlySet<Scope> {
-  const held = new Set([claims.scope, claims.scp, claims.roles].flatMap(words));
+  const held = new Set([claims.scope, claims.scp, claims.roles].flatMap(stringList));
   const scopes = Object.keys(names) as OidcScope[];
   return new Set(scopes.filter((scope) => held.has(names[scope])));
 }
 
-function words(claim: unknown): string[] {
+function stringList(claim: unknown): string[] {
   if (typeof claim === "string") return claim.split(" ");
   return Array.isArray(claim) ? claim.filter((word) => typeof word === "string") : [];
 }

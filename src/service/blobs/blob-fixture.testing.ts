@@ -23,7 +23,7 @@ export const NO_WEBHOOKS = webhookTypes([]);
 export const QUOTA = { bytes: 100, blobs: 5 };
 const never = new AbortController().signal;
 
-/** A caller of its own for each test, since the tests share a database. */
+/** A separate caller for each test, since the tests share a database. */
 export function newCaller(): Caller {
   return { subject: `key:${randomBytes(8).toString("hex")}`, scopes: new Set(["read", "write"]) };
 }
@@ -36,7 +36,7 @@ export function fail(): Promise<never> {
   return Promise.reject(new MucastError("output_failed", "no", {}, { cause: new Error("no right to it") }));
 }
 
-/** Services on one folder and one database, and what they store. Opened before the tests of the suite that it is called in. */
+/** Services on one folder and one database, and their storage. Opened before the tests of the suite that calls it. */
 export function blobFixture(tested: TestDatabase) {
   const folder = mkdtempSync(join(tmpdir(), "mucast-blobs-"));
   let database: Database;
@@ -71,7 +71,7 @@ export function blobFixture(tested: TestDatabase) {
     return rows[0];
   }
 
-  /** The store with other functions for `remove`, `stat` and `create`. */
+  /** The store with different functions for `remove`, `stat` and `create`. */
   function storeThat(
     remove: (key: string, own: BlobStore) => Promise<void> = (key, own) => own.remove(key),
     stat = (key: string, own: BlobStore) => own.stat(key),
@@ -93,7 +93,7 @@ export function blobFixture(tested: TestDatabase) {
     return within("");
   }
 
-  /** A store whose removals wait until the test opens them. */
+  /** A store whose removals wait until the test releases them. */
   function slowStore() {
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = storeThat(async (key, own) => {

@@ -32,8 +32,8 @@ export interface OngoingBlobWork {
 }
 
 /**
- * Reconciles the records of blobs with the storage, at once and then every half minute: settles interrupted uploads,
- * finishes interrupted removals, and measures blobs that were recorded without a size.
+ * Reconciles the records of blobs with the storage, at once and then every half minute: settles interrupted uploads, finishes
+ * interrupted removals, and measures blobs that were recorded without a size.
  * @param alone no other service uses the database. @returns a function that stops it.
  */
 export function startReconciliation(parts: ReconciliationParts, alone: boolean): () => Promise<void> {
@@ -42,7 +42,7 @@ export function startReconciliation(parts: ReconciliationParts, alone: boolean):
   );
 }
 
-/** @returns a function that reconciles all records once. A record that fails is tried again the next time and holds up no other. */
+/** @returns a function that reconciles all records once. A record that fails is retried the next time and does not delay others. */
 export function blobReconciliation(
   parts: ReconciliationParts,
   alone: boolean,
@@ -72,7 +72,7 @@ export function blobReconciliation(
     ...logged,
   });
   const removals = new RowSweep<BlobRecord>({
-    // One at a time: a claimed removal must begin at once.
+    // One at a time: a claimed removal must start at once.
     next: async (after) => [(await claimRemoval(database, alone, ongoing().removals, after)) ?? []].flat(),
     act: (blob) => removeMarked({ database, store }, blob),
     ...logged,

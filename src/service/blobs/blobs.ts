@@ -5,7 +5,7 @@ import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { LOCAL_SUBJECT } from "../auth/authenticate.ts";
 import type { Caller } from "../auth/caller.ts";
 
-/** The store and the key in it where a blob lies or will lie. */
+/** The store, and the key of a blob in it. */
 export interface BlobAddress {
   readonly store: BlobStore;
   readonly key: string;
@@ -13,47 +13,51 @@ export interface BlobAddress {
 
 /** A blob that a caller may read. */
 export interface FoundBlob extends BlobAddress {
-  /** The space of the storage in which it lies; empty for its root. */
+  /** Its space in the storage; empty for the root. */
   readonly space: string;
 }
 
-/** An upload with reserved room, until it is finished or discarded. */
+/** An upload with reserved space, until it is finished or discarded. */
 export interface BlobUpload extends BlobAddress {
-  /** Reserves room for that many bytes in all. @throws MucastError quota_exceeded; unavailable where the upload counted as interrupted. */
+  /**
+   * Reserves space for that many bytes in total. @throws MucastError quota_exceeded; unavailable if the upload counted as
+   * interrupted.
+   */
   reserve(bytes: number): Promise<void>;
   /** Records the blob once the store has it. @param bytes its size. */
   finish(bytes: number): Promise<void>;
-  /** Ends an upload of a blob that was recorded before, and whose bytes stay: no other upload takes the blob back from then on. */
+  /**
+   * Finishes an upload of a blob that was recorded before and whose bytes stay: from then on, no other upload rolls the blob back.
+   */
   keep(): Promise<void>;
-  /** Releases the room of an upload that changed nothing in the store. Never rejects. */
+  /** Releases the space of an upload that changed nothing in the store. Never rejects. */
   discard(): Promise<void>;
   /**
-   * Removes the blob that `finish` was the first to record, unless another upload of it has ended since.
-   * @throws MucastError blob_in_use while another upload goes on, or an operation that has not ended names it; storage_failed.
+   * Removes the blob that `finish` recorded first, unless another upload of it has finished since.
+   * @throws MucastError blob_in_use while another upload runs, or an active operation names it; storage_failed.
    */
   rollBack(): Promise<void>;
 }
 
-/**
- * What HTTP does with blobs. Each caller has a space of its own and a quota, and finds no blob of another caller.
- */
+/** The blob functions for HTTP. Each caller has a separate space and a quota, and cannot see blobs of other callers. */
 export interface Blobs {
-  /** Finds a blob that the caller may read; undefined where there is none. The store may lack a blob that was found. */
+  /** Finds a blob that the caller may read; undefined if there is none. The store may lack a blob that was found. */
   find(caller: Caller, name: string): Promise<FoundBlob | undefined>;
-  /** Where an upload of that name goes; undefined where the caller may not write there. */
+  /** The target of an upload of that name; undefined if the caller may not write there. */
   uploadAddress(caller: Caller, name: string): Promise<BlobAddress | undefined>;
   /**
-   * Reserves room for an upload.
-   * @param bytes undefined where the length is not known in advance.
-   * @returns undefined where the caller may not write there.
-   * @throws MucastError quota_exceeded; too_large for a blob larger than the whole quota; unavailable where a removal of the blob
-   *   does not end soon.
+   * Reserves space for an upload.
+   * @param bytes undefined if the length is not known in advance.
+   * @returns undefined if the caller may not write there.
+   * @throws MucastError quota_exceeded; too_large for a blob larger than the whole quota; unavailable if a removal of the blob does
+   * not end soon.
    */
   beginUpload(caller: Caller, name: string, bytes: number | undefined): Promise<BlobUpload | undefined>;
   /**
-   * Removes an input or an output, and releases its room. Of concurrent removals one does it, and the others wait for it.
-   * @returns false where there is no such blob, also where a concurrent removal has removed it. @throws MucastError blob_in_use,
-   *   storage_failed; unavailable where a concurrent removal does not end soon.
+   * Removes an input or an output, and releases its space. If removals run concurrently, one does the work and the others wait for
+   * it.
+   * @returns false if there is no such blob, or if a concurrent removal has removed it. @throws MucastError blob_in_use,
+   * storage_failed; unavailable if a concurrent removal does not end soon.
    */
   remove(caller: Caller, name: string): Promise<boolean>;
 }
@@ -61,21 +65,21 @@ export interface Blobs {
 const KEY_SUBJECT = /^key:[0-9a-f]{16}$/;
 
 /**
- * The space of a caller in the storage: `key-<id>` for an API key, `sub-<SHA-256>` for any other subject, since its text may
- * be anything, and empty, the root of the storage, for the caller `local`. No two subjects share a space.
+ * The space of a caller in the storage: `key-<id>` for an API key, `sub-<SHA-256>` for any other subject, since its text can be
+ * anything, and empty, the root of the storage, for the caller `local`. No two subjects share a space.
  */
 export function spaceOf(subject: string): string {
   if (subject === LOCAL_SUBJECT) return "";
   if (KEY_SUBJECT.test(subject)) return subject.replace(":", "-");
-  // UTF-16, since UTF-8 encodes every unpaired surrogate alike.
+  // UTF-16, since UTF-8 encodes every unpaired surrogate in the same way.
   return `sub-${createHash("sha256").update(Buffer.from(subject, "utf16le")).digest("hex")}`;
 }
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
- * The error of a store as the answer to a request of HTTP: the code `output_failed`, which a job needs, becomes
- * storage_full or storage_failed.
+ * The error of a store as the answer to an HTTP request: the code `output_failed`, which is for jobs, becomes storage_full or
+ * storage_failed.
  * @param what the message before the cause. @returns any other error unchanged.
  */
 export function storageFailed(error: unknown, what: string): unknown {

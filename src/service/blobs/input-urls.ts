@@ -8,9 +8,9 @@ import type { Caller } from "../auth/caller.ts";
 import { type StorageKey, storageKeyOf, storagePathOf } from "../store/blob-records.ts";
 import { spaceOf } from "./blobs.ts";
 
-/** The URLs of this service's own blobs, and where the blobs lie. */
+/** The URLs of this service's own blobs, and where the blobs are stored. */
 export interface ServiceUrls {
-  /** The service's own origins: the texts that may stand before `/data/<name>`. */
+  /** The service's own origins: the texts that can precede `/data/<name>`. */
   readonly bases: readonly string[];
   /** The text before `/data/<name>` in the URLs of jobs: the first base, or the container. */
   readonly jobBase: string;
@@ -19,7 +19,7 @@ export interface ServiceUrls {
 
 /**
  * The bases of the service's blobs: its public URL, its address and the loopback names of its port.
- * @param address `http://host:port`, on which it listens. @param publicUrl without a slash at its end.
+ * @param address `http://host:port`, on which it listens. @param publicUrl without a trailing slash.
  */
 export function serviceBases(address: string, publicUrl: string | undefined): string[] {
   const { port } = new URL(address);
@@ -27,9 +27,9 @@ export function serviceBases(address: string, publicUrl: string | undefined): st
   return [...new Set([...(publicUrl === undefined ? [] : [publicUrl]), address, ...loopback])];
 }
 
-/** Who owns the blobs of this service. */
+/** The owners of the blobs of this service. */
 interface BlobOwners {
-  /** The key of a caller's blob of a name; undefined where there is none. */
+  /** The key of a caller's blob with that name; undefined if there is none. */
   find(caller: string, name: string): Promise<StorageKey | undefined>;
   /** Whether every caller may read a blob at the root of the storage: the operator put it there, and no caller has recorded it. */
   isOpen(name: string): Promise<boolean>;
@@ -47,14 +47,13 @@ export interface StoredInputs {
 /** The blob that a URL of this service names. */
 interface NamedBlob {
   readonly name: string;
-  /** Undefined where the URL says none: the service looks among the caller's blobs, then among the operator's. */
+  /** Undefined if the URL does not say: the service looks among the caller's blobs, then among the operator's. */
   readonly space: string | undefined;
 }
 
 /**
- * Turns URLs of payloads that name the service's own blobs into paths of the storage, `/data/<name>` or
- * `/<space>/data/<name>`, and back. A stored path stays right when the service comes back at another address, or another
- * service on the same storage runs the job.
+ * Turns URLs of payloads that name the service's own blobs into paths of the storage, `/data/<name>` or `/<space>/data/<name>`, and
+ * back. A stored path stays valid if the service restarts at another address, or another service on the same storage runs the job.
  */
 export class InputUrls {
   readonly #urls: ServiceUrls;
@@ -79,8 +78,7 @@ export class InputUrls {
   };
 
   /**
-   * The URL by which a job reads a stored input. Where a folder holds the blobs, a job uses the same URLs as its caller,
-   * without a space.
+   * The URL with which a job reads a stored input. If blobs are in a folder, a job uses the same URLs as its caller, without a space.
    */
   readonly urlOf = (stored: string): string => {
     const { jobBase, policy } = this.#urls;
@@ -118,7 +116,7 @@ export class InputUrls {
     if (url === "") return { stored: "" };
     const own = this.#namedBlob(url);
     if (own === undefined) {
-      if (this.#isForeignSpace(caller, url)) throw notOfCaller(path, url.split("?")[0]!);
+      if (this.#isForeignSpace(caller, url)) throw notOwned(path, url.split("?")[0]!);
       return { stored: url };
     }
     const { name, space } = own;
@@ -128,7 +126,7 @@ export class InputUrls {
     }
     const mayBeOpen = space === undefined || space === "";
     if (mayBeOpen && (await this.#owners.isOpen(name))) return { stored: storagePathOf({ name, space: "" }) };
-    throw notOfCaller(path, storagePathOf({ name, space: space ?? "" }));
+    throw notOwned(path, storagePathOf({ name, space: space ?? "" }));
   }
 
   /** The own blob that a URL names; undefined for a URL that the service does not read with its own credentials. */
@@ -137,7 +135,7 @@ export class InputUrls {
     const plain = url.split("?")[0]!;
     const base = bases.find((candidate) => plain.startsWith(`${candidate}/data/`));
     if (base !== undefined) return { name: plain.slice(`${base}/data/`.length), space: undefined };
-    // A URL with a signature is read with the caller's right.
+    // A URL with a signature is read with the caller's permissions.
     const path = url === plain ? this.#pathIn(policy.container, url) : undefined;
     if (path === undefined) return undefined;
     const space = spaceIn(path) ?? "";
@@ -145,7 +143,7 @@ export class InputUrls {
     return key.startsWith("data/") ? { name: key.slice("data/".length), space } : undefined;
   }
 
-  /** Whether a URL lies in another caller's space, which the service refuses whatever signature the URL has. */
+  /** Whether a URL is in another caller's space, which the service refuses for any signature. */
   #isForeignSpace({ subject }: Caller, url: string): boolean {
     const space = spaceIn(this.#pathIn(this.#urls.policy.container, url.split("?")[0]!) ?? "");
     return space !== undefined && space !== spaceOf(subject);
@@ -158,7 +156,7 @@ export class InputUrls {
   }
 }
 
-function notOfCaller(path: string, stored: string): MucastError {
+function notOwned(path: string, stored: string): MucastError {
   const message = `${path}: there is no blob ${stored} of this caller; upload it first, with the same credentials`;
   return new MucastError("url_not_allowed", message, { path, value: stored });
 }

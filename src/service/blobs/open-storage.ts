@@ -25,7 +25,7 @@ export interface Storage {
   readonly folder: string | undefined;
   /** How another process opens `store`. */
   readonly access: StorageAccess;
-  /** Once the service listens: the store whose URLs stand in results, and the URLs of the blobs. */
+  /** After the service listens: the store whose URLs appear in results, and the URLs of the blobs. */
   at(address: string): Promise<{ readonly store: BlobStore; readonly urls: ServiceUrls }>;
 }
 
@@ -69,18 +69,18 @@ function isRemote(blobUrl: string): boolean {
 }
 
 /**
- * Prepares the folder of the blobs before the service answers. Closes a folder in the data folder to other users, since
- * older versions left it open. A folder that the operator has made elsewhere keeps its rights. Makes a missing folder now, and
- * no upload makes it later: a blob that is written where the folder was moved away would be lost.
- * @param folder absolute, as `dataDir`.
- * @throws MucastError output_failed where it is missing and cannot be made.
+ * Prepares the folder of the blobs before the service responds. Restricts a folder in the data folder to its owner, since older
+ * versions left it open. A folder elsewhere, which the operator has created, keeps its permissions. Creates a missing folder now;
+ * uploads never create it, because a blob written after the folder was moved away would be lost.
+ * @param folder absolute, like `dataDir`.
+ * @throws MucastError output_failed if it is missing and cannot be created.
  */
 export async function openBlobFolder(folder: string, dataDir: string): Promise<void> {
   const isInDataDir = folder === join(dataDir, "blobs");
   try {
     await (isInDataDir ? chmod(folder, 0o700) : access(folder));
   } catch (error) {
-    // The readiness check reports what is wrong with a folder that exists.
+    // The readiness check reports problems of an existing folder.
     if (codeOf(error) !== "ENOENT") return;
     await checkFolder(folder, `the folder of the blobs, ${folder},`);
     makeFolder(folder, 0o700);

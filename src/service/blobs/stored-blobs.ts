@@ -26,14 +26,14 @@ export interface StoredBlobsParts {
   readonly settings: { readonly auth: "none" | "keys" | "oidc" };
   readonly quota: Quota;
   readonly log: Log;
-  /** Waits for so many milliseconds; a timer by default. */
+  /** Waits for this many milliseconds; a timer by default. */
   readonly pause?: RemovalParts["pause"];
 }
 
 /** Blobs over the database and the storage. */
 export class StoredBlobs implements Blobs {
   readonly #parts: StoredBlobsParts;
-  /** Ids of the uploads that this service receives now. */
+  /** Ids of the uploads that this service is receiving. */
   readonly #uploads = new Set<string>();
   readonly #removals: StoredRemovals;
   readonly #renewing: NodeJS.Timeout;
@@ -44,7 +44,7 @@ export class StoredBlobs implements Blobs {
     this.#renewing = setInterval(() => void this.#renew(), (UPLOAD_LEASE_SECONDS * 1_000) / 4).unref();
   }
 
-  /** The work that this service does now. */
+  /** The work that this service is doing. */
   get ongoing(): OngoingBlobWork {
     return { uploads: [...this.#uploads], removals: this.#removals.ongoing };
   }
@@ -56,7 +56,7 @@ export class StoredBlobs implements Blobs {
   async find({ subject }: Caller, name: string): Promise<FoundBlob | undefined> {
     const found = await findBlob(this.#parts.database, subject, name);
     if (found) return this.#addressOf(found);
-    // Without authentication there is one caller, which may use the operator's own files too.
+    // Without authentication there is one caller, who may also use the operator's own files.
     const open = { name, space: "" };
     const isOpen = this.#parts.settings.auth === "none" && (await this.#isUnowned(open));
     return isOpen ? this.#addressOf(open) : undefined;
@@ -69,7 +69,7 @@ export class StoredBlobs implements Blobs {
     if (record !== undefined || spaceOf(subject) !== "") return address;
     // A concurrent upload of this caller may have been recorded since.
     if (!(await this.#isUnowned({ name, space: "" }, subject))) return undefined;
-    // With authentication an unrecorded blob is the operator's, for all callers to read.
+    // With authentication, an unrecorded blob belongs to the operator and all callers may read it.
     const isOperators = settings.auth !== "none" && (await address.store.stat(address.key)) !== undefined;
     return isOperators ? undefined : address;
   }
@@ -95,7 +95,7 @@ export class StoredBlobs implements Blobs {
     );
   }
 
-  /** @returns the space of the upload; undefined where its key belongs to another caller. */
+  /** @returns the space of the upload; undefined if its key belongs to another caller. */
   async #reserve(row: UploadRow): Promise<string | undefined> {
     const { database, quota } = this.#parts;
     for (;;) {

@@ -15,17 +15,17 @@ import { storageFailed } from "./blobs.ts";
 export interface RemovalParts {
   readonly database: Database;
   readonly store: BlobStore;
-  /** Waits for so many milliseconds; a timer by default. */
+  /** Waits for this many milliseconds; a timer by default. */
   readonly pause?: ((milliseconds: number) => Promise<unknown>) | undefined;
 }
 
-/** Between two reads of the state of a removal elsewhere; each pause is twice as long as the one before. */
+/** The pause between two reads of the state of a removal elsewhere, which doubles each time. */
 const PAUSE_MILLISECONDS = { first: 10, longest: 320 };
-/** About ten seconds in all. */
+/** About ten seconds in total. */
 const MAX_READS = 36;
 const RETRY_SECONDS = 1;
 
-/** The removals that callers of this service ask for. */
+/** The removals that callers of this service request. */
 export class StoredRemovals {
   readonly #parts: RemovalParts;
   readonly #ongoing = new Set<RecordKey>();
@@ -34,15 +34,15 @@ export class StoredRemovals {
     this.#parts = parts;
   }
 
-  /** The removals that this service does now. */
+  /** The removals that this service is doing. */
   get ongoing(): readonly RecordKey[] {
     return [...this.#ongoing];
   }
 
   /**
-   * Removes a blob and releases its room. Of concurrent removals one does it, and the others wait for it.
-   * @returns false where another removal has removed it. @throws MucastError blob_in_use, storage_failed; unavailable where
-   *   another removal takes too long.
+   * Removes a blob and releases its space. If removals run concurrently, one does the work and the others wait for it.
+   * @returns false if another removal has removed it. @throws MucastError blob_in_use, storage_failed; unavailable if another removal
+   * takes too long.
    */
   async remove(
     caller: string,
@@ -59,7 +59,7 @@ export class StoredRemovals {
 
   /**
    * Waits for the end of a removal, in this service or another one.
-   * @returns `left` where it failed or was interrupted. @throws MucastError unavailable where it takes too long.
+   * @returns `left` if it failed or was interrupted. @throws MucastError unavailable if it takes too long.
    */
   async settled({ caller, name }: RecordKey): Promise<"over" | "left"> {
     const { database, pause = pauseFor } = this.#parts;
@@ -96,14 +96,14 @@ export async function removeMarked(
     .within(space)
     .remove(`data/${name}`)
     .catch(async (error: unknown) => {
-      // Where the database is away too, the reconciliation removes it later.
+      // If the database is unreachable too, the reconciliation removes it later.
       await markRemovalBroken(database, { caller, name }).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     });
   await database.transaction((statements) => removeRecord(statements, caller, name));
 }
 
-/** The error of a request that a removal holds up. */
+/** The error of a request that waits for a removal. */
 export function beingRemoved(name: string): MucastError {
   return new MucastError("unavailable", `${name} is being removed`, { retryAfter: RETRY_SECONDS });
 }

@@ -22,21 +22,21 @@ interface UploadParts {
   readonly quota: Quota;
   readonly log: Log;
   readonly removals: Pick<StoredRemovals, "remove">;
-  /** Called once its room is recorded or released, or waits for the reconciliation to release it. */
+  /** Called when its space is recorded or released, or waits for the reconciliation to release it. */
   readonly onEnd: () => void;
 }
 
-/** An upload of unknown length reserves at least this much, and then twice what it has. */
+/** An upload of unknown length reserves at least this much, and then twice its current size. */
 const STEP_BYTES = 16 * 2 ** 20;
 
-/** An upload whose room is reserved in the database. */
+/** An upload whose space is reserved in the database. */
 export class StoredUpload implements BlobUpload {
   readonly store: BlobStore;
   readonly key: string;
   readonly #parts: UploadParts;
   readonly #row: UploadRow;
   #room: number;
-  /** Of the record that it made; undefined where there was one. */
+  /** The version of the record that it created; undefined if there already was one. */
   #version: string | undefined;
 
   constructor(parts: UploadParts, row: UploadRow) {
@@ -104,8 +104,8 @@ export class StoredUpload implements BlobUpload {
 }
 
 /**
- * Concurrent uploads of one name may be recorded in another order than they were stored. Each compares after it has recorded a
- * size, so the last one records the size of the blob that the store has.
+ * Concurrent uploads of one name may be recorded in another order than they were stored. Each compares after it has recorded a size,
+ * so the last one records the size of the blob in the store.
  */
 export async function recordStoredSize(
   { database, store, key }: Pick<UploadParts, "database" | "store" | "key">,
@@ -120,7 +120,7 @@ export async function recordStoredSize(
   }
 }
 
-/** The database was away for longer than the lease, and another service has settled the upload. */
+/** The database was unreachable for longer than the lease, and another service has settled the upload. */
 function leaseLapsed(): MucastError {
   return new MucastError("unavailable", "the upload was taken for broken off; send it again", {
     retryAfter: 1,

@@ -5,22 +5,22 @@ export interface Queryable {
   query<T = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }>;
 }
 
-/** How long a statement of a transaction may take: `long` is an hour, for changes of tables. */
+/** The time limit of a statement in a transaction: `long` is an hour, for changes of tables. */
 export type StatementTime = "usual" | "long";
 
 /**
- * The database of operations: the embedded PGlite or a PostgreSQL server, with the same SQL. Its tables lie in the schema
- * `mucast`, which is first in the search path.
+ * The database of operations: the embedded PGlite or a PostgreSQL server, with the same SQL. Its tables are in the schema `mucast`,
+ * which is first in the search path.
  *
- * Every method throws MucastError unavailable where the database cannot be reached; a later call may succeed.
+ * Every method throws MucastError unavailable if the database is unreachable; a later call may succeed.
  */
 export interface Database extends Queryable {
   readonly kind: "pglite" | "postgres";
   /** Runs several statements, separated by semicolons, without parameters. */
   exec(text: string): Promise<void>;
   /**
-   * Runs `body` in a transaction: commits it, or rolls it back where it throws. On PGlite all other statements wait
-   * meanwhile, so a `body` that uses the database other than through its `statements` waits for ever.
+   * Runs `body` in a transaction, which commits, or rolls back if `body` throws. On PGlite all other statements wait meanwhile, so a
+   * `body` that uses the database other than through its `statements` waits forever.
    */
   transaction<T>(body: (statements: Queryable) => Promise<T>, time?: StatementTime): Promise<T>;
   /**
@@ -33,7 +33,7 @@ export interface Database extends Queryable {
     onNotification: (payload: string) => void,
     onMissed: () => void,
   ): Promise<() => Promise<void>>;
-  /** Reads all tables of a PGlite. A PostgreSQL has tools of its own. */
+  /** Reads all tables of a PGlite. For PostgreSQL, use its own tools. */
   dump?(): Promise<Dump>;
   close(): Promise<void>;
 }

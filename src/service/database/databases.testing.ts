@@ -17,7 +17,7 @@ export interface TestDatabase {
   another(): Promise<Database>;
 }
 
-/** The database with another `query`, which can ask the database itself by `ask`. */
+/** The database with another `query`, which can call the original as `ask`. */
 export function withQuery(
   database: Database,
   query: (ask: Database["query"], text: string, params?: readonly unknown[]) => Promise<{ rows: never[] }>,
@@ -43,7 +43,7 @@ after(async () => {
   await (await server)?.stop();
 });
 
-/** PGlite takes a second of a processor to open a new database, so that the tests of a process share one, with new tables for each. */
+/** PGlite takes a second of processor time to open a new database, so the tests of a process share one, with new tables for each. */
 async function emptyEmbedded(): Promise<Database> {
   if (embedded) {
     const { database } = await embedded;

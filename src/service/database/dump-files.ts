@@ -9,7 +9,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import type { Dump, DumpHeader } from "./pglite-dump.ts";
 
-/** As many as a day of changes leaves. */
+/** As many as one day of changes creates. */
 export const MAX_DUMPS = 24;
 
 const NAME = /^database-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.dump\.gz$/;
@@ -19,7 +19,7 @@ export function dumpFolder(dataDir: string): string {
   return join(dataDir, "backups");
 }
 
-/** Paths of the dumps of a data folder, the newest first. */
+/** Paths of the dumps of a data folder, newest first. */
 export function listDumps(dataDir: string): string[] {
   const folder = dumpFolder(dataDir);
   try {
@@ -35,7 +35,7 @@ export function listDumps(dataDir: string): string[] {
 }
 
 /**
- * Writes a dump for its owner alone, whole or not at all, and removes the oldest ones beyond those that are kept.
+ * Writes a dump atomically, readable only by its owner, and removes the oldest dumps beyond the limit.
  * @returns its path.
  * @throws MucastError output_failed.
  */
@@ -51,7 +51,7 @@ export async function writeDump(dataDir: string, { header, tables }: Dump): Prom
   return staged.target;
 }
 
-/** Of a table or a column: statements quote it and nothing more. */
+/** The name of a table or a column: statements quote it, nothing more. */
 const name = z.string().regex(/^[a-z][a-z0-9_]*$/);
 
 const headerSchema: z.ZodType<DumpHeader> = z.object({
@@ -67,7 +67,7 @@ const headerSchema: z.ZodType<DumpHeader> = z.object({
 
 const LINE_BREAK = 10;
 
-/** Reads a dump. gzip's checksum tells a damaged file. @throws MucastError unreadable_blob with the path. */
+/** Reads a dump. gzip's checksum detects a damaged file. @throws MucastError unreadable_blob with the path. */
 export async function readDump(path: string): Promise<Dump> {
   try {
     const bytes = await promisify(gunzip)(await readFile(path));

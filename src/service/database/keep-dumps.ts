@@ -14,8 +14,8 @@ interface DumpParts {
 }
 
 /**
- * Dumps the embedded database at once and every hour where something has changed.
- * @returns a function that stops that and makes the last dump. The database is closed after.
+ * Dumps the embedded database at once and every hour if something has changed.
+ * @returns a function that stops this and writes a last dump. Close the database afterwards.
  */
 export function keepDumps({ dataDir, dump, log }: DumpParts): () => Promise<void> {
   let last: string | undefined;
@@ -37,7 +37,7 @@ export function keepDumps({ dataDir, dump, log }: DumpParts): () => Promise<void
   };
 }
 
-/** Undefined where there is no dump, or none that can be read: then the next one is written. */
+/** Undefined if there is no readable dump: then the next one is written. */
 async function newestDigest(dataDir: string, log: Log): Promise<string | undefined> {
   const [newest] = listDumps(dataDir);
   if (newest === undefined) return undefined;

@@ -9,9 +9,9 @@ import { shellWord } from "../../contract/machine/shell-word.ts";
 import { listDumps } from "./dump-files.ts";
 
 /**
- * Makes a new database in memory, which is faster, writes it beside its folder and renames that, so that no service opens an
+ * Creates a new database in memory, which is faster, writes it beside its folder and renames that, so that no service opens an
  * unfinished one.
- * @throws MucastError output_failed, with nothing left behind.
+ * @throws MucastError output_failed; then nothing is left behind.
  */
 export async function makeCluster(folder: string): Promise<void> {
   const staged = `${folder}.new`;
@@ -33,10 +33,10 @@ export async function makeCluster(folder: string): Promise<void> {
 
 /** The size of a new database: PGlite 0.4 writes 39 MB. */
 const NEW_MEGABYTES = 40;
-/** At its start PostgreSQL may write three segments of its write-ahead log, of 16 MiB each. */
+/** At its start, PostgreSQL may write three segments of its write-ahead log, 16 MiB each. */
 const START_BYTES = 48 * 2 ** 20;
 
-/** PGlite throws errors of Emscripten's file system, which are no `Error` and carry only WASI's numbers. */
+/** PGlite throws errors of Emscripten's file system, which are not `Error` objects and have only WASI numbers. */
 const WASI_CODES: Readonly<Record<number, string>> = {
   2: "EACCES",
   19: "EDQUOT",
@@ -56,17 +56,15 @@ function notMade(folder: string, cause: unknown): MucastError {
   return new MucastError("output_failed", message, { path: folder }, { cause });
 }
 
-/**
- * The error of an existing database that cannot be opened: what happened, what is likely lost, and which dump to restore.
- */
+/** The error of an existing database that cannot be opened: what happened, what is probably lost, and which dump to restore. */
 export function notOpened(folder: string, reason: string, cause?: unknown): MucastError {
   const message = `the database in ${folder} cannot be opened: ${reason}. ${remedy(dirname(folder))}`;
   return new MucastError("unavailable", message, { path: folder }, { cause });
 }
 
 /**
- * Why PostgreSQL ended while it started. PGlite throws text about its own build then, and does not report a full disk, so this
- * looks at the free room.
+ * Why PostgreSQL ended during its start. PGlite then throws text about its own build and does not report a full disk, so this checks
+ * the free space.
  */
 export function openingFailure(folder: string, cause: unknown): string {
   if (cause instanceof Error && "severity" in cause) return `PostgreSQL says: ${cause.message}`;

@@ -3,28 +3,28 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 
-/** What is in a dump, as its first line. */
+/** The header of a dump, its first line. */
 export interface DumpHeader {
   /** The version of the format. */
   readonly mucast_dump: 1;
-  /** The program that made it. */
+  /** The program that wrote it. */
   readonly mucast: string;
   readonly taken_at: string;
-  /** The version of the tables: how many migrations they have had. */
+  /** The version of the tables: the number of applied migrations. */
   readonly schema: number;
   readonly operations: number;
-  /** SHA-256 of all rows: dumps of the same state have the same one. */
+  /** SHA-256 of all rows: dumps of the same state have the same digest. */
   readonly sha256: string;
   readonly tables: readonly {
     readonly name: string;
     readonly columns: readonly string[];
     readonly bytes: number;
   }[];
-  /** The last number that each identity column has given. */
+  /** The last number that each identity column has assigned. */
   readonly sequences: readonly { readonly table: string; readonly column: string; readonly value: string }[];
 }
 
-/** The rows of all tables, each table as PostgreSQL's COPY writes it, in the order of the header. */
+/** The rows of all tables, each table in the format of PostgreSQL's COPY, in the order of the header. */
 export interface Dump {
   readonly header: DumpHeader;
   readonly tables: readonly Uint8Array[];
@@ -37,8 +37,8 @@ interface Column {
 }
 
 /**
- * What a dump leaves out. Of an operation that has ended it keeps the last event, which holds all of the operation, so that a
- * dump grows with the number of operations.
+ * What a dump omits. Of an ended operation it keeps the last event, which contains the whole operation, so that a dump grows with the
+ * number of operations.
  */
 const ROWS: Readonly<Record<string, string>> = {
   events: `from mucast.events t join mucast.operations o on o.id = t.operation_id
@@ -50,16 +50,16 @@ const ROWS: Readonly<Record<string, string>> = {
   report_links: "from mucast.report_links t where false",
 };
 
-/** Pages of 8 KiB that one statement reads, since PGlite holds the event loop for a statement. */
+/** Pages of 8 KiB that one statement reads, since PGlite blocks the event loop during a statement. */
 const SLICE_PAGES = 128;
 
-/** A reader of the events that are left out gets a snapshot in their place. */
+/** A reader of the omitted events gets a snapshot instead. */
 const VALUES: Readonly<Record<string, string>> = {
   "operations.pruned_seq":
     "case when t.finished_at is null then t.pruned_seq else greatest(t.pruned_seq, t.last_seq - 1) end",
 };
 
-/** Reads all tables, in the state of one moment. All other statements wait meanwhile. */
+/** Reads all tables in one consistent state. All other statements wait meanwhile. */
 export async function dumpTables(statements: Transaction): Promise<Dump> {
   const columns = await columnsOf(statements);
   const tables: Uint8Array[] = [];
@@ -109,7 +109,7 @@ async function copyTable(statements: Transaction, name: string, values: string):
   for (let page = 0; page < rows[0]!.pages; page += SLICE_PAGES) {
     const range = `t.ctid >= '(${page},0)'::tid and t.ctid < '(${page + SLICE_PAGES},0)'::tid`;
     const { blob } = await statements.query(`copy (select ${values} ${from} and ${range}) to '/dev/blob'`);
-    // PGlite gives none for no rows.
+    // PGlite returns none for no rows.
     if (blob !== undefined) slices.push(Buffer.from(await blob.arrayBuffer()));
     await nextTurn();
   }
@@ -119,7 +119,7 @@ async function copyTable(statements: Transaction, name: string, values: string):
 /** Writes the rows of a dump into empty tables of its version. */
 export async function loadTables(lite: PGlite, { header, tables }: Dump): Promise<void> {
   await lite.transaction(async (statements) => {
-    // The tables come in any order: their references are checked by the database that the rows are from.
+    // The tables come in any order: the original database has already checked their references.
     await statements.query("set local session_replication_role = replica");
     for (const [index, { name, columns }] of header.tables.entries()) {
       const names = columns.map((column) => `"${column}"`).join();
@@ -148,7 +148,7 @@ async function columnsOf(statements: Transaction): Promise<Column[]> {
   return rows;
 }
 
-/** Null where it has given none. */
+/** Null if it has assigned none. */
 async function lastValue(statements: Transaction, table: string, column: string): Promise<string | null> {
   const { rows } = await statements.query<{ value: string | null }>(
     "select pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass)::text as value",

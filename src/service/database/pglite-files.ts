@@ -11,7 +11,7 @@ interface Stream {
 
 type Operations = Record<string, (...operands: never[]) => unknown>;
 
-/** The part of Emscripten's file systems, in PGlite 0.5, that PGlite's types leave out. */
+/** The part of Emscripten's file systems, in PGlite 0.5, that PGlite's types omit. */
 interface FileSystems {
   readonly FS: {
     readonly streams: readonly (Stream | null | undefined)[];
@@ -29,8 +29,8 @@ interface FileSystems {
 }
 
 /**
- * The files of a PGlite in a folder. A file that could not be made or opened (no room, no inode, no descriptor, no right)
- * leaves nothing behind in memory, so that PostgreSQL can make or open it once the fault has passed.
+ * The files of a PGlite in a folder. A file that could not be created or opened (no space, inode, descriptor or permission) leaves
+ * nothing in memory, so that PostgreSQL can create or open it when the fault is gone.
  */
 export class DatabaseFiles extends NodeFS {
   readonly #onAccess: () => void;
@@ -59,7 +59,7 @@ export class DatabaseFiles extends NodeFS {
       try {
         this.#systems!.FS.close(stream);
       } catch {
-        // It is closed for this process, also where the system reports a failed write.
+        // It is closed for this process, even if the system reports a failed write.
       }
     }
   }
@@ -67,7 +67,7 @@ export class DatabaseFiles extends NodeFS {
 
 function forgetFailures({ FS, NODEFS }: FileSystems): void {
   const { mknod } = NODEFS.node_ops;
-  // Emscripten adds a name to its table before it makes the file, and would find that name for ever: `File exists`.
+  // Emscripten adds a name to its table before it creates the file, and would then always report `File exists`.
   NODEFS.node_ops.mknod = (parent, name, mode, device) => {
     try {
       return mknod(parent, name, mode, device);
@@ -77,7 +77,7 @@ function forgetFailures({ FS, NODEFS }: FileSystems): void {
     }
   };
   const { open } = NODEFS.stream_ops;
-  // Emscripten counts a file as open before it opens it, and allows 4,096 of them.
+  // Emscripten counts a file as open before it opens it, and allows 4,096.
   NODEFS.stream_ops.open = (stream) => {
     try {
       open(stream);
@@ -88,7 +88,7 @@ function forgetFailures({ FS, NODEFS }: FileSystems): void {
   };
 }
 
-/** A process may be frozen in the middle of a statement, and go on to write when another one has the folder. */
+/** A process may be frozen in the middle of a statement, and then continue to write when another one has the folder. */
 function guard({ NODEFS }: FileSystems, onAccess: () => void): void {
   for (const operations of [NODEFS.node_ops, NODEFS.stream_ops]) {
     for (const [name, operation] of Object.entries<Operations[string]>(operations)) {

@@ -3,25 +3,28 @@ import { DatabaseFiles } from "./pglite-files.ts";
 
 const SEARCH_PATH = "create schema if not exists mucast; set search_path to mucast, public;";
 
-/** The exit status with which PostgreSQL in PGlite jumps out of a statement that failed. */
+/** The exit status with which PostgreSQL in PGlite jumps out of a failed statement. */
 const LONG_JUMP = 100;
 
 /** PostgreSQL inside this process, until it is closed or crashes. */
 export interface PgliteInstance {
   readonly lite: PGlite;
-  /** Whether PostgreSQL has panicked, as where it cannot write its log. Then every statement throws. */
+  /** Whether PostgreSQL has panicked, for example because it cannot write its log. Then every statement throws. */
   readonly crashed: () => boolean;
-  /** Closes the files of a crashed one and lets its memory go, as the end of its process would. */
+  /** Closes the files of a crashed instance and frees its memory, as the end of its process would. */
   readonly release: () => void;
 }
 
-/** Starts PostgreSQL on the files of a folder; it recovers from its log what an instance before it has committed. @param onAccess is called before each access to a file. */
+/**
+ * Starts PostgreSQL on the files of a folder; it recovers committed changes of an earlier instance from its log. @param onAccess is
+ * called before each access to a file.
+ */
 export async function startInstance(folder: string, onAccess: () => void): Promise<PgliteInstance> {
   const files = new DatabaseFiles(folder, onAccess);
   const lite = new PGlite({ fs: files });
   const release = () => {
     files.release();
-    // As the first step of PGlite's own close. Without it, Node keeps the 140 MiB of each crashed one.
+    // Like the first step of PGlite's own close. Without it, Node keeps the 140 MiB of each crashed instance.
     lite.Module?._pgl_setPGliteActive?.(0);
   };
   try {
@@ -36,9 +39,9 @@ export async function startInstance(folder: string, onAccess: () => void): Promi
 }
 
 /**
- * PGlite catches whatever ends a statement, and goes on until PostgreSQL has read all of its message: after a panic, which
- * ends the process of a server, it would run PostgreSQL in a broken state, or for ever without reading anything. This makes
- * every statement after a panic throw.
+ * PGlite catches anything that ends a statement, and continues until PostgreSQL has read its whole message. After a panic, which ends
+ * the process of a server, it would run PostgreSQL in a broken state, or run forever without reading. This makes every statement
+ * after a panic throw.
  * @returns whether it has panicked.
  */
 function stopAtCrash(lite: PGlite): () => boolean {

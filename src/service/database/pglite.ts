@@ -9,7 +9,7 @@ import { type Dump, dumpTables, loadTables } from "./pglite-dump.ts";
 import { type PgliteInstance, startInstance } from "./pglite-instance.ts";
 import { StatementQueue } from "./statement-queue.ts";
 
-/** What the database asks of the lock of its data folder; both end the process where that is lost. */
+/** What the database requires of the lock of its data folder; both functions end the process if the lock is lost. */
 export interface FolderLock {
   /** Called before each statement; may throw. */
   check(): void;
@@ -17,25 +17,25 @@ export interface FolderLock {
   endIfLost(): void;
 }
 
-/** A database that a dump was restored to, beside the folder whose place it takes at the end. */
+/** A restored database beside the folder that it replaces at the end. */
 export const RESTORED = "database.restored";
 
 const UNWATCHED: FolderLock = { check: () => undefined, endIfLost: () => undefined };
 
 /**
- * Opens PostgreSQL inside this process, with its files in a folder. Only one process may have a folder open: the caller holds
- * the lock of the data folder.
- * @throws MucastError output_failed where a new database cannot be written, unavailable where an existing one cannot be opened.
+ * Opens PostgreSQL inside this process, with its files in a folder. Only one process may have a folder open: the caller holds the
+ * lock of the data folder.
+ * @throws MucastError output_failed if a new database cannot be written, unavailable if an existing one cannot be opened.
  */
 export async function openPglite(folder: string, lock: FolderLock = UNWATCHED): Promise<EmbeddedDatabase> {
   const restored = join(dirname(folder), RESTORED);
-  // A restore that was killed leaves it. Beside a database it is stale, and must not take the place of a later one.
+  // A killed restore leaves it. Beside a database it is stale, and must not replace a later one.
   if (existsSync(folder)) await rm(restored, { recursive: true, force: true });
   else if (existsSync(restored)) await rename(restored, folder);
   if (!existsSync(folder)) await makeCluster(folder);
-  // PGlite would silently make a new database there.
+  // PGlite would silently create a new database there.
   if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it holds no PG_VERSION");
-  // PGlite makes files that every user may write, and other users may see the data folder.
+  // PGlite creates files that every user may write, and other users may see the data folder.
   await chmod(folder, 0o700);
   try {
     return new EmbeddedDatabase(folder, lock, await startInstance(folder, lock.endIfLost));
@@ -52,10 +52,10 @@ interface Subscription {
   stop: () => Promise<void>;
 }
 
-/** A database that cannot be opened again is not tried again for this long: each try takes a second of the event loop. */
+/** A database that cannot be reopened is not retried for this long: each try takes a second of the event loop. */
 const RETRY_MILLISECONDS = 5_000;
 
-/** One statement or transaction at a time. After a crash of PostgreSQL, the next one opens it again. */
+/** One statement or transaction at a time. After a crash of PostgreSQL, the next one reopens it. */
 class EmbeddedDatabase implements Database {
   readonly kind = "pglite" as const;
   readonly #folder: string;
@@ -171,7 +171,7 @@ function diskError(cause: unknown): unknown {
   return STORING_STATE.test(state) ? notWritten(cause) : cause;
 }
 
-/** Callers read it: no path of the machine. */
+/** Callers read it, so it contains no path of the machine. */
 function notWritten(cause: unknown): MucastError {
   const message = "the database cannot be written to: look at the disk of the data folder";
   return new MucastError("unavailable", message, { retryAfter: 30 }, { cause });

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 
-/** How long to wait for a server that has no connection left. */
+/** How long to wait for a server without a free connection. */
 const MAX_WAIT_MILLISECONDS = 10_000;
 const PAUSE_MILLISECONDS = { least: 20, most: 120 };
 
-/** SQLSTATE of a server, a database or a role that has no connection left. */
+/** SQLSTATE of a server, a database or a role without a free connection. */
 const TOO_MANY_CONNECTIONS = "53300";
 
 /**
- * Connects, and repeats that while the server has no connection left: other services release theirs within milliseconds.
- * @throws errors of `connect`: after ten seconds where the server is full, else at once.
+ * Connects, and retries while the server has no free connection: other services release theirs within milliseconds.
+ * @throws errors of `connect`: after ten seconds if the server is full, otherwise at once.
  */
 export async function connectWhenFree<T>(connect: () => Promise<T>): Promise<T> {
   const began = performance.now();
@@ -34,7 +34,7 @@ interface ChannelListener {
   onMissed(): void;
 }
 
-/** Listens on a channel over a connection of its own, and reconnects where that breaks. @returns a function that stops it. */
+/** Listens on a channel over a separate connection, and reconnects if it breaks. @returns a function that stops it. */
 export async function listenOn(
   config: pg.ClientConfig,
   channel: string,
@@ -94,7 +94,7 @@ class ListeningConnection {
       await this.connect();
       this.#listener.onMissed();
     } catch {
-      // The server is still away. The service polls meanwhile, and a later attempt makes a new client.
+      // The server is still unreachable. The service polls meanwhile, and a later attempt creates a new client.
       if (this.#client) this.#reconnectLater(this.#client);
     }
   }

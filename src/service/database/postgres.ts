@@ -7,16 +7,16 @@ import { StatementQueue } from "./statement-queue.ts";
 
 const POOL = {
   connectionTimeoutMillis: 10_000,
-  // Short, since another service may wait for a connection of a server that has few.
+  // Short, since another service may wait for a connection of a server with few.
   idleTimeoutMillis: 2_000,
   keepAlive: true,
 } as const;
 
 /** Time limits of a statement, milliseconds. */
 export interface StatementTimes {
-  /** The server ends a statement that has waited this long for a lock. */
+  /** The server aborts a statement that has waited this long for a lock. */
   readonly lock: number;
-  /** The server ends a statement that has run this long, and a session that is idle in a transaction for this long. */
+  /** The server aborts a statement that has run this long, and a session that is idle in a transaction for this long. */
   readonly statement: number;
   /** The service stops waiting for an answer after this long, since a broken network may report nothing for minutes. */
   readonly answer: number;
@@ -24,16 +24,16 @@ export interface StatementTimes {
 
 /** Leases last 20 s. */
 const TIMES: StatementTimes = { lock: 5_000, statement: 10_000, answer: 15_000 };
-/** Of a long statement: an index on millions of rows takes minutes, and another service may be making it. */
+/** For a long statement: an index on millions of rows takes minutes, and another service may be creating it. */
 const LONG_MILLISECONDS = 3_600_000;
 
 export interface PostgresOptions {
-  /** Most connections, besides the one that listens. */
+  /** Maximum number of connections, in addition to the one that listens. */
   readonly connections: number;
   readonly times?: StatementTimes;
 }
 
-/** Connects to a PostgreSQL server, which several services may share. @param url `postgresql://…`; no message shows it. */
+/** Connects to a PostgreSQL server, which several services can share. @param url `postgresql://…`; no message shows it. */
 export async function openPostgres(
   url: string,
   { connections, times = TIMES }: PostgresOptions,
@@ -49,7 +49,7 @@ export async function openPostgres(
     ...POOL,
     max: connections,
     query_timeout: times.answer,
-    // Limits on the server too: a statement that only the service stopped waiting for would keep its connection busy there.
+    // Limits on the server too: a statement that only the service stopped waiting for would keep its connection busy.
     statement_timeout: times.statement,
     lock_timeout: times.lock,
     idle_in_transaction_session_timeout: times.statement,
@@ -59,7 +59,7 @@ export async function openPostgres(
   // The pool listens for errors of an idle connection, and a statement for errors of its own. An error that arrives with the
   // same bytes as the connection's readiness comes between the two, and would end the process without this listener.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  // The pool lends connections in the order of requests; the queue gives callers turns.
+  // The pool lends connections in the order of requests; the queue lets callers take turns.
   const queue = new StatementQueue({ atOnce: connections, patience: POOL.connectionTimeoutMillis });
   const inTurn = <T>(body: Parameters<typeof connected<T>>[1]) =>
     mapPassing(() => queue.run(() => connected(pool, body)));
@@ -73,7 +73,7 @@ export async function openPostgres(
     close: () => pool.end(),
   };
   try {
-    // Two sessions that make a schema at once may both find it missing, and the second one then fails.
+    // If two sessions create a schema at once, both may find it missing, and the second one then fails.
     await database.transaction(async ({ query }) => {
       await query("select pg_advisory_xact_lock($1)", [SCHEMA_LOCK]);
       await query("create schema if not exists mucast");
@@ -119,7 +119,7 @@ async function run<T>(
   return { rows: rows as T[] };
 }
 
-/** Lends a connection to `body`. Does not use one again that is broken or still owes an answer. */
+/** Lends a connection to `body`. Does not reuse one that is broken or still owes an answer. */
 async function connected<T>(
   pool: pg.Pool,
   body: (client: pg.PoolClient, onBroken: (error: Error) => void) => Promise<T>,

@@ -8,8 +8,8 @@ import type { Dump } from "./pglite-dump.ts";
 import { MIGRATIONS, migrate } from "./schema.ts";
 
 /**
- * Puts the database of a dump in the place of that of a data folder, whose lock the caller holds. The former one is kept beside it.
- * @returns the folder of the former one; undefined where there was none.
+ * Replaces the database of a data folder, whose lock the caller holds, by that of a dump. The previous one is kept beside it.
+ * @returns the folder of the previous one; undefined if there was none.
  * @throws MucastError unavailable for a dump of a newer program, output_failed; then nothing has changed.
  */
 export async function restoreDatabase(
@@ -39,7 +39,7 @@ export async function restoreDatabase(
     ? `${folder}.${new Date().toISOString().replaceAll(/[:.]/g, "-")}`
     : undefined;
   if (aside !== undefined) await rename(folder, aside);
-  // If this process ends here, the next start of a service puts the restored database in its place.
+  // If this process ends here, the next start of a service moves the restored database into place.
   await rename(restored, folder);
   return aside;
 }
@@ -50,8 +50,8 @@ async function fill(folder: string, dump: Dump): Promise<void> {
     await migrate(database, dump.header.schema);
     await database.load(dump);
     await migrate(database);
-    // What waited or ran may have ended since. As attempts that a service left, their outputs are looked for before they run
-    // again. Where there is none, the attempt does not count as lost, like one that ends with a service that drains.
+    // Queued and running operations may have ended since. Like attempts that a service left, their outputs are looked up before they
+    // run again. Without an output, the attempt does not count as lost, like one that ends with a draining service.
     await database.query(
       `update operations
        set attempt = attempt + case when status = 'NotStarted' then 1 else 0 end,

@@ -5,10 +5,10 @@ import type { Database } from "./database.ts";
 const ADVISORY_LOCK = 7_283_115_001;
 
 /**
- * Brings the tables to this program's version with numbered steps, forward only, in one transaction. On large tables a step
- * takes minutes, and services that start meanwhile wait for it.
+ * Brings the tables to this program's version with numbered steps, forward only, in one transaction. On large tables a step takes
+ * minutes, and services that start meanwhile wait for it.
  * @param version of the tables of a dump, into which its rows fit.
- * @throws MucastError unavailable where a newer program has migrated the tables.
+ * @throws MucastError unavailable if a newer program has migrated the tables.
  */
 export async function migrate(database: Database, version = MIGRATIONS.length): Promise<void> {
   await database.transaction(async (statements) => {
@@ -38,7 +38,7 @@ function tooNew(version: number): MucastError {
   );
 }
 
-/** The tables, as numbered steps: step n brings version n - 1 to n. A step that was released is never changed. */
+/** The tables, as numbered steps: step n brings version n - 1 to n. A released step never changes. */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `create table mucast.operations (
@@ -157,9 +157,9 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
     "create index blob_uploads_of_caller on mucast.blob_uploads (caller, name)",
   ],
-  // What a payload has beside its inputs and its config.
+  // The members of a payload besides its inputs and its config.
   ["alter table mucast.operations add column options json not null default '{}'"],
-  // Links to reports, each of which is removed when it is used. `hash` is that of its token.
+  // Links to reports, each removed when it is used. `hash` is that of its token.
   [
     `create table mucast.report_links (
        hash text primary key,

@@ -2,37 +2,37 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { abortError } from "../caller-turns.ts";
 import { currentScope, type RequestScope } from "../request-scope.ts";
 
-/** Statements of one caller that may wait: one for each request that a caller may have open. */
+/** Maximum number of waiting statements of one caller: one for each request that a caller may have open. */
 export const MAX_WAITING_OF_CALLER = 2_000;
 const RETRY_SECONDS = 5;
 const MAX_TURN_MILLISECONDS = 50;
 
 interface QueueLimits {
-  /** Statements that run at the same time. */
+  /** Maximum number of parallel statements. */
   readonly atOnce: number;
-  /** Milliseconds after which a statement that has not begun fails; without them it waits. */
+  /** Milliseconds after which a statement that has not started fails; without them it waits. */
   readonly patience?: number;
 }
 
-/** Begins a statement that waits. */
+/** Starts a waiting statement. */
 type Begin = () => void;
 
 /**
- * Runs statements, so many at the same time, and gives callers turns: one statement of each caller that waits, then the next
+ * Runs a limited number of statements in parallel, and lets callers take turns: one statement of each waiting caller, then the next
  * of the first one. Every second turn belongs to the service itself, whose leases and events keep jobs alive. A statement whose
- * request has gone never begins.
+ * request is gone never starts.
  *
- * The event loop turns between two statements. PGlite computes and never waits for I/O, so without this it would hold the
- * loop until no statement is left. Where a turn takes long, since thousands of connections send, the statements after it get
- * as much time as it took: else each of them would wait for all those connections.
+ * The event loop turns between two statements. PGlite computes and never waits for I/O, so without this it would block the loop until
+ * no statement is left. If a turn takes long because thousands of connections send, the following statements get as much time as it
+ * took; otherwise each of them would wait for all those connections.
  */
 export class StatementQueue {
   readonly #limits: QueueLimits;
-  /** What waits, by caller. The caller whose turn is next comes first. */
+  /** Waiting statements by caller. The caller whose turn is next comes first. */
   readonly #callers = new Map<string, Set<Begin>>();
-  /** What waits of the service itself. */
+  /** Waiting statements of the service itself. */
   readonly #service = new Set<Begin>();
-  /** What begins once nothing else is left. */
+  /** Statements that start when nothing else is left. */
   readonly #last = new Set<Begin>();
   #running = 0;
   /** On the clock of performance.now(). */
@@ -45,8 +45,8 @@ export class StatementQueue {
 
   /**
    * Runs `body` when it is its turn. @returns its result, or throws its error.
-   * @throws MucastError canceled where its request goes before it begins; rate_limited where too many statements of the caller
-   *   wait; unavailable where it has waited too long.
+   * @throws MucastError canceled if its request goes away before it starts; rate_limited if too many statements of the caller wait;
+   * unavailable if it has waited too long.
    */
   run<T>(body: () => Promise<T>): Promise<T> {
     const scope = currentScope();
@@ -69,7 +69,7 @@ export class StatementQueue {
     }
   }
 
-  /** Makes room for the next statement: now where this turn of the event loop has time left for it, else in the next turn. */
+  /** Makes room for the next statement: now if this turn of the event loop has time left for it, otherwise in the next turn. */
   #end(): void {
     const ended = performance.now();
     const next = () => {

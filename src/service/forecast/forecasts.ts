@@ -6,9 +6,9 @@ import { CallerTurns } from "../caller-turns.ts";
 import { jobOutput } from "./job-output.ts";
 import { readForecast } from "./read-forecast.ts";
 
-/** Outputs read at the same time. The service reads a whole output, which may be some hundred megabytes. */
+/** Maximum number of parallel reads. The service reads a whole output, which may be some hundred megabytes. */
 const READ_AT_ONCE = 2;
-/** Answers of some kilobytes each. They stay right, since an output never changes. */
+/** Answers of some kilobytes each. They stay valid, since an output never changes. */
 const ANSWERS_KEPT = 32;
 
 /** Reads forecasts from the outputs of operations that have succeeded. */
@@ -24,8 +24,9 @@ export class Forecasts {
   /**
    * Reads the forecasts of the wanted tickers from the output of an operation.
    * @param operation an operation of the caller.
-   * @throws MucastError other_result for an audit or a replay; no_result where it has not succeeded; not_found where its output is gone; rate_limited where too
-   *   many requests of the caller wait, unavailable where too many of all callers do; errors of reading the output; canceled.
+   * @throws MucastError other_result for an audit or a replay; no_result if it has not succeeded; not_found if its output is gone;
+   * rate_limited if too many requests of the caller wait, unavailable if too many of all callers do; errors of reading the output;
+   * canceled.
    */
   async of(
     caller: Caller,

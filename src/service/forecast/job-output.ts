@@ -4,7 +4,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Blobs, FoundBlob } from "../blobs/blobs.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";
 
-/** The output of a job, as the storage has it now. */
+/** The output of a job, as currently stored. */
 export interface JobOutput extends FoundBlob {
   readonly name: string;
   readonly etag: string;
@@ -12,8 +12,8 @@ export interface JobOutput extends FoundBlob {
 
 /**
  * Finds the output of an operation.
- * @param operation an operation of the caller. @param what of the output is asked for.
- * @throws MucastError other_result for an audit or a replay; no_result where it has not succeeded; not_found where its output is gone.
+ * @param operation an operation of the caller. @param what the requested part of the output.
+ * @throws MucastError other_result for an audit or a replay; no_result if it has not succeeded; not_found if its output is gone.
  */
 export async function jobOutput(
   blobs: Pick<Blobs, "find">,

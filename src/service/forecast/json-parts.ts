@@ -5,7 +5,7 @@ export type Scalar = string | number | boolean | null;
 /**
  * Reads the next value, an object, member by member.
  * @param each reads the value of a key, or returns undefined to skip it.
- * @returns false where the value is no object; it is skipped.
+ * @returns false if the value is not an object; it is skipped.
  */
 export function* eachMember(
   json: JsonReader,
@@ -51,15 +51,15 @@ export function* scalar(json: JsonReader): Waiting<Scalar | undefined> {
   return undefined;
 }
 
-/** How much `wholeValue` reads at most: values of any kind, and letters of their texts and keys. */
+/** The maximum that `wholeValue` reads: values of any kind, and characters of their texts and keys. */
 export interface ValueBudget {
   values: number;
   letters: number;
 }
 
 /**
- * Reads the next value with everything in it.
- * @returns undefined where it is over the budget, which is spent as it is read; the rest of it is skipped.
+ * Reads the next value completely.
+ * @returns undefined if it exceeds the budget, which decreases as it is read; the rest of it is skipped.
  */
 export function* wholeValue(json: JsonReader, budget: ValueBudget): Waiting<unknown> {
   budget.values -= 1;

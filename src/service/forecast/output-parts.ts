@@ -9,10 +9,10 @@ type Scalars = Record<string, Scalar> | null;
 /** The members of a table of metrics. */
 type Quality = Map<string, Scalars | Scalar>;
 
-/** The numbers of a ticker's intervals, or of all, and those of the residuals. */
+/** The figures of the intervals of one ticker or of all, and of the residuals. */
 type CoverageParts = Record<string, Scalar | Scalars> | null;
 
-/** The wanted tickers: named ones, or so many of the largest |mu|. */
+/** The wanted tickers: by name, or the given number of those with the largest |mu|. */
 export type Wanted = { readonly tickers: readonly string[] } | { readonly largest: number };
 
 /** The last element of each list of a ticker's forecasts. */
@@ -26,28 +26,28 @@ interface IntervalEnds {
 export interface OutputParts {
   readonly plain: Record<string, Scalar>;
   window: Scalars;
-  /** Undefined where the output has none, or one larger than any that a job writes. */
+  /** Undefined if the output has none, or a larger one than any job writes. */
   verdict: unknown;
   /** How often models were fitted again, and when last; undefined where they were not. */
   refits: { readonly count: number; readonly last: Scalar | undefined } | undefined;
   /** The number of tickers with a `mu`; undefined where the output has no `mu`. */
   count: number | undefined;
-  /** `mu` of the wanted tickers that have one: in the order of the names, or the largest |mu| first. */
+  /** `mu` of the wanted tickers that have one: in the order of the names, or by |mu|, the largest first. */
   mu: ReadonlyMap<string, number>;
   /** The dates of these; outputs of versions before 0.2 have none. */
   readonly muDates: Map<string, Scalar>;
-  /** How far the members of an ensemble are apart at these; empty without one. */
+  /** The spread of ensemble members for these; empty without an ensemble. */
   readonly muSpread: Map<string, Scalar>;
-  /** The ends of the interval around these, and the date that they are of. */
+  /** The interval around each of these, and its date. */
   readonly ends: Map<string, IntervalEnds>;
   readonly metrics: Map<string, Scalars>;
   readonly coverage: Map<string, CoverageParts>;
-  /** What forecasts are worth; outputs of versions before 0.2 have none. */
+  /** The verdict on the forecasts; outputs of versions before 0.2 have none. */
   readonly shrinkage: Map<string, Scalars>;
   pooledShrinkage: Scalars;
   /** Metrics of all tickers: a table without its tickers. */
   readonly score: Quality;
-  /** The same of the folds; empty where the job had none. */
+  /** The same out of fold; empty if the job had no folds. */
   readonly outOfFold: Quality;
   readonly baselines: Map<string, Scalars>;
   intervals: Record<string, Scalar | CoverageParts> | null;
@@ -59,8 +59,8 @@ export interface OutputParts {
 const REASONS: ReadonlySet<string> = new Set<Warning["code"]>(["stale_ticker", "no_prices", "no_features"]);
 
 /**
- * Reads the wanted parts of an output and skips the rest, so that memory does not grow with the output. Relies on the order in
- * which every job writes: `mu` before all parts by ticker.
+ * Reads the wanted parts of an output and skips the rest, so that memory does not grow with the output. Relies on the order in which
+ * every job writes: `mu` before all parts by ticker.
  */
 export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputParts> {
   const parts: OutputParts = {
@@ -110,7 +110,7 @@ function* readWindow(json: JsonReader, parts: OutputParts): Waiting<void> {
   parts.window = yield* scalars(json);
 }
 
-/** More than a verdict over four sets of rows has. */
+/** More than a verdict over four sets of rows needs. */
 const VERDICT_BUDGET = { values: 400, letters: 20_000 };
 
 function* readVerdict(json: JsonReader, parts: OutputParts): Waiting<void> {
@@ -152,7 +152,7 @@ function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<
       : new Map([...asked].flatMap((ticker) => (found.has(ticker) ? [[ticker, found.get(ticker)!]] : [])));
 }
 
-/** What stands beside the `mu` of the wanted tickers. */
+/** The values that accompany the `mu` of the wanted tickers. */
 function* readOfMu(json: JsonReader, { mu }: OutputParts, found: Map<string, Scalar>): Waiting<void> {
   yield* eachMember(json, (ticker) => {
     if (!mu.has(ticker)) return undefined;
@@ -163,7 +163,7 @@ function* readOfMu(json: JsonReader, { mu }: OutputParts, found: Map<string, Sca
   });
 }
 
-/** Of the wanted tickers alone; a list may be long, and only its last element is kept. */
+/** Only for the wanted tickers; a list may be long, and only its last element is kept. */
 function readEnds(json: JsonReader, { mu, ends }: OutputParts): Waiting<unknown> {
   return eachMember(json, (ticker) => {
     if (!mu.has(ticker)) return undefined;
@@ -290,7 +290,7 @@ function* readReasons(
   });
 }
 
-/** Keeps the largest of the offered entries, at most so many. Memory does not grow with the others. */
+/** Keeps the largest of the offered entries, up to a maximum number, in bounded memory. */
 class Largest<T> {
   readonly #most: number;
   readonly #kept: { readonly entry: T; readonly size: number }[] = [];
@@ -299,7 +299,7 @@ class Largest<T> {
     this.#most = most;
   }
 
-  /** Of equal sizes the entry offered first comes first. */
+  /** Of equal sizes, the entry offered first comes first. */
   offer(entry: T, size: number): void {
     const kept = this.#kept;
     if (kept.length === this.#most && size <= kept.at(-1)!.size) return;

@@ -16,7 +16,7 @@ import { type OutputParts, readParts, type Wanted } from "./output-parts.ts";
 /**
  * Reads the wanted forecasts from the stream of an output, and yields to other requests meanwhile.
  * @param chunks the bytes of the blob.
- * @throws MucastError of `chunks`; unreadable_blob, invalid_data where they are no output; the reason of `signal`.
+ * @throws MucastError of `chunks`; unreadable_blob, invalid_data if they are not an output; the reason of `signal`.
  */
 export async function readForecast(
   outputName: string,
@@ -42,8 +42,8 @@ export async function readForecast(
 const MAX_MESSAGE_LENGTH = 500;
 
 /**
- * Makes the answer of get_forecast, within its size.
- * @throws MucastError invalid_data where the parts are not those of an output.
+ * Builds the answer of get_forecast, within its size limit.
+ * @throws MucastError invalid_data if the parts are not those of an output.
  */
 function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): ForecastView {
   const forecasts = [...parts.mu].map(([ticker, mu]) => ({
@@ -83,14 +83,14 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
   throw new MucastError("invalid_data", `${outputName} is no output of mucast`, { source: outputName });
 }
 
-/** The interval of the row that mu is of; nothing where the job had no intervals. */
+/** The interval of the row of mu; nothing if the job had no intervals. */
 function intervalOf(ticker: string, { ends, muDates, window, intervals }: OutputParts): object {
   const { dates, lower = null, upper = null } = ends.get(ticker) ?? {};
   const isOfMu = dates !== undefined && dates === (muDates.get(ticker) ?? window?.as_of);
   return intervals !== null && isOfMu ? { interval: { lower, upper } } : {};
 }
 
-/** As many of the first entries as fit half of an answer. */
+/** As many of the first entries as fit into half an answer. */
 function boundedList<T>(entries: readonly T[]): readonly T[] {
   return boundedCopy(entries, { bytes: SIZES.forecast / 2, text: SIZES.text })!;
 }

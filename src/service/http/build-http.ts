@@ -33,14 +33,16 @@ export const ROUTE_GROUPS = {
   page: pageRoutes,
 } as const;
 
-/** Characters of a blob's name or an id in the path. Long enough that a faulty name gets an answer that says what is wrong. */
+/**
+ * Maximum characters of a blob's name or an id in the path. Long enough that a faulty name gets an answer that says what is wrong.
+ */
 const MAX_PARAMETER_LENGTH = 200;
 
 /**
  * The service over HTTP.
  *
- * The caller may add further routes before it listens. Each route has to state its `config.access`. All of them pass
- * the same checks of Host, Origin, credentials and rate.
+ * The caller may add further routes before it listens. Each route must state its `config.access`. All routes pass the same checks of
+ * Host, Origin, credentials and rate.
  */
 export function buildHttp(options: HttpOptions): HttpApp {
   let http: HttpServer | undefined;
@@ -55,7 +57,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
         return http.server;
       },
       routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-      // While the service drains, the handler that cannot serve a request any more refuses it.
+      // While the service drains, the handler that can no longer serve a request refuses it.
       return503OnClosing: false,
       clientErrorHandler: (error, socket) => answerClientError(error, socket, http!.owesAnswer(socket)),
       frameworkErrors: (error, request, reply) => {
@@ -75,7 +77,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
   return app;
 }
 
-/** Registers each group in a Fastify context of its own, because groups take bodies in different ways. */
+/** Registers each group in a separate Fastify context, because groups accept bodies in different ways. */
 function addRoutes(app: HttpApp, options: HttpOptions): void {
   const closing = new AbortController();
   // Event streams and waits would keep open the connections that Fastify waits for when it closes.

@@ -49,9 +49,9 @@ export async function listen(
       "ready" | "authenticate" | "stallMilliseconds" | "keyCheckMilliseconds" | "headersMilliseconds"
     > & {
       store: BlobStore;
-      /** Draws a page of a number by default: how many have been drawn. */
+      /** By default draws a page with a number: how many pages have been drawn. */
       draw: DrawPage;
-      /** Prepares no CSV by default. */
+      /** By default prepares no CSV. */
       prepare: PrepareFiles;
     }
   > = {},
@@ -144,7 +144,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** Sends a request, also with headers that fetch does not allow. */
+/** Sends a request, with any headers, including those that fetch forbids. */
 export function ask(port: number, options: RequestOptions, body?: string | Uint8Array): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const sent = sendRequest({ host: "127.0.0.1", port, agent: false, ...options }, (answer) => {

@@ -29,7 +29,10 @@ import {
 import { LockWatch } from "./lock-watch.ts";
 
 const GUARD_MILLISECONDS = 10_000;
-/** An attempt fails only while another process takes a dead holder's lock. All attempts take longer than a guard is valid. */
+/**
+ * An attempt fails only while another process takes over a dead holder's lock. All attempts together take longer than a guard is
+ * valid.
+ */
 const MAX_ATTEMPTS = 3_000;
 const PAUSE_MILLISECONDS = 5;
 /** Longer than a lock takes to become silent after its last touch. */
@@ -43,11 +46,11 @@ export interface DataLock {
   /** The bearer token of local commands. */
   readonly token: string;
   /**
-   * Ends the process where the lock is lost. Called before each access to a file of the database and before each answer: it looks
-   * at the lock where the last look is older than a second, by the monotonic or the wall clock.
+   * Ends the process if the lock is lost. Called before each access to a file of the database and before each answer: it checks the
+   * lock if the last check is more than a second old, by the monotonic or the wall clock.
    */
   endIfLost(): void;
-  /** The same, before work is begun. @throws MucastError unavailable where the lock could not be read for 10 s. */
+  /** The same, before work starts. @throws MucastError unavailable if the lock could not be read for 10 s. */
   check(): void;
   /** Writes the address of the service into the lock. */
   announce(address: string): void;
@@ -55,19 +58,18 @@ export interface DataLock {
 }
 
 export interface LockListener {
-  /** Ends the process where the folder or its lock is gone, or another process may hold it: nothing may be written any more. */
+  /** Ends the process if the folder or its lock is gone, or another process may hold it: nothing may be written any more. */
   readonly onLost?: (reason: string) => void;
-  /** Called where the lock could not be read or touched, for instance without a free descriptor; the next touch tries again. */
+  /** Called if the lock could not be read or touched, for example without a free descriptor; the next touch retries. */
   readonly onError?: (error: unknown) => void;
-  /** Whether other machines may write to the folder; by default as its file system says. */
+  /** Whether other machines may write to the folder; by default decided by its file system. */
   readonly isShared?: boolean;
 }
 
 /**
- * Locks a data folder for this process with a file beside the database that is created exclusively. Replaces a dead holder. Waits
- * up to 25 s where the holder was alive moments ago in another container of this machine.
- * @throws MucastError unavailable, which names a live holder, or one on another machine; output_failed where the folder cannot
- *   be written.
+ * Locks a data folder for this process with a file beside the database that is created exclusively. Replaces a dead holder. Waits up
+ * to 25 s if the holder was recently alive in another container of this machine.
+ * @throws MucastError unavailable, which names a live holder, or one on another machine; output_failed if the folder is not writable.
  */
 export function lockDataFolder(dataDir: string, listener: LockListener = {}): DataLock {
   const path = lockFile(dataDir);
@@ -143,7 +145,7 @@ function mapFolderErrors<T>(dataDir: string, body: () => T): T {
   }
 }
 
-/** Creates the lock file with all its bytes at once. @returns false where there is one. */
+/** Creates the lock file with all its bytes at once. @returns false if there is one. */
 function createLock(path: string, holder: Holder): boolean {
   const draft = writeDraft(path, holder);
   try {
@@ -167,7 +169,7 @@ function writeDraft(path: string, holder: Holder): string {
   return draft;
 }
 
-/** Removes a dead holder's lock, one process at a time. Reads it again before, since a live process may have taken it. */
+/** Removes a dead holder's lock, one process at a time. Reads it again first, since a live process may have taken it. */
 function removeDead(path: string): void {
   const guard = `${path}.guard`;
   try {
@@ -187,8 +189,8 @@ function removeDead(path: string): void {
 }
 
 /**
- * Returns once a holder is gone. A holder in another container of this machine shows that it lives by touching its lock.
- * @throws MucastError unavailable where it is not gone after 25 s.
+ * Returns when a holder is gone. A holder in another container of this machine shows that it lives by touching its lock.
+ * @throws MucastError unavailable if it is not gone after 25 s.
  */
 function awaitSilence(dataDir: string, holder: Holder, path: string): void {
   const touched = lastTouch(path);
@@ -198,11 +200,11 @@ function awaitSilence(dataDir: string, holder: Holder, path: string): void {
     if (state === "gone") return;
     if (state !== "hidden") throw heldBy(dataDir, holder, path, state);
     if (lastTouch(path) !== touched) {
-      // Another process may have taken the lock meanwhile: that one is looked at next.
+      // Another process may have taken the lock in the meantime: then that holder is checked next.
       if (readLock(path)?.token !== holder.token) return;
       throw heldBy(dataDir, holder, path, state);
     }
-    // The touch of a clock that was set back since lies in the future, and would be waited for.
+    // If the clock was set back since, the touch is in the future, and the wait would not end.
     if (performance.now() - began > WAIT_MILLISECONDS) throw heldBy(dataDir, holder, path, state);
     pause();
   }

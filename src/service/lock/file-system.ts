@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 
-/** Linux's numbers of file systems that one machine alone uses. */
+/** Linux's numbers of file systems that only one machine uses. */
 const LOCAL_TYPES: ReadonlySet<number> = new Set([
   0xef53, // ext2, ext3, ext4
   0x58465342, // xfs
@@ -13,8 +13,8 @@ const LOCAL_TYPES: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Whether other machines may write to a folder: false on the usual local file systems of Linux, and on other systems, whose
- * numbers are not known.
+ * Whether other machines may write to a folder: false for the usual local file systems of Linux, and on other systems, whose numbers
+ * are unknown.
  */
 export function isShared(folder: string): boolean {
   return process.platform === "linux" && !LOCAL_TYPES.has(statfsSync(folder).type >>> 0);

@@ -9,11 +9,11 @@ import { openSchema } from "../../contract/schema/open-schema.ts";
 /** The content of a lock file: the service that holds the data folder. */
 const holderSchema = z.strictObject({
   pid: z.int(),
-  /** Start time of the process. With the pid, the namespace and the boot it names one process. */
+  /** Start time of the process. Together with pid, namespace and boot, it identifies one process. */
   start: z.string(),
   boot: z.string(),
   host: z.string(),
-  /** The PID namespace, which each container has of its own; absent in locks of older versions. */
+  /** The PID namespace, which differs between containers; absent in locks of older versions. */
   namespace: z.string().optional(),
   /** The address of the service; null until it listens. */
   address: z.string().nullable(),
@@ -23,7 +23,7 @@ const holderSchema = z.strictObject({
 
 export type Holder = z.infer<typeof holderSchema>;
 
-/** Open to the fields of a later version. */
+/** Accepts the fields of a later version. */
 const READ = openSchema(holderSchema);
 
 /** A holder touches its lock this often. */
@@ -36,7 +36,9 @@ export function lockFile(dataDir: string): string {
   return join(dataDir, "service.lock");
 }
 
-/** Reads the service that holds a data folder; undefined where none does. @throws MucastError unavailable for a file that is no lock. */
+/**
+ * Reads the service that holds a data folder; undefined if none does. @throws MucastError unavailable for a file that is not a lock.
+ */
 export function readHolder(dataDir: string): Holder | undefined {
   const found = readLock(lockFile(dataDir));
   return found && stateOf(found, lockFile(dataDir)) !== "gone" ? found : undefined;
@@ -82,12 +84,12 @@ export function ownHolder(token: string): Holder {
 }
 
 /**
- * What can be seen of a holder from here. `held`: its process runs. `hidden`: it was alive moments ago in another container
- * of this machine. `elsewhere`: it is on another machine, which tells nothing about its process. `gone`: it has ended.
+ * The state of a holder as seen from here. `held`: its process runs. `hidden`: it was recently alive in another container of this
+ * machine. `elsewhere`: it is on another machine, so nothing is known about its process. `gone`: it has ended.
  */
 export type HolderState = "held" | "hidden" | "elsewhere" | "gone";
 
-/** The state of a holder; that of a process in another namespace of this machine follows from the last touch of its lock. */
+/** The state of a holder; for a process in another namespace of this machine, the last touch of its lock decides. */
 export function stateOf(holder: Holder, path: string): HolderState {
   const isSameHost = holder.host === hostname();
   const isSameBoot = holder.boot === bootId() && (holder.boot !== "" || isSameHost);

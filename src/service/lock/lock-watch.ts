@@ -3,23 +3,23 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { readLock, TOUCH_MILLISECONDS } from "./lock-holder.ts";
 
-/** A look at the lock is good for this long. A lock that another process may take is far older. */
+/** A check of the lock is valid for this long. A lock that another process may take is far older. */
 const FRESH_MILLISECONDS = 1_000;
 
-/** The longest time between two looks on a file system that machines share. */
+/** The maximum time between two checks on a file system that machines share. */
 export const MAX_STANDSTILL_MILLISECONDS = 40_000;
 
 interface LockWatchParts {
   readonly path: string;
   readonly token: string;
-  /** Whether other machines may write to the folder. Their changes may be seen late, so that a look is not enough. */
+  /** Whether other machines may write to the folder. Their changes may become visible late, so a check is not enough. */
   readonly isShared: boolean;
-  /** Ends the process. Where it returns, as in tests, every later check throws. */
+  /** Ends the process. If it returns, as in tests, every later check throws. */
   readonly onLost: (reason: string) => void;
   readonly onError: ((error: unknown) => void) | undefined;
 }
 
-/** Knows whether this process still holds its lock, also after the process or the machine was frozen. */
+/** Knows whether this process still holds its lock, even after the process or the machine was frozen. */
 export class LockWatch {
   readonly #parts: LockWatchParts;
   #looked = clocks();
@@ -34,15 +34,15 @@ export class LockWatch {
   }
 
   /**
-   * Looks at the lock where the last look is older than a second, and ends the process where it is lost.
-   * @returns why the lock could not be read for 10 s; undefined where it could.
+   * Checks the lock if the last check is more than a second old, and ends the process if it is lost.
+   * @returns why the lock could not be read for 10 s; undefined if it could.
    */
   endIfLost(): MucastError | undefined {
     if (this.#lost) throw lostError();
     return passedSince(this.#looked) < FRESH_MILLISECONDS ? undefined : this.#look();
   }
 
-  /** Looks at the lock and touches it, unless it could not be read: then it may be another's. */
+  /** Checks the lock and touches it, unless it could not be read: then it may belong to another process. */
   touch(): void {
     if (this.#lost) return;
     try {
@@ -69,7 +69,7 @@ export class LockWatch {
       this.#looked = now;
       return undefined;
     } catch (error) {
-      // A file that is no lock stands in its place, or another process's lock, or none.
+      // The file is not a lock, belongs to another process, or is missing.
       if (error instanceof MucastError) {
         this.#lose("the data folder is gone, or another process has its lock");
       }

@@ -1,9 +1,9 @@
 /**
- * Parses a JSON-RPC message, with the `config` of a tool call as its JSON text, as if the caller had sent that text.
- * JavaScript numbers would change a config on its way to Python: `1.0` to `1`, 2^60 + 1 to 2^60. Leaves out parts that are
- * nested deeper than any message of the protocol, since checks of them would overflow the stack.
+ * Parses a JSON-RPC message, with the `config` of a tool call as its JSON text, as if the caller had sent that text. JavaScript
+ * numbers would change a config on its way to Python: `1.0` to `1`, 2^60 + 1 to 2^60. Omits parts that are nested deeper than any
+ * message of the protocol, since checking them would overflow the stack.
  *
- * @throws SyntaxError where `text` is not JSON.
+ * @throws SyntaxError if `text` is not JSON.
  */
 export function withConfigTexts(text: string): unknown {
   return bounded(withConfigText(JSON.parse(text), text));
@@ -45,8 +45,8 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 /**
- * Splits a JSON object into the texts of its members, without white space around them. Of a repeated key the last one
- * counts, as for JSON.parse.
+ * Splits a JSON object into the texts of its members, without white space around them. For a repeated key the last one counts, as in
+ * JSON.parse.
  *
  * @param text a valid JSON object; faults are not checked.
  * @param onTwice called with a repeated key and the earlier text.
@@ -85,7 +85,7 @@ export function memberTexts(
 
 const TOKEN = /["{}[\]:,]|[^\s{}[\]:,"]+/g;
 
-/** Where each token begins and ends. A pattern of whole strings would overflow its stack at millions of escapes. */
+/** The start and end of each token. A regular expression for whole strings would overflow its stack at millions of escapes. */
 function* tokensOf(text: string): Generator<readonly [index: number, end: number]> {
   const token = new RegExp(TOKEN);
   for (let found = token.exec(text); found; found = token.exec(text)) {

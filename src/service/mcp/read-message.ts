@@ -2,10 +2,10 @@ import { INVALID_REQUEST, PARSE_ERROR } from "@modelcontextprotocol/server";
 import { hasMoreValues } from "../../contract/json/value-count.ts";
 import { withConfigTexts } from "./config-texts.ts";
 
-/** Far more than a tool has arguments for. The SDK checks each value several times, which takes the event loop. */
+/** Far more than a tool has arguments for. The SDK checks each value several times, which takes time of the event loop. */
 const MAX_VALUES = 2_000;
 
-/** The answer of JSON-RPC 2.0 to what is no message. */
+/** The answer of JSON-RPC 2.0 to an invalid message. */
 export interface RefusedMessage {
   readonly jsonrpc: "2.0";
   readonly id: string | number | null;
@@ -13,11 +13,10 @@ export interface RefusedMessage {
 }
 
 /**
- * Reads a message of JSON-RPC, with the config of a tool call as its JSON text. Refuses a byte order mark, which RFC 8259
- * forbids a sender of JSON to add, and a batch, which MCP removed in revision 2025-06-18: the limits of a request hold for
- * one call.
+ * Reads a JSON-RPC message, with the config of a tool call as its JSON text. Refuses a byte order mark, which RFC 8259 forbids
+ * senders to add, and a batch, which MCP removed in revision 2025-06-18: the limits of a request apply to one call.
  *
- * @returns `refused`, an error of JSON-RPC, where the bytes are not one message as JSON in UTF-8.
+ * @returns `refused`, an error of JSON-RPC, if the bytes are not one message as JSON in UTF-8.
  */
 export function readMessage(
   bytes: Uint8Array,
@@ -59,7 +58,7 @@ function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The id of a message, where it has one. */
+/** The id of a message, if it has one. */
 export function idOf(message: unknown): string | number | null {
   const id = (message as { id?: unknown } | null)?.id;
   return typeof id === "string" || typeof id === "number" ? id : null;

@@ -17,8 +17,8 @@ interface McpOptions {
 }
 
 /**
- * `POST /mcp`: the tools over streamable HTTP, in the revisions with and without `initialize`. It keeps no sessions, so any
- * service on the same database can answer a request. The endpoint needs the scope `read`, and each tool its own scope.
+ * `POST /mcp`: the tools over streamable HTTP, in the revisions with and without `initialize`. It keeps no sessions, so any service
+ * on the same database can answer a request. The endpoint needs the scope `read`, and each tool its own scope.
  */
 export function registerMcp(app: HttpApp, { operations, settings, log }: McpOptions): void {
   const closing = new AbortController();
@@ -40,7 +40,7 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
         log.warn({ reason: read.refused.error.message }, "an MCP request was refused");
         return reply.code(400).send(read.refused);
       }
-      // Without the body: the SDK, which parses JSON by rules of its own, gets the message alone.
+      // Without the body: the SDK, which parses JSON by its own rules, gets only the message.
       const asked = new Request(`http://${request.headers.host}/mcp`, {
         method: "POST",
         headers: headersOf(request),
@@ -54,7 +54,7 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
         extra: { caller, address: publicOrigin(settings, request), traceparent: watched?.traceparent },
       };
       const response = await handler.fetch(asked, { authInfo, parsedBody: read.message });
-      // The SDK's own would replace those of the service, and keep a connection open that the client asked to close.
+      // The SDK's headers would replace those of the service, and keep a connection open that the client asked to close.
       response.headers.delete("connection");
       response.headers.set("cache-control", "no-store");
       return reply.send(response);

@@ -20,19 +20,19 @@ interface StdioParts {
   readonly input: Readable;
   /** Receives messages of the protocol only. */
   readonly output: Writable;
-  /** Called for errors that the protocol has no answer for. */
+  /** Called for errors that the protocol cannot report. */
   readonly onError: (error: unknown) => void;
 }
 
-/** The user who started this process. The service checks what that user may do. */
+/** The user who started this process. The service decides what that user may do. */
 const PARENT: Caller = { subject: "local", scopes: new Set(["read", "write"]) };
 
-/** Serves the tools over stdio until `input` ends or `signal` aborts. @throws MucastError too_large for a message that is. */
+/** Serves the tools over stdio until `input` ends or `signal` aborts. @throws MucastError too_large for a message above the limit. */
 export async function serveMcpOnStdio(
   { operations, address, input, output, onError }: StdioParts,
   signal: AbortSignal,
 ): Promise<void> {
-  // The SDK listens for the drain once for each answer that waits for it.
+  // The SDK adds a drain listener for each answer that waits.
   output.setMaxListeners(0);
   const lines = input.pipe(new ConfigTextLines((answer) => output.write(`${JSON.stringify(answer)}\n`)));
   const served = serveStdio(() => mcpServer({ operations, caller: PARENT, address, onDefect: onError }), {
@@ -48,14 +48,14 @@ export async function serveMcpOnStdio(
   }
 }
 
-/** The longest line that the SDK's own transport takes. */
+/** The longest line that the SDK's own transport accepts. */
 const MAX_LINE_LENGTH = 10 * 2 ** 20;
 const NEWLINE = 0x0a;
 const SPACES = new Set(Buffer.from(" \t\r"));
 
 /**
- * Reads messages of MCP over stdio, one a line, and writes them on with the config of a tool call as its JSON text.
- * Answers batches and lines that are no messages, which the transport would leave without an answer.
+ * Reads MCP messages over stdio, one per line, and passes them on with the config of a tool call as its JSON text. Answers batches
+ * and invalid lines, to which the transport would not respond.
  */
 class ConfigTextLines extends Transform {
   readonly #refuse: (answer: RefusedMessage) => void;
@@ -83,7 +83,7 @@ class ConfigTextLines extends Transform {
     done();
   }
 
-  /** @param end of the line that `#rest` begins. */
+  /** @param end of the line that starts with `#rest`. */
   #take(end: Buffer): void {
     const line = Buffer.concat([...this.#rest, end]);
     this.#rest = [];
@@ -101,7 +101,7 @@ class ConfigTextLines extends Transform {
     const written = `${JSON.stringify(message)}\n`;
     if (!isJSONRPCMessage(message))
       this.#refuse(refused(idOf(message), INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
-    // A config as text has a backslash more before each of its quotes and backslashes.
+    // A config as text has an additional backslash before each of its quotes and backslashes.
     else if (Buffer.byteLength(written) > MAX_LINE_LENGTH)
       this.#refuse(refused(idOf(message), INVALID_REQUEST, TOO_LONG));
     else this.push(written);

@@ -15,7 +15,7 @@ export function toolResult(
   answer: OperationView | OperationPage | ForecastView | VerdictView,
 ): CallToolResult {
   const text = shortText(textOf(answer), SIZES.toolText);
-  // The SDK writes the answer; this throws where it is too large.
+  // The SDK writes the answer; this throws if it is too large.
   answerText(answer);
   return { content: [{ type: "text", text }], structuredContent: { ...answer } };
 }
@@ -27,9 +27,9 @@ function textOf(answer: Parameters<typeof toolResult>[0]): string {
 }
 
 /**
- * The answer of a tool to an error: the problem, by which the agent can correct its call.
+ * The answer of a tool to an error: the problem, with which the agent can correct its call.
  *
- * @param onDefect called for a defect, with the id that the problem names.
+ * @param onDefect called for a defect, with the id in its problem.
  */
 export function toolError(error: unknown, onDefect: (error: unknown, id: unknown) => void): CallToolResult {
   const { problem, isDefect } = problemAnswer(error);
@@ -79,7 +79,7 @@ function pageText({ operations, next_cursor }: OperationPage): string {
   return [operations.length === 0 ? "No operations." : lines.join("\n"), ...more].join("\n");
 }
 
-/** Findings in the text of a verdict; the structured content has all. */
+/** Maximum number of findings in the text of a verdict; the structured content has all. */
 const FINDINGS_SHOWN = 10;
 
 /** A verdict in lines. */
@@ -127,14 +127,14 @@ function tickerLine({ ticker, mu, metrics, coverage, shrinkage }: TickerForecast
   return `${show(ticker)} mu ${mu}${hit}${covered}${shrinkageText(shrinkage, ",")}`;
 }
 
-/** The share of a forecast that its past supports; nothing where the output does not have it. */
+/** The share of a forecast that its past supports; empty if the output does not have it. */
 function shrinkageText(shrinkage: TickerForecast["shrinkage"], mark = ";"): string {
   if (shrinkage === undefined) return "";
   const { s, b, se } = shrinkage;
   return `${mark} shrinkage ${rounded(s)} (slope ${rounded(b)}${se === null ? "" : ` ± ${rounded(se)}`})`;
 }
 
-/** With its error and the share of up days, where the output has them. */
+/** With its error and the share of up days, if the output has them. */
 function hitRate({ hit_rate, hit_rate_se, up_share }: ForecastView["metrics"]["score"]["pooled"]): string {
   if (hit_rate === null || hit_rate_se == null || up_share == null) return rounded(hit_rate);
   return `${rounded(hit_rate)} ± ${rounded(hit_rate_se)} (${rounded(up_share)} of the returns were up)`;

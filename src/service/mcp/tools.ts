@@ -15,7 +15,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 /**
  * The JSON Schema of a zod schema without `$ref`, which not every model's host resolves.
  *
- * @param io `output` is open to fields of a newer service.
+ * @param io `output` accepts fields of a newer service.
  */
 function wholeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const {
@@ -38,15 +38,14 @@ function inlined(value: unknown, definitions: Record<string, JsonSchema>): unkno
   const name = typeof reference === "string" ? DEFINITION.exec(reference)?.[1] : undefined;
   const all = name === undefined ? members : { ...definitions[name], ...members };
   const kept = Object.entries(all).filter(([key]) => {
-    // The pattern takes half a kilobyte and says no more than the format.
+    // The pattern takes half a kilobyte and adds nothing to the format.
     return !(key === "pattern" && all.format === "date-time");
   });
   return Object.fromEntries(kept.map(([key, item]) => [key, inlined(item, definitions)]));
 }
 
 /**
- * A schema that is published and accepts every value: callTool checks the arguments, so that their faults are a problem like
- * all others.
+ * A published schema that accepts every value: callTool checks the arguments, so that their faults become a problem like all others.
  */
 function publishedSchema(schema: JsonSchema): StandardSchemaWithJSON<Record<string, unknown>> {
   return {
@@ -97,7 +96,7 @@ function jobInput(name: string, input: z.ZodObject, config: z.ZodType): z.ZodObj
   const given = z.union([config, text]);
   const { config: described } = input.shape as { config: z.ZodType };
   return input.extend({
-    // A replay mostly takes the config that its output records.
+    // A replay usually takes the config that its output records.
     config: described.safeParse(undefined).success
       ? given.optional().describe(described.description!)
       : given.describe(

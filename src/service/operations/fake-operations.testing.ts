@@ -22,12 +22,12 @@ interface Entry {
   readonly submission: Submission;
   readonly canonical: string;
   readonly events: StoredEvent[];
-  /** The newest event that is no longer kept; 0 where all are. */
+  /** The newest event that is no longer stored; 0 if all are. */
   pruned: number;
   isCancelRequested: boolean;
 }
 
-/** A fake of everything behind HTTP: operations in memory. A test does by hand what a worker would do to them. */
+/** A fake of everything behind HTTP: operations in memory. Tests do by hand what a worker would do. */
 export class FakeOperations implements Operations {
   readonly #entries = new Map<string, Entry>();
   readonly #changed = new EventEmitter().setMaxListeners(0);
@@ -39,7 +39,7 @@ export class FakeOperations implements Operations {
     this.#queuedMost = queuedMost;
   }
 
-  /** How many readers of events and waiting requests there are. */
+  /** The number of event readers and waiting requests. */
   get listeners(): number {
     return this.#changed.listenerCount("change");
   }
@@ -195,7 +195,7 @@ export class FakeOperations implements Operations {
     this.tell(id, { type: isCanceled ? "canceled" : "succeeded", data: entry.view });
   }
 
-  /** Removes all events but the newest, as the service does with too many of them. */
+  /** Removes all events except the newest, as the service does if there are too many. */
   prune(id: string): void {
     const entry = this.#entries.get(id)!;
     entry.pruned = entry.events.length - 1;

@@ -5,9 +5,9 @@ import type { OperationNotifications } from "../queue/operation-notifications.ts
 import { readEvents } from "../store/events.ts";
 import { type ViewedRow, viewOf } from "../store/operation-rows.ts";
 
-/** How much one slow reader holds in memory; there are many readers. */
+/** Maximum memory for one slow reader; there are many readers. */
 const PORTION = { events: 200, bytes: 2 ** 17 };
-/** An event whose notification was missed is at most this late. */
+/** The maximum delay of an event whose notification was missed. */
 const POLL_MILLISECONDS = 2_000;
 
 interface FollowParts {
@@ -20,13 +20,13 @@ interface FollowParts {
 }
 
 /**
- * Yields the events after `after` as they come, up to the final one. A snapshot stands in the place of events that
- * retention has removed. Its number is the last one before the next event, so a reader that resumes after it misses none.
+ * Yields the events after `after` as they come, up to the final one. A snapshot replaces events that retention has removed. Its
+ * number is the last one before the next event, so a reader that resumes after it misses none.
  */
 export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEvent | Snapshot, void> {
   const { database, notifications, signal, read } = parts;
   let { after } = parts;
-  /** The removed events up to this number need no further snapshot. */
+  /** Removed events up to this number need no further snapshot. */
   let covered = 0;
   while (!signal.aborted) {
     let row = await read();
@@ -36,7 +36,7 @@ export async function* followEvents(parts: FollowParts): AsyncGenerator<StoredEv
     }
     const next = notifications.next(row.id, POLL_MILLISECONDS, signal);
     const events = await readEvents(database, row.id, after, PORTION);
-    // Retention may have removed events between the two reads. A later row counts them.
+    // Retention may have removed events between the two reads. A row that is read later counts them.
     if (hasGap(events, after)) row = await read();
     for (const event of events) {
       if (event.seq > after + 1 && row.pruned_seq > Math.max(after, covered)) {

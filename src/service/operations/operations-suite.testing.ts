@@ -9,21 +9,21 @@ import type { Operations, Submission } from "./operations.ts";
 /** An implementation of Operations, and what its workers do to an operation. */
 export interface TestedOperations {
   readonly operations: Operations;
-  /** Starts the first attempt of the one operation that waits. */
+  /** Starts the first attempt of the one waiting operation. */
   start(id: string): Promise<void>;
   end(id: string, status: "Succeeded" | "Canceled"): Promise<void>;
-  /** Removes all events but the newest. */
+  /** Removes all events except the newest. */
   prune(id: string): Promise<void>;
 }
 
 interface OpenOptions {
-  /** Most operations of a caller that may wait to start. */
+  /** Maximum number of waiting operations of a caller. */
   readonly queuedMost?: number;
 }
 
 type OpenOperations = (t: TestContext, options?: OpenOptions) => Promise<TestedOperations>;
 
-/** Declares the tests that every implementation of Operations has to pass. @param open makes one without operations. */
+/** Declares the tests that every implementation of Operations must pass. @param open creates one without operations. */
 export function operationsSuite(open: OpenOperations): void {
   describe("submitting", () => submittingSuite(open));
   describe("reading and listing", () => readingSuite(open));

@@ -20,7 +20,10 @@ export function startRetention(parts: RetentionParts): () => Promise<void> {
   );
 }
 
-/** @returns a function that removes all of them once. An operation whose status blobs cannot be removed stays for the next time. */
+/**
+ * @returns a function that removes all of them once. If the status blobs of an operation cannot be removed, it stays for the next
+ * time.
+ */
 export function retentionSweep({
   database,
   store,
@@ -30,7 +33,7 @@ export function retentionSweep({
   const sweep = new RowSweep({
     next: (after: Expired | undefined) => expiredOperations(database, days, after),
     act: async (operation) => {
-      // Before the row: without it nothing names the status blobs.
+      // Before the row: without it, nothing names the status blobs.
       await removeStatusBlobs(store, operation);
       await removeOperation(database, operation.id);
     },
@@ -80,8 +83,8 @@ async function expiredOperations(
 }
 
 /**
- * Removes an operation with its events, deliveries and idempotency key. Its output stays with its caller, since the output
- * has a record of its own. Harmless where another service has removed the operation.
+ * Removes an operation with its events, deliveries and idempotency key. Its output stays with its caller, since the output has a
+ * separate record. Has no effect if another service has removed the operation.
  */
 async function removeOperation(statements: Queryable, id: string): Promise<void> {
   await statements.query("delete from operations where id = $1", [id]);

@@ -21,7 +21,7 @@ import type { WebhookTypes } from "../store/events.ts";
 import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
 import type { ListQuery } from "../store/operation-rows.ts";
 import {
-  countUnended,
+  countActive,
   cursorAfter,
   listedViewOf,
   listOperations,
@@ -58,7 +58,7 @@ interface StoredOperationsParts {
 interface ReadPayload {
   /** JSON text of the config. */
   readonly config: string;
-  /** JSON text of the whole; equal for payloads that mean the same. */
+  /** Canonical JSON text of the whole payload; equal for payloads with the same meaning. */
   readonly canonical: string;
   /** Its inputs as the row stores them. @throws MucastError url_not_allowed for a blob that the caller may not read. */
   inputs(): Promise<StoredInputs>;
@@ -156,7 +156,7 @@ export class StoredOperations implements Operations {
       after,
       bytes: SIZES.page,
     });
-    const operations = firstThatFit(rows.map(listedViewOf));
+    const operations = fittingViews(rows.map(listedViewOf));
     const last = operations.at(-1);
     return {
       operations,
@@ -181,7 +181,7 @@ export class StoredOperations implements Operations {
   }
 
   async queue(caller: Caller) {
-    return countUnended(this.#parts.database, caller.subject);
+    return countActive(this.#parts.database, caller.subject);
   }
 
   async wait(caller: Caller, id: string, seconds: number, signal?: AbortSignal): Promise<OperationView> {
@@ -214,11 +214,11 @@ export class StoredOperations implements Operations {
   }
 }
 
-/** Bytes of a page beside its operations: the cursor and the names of its members. */
+/** Bytes of a page besides its operations: the cursor and the names of its members. */
 const FRAME_BYTES = 512;
 
-/** The first operation, and as many after it as fit a page. */
-function firstThatFit(views: readonly OperationView[]): OperationView[] {
+/** The first operation, and as many more as fit into a page. */
+function fittingViews(views: readonly OperationView[]): OperationView[] {
   let room = SIZES.page - FRAME_BYTES;
   const count = views.findIndex((view) => {
     room -= jsonBytes(view) + 1;

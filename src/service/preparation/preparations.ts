@@ -9,7 +9,7 @@ import { abortError } from "../caller-turns.ts";
 import { CSV_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storeTogether } from "./store-together.ts";
 
-/** Has a process of its own work on an order. */
+/** Runs an order in a separate process. */
 export type PrepareFiles = (
   caller: Pick<Caller, "subject">,
   order: PrepareOrder,
@@ -31,7 +31,7 @@ export interface PreparationsParts {
 /** Both blobs of a CSV, stored. */
 export interface Prepared extends Omit<PreparedFiles, "files"> {
   readonly names: { readonly prices: string; readonly features: string };
-  /** Of the store, see `BlobStore`. */
+  /** The prefix of URLs of the store, see `BlobStore`. */
   readonly storeUrl: string;
   readonly written: boolean;
 }
@@ -39,7 +39,7 @@ export interface Prepared extends Omit<PreparedFiles, "files"> {
 /** Prepares price CSVs of callers and stores their blobs. */
 export class Preparations {
   readonly #parts: PreparationsParts;
-  /** The last one of each caller and id that is being stored. */
+  /** The last preparation of each caller and id that is being stored. */
   readonly #storing = new Map<string, Promise<unknown>>();
 
   constructor(parts: PreparationsParts) {
@@ -47,8 +47,8 @@ export class Preparations {
   }
 
   /**
-   * @param csv its bytes, perhaps gzip. @param signal aborts where the caller has left or the service closes; then nothing stays.
-   * @throws MucastError too_large for the CSV or a blob; timed_out where the CSV comes too slowly; of the process; of `storeTogether`.
+   * @param csv its bytes, possibly gzip. @param signal aborts if the caller has left or the service closes; then nothing stays.
+   * @throws MucastError too_large for the CSV or a blob; timed_out if the CSV arrives too slowly; of the process; of `storeTogether`.
    */
   async prepare(
     caller: Caller,
@@ -82,7 +82,7 @@ export class Preparations {
     }
   }
 
-  /** Writes the body to a file, within its size and its time. */
+  /** Writes the body to a file, within its limits of size and time. */
   async #receive(csv: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
     const { prepare_bytes: limit, request_seconds: seconds } = this.#parts.settings;
     const ending = Promise.withResolvers<never>();
@@ -102,7 +102,7 @@ export class Preparations {
     }
   }
 
-  /** One after the other for the same key: where the first takes its blobs back, the next has not counted on them. */
+  /** One after the other for the same key: if the first rolls its blobs back, the next must not have relied on them. */
   async #inOrder<T>(key: string, store: () => Promise<T>): Promise<T> {
     const before = this.#storing.get(key);
     const storing = (before ?? Promise.resolve()).catch(() => undefined).then(store);
@@ -124,8 +124,8 @@ function workFolder() {
 }
 
 /**
- * The pieces of a body, until `ending` rejects. What comes after the consumer has stopped is read and dropped, until the connection
- * closes: else the caller's system would not let it read the problem.
+ * The pieces of a body, until `ending` rejects. Pieces that arrive after the consumer has stopped are read and dropped until the
+ * connection closes; otherwise the caller's system would not let it read the problem.
  */
 async function* piecesUntil(body: AsyncIterable<Uint8Array>, ending: Promise<never>) {
   const pieces = body[Symbol.asyncIterator]();
@@ -137,7 +137,7 @@ async function* piecesUntil(body: AsyncIterable<Uint8Array>, ending: Promise<nev
   }
 }
 
-/** Where the connection fails, nothing is left to drop. */
+/** If the connection fails, nothing is left to drop. */
 async function dropRest(pieces: AsyncIterator<Uint8Array>): Promise<void> {
   const next = () => pieces.next().catch(() => undefined);
   for (let piece = await next(); piece?.done === false; ) piece = await next();
@@ -157,7 +157,7 @@ async function writeFile(csv: AsyncIterable<Uint8Array>, path: string, limit: nu
   }
 }
 
-/** A fault of the disk is no fault of the body, which may end early. */
+/** A disk error is not a fault of the body, which may end early. */
 function onDisk<T>(work: Promise<T>): Promise<T> {
   return work.catch((cause: unknown) => {
     throw new MucastError("output_failed", "the CSV could not be written", {}, { cause });

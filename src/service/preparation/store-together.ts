@@ -8,7 +8,7 @@ import type { PreparedFile } from "../request-process/messages.ts";
 
 type StoringBlobs = Pick<Blobs, "find" | "uploadAddress" | "beginUpload">;
 
-/** What the blobs of one preparation are stored for. */
+/** The context in which the blobs of one preparation are stored. */
 interface StoringParts {
   readonly blobs: StoringBlobs;
   readonly caller: Caller;
@@ -16,12 +16,12 @@ interface StoringParts {
 }
 
 /**
- * Stores files as blobs of a caller: all of them, or none that was not there before. Room for all is reserved before the first is
- * written, and a blob with the same bytes is not touched. What this stores and does not need after all is removed again, but for
- * what another request, also on another service, has stored or found there meanwhile. Where both fail, it stays.
+ * Stores files as blobs of a caller: all of them, or none that did not exist before. It reserves space for all before it writes the
+ * first, and does not touch a blob with the same bytes. If it fails, it removes what it stored, except for blobs that another
+ * request, possibly on another service, has stored or found in the meantime. If two requests fail together, the blob stays.
  * @returns the URL of the store, and whether any blob is new.
- * @throws MucastError precondition_failed where a blob of that name has other bytes; quota_exceeded, too_large; storage_full,
- *   storage_failed; canceled.
+ * @throws MucastError precondition_failed if a blob of that name has other bytes; quota_exceeded, too_large; storage_full,
+ * storage_failed; canceled.
  */
 export async function storeTogether(
   parts: StoringParts,
@@ -32,7 +32,7 @@ export async function storeTogether(
   const uploads = new Map<PreparedFile, BlobUpload>();
   const created: BlobUpload[] = [];
   try {
-    for (const file of files) uploads.set(file, await begun(parts, file, missing));
+    for (const file of files) uploads.set(file, await beginUpload(parts, file, missing));
     for (const [file, upload] of uploads) {
       uploads.delete(file);
       if (!missing.has(file)) await upload.keep();
@@ -49,10 +49,10 @@ export async function storeTogether(
 }
 
 /**
- * Begins the upload of a file. That of a blob which is stored reserves nothing: while it goes on, no other request takes the blob
- * back. Where one has done so just now, the file is missing.
+ * Starts the upload of a file. For a blob that is already stored it reserves nothing: while it runs, no other request rolls the blob
+ * back. If one has just done so, the file is missing.
  */
-async function begun(
+async function beginUpload(
   parts: StoringParts,
   file: PreparedFile,
   missing: Set<PreparedFile>,
@@ -70,19 +70,19 @@ async function begun(
   return reserved(parts, file, file.bytes);
 }
 
-/** Whether the caller has that blob with these bytes. @throws MucastError precondition_failed where it has others. */
+/** Whether the caller has that blob with these bytes. @throws MucastError precondition_failed if the blob has others. */
 async function isStored(parts: StoringParts, file: PreparedFile): Promise<boolean> {
-  // Without a record, as after a kill between both, the caller cannot read what is there.
+  // Without a record, for example after a kill between the two steps, the caller cannot read the blob.
   return (await hasBytes(parts, file)) && (await parts.blobs.find(parts.caller, file.name)) !== undefined;
 }
 
-/** The same without reading it, of a blob that was stored with these bytes just now. */
+/** The same without reading it, for a blob that was just stored with these bytes. */
 async function pathExists({ blobs, caller }: StoringParts, file: PreparedFile): Promise<boolean> {
   const found = await blobs.find(caller, file.name);
   return found !== undefined && (await found.store.stat(found.key))?.size === file.bytes;
 }
 
-/** The same of its bytes alone. */
+/** The same, comparing only its bytes. */
 async function hasBytes({ blobs, caller, signal }: StoringParts, file: PreparedFile): Promise<boolean> {
   const address = await blobs.uploadAddress(caller, file.name);
   if (address === undefined) throw taken(file.name);
@@ -106,7 +106,7 @@ async function reserved(
   return upload;
 }
 
-/** Stores a blob and records it. @returns false where the same bytes were there, of another request or without a record. */
+/** Stores a blob and records it. @returns false if the same bytes were there, from another request or without a record. */
 async function create(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
   let isNew: boolean;
   try {
@@ -119,7 +119,7 @@ async function create(parts: StoringParts, file: PreparedFile, upload: BlobUploa
   return isNew;
 }
 
-/** @returns false where the same bytes are there already. */
+/** @returns false if the same bytes are already there. */
 async function createBytes(parts: StoringParts, file: PreparedFile, upload: BlobUpload): Promise<boolean> {
   const { signal } = parts;
   if (signal.aborted) throw abortError(signal, "prepare the blobs");
@@ -132,7 +132,7 @@ async function createBytes(parts: StoringParts, file: PreparedFile, upload: Blob
   }
 }
 
-/** Opens the file once the store asks for the first piece, which a store that fails does not. */
+/** Opens the file when the store asks for the first piece, which a failing store does not. */
 async function* piecesOf({ path }: PreparedFile): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path);
 }

@@ -1,10 +1,10 @@
 /**
- * The cores of this machine that running jobs share. A job gets all free cores except one for each job that may still
- * start beside it. So the workers of all jobs together never exceed the cores.
+ * The cores of this machine, shared by running jobs. A job gets all free cores except one for each job that may still start beside
+ * it. So the workers of all jobs together never exceed the cores.
  */
 export class CoreBudget {
   readonly #cores: number;
-  /** Most jobs at the same time. */
+  /** Maximum number of parallel jobs. */
   readonly jobs: number;
   #taken = 0;
   #running = 0;

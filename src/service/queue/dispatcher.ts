@@ -10,14 +10,14 @@ import { logFailure, type QueueParts } from "./queue-parts.ts";
 import { RunningJob } from "./running-job.ts";
 
 const MILLISECONDS_BETWEEN = { claims: 2_000, renewals: 5_000, recoveries: 10_000 };
-/** After which a lease is renewed again whose row another session had locked. */
+/** The delay before a lease is renewed again whose row another session had locked. */
 const LOCKED_MILLISECONDS = 1_000;
-/** How long a stopped job may take to release its operation. It takes long where the database is away. */
+/** How long a stopped job may take to release its operation. It takes long if the database is unreachable. */
 const RELEASE_MILLISECONDS = 10_000;
 
 /**
- * Claims waiting operations and starts them on the executor, as many at a time as the settings allow. Renews the leases of
- * the running ones.
+ * Claims queued operations and starts them on the executor, as many in parallel as the settings allow. Renews the leases of the
+ * running ones.
  */
 export class Dispatcher {
   readonly #parts: QueueParts;
@@ -62,7 +62,7 @@ export class Dispatcher {
     };
   }
 
-  /** @param alone no other service uses this database: every running operation is to be recovered. */
+  /** @param alone no other service uses this database, so every running operation has to be recovered. */
   async start(notifications: OperationNotifications, alone: boolean): Promise<void> {
     // Before the recovery, which may take longer than a lease.
     this.#every(MILLISECONDS_BETWEEN.renewals, () => this.#keepLeases());
@@ -74,7 +74,7 @@ export class Dispatcher {
     this.wake();
   }
 
-  /** Claims waiting operations now. */
+  /** Claims queued operations now. */
   wake(): void {
     this.#claimAgain = true;
     this.#claiming ??= this.#claim().finally(() => {
@@ -83,7 +83,7 @@ export class Dispatcher {
     });
   }
 
-  /** Starts no other job from now on. */
+  /** Starts no further jobs from now on. */
   async stopClaiming(): Promise<void> {
     this.#draining = true;
     this.#recovery.stop();
@@ -93,10 +93,10 @@ export class Dispatcher {
   }
 
   /**
-   * Lets running jobs finish for as long as `milliseconds`, with their leases kept, and then releases their operations to the
-   * queue. Detaches at once from executions that outlive this service. Another service takes over the operations that
-   * could not be released in a few seconds more. Records the drain at once, so that no attempt counts as lost if this process
-   * is killed meanwhile.
+   * Lets running jobs continue for up to `milliseconds`, with their leases kept, and then releases their operations to the queue.
+   * Detaches at once from executions that outlive this service. Another service takes over the operations that could not be released
+   * within a few more seconds. Records the drain at once, so that no attempt counts as lost if this process is killed in the
+   * meantime.
    */
   async drain(milliseconds: number): Promise<void> {
     this.#draining = true;
@@ -104,7 +104,7 @@ export class Dispatcher {
     const keep = () => void logFailure(log, () => this.#keepLeases());
     keep();
     await this.stopClaiming();
-    // Of what was claimed last, too.
+    // Including the last claimed ones.
     keep();
     const leases = setInterval(keep, MILLISECONDS_BETWEEN.renewals);
     const all = Promise.all([...this.#running.values()].map((job) => job.done));
@@ -156,7 +156,7 @@ export class Dispatcher {
     const job = new RunningJob(this.#parts, row, cores);
     this.#running.set(row.id, job);
     void job.done.then(() => {
-      // The next attempt at it may run here already.
+      // The next attempt may already run here.
       if (this.#running.get(row.id) === job) this.#running.delete(row.id);
       this.#budget.release(cores);
       this.wake();

@@ -11,20 +11,20 @@ import { type Loss, type OperationRow, readOperation } from "../store/operation-
 import type { QueueParts } from "./queue-parts.ts";
 
 /**
- * The loss that ends an operation, by what was lost. Services end for reasons of their own, such as updates and failing machines. The
- * number still bounds how often a job that brings its service down runs again.
+ * The number of losses that ends an operation, by what was lost. Services end for their own reasons, such as updates and failing
+ * machines. The number still limits how often a job that crashes its service runs again.
  */
 const LAST_LOSS: Readonly<Record<Loss["with"], number>> = { execution: 2, service: 6 };
 
 interface AttemptEnd {
   readonly timings: readonly Timing[];
   readonly lookForOutput: boolean;
-  /** What was lost, if the attempt was; its execution by default. */
+  /** What was lost, if the attempt was lost; its execution by default. */
   readonly lostWith?: Loss["with"];
 }
 
 /**
- * Stores how an attempt ended. If the storage has its output, the attempt has succeeded, whatever the executor said. Releases a lost
+ * Stores how an attempt ended. If the storage has its output, the attempt has succeeded, whatever the executor says. Releases a lost
  * attempt to the queue until too many are lost. An attempt that is lost while its service drains does not count. Changes nothing if
  * the attempt is no longer the current one.
  */
@@ -57,7 +57,7 @@ export async function finishAttempt(
   log.info({ ...fields, status: ending.status, code }, "operation ended");
 }
 
-/** @returns a Loss if the attempt is to be made again. */
+/** @returns a Loss if the attempt must be repeated. */
 async function endingOf(
   parts: QueueParts,
   row: OperationRow,
@@ -77,20 +77,20 @@ async function endingOf(
   if (canceled) return { status: "Canceled", problem: canceledProblem() };
   if (now?.drained_attempt === row.attempt) return "drained";
   const loss: Loss = { attempt: row.attempt, with: lostWith, reason: end.reason.slice(0, MAX_REASON) };
-  if (lossesSoFar(row, lostWith) + 1 < LAST_LOSS[lostWith]) return loss;
+  if (lossCount(row, lostWith) + 1 < LAST_LOSS[lostWith]) return loss;
   return { status: "Failed", problem: problemOf(executionLost(row, loss)) };
 }
 
-/** Characters of the reason of a loss. */
+/** Maximum characters of the reason of a loss. */
 const MAX_REASON = 300;
 
-/** A loss without a cause is one of an execution. */
-function lossesSoFar({ lost, losses }: OperationRow, lostWith: Loss["with"]): number {
+/** A loss without a cause is a lost execution. */
+function lossCount({ lost, losses }: OperationRow, lostWith: Loss["with"]): number {
   const withService = losses.filter((loss) => loss.with === "service").length;
   return lostWith === "service" ? withService : lost - withService;
 }
 
-/** The size of the output; null where the storage does not answer, since the end of the operation must not wait for it. */
+/** The size of the output; null if the storage does not respond, since the end of the operation must not wait for it. */
 async function bytesOf({ store, log }: QueueParts, row: OperationRow, { output_name }: ResultRecord) {
   try {
     return (await store.within(row.space).stat(`data/${output_name}`))?.size ?? 0;
@@ -115,12 +115,12 @@ function reasonOf(end: ExecutionEnd): string | undefined {
   return end.kind === "lost" ? end.reason : undefined;
 }
 
-/** A blob has its id in its first bytes, and an output its provenance in the last ones, as an audit the digest of its config. */
+/** A blob has its id in its first bytes. An output has its provenance, and an audit the digest of its config, in the last ones. */
 const EDGE_BYTES = 16_384;
 
 /**
  * Finds the output of an attempt whose end the service did not see.
- * @returns its record; undefined where the storage has none with the operation's id and config.
+ * @returns its record; undefined if the storage has none with the operation's id and config.
  */
 export async function findOutput(whole: BlobStore, row: OperationRow): Promise<ResultRecord | undefined> {
   const store = whole.within(row.space);
@@ -132,7 +132,7 @@ export async function findOutput(whole: BlobStore, row: OperationRow): Promise<R
   const tail = await textOf(
     store.read(key, { start: Math.max(0, found.size - EDGE_BYTES), end: found.size, etag: found.etag }),
   );
-  if (!isOf(row, head, tail)) return undefined;
+  if (!isOutputOf(row, head, tail)) return undefined;
   return {
     status: "Succeeded",
     output_url: `${store.url}/${key}`,
@@ -141,9 +141,9 @@ export async function findOutput(whole: BlobStore, row: OperationRow): Promise<R
   };
 }
 
-function isOf(row: OperationRow, head: string, tail: string): boolean {
+function isOutputOf(row: OperationRow, head: string, tail: string): boolean {
   const id = /"id":\s*"([^"]*)"/.exec(head)?.[1];
-  // A replay keeps no digest of a config, which it may not have.
+  // A replay records no digest of a config, which it may not have.
   if (id === row.id && row.operation === "replay") return true;
   const digests = [...tail.matchAll(/"config_sha256":\s*"([0-9a-f]{64})"/g)];
   return id === row.id && digests.at(-1)?.[1] === row.config_sha256;

@@ -28,7 +28,7 @@ interface SeenLease {
   readonly since: number;
 }
 
-/** Recovers the operations of services that are gone, and those of this service that it does not run. */
+/** Recovers the operations of services that are gone, and operations of this service that it does not run. */
 export class LeaseRecovery {
   readonly #parts: LeaseRecoveryParts;
   readonly #recovering = new Set<string>();
@@ -40,7 +40,7 @@ export class LeaseRecovery {
   readonly #now: () => number;
   #stopped = false;
 
-  /** @param now milliseconds of a clock that is never set. */
+  /** @param now a monotonic clock in milliseconds. */
   constructor(parts: LeaseRecoveryParts, now: () => number = () => performance.now()) {
     this.#parts = parts;
     this.#now = now;
@@ -52,14 +52,14 @@ export class LeaseRecovery {
   }
 
   /**
-   * Called where the database could not be reached. No service could renew a lease meanwhile, so each gets a whole lease's
-   * time once the database is back.
+   * Called if the database was unreachable. No service could renew a lease meanwhile, so each gets a whole lease's time when the
+   * database is back.
    */
   restartLeaseClocks(): void {
     this.#seen = new Map();
   }
 
-  /** @param alone no other service uses this database: every running operation is to be recovered. */
+  /** @param alone no other service uses this database, so every running operation has to be recovered. */
   async recoverAll(alone: boolean): Promise<void> {
     const { database, owner, log } = this.#parts;
     const leases = await leasesOfOthers(database, owner);
@@ -75,8 +75,8 @@ export class LeaseRecovery {
   }
 
   /**
-   * The leases that were not renewed for as long as a lease lasts, by the clock of this process, which is never set. A lease whose
-   * row is locked gets a whole lease's time from then on.
+   * The leases that were not renewed for a whole lease's time, by the monotonic clock of this process. A lease whose row is locked
+   * gets a whole lease's time from then on.
    */
   async #lapsed(leases: readonly HeldLease[]): Promise<HeldLease[]> {
     const unchanged = leases.filter((lease) => isSameLease(this.#seen.get(keyOf(lease))?.lease, lease));
@@ -96,8 +96,8 @@ export class LeaseRecovery {
   }
 
   /**
-   * Recovers operations that this service owns at two renewals in a row and does not run. The answer to the statement that
-   * claimed them was lost, or their recovery failed. Does not wait: renewals must not wait for the storage.
+   * Recovers operations that this service owns at two renewals in a row but does not run: the answer to the statement that claimed
+   * them was lost, or their recovery failed. Does not wait, because renewals must not wait for the storage.
    * @param owned ids that this service owns in the database.
    */
   recoverUnattended(owned: readonly string[]): void {
@@ -143,7 +143,7 @@ function isSameLease(before: HeldLease | undefined, now: HeldLease): boolean {
   return before?.until === now.until && before.owner === now.owner;
 }
 
-/** A name for this service that holds its process, so that another service on this machine can see when it is gone. */
+/** A name for this service that identifies its process, so that another service on this machine can see when it is gone. */
 export function newOwner(): string {
   return [machine(), process.pid, startTimeOf(process.pid), randomUUID()].join("/");
 }

@@ -34,8 +34,8 @@ export class OperationNotifications {
   }
 
   /**
-   * Waits for the next event of an operation. Call it before reading the operation's state, so that no event is missed in
-   * between. It resolves too when `milliseconds` have passed or the signal aborts.
+   * Waits for the next event of an operation. Call it before you read the operation's state, so that no event is missed in between.
+   * It also resolves after `milliseconds`, or when the signal aborts.
    */
   next(id: string, milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {

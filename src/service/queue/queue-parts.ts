@@ -11,11 +11,11 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 /** What the parts of the queue work with. */
 export interface QueueParts {
   readonly database: Database;
-  /** Names this start of this service. */
+  /** Identifies this start of this service. */
   readonly owner: string;
   readonly executor: Executor;
   readonly store: BlobStore;
-  /** Reads the status blob of an attempt; undefined where there is none. */
+  /** Reads the status blob of an attempt; undefined if there is none. */
   readonly readStatus: (store: BlobStore, id: string, attempt: number) => Promise<StatusBlob | undefined>;
   readonly settings: {
     readonly events_kept: number;
@@ -49,7 +49,7 @@ export function orderOf(row: OperationRow, workers: number, urlOf: QueueParts["u
   };
 }
 
-/** The options with URLs as the job reads them, and these URLs as the row has them. */
+/** The options with URLs as the job reads them, and these URLs as stored in the row. */
 function optionsOf({ options }: OperationRow, urlOf: QueueParts["urlOf"]) {
   const stored = OPTION_URL_MEMBERS.flatMap((name) => {
     const url = options[name];
@@ -59,7 +59,7 @@ function optionsOf({ options }: OperationRow, urlOf: QueueParts["urlOf"]) {
   return { urls: stored.map(([, url]) => url), resolved };
 }
 
-/** Runs an action that its caller repeats later, and logs its failure: the database or the storage may be away. */
+/** Runs an action that its caller repeats later, and logs its failure: the database or the storage may be unreachable. */
 export async function logFailure(log: Log, action: () => Promise<void>): Promise<void> {
   try {
     await action();

@@ -38,7 +38,7 @@ export function failedWith(code: "fit_failed" | "output_failed") {
 
 const NO_BLOBS = { find: () => Promise.reject(new Error("no test here reads an output")) };
 
-/** Everything between HTTP and the executor, over a real database. The executor and the storage are fakes. */
+/** Everything between HTTP and the executor, on a real database. The executor and the storage are fakes. */
 export class TestedQueue {
   readonly executor: FakeExecutor;
   readonly store = new FakeStore();
@@ -136,7 +136,7 @@ export class TestedQueue {
     return events;
   }
 
-  /** As a kill would: stores nothing, and lets other services see that this one is gone. */
+  /** Like a kill: stores nothing, and lets other services see that this one is gone. */
   async die(): Promise<void> {
     await this.dispatcher.stopClaiming();
     await releaseLeases(this.parts.database, this.parts.owner, "wait");
@@ -149,7 +149,7 @@ export class TestedQueue {
   }
 }
 
-/** A queue on the database of a test, which closes it at its end. */
+/** A queue on the database of a test; the test closes it at its end. */
 export async function startQueue(
   tested: TestDatabase,
   t: { after: (end: () => Promise<void>) => void },
@@ -161,7 +161,7 @@ export async function startQueue(
   return started;
 }
 
-/** A caller of its own for each test, as they share a database. */
+/** A separate caller for each test, as they share a database. */
 export function newCaller(): Caller {
   return { subject: `key:${randomUUID()}`, scopes: new Set(["read", "write"]) };
 }

@@ -9,9 +9,9 @@ import { orderOf, type QueueParts } from "./queue-parts.ts";
 const IGNORED: ExecutionListener = { onEvents: () => undefined, onTimings: () => undefined };
 
 /**
- * Finds out how an attempt ended whose service is gone, by its output and its status blob, and stores that.
- * @returns true where its execution may still run and is to be adopted.
- * @throws MucastError blob_unavailable, unavailable: the caller tries again, for as long as the attempt has time.
+ * Finds out how an attempt of a service that is gone has ended, by its output and its status blob, and stores that.
+ * @returns true if its execution may still run and must be adopted.
+ * @throws MucastError blob_unavailable, unavailable: the caller retries while the attempt has time left.
  */
 export async function recoverAttempt(parts: QueueParts, row: OperationRow): Promise<boolean> {
   const isLate = hasNoTimeLeft(parts, row);
@@ -32,7 +32,7 @@ export async function recoverAttempt(parts: QueueParts, row: OperationRow): Prom
   return false;
 }
 
-/** Finishes the attempt without looking for its output where the storage does not answer and the attempt has no time left. */
+/** Finishes the attempt without looking for its output if the storage does not respond and the attempt has no time left. */
 async function finishInTime(
   parts: QueueParts,
   row: OperationRow,
@@ -49,7 +49,7 @@ async function finishInTime(
   }
 }
 
-/** Undefined where there is no status blob, or none that can be read. */
+/** Undefined if there is no readable status blob. */
 async function statusOf(
   { readStatus, store, log }: QueueParts,
   row: OperationRow,

@@ -13,7 +13,7 @@ import { orderOf, type QueueParts } from "./queue-parts.ts";
 
 const PAUSE_MILLISECONDS = { first: 500, longest: 10_000 };
 const REFUSED_WAIT_SECONDS = 15;
-/** How long the service asks the storage for an output before it believes the execution alone. */
+/** How long the service asks the storage for an output before it trusts only the execution. */
 const STORAGE_PATIENCE_MILLISECONDS = 300_000;
 
 /** The executor started nothing. */
@@ -21,13 +21,13 @@ interface Refusal {
   readonly refused: MucastError;
 }
 
-/** The caller canceled the operation before an execution began. */
-const NEVER_BEGUN = { kind: "failed", problem: canceledProblem() } as const;
+/** The caller canceled the operation before an execution started. */
+const NEVER_STARTED = { kind: "failed", problem: canceledProblem() } as const;
 
 /** One attempt that this service runs: from its start or adoption until its end is stored. */
 export class RunningJob {
   readonly row: OperationRow;
-  /** Settles once the end is stored, or the operation is no longer this service's; never rejects. */
+  /** Resolves when the end is stored, or when the operation no longer belongs to this service; never rejects. */
   readonly done: Promise<void>;
   readonly #parts: QueueParts;
   readonly #began = performance.now();
@@ -41,7 +41,7 @@ export class RunningJob {
     this.#detached.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "detached" }));
   });
 
-  /** @param row as claimed or taken over; its execution is adopted where it has a handle. @param workers cores it may use. */
+  /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param workers cores that it may use. */
   constructor(parts: QueueParts, row: OperationRow, workers: number) {
     this.#parts = parts;
     this.row = row;
@@ -50,13 +50,16 @@ export class RunningJob {
     this.done = this.#run();
   }
 
-  /** Asks it to stop; the first reason stands. */
+  /** Asks it to stop; the first reason wins. */
   stop(reason: StopReason): void {
     this.#stopFor ??= reason;
     this.#execution?.stop(this.#stopFor);
   }
 
-  /** Stops the execution, or leaves it running where it outlives the service, and stores nothing: another service has the operation, or takes it over. */
+  /**
+   * Stops the execution, or leaves it running if it outlives the service, and stores nothing: another service has the operation, or
+   * takes it over.
+   */
   detach(): void {
     this.#detached.abort();
     this.stop("draining");
@@ -82,7 +85,7 @@ export class RunningJob {
 
   async #execute(batcher: ProgressBatcher): Promise<ExecutionEnd | Refusal> {
     try {
-      if (this.#stopFor === "canceled" && this.#hasNoExecution()) return NEVER_BEGUN;
+      if (this.#stopFor === "canceled" && this.#hasNoExecution()) return NEVER_STARTED;
       const execution = await this.#begin(batcher);
       if (execution === undefined) return { kind: "lost", reason: "it was gone when the service came back" };
       this.#execution = execution;
@@ -93,7 +96,7 @@ export class RunningJob {
       return await Promise.race([execution.ended, this.#onDetached]).finally(() => clearTimeout(timer));
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
-        if (this.#stopFor === "canceled") return NEVER_BEGUN;
+        if (this.#stopFor === "canceled") return NEVER_STARTED;
         this.#parts.log.warn({ operation_id: this.row.id, err: error }, "the job could not be started now");
         return { refused: error };
       }
@@ -149,7 +152,7 @@ export class RunningJob {
     await finishAttempt(this.#parts, this.row, end, { timings: this.#timings, lookForOutput });
   }
 
-  /** Repeats an action until it succeeds: the database or the storage may be away. Stops where the job was detached. */
+  /** Repeats an action until it succeeds: the database or the storage may be unreachable. Ends if the job was detached. */
   async #untilDone(action: () => Promise<unknown>): Promise<void> {
     for (let wait = PAUSE_MILLISECONDS.first; !this.#detached.signal.aborted; wait *= 2) {
       try {
@@ -165,8 +168,8 @@ export class RunningJob {
   }
 
   /**
-   * Counts the time before the job came here by the database's clock, and the time since by this process's clock, which is
-   * never set. It does not compare the two clocks, which may differ.
+   * Measures the time before the job came here by the database's clock, and the time since by this process's monotonic clock. It does
+   * not compare the two clocks, which may differ.
    */
   #millisecondsLeft(): number {
     const ran = (this.row.attempt_seconds ?? 0) * 1_000 + performance.now() - this.#began;

@@ -1,6 +1,6 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
 
-/** So long a page that could not be drawn is not tried again: reloads and the retries of clients draw it no second time. */
+/** How long a page that could not be drawn is not retried: reloads and retries of clients do not draw it again. */
 const FAILURE_MILLISECONDS = 30_000;
 const FAILURES_KEPT = 1_000;
 
@@ -10,11 +10,11 @@ interface Failure {
   readonly until: number;
 }
 
-/** The pages that were asked for last, up to a number of bytes, and the failures of the last 30 seconds. */
+/** The most recently requested pages, up to a number of bytes, and the failures of the last 30 seconds. */
 export class PageCache {
   readonly #most: number;
   readonly #now: () => number;
-  /** The one that was used longest ago comes first. */
+  /** The least recently used one comes first. */
   readonly #pages = new Map<string, Buffer>();
   readonly #failures = new Map<string, Failure>();
   #bytes = 0;
@@ -35,7 +35,7 @@ export class PageCache {
     return failure !== undefined && failure.until > this.#now() ? failure.error : undefined;
   }
 
-  /** Keeps a page in the place of those that were used longest ago; not one that is larger than the whole. */
+  /** Keeps a page instead of the least recently used ones, unless it is larger than the whole cache. */
   keep(key: string, page: Buffer): void {
     this.#remove(key);
     if (page.length > this.#most) return;

@@ -6,9 +6,9 @@ import type { KeyStore } from "../auth/key-store.ts";
 import type { Database } from "../database/database.ts";
 import { findLink, insertLink, type LinkedReport, takeLink } from "../store/report-links.ts";
 
-/** A link that was made. */
+/** A new link. */
 export interface MadeLink {
-  /** 256 random bits, base64url. Only this answer has it. */
+  /** 256 random bits, base64url. Only this answer contains it. */
   readonly token: string;
   readonly expiresAt: Date;
 }
@@ -19,13 +19,16 @@ export interface OpenedLink {
   readonly operationId: string;
 }
 
-/** Links by which a browser opens a report without credentials: once, and for a minute. */
+/** Links with which a browser opens a report without credentials: once, within a minute. */
 export interface ReportLinks {
-  /** @param operationId of an operation of the caller. @throws MucastError not_found where it was removed just now. */
+  /** @param operationId of an operation of the caller. @throws MucastError not_found if it was just removed. */
   create(caller: Pick<Caller, "subject">, operationId: string): Promise<MadeLink>;
-  /** Looks at a link, and leaves it. @throws MucastError not_found, for one that was used, has ended or never was; so does `take`. */
+  /**
+   * Looks at a link without using it. @throws MucastError not_found for one that was used, has expired or never existed; so does
+   * `take`.
+   */
   find(token: string): Promise<OpenedLink>;
-  /** Uses a link up. Where several requests take it, one gets it. */
+  /** Uses a link. If several requests take it, only one gets it. */
   take(token: string): Promise<OpenedLink>;
 }
 
@@ -60,7 +63,7 @@ export class StoredReportLinks implements ReportLinks {
     return this.#opened(await takeLink(this.#database, secretHash(token), LINK_SECONDS));
   }
 
-  /** A key that was revoked since the link was made opens nothing. */
+  /** If the key was revoked after the link was created, the link opens nothing. */
   async #opened(link: LinkedReport | undefined): Promise<OpenedLink> {
     const keyId = KEY_SUBJECT.exec(link?.caller ?? "")?.[1];
     const isRevoked = keyId !== undefined && (await this.#keys.find(keyId)) === undefined;
@@ -70,7 +73,7 @@ export class StoredReportLinks implements ReportLinks {
   }
 }
 
-/** The same for every link that opens nothing. */
+/** The same error for every link that opens nothing. */
 export function noLink(): MucastError {
   const message =
     "the link was used, has ended or never was: it opens a report once, within a minute; make a new one";

@@ -9,10 +9,10 @@ import { abortError } from "../caller-turns.ts";
 import { type JobOutput, jobOutput, outputGone } from "../forecast/job-output.ts";
 import { PageCache } from "./page-cache.ts";
 
-/** An output of which a report can be drawn. */
+/** An output whose report can be drawn. */
 export interface ReportedOutput {
   readonly output: JobOutput;
-  /** Of the page, with its quotes: the same output and the same version of mucast give the same bytes. */
+  /** ETag of the page, with its quotes: the same output and the same version of mucast give the same bytes. */
   readonly etag: string;
 }
 
@@ -26,7 +26,7 @@ export type DrawPage = (
 export interface ReportsParts {
   readonly blobs: Pick<Blobs, "find">;
   readonly draw: DrawPage;
-  /** Bytes of the pages that are kept (report_cache_bytes). */
+  /** Maximum bytes of cached pages (report_cache_bytes). */
   readonly cacheBytes: number;
   /** Milliseconds on a clock; another one is for tests. */
   readonly now?: () => number;
@@ -39,8 +39,8 @@ interface Drawing {
   waiting: number;
 }
 
-/** Failures that say nothing of the output: the next request tries again. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
+/** Failures that say nothing about the output: the next request retries. */
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
   "blob_unavailable",
   "canceled",
   "not_found",
@@ -48,7 +48,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
 ]);
 
-/** Reports of outputs. Requests for one page draw it once, and a page that could not be drawn is not tried again at once. */
+/** Reports of outputs. Concurrent requests for one page draw it once, and a page that could not be drawn is not retried at once. */
 export class Reports {
   readonly #parts: ReportsParts;
   readonly #cache: PageCache;
@@ -60,7 +60,7 @@ export class Reports {
   }
 
   /**
-   * Finds the output of an operation, as the storage has it now.
+   * Finds the output of an operation, as currently stored.
    * @param operation an operation of the caller. @throws MucastError other_result, no_result, not_found.
    */
   async find(caller: Caller, operation: OperationView): Promise<ReportedOutput> {
@@ -70,9 +70,9 @@ export class Reports {
   }
 
   /**
-   * The page of an output: one that was drawn before, or is being drawn, or a new one.
-   * @param signal of the request; where no request waits for a page any more, its drawing ends.
-   * @throws MucastError what drawing throws; not_found where the output is gone; canceled.
+   * The page of an output: cached, being drawn, or new.
+   * @param signal of the request; when no request waits for a page any more, its drawing ends.
+   * @throws MucastError what drawing throws; not_found if the output is gone; canceled.
    */
   async page(
     caller: Pick<Caller, "subject">,
@@ -87,7 +87,7 @@ export class Reports {
   #begin(caller: Pick<Caller, "subject">, output: JobOutput, etag: string): Drawing {
     const controller = new AbortController();
     const page = this.#draw(caller, output, etag, controller.signal);
-    // Those who wait get its error; where they all have left there is none.
+    // Waiting requests get its error; if all have left, there are none.
     page.catch(() => undefined);
     const drawing = { page, controller, waiting: 0 };
     this.#drawings.set(etag, drawing);
@@ -107,10 +107,10 @@ export class Reports {
     } catch (error) {
       const found =
         error instanceof MucastError && error.code === "blob_not_found" ? outputGone(output.name) : error;
-      if (found instanceof MucastError && !PASSING.has(found.code)) this.#cache.keepFailure(etag, found);
+      if (found instanceof MucastError && !TRANSIENT.has(found.code)) this.#cache.keepFailure(etag, found);
       throw found;
     } finally {
-      // Another drawing may have begun since all requests left this one.
+      // Another drawing may have started since all requests left this one.
       if (this.#drawings.get(etag)?.controller.signal === signal) this.#drawings.delete(etag);
     }
   }
@@ -130,7 +130,7 @@ export class Reports {
     }
   }
 
-  /** Ends a drawing that no request waits for; harmless where it is done. The next request begins another. */
+  /** Ends a drawing that no request waits for; has no effect if it is done. The next request starts another. */
   #giveUp(etag: string, drawing: Drawing): void {
     if (this.#drawings.get(etag) === drawing) this.#drawings.delete(etag);
     drawing.controller.abort();

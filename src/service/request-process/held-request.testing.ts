@@ -1,4 +1,6 @@
-/** A program to be killed: a service with one process of a request. Its argument is the JSON of the order; it says when that has begun. */
+/**
+ * A program to be killed: a service with one request process. Its argument is the JSON of the order; it prints when that has started.
+ */
 import { jobEnvironment } from "../../executors/process/job-environment.ts";
 import { runProcess } from "./run-process.ts";
 

@@ -7,7 +7,7 @@ import type { RequestKind } from "../telemetry/telemetry.ts";
 export interface ReportOrder {
   readonly kind: Extract<RequestKind, "report">;
   readonly storage: StorageAccess;
-  /** Where the output lies: the space of its caller, its name, and the version that is to be read. */
+  /** The location of the output: the space of its caller, its name, and the version to read. */
   readonly space: string;
   readonly name: string;
   readonly etag: string;
@@ -22,11 +22,11 @@ export interface PrepareOrder {
   /** Has the CSV, and takes the blobs. */
   readonly folder: string;
   readonly options: PrepareOptions;
-  /** Bytes that the CSV may have, decompressed. */
+  /** Maximum bytes of the CSV, decompressed. */
   readonly csvBytes: number;
-  /** Bytes that each blob may have. */
+  /** Maximum bytes of each blob. */
   readonly blobBytes: number;
-  /** How many tickers the CSV may have. */
+  /** Maximum number of tickers in the CSV. */
   readonly tickers: number;
 }
 
@@ -51,7 +51,7 @@ export interface PreparedFile {
   readonly sha256: string;
 }
 
-/** What a process is asked to do: one JSON line on its stdin, which stays open as long as the service lives. */
+/** The order for a process: one JSON line on its stdin, which stays open as long as the service lives. */
 export type RequestOrder = ReportOrder | PrepareOrder;
 
 /** The first line of an answer. After it come `bytes` bytes: the whole answer, or none where there is an error. */

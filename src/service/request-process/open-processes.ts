@@ -16,7 +16,7 @@ interface OpenParts {
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
 }
 
-/** The processes of requests, within the limits of the settings; none runs yet. */
+/** The request processes, within the limits of the settings; none is running yet. */
 export function openProcesses({ settings, env, storage, log, telemetry }: OpenParts): RequestProcesses {
   const azure = storage.folder === undefined;
   const limits = () => ({

@@ -10,8 +10,8 @@ import { storageFailed } from "../blobs/blobs.ts";
 import { CSV_NAME, type PreparedFile, type PreparedFiles, type PrepareOrder } from "./messages.ts";
 
 /**
- * Prepares the CSV of a folder, beside it. The process works in that folder then, so that no error names a path.
- * @returns PreparedFiles as JSON. @throws MucastError of `preparePrices`, with the part of the request that is at fault.
+ * Prepares the CSV of a folder, beside it. The process then works in that folder, so that no error names a path.
+ * @returns PreparedFiles as JSON. @throws MucastError of `preparePrices`, with the faulty part of the request.
  */
 export async function prepareCsv({ folder, options, ...limits }: PrepareOrder): Promise<string> {
   process.chdir(folder);
@@ -26,7 +26,7 @@ export async function prepareCsv({ folder, options, ...limits }: PrepareOrder): 
     throw ofRequest(error);
   });
   const { featurePath, dataExtractorPath, tickers, written: _, ...facts } = prepared;
-  // The first sentence counts tickers and dates, which the answer has by themselves.
+  // The first sentence counts tickers and dates, which the answer has separately.
   const warnings = sentences.slice(1);
   const files: PreparedFiles = {
     ...facts,
@@ -39,7 +39,7 @@ export async function prepareCsv({ folder, options, ...limits }: PrepareOrder): 
   return JSON.stringify(files);
 }
 
-/** As many of the first as an answer of the service may have. */
+/** The first ones, as many as an answer of the service may have. */
 function listed(texts: readonly string[]): readonly string[] {
   return boundedCopy(texts.slice(0, MAX_LISTED), { bytes: SIZES.list, text: SIZES.text })!;
 }
@@ -50,7 +50,7 @@ async function fileAt(path: string): Promise<PreparedFile> {
   return { name: basename(path), path, bytes: (await stat(path)).size, sha256: hash.digest("hex") };
 }
 
-/** The same error, whose path is a part of the request, and whose words name no folder of this machine. */
+/** The same error, with a part of the request as its path, and without a folder of this machine in its message. */
 function ofRequest(error: unknown): unknown {
   const failed = storageFailed(error, "the blobs could not be prepared");
   if (!(failed instanceof MucastError)) return failed;

@@ -1,6 +1,6 @@
 /**
- * The process of one request: `node request-process.ts`, started by the service. It reads one order from stdin, writes its
- * answer to descriptor 3, and ends. Where the service is gone, a thread kills it.
+ * The process of one request: `node request-process.ts`, started by the service. It reads one order from stdin, writes its answer to
+ * descriptor 3, and exits. If the service is gone, a thread kills it.
  */
 import { Socket } from "node:net";
 import { extname } from "node:path";
@@ -10,7 +10,7 @@ import { OOM_SCORES, offerToOomKiller } from "../../executors/process/oom-score.
 import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
 
 offerToOomKiller(OOM_SCORES.request);
-// Where the service is gone, so is the reader of stderr.
+// If the service is gone, so is the reader of stderr.
 process.stderr.on("error", () => undefined);
 
 const HERE = import.meta.url;
@@ -28,13 +28,13 @@ async function work(order: RequestOrder): Promise<string | MucastError> {
     return await answerTo(order);
   } catch (error) {
     if (error instanceof MucastError) return error;
-    // The service logs what a process has said on stderr where it met a defect.
+    // After a defect, the service logs what a process has written to stderr.
     console.error(error);
     return new MucastError("internal", "a defect");
   }
 }
 
-/** Each kind loads its own modules alone. */
+/** Each kind loads only its own modules. */
 async function answerTo(order: RequestOrder): Promise<string> {
   switch (order.kind) {
     case "prepare":
@@ -48,7 +48,7 @@ function answer(done: string | MucastError): void {
   const bytes = Buffer.from(done instanceof MucastError ? "" : done);
   const head: AnswerHead = done instanceof MucastError ? { error: errorOf(done) } : { bytes: bytes.length };
   const socket = new Socket({ fd: ANSWER_DESCRIPTOR, readable: false, writable: true });
-  // The service has gone, or does not want the answer any more.
+  // The service is gone, or no longer wants the answer.
   socket.on("error", () => process.exit(1));
   socket.write(`${JSON.stringify(head)}\n`);
   socket.end(bytes, () => process.exit(0));

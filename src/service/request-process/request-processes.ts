@@ -7,16 +7,16 @@ import type { RequestOrder } from "./messages.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
 interface RequestProcessesParts {
-  /** How many may run at the same time. */
+  /** Maximum number of parallel processes. */
   readonly atOnce: number;
   readonly limits: () => ProcessLimits;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
-  /** Has a process work on an order; another one is for tests. */
+  /** Runs an order in a process; tests replace it. */
   readonly start?: typeof runProcess;
 }
 
-/** The processes in which the service does the long work of single requests, so many at the same time. */
+/** Runs the long work of single requests in a limited number of parallel processes. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
   readonly #turns: CallerTurns;
@@ -34,9 +34,9 @@ export class RequestProcesses {
   }
 
   /**
-   * Works on an order of a caller once there is room.
-   * @returns the answer of the process. @throws MucastError of `runProcess`; rate_limited and unavailable where too many wait, or
-   *   a request has waited for as long as a process may run.
+   * Runs an order of a caller when there is room.
+   * @returns the answer of the process. @throws MucastError of `runProcess`; rate_limited and unavailable if too many wait, or a
+   * request has waited for as long as a process may run.
    */
   run(caller: Pick<Caller, "subject">, order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
@@ -49,7 +49,7 @@ export class RequestProcesses {
     return working.finally(() => clearTimeout(timer));
   }
 
-  /** Kills those that run, and waits until they have ended. */
+  /** Kills the running processes, and waits until they have ended. */
   async close(): Promise<void> {
     this.#closing.abort(new MucastError("unavailable", "the service is about to end", { retryAfter: 10 }));
     await Promise.allSettled(this.#running);
@@ -57,7 +57,7 @@ export class RequestProcesses {
 
   async #work(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
     const { start = runProcess, limits, telemetry, log } = this.#parts;
-    const begun = performance.now();
+    const startedAt = performance.now();
     const working = start(order, limits(), signal);
     this.#running.add(working);
     const [settled] = await Promise.allSettled([working]);
@@ -66,7 +66,7 @@ export class RequestProcesses {
     const outcome =
       error === undefined ? "done" : error instanceof MucastError ? error.code : ("internal" as const);
     telemetry.requestProcessEnded(order.kind, outcome);
-    const ms = Math.round(performance.now() - begun);
+    const ms = Math.round(performance.now() - startedAt);
     log.info({ kind: order.kind, outcome, ms }, "a process of a request ended");
     return working;
   }

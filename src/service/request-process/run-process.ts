@@ -11,28 +11,28 @@ import { abortError } from "../caller-turns.ts";
 import type { RequestKind } from "../telemetry/telemetry.ts";
 import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
 
-/** What a process may use. */
+/** The limits of a process. */
 export interface ProcessLimits {
   readonly env: Readonly<Record<string, string>>;
-  /** Bytes that it may hold (request_memory_bytes). */
+  /** Maximum memory in bytes (request_memory_bytes). */
   readonly memoryBytes: number;
-  /** How long it may take (request_seconds). */
+  /** Maximum duration (request_seconds). */
   readonly seconds: number;
   /** Bytes of its answer. */
   readonly answerBytes: number;
 }
 
-/** What each kind of process does, as errors say it. */
+/** What each kind of process does, for errors. */
 export const WORK_WORDS: Readonly<Record<RequestKind, string>> = {
   prepare: "prepare the blobs",
   report: "draw the report",
 };
 
 /**
- * Has a process of its own work on an order, and kills it where the signal aborts or it exceeds a limit.
- * @returns its answer, once nothing of it runs any more.
- * @throws MucastError what the process answers; too_large over the memory or the size of the answer, timed_out; process_lost where it
- *   died, with what it said last as `cause`; unavailable where the system makes no process; canceled.
+ * Runs an order in a separate process, and kills it if the signal aborts or it exceeds a limit.
+ * @returns its answer, after all of it has ended.
+ * @throws MucastError what the process answers; too_large above the limit for memory or for the answer, timed_out; process_lost if it
+ * died, with its last output as `cause`; unavailable if the system cannot start a process; canceled.
  */
 export async function runProcess(
   order: RequestOrder,
@@ -56,8 +56,8 @@ const MIB = 2 ** 20;
 const MEMORY_POLL_MILLISECONDS = 100;
 const MAX_HEAD_BYTES = 256 * 2 ** 10;
 const LINE_FEED = 10;
-/** Of what it prints; an error of it has the last characters. */
-const SAID_CHARACTERS = 4_000;
+/** Its errors contain the last characters of its output. */
+const MAX_OUTPUT_CHARACTERS = 4_000;
 
 /** The service's side of a process. */
 class RequestProcess {
@@ -71,32 +71,32 @@ class RequestProcess {
   /** Why it was killed. */
   #killedFor: MucastError | undefined;
 
-  /** @throws MucastError unavailable where the system makes no process. */
+  /** @throws MucastError unavailable if the system cannot start a process. */
   constructor(order: RequestOrder, limits: ProcessLimits) {
     this.#limits = limits;
     this.#work = WORK_WORDS[order.kind];
     this.#child = startChild(limits);
     const { stdin, stderr, stdio } = this.#child as ChildProcess & { stdin: Writable; stderr: Readable };
     const answer = stdio[ANSWER_DESCRIPTOR] as Readable;
-    // What happens to a pipe of a process that has just died; its end says why.
+    // Errors of a pipe of a process that has just died are ignored; its end explains them.
     for (const pipe of [stdin, stderr, answer]) pipe.on("error", () => undefined);
     const checkMemory = setInterval(() => this.#checkMemory(), MEMORY_POLL_MILLISECONDS);
     const timeout = setTimeout(() => this.kill(this.#timedOut()), limits.seconds * 1_000);
     this.#timers = [checkMemory, timeout];
     stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#said = `${this.#said}${text}`.slice(-SAID_CHARACTERS);
+      this.#said = `${this.#said}${text}`.slice(-MAX_OUTPUT_CHARACTERS);
     });
     answer.on("data", (piece: Buffer) => this.#take(piece));
     stdin.write(`${JSON.stringify(order)}\n`);
   }
 
-  /** Kills it; its answer is the error. */
+  /** Kills it and makes the error its answer. */
   kill(error: MucastError): void {
     this.#killedFor ??= error;
     if (this.#child.pid !== undefined) killGroup(this.#child.pid);
   }
 
-  /** Settles once nothing of it runs any more. */
+  /** Resolves when all of it has ended. */
   async answer(): Promise<Buffer> {
     const ended = await endOf(this.#child);
     for (const timer of this.#timers) clearTimeout(timer);
@@ -155,7 +155,7 @@ class RequestProcess {
 function startChild({ env, memoryBytes }: ProcessLimits): ChildProcess {
   const heap = `--max-old-space-size=${Math.ceil(memoryBytes / MIB)}`;
   try {
-    // A group of its own, so that it can be killed whole, and no signal of a terminal reaches it.
+    // A separate group, so that it can be killed completely, and no signal of a terminal reaches it.
     const child = spawn(process.execPath, [heap, ENTRY], {
       env,
       detached: true,

@@ -12,7 +12,7 @@ export function configurationPage(): string {
       `\`${key}\``,
       code(names.flag),
       code(names.env),
-      shownDefault(properties[key]!),
+      defaultText(properties[key]!),
       limits(properties[key]!),
     ];
     return `| ${cells.join(" | ")} | ${properties[key]!.description ?? ""} |`;
@@ -71,7 +71,7 @@ function code(text: string | undefined): string {
   return text === undefined ? "" : `\`${text}\``;
 }
 
-function shownDefault(property: JsonProperty): string {
+function defaultText(property: JsonProperty): string {
   if (property.shownDefault !== undefined) return property.shownDefault;
   if (property.default === undefined) return "";
   if (Array.isArray(property.default))

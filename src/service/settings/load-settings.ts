@@ -19,7 +19,7 @@ export const SETTINGS_FILE = { flag: "--settings", env: "MUCAST_SETTINGS" } as c
 /**
  * Reads each setting from its flag, else its environment variable, else the settings file (JSON, named by `--settings` or
  * MUCAST_SETTINGS), else its default. A blank variable counts as unset.
- * @throws MucastError invalid_request with every fault at once, without the values of secrets.
+ * @throws MucastError invalid_request with all faults, without the values of secrets.
  */
 export function loadSettings(flags: SettingFlags, env: NodeJS.ProcessEnv): ServiceSettings {
   if (flags.settings !== undefined) refuseBlank(flags.settings, SETTINGS_FILE.flag);
@@ -83,11 +83,11 @@ function withSource(
   const path = sources.get(key) ?? fault.path;
   const message = isSecret(key)
     ? "is not as docs/configuration.md wants it; its value is not shown"
-    : (ownWords(key, values[key]) ?? fault.message);
+    : (customFault(key, values[key]) ?? fault.message);
   return { ...fault, path, message };
 }
 
-function ownWords(key: string, value: unknown): string | undefined {
+function customFault(key: string, value: unknown): string | undefined {
   const fields: Readonly<Record<string, z.ZodType>> = settingsSchema.shape;
   const { fault } = (Object.hasOwn(fields, key) && settingNames.get(fields[key]!)) || {};
   return typeof value === "string" ? fault?.(value) : undefined;

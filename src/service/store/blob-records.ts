@@ -1,8 +1,8 @@
 import { outputIdIn } from "../../blob/names.ts";
 import type { Queryable } from "../database/database.ts";
-import { UNENDED } from "./operation-rows.ts";
+import { ACTIVE_STATUSES } from "./operation-rows.ts";
 
-/** Where a blob lies in the storage: the key `[<space>/]data/<name>`. */
+/** The location of a blob in the storage: the key `[<space>/]data/<name>`. */
 export interface StorageKey {
   readonly name: string;
   /** The folder of one caller; empty for the root of the storage. */
@@ -22,7 +22,7 @@ export interface BlobRecord extends StorageKey, RecordKey {
 
 export const RECORD = "name, space, caller, bytes::float8 as bytes";
 
-/** Finds a recorded blob of a caller, or the output that an operation which has not ended is to write. */
+/** Finds a recorded blob of a caller, or the output that an active operation will write. */
 export async function findBlob(
   statements: Queryable,
   caller: string,
@@ -31,14 +31,14 @@ export async function findBlob(
   const { rows } = await statements.query<{ space: string }>(
     `select space from blobs where caller = $1 and name = $2 and removed_at is null
      union all select space from operations
-       where caller = $1 and id = $3 and status in ${UNENDED}
+       where caller = $1 and id = $3 and status in ${ACTIVE_STATUSES}
      limit 1`,
     [caller, name, outputIdIn(name) ?? null],
   );
   return rows[0] && { name, space: rows[0].space };
 }
 
-/** The caller for whom the blob at a key is recorded; undefined where no caller has it. */
+/** The caller that the blob at a key is recorded for; undefined if there is none. */
 export async function ownerOf(
   statements: Queryable,
   { name, space }: StorageKey,
@@ -52,7 +52,7 @@ export async function ownerOf(
   return rows[0]?.caller;
 }
 
-/** Reads the record of a caller's blob, also while a removal of it goes on. */
+/** Reads the record of a caller's blob, even while it is being removed. */
 export async function recordOf(
   statements: Queryable,
   caller: string,
@@ -66,8 +66,8 @@ export async function recordOf(
 }
 
 /**
- * Records a new or replaced blob that the storage has, and counts it. Locks the caller's usage until the transaction ends.
- * @returns the version of a new record, PostgreSQL's xmin, which every later change of it replaces; undefined where there was one.
+ * Records a new or replaced blob in the storage, and counts it. Locks the caller's usage until the transaction ends.
+ * @returns the version of a new record, PostgreSQL's xmin, which every later change replaces; undefined if there already was one.
  */
 export async function recordBlob(statements: Queryable, blob: BlobRecord): Promise<string | undefined> {
   const { caller, name, space, bytes } = blob;
@@ -83,7 +83,7 @@ export async function recordBlob(statements: Queryable, blob: BlobRecord): Promi
   return before === undefined ? rows[0]!.version : undefined;
 }
 
-/** Gives the record of a stored blob another version, where there is one: then no upload takes the blob back that recorded it before. */
+/** Gives the record of a stored blob another version, if there is one: then no earlier upload rolls the blob back. */
 export async function renewRecord(statements: Queryable, { caller, name }: RecordKey): Promise<void> {
   await statements.query(
     "update blobs set bytes = bytes where caller = $1 and name = $2 and removed_at is null",
@@ -171,7 +171,7 @@ export async function unmeasuredBlobs(
   return rows;
 }
 
-/** The path by which an operation's row names a blob in the service's own storage. */
+/** The path with which an operation's row names a blob in the service's own storage. */
 export function storagePathOf({ name, space }: StorageKey): string {
   return `${space === "" ? "" : `/${space}`}/data/${name}`;
 }

@@ -11,21 +11,21 @@ import {
   storagePathOf,
 } from "./blob-records.ts";
 import { isUploaded } from "./blob-uploads.ts";
-import { UNENDED } from "./operation-rows.ts";
+import { ACTIVE_STATUSES } from "./operation-rows.ts";
 
 /**
- * A removal that takes longer counts as interrupted. Until then one request alone does it: a second one might remove a
- * blob that was uploaded after the first had finished.
+ * A removal that takes longer counts as interrupted. Until then, only one request does it: a second one might remove a blob that was
+ * uploaded after the first had finished.
  */
 const REMOVAL_SECONDS = 180;
 
 /**
- * What markRemoved did: `marked`, callers no longer find the blob and it may be removed from the storage; `goes on`,
- * another removal of it is in progress; `gone`, another removal has finished, or there is no record.
+ * The result of markRemoved: `marked`, callers no longer find the blob and it may be removed from the storage; `goes on`, another
+ * removal of it is in progress; `gone`, another removal has finished, or there is no record.
  */
 export type MarkOutcome = "marked" | "goes on" | "gone";
 
-/** Which state of the blob a removal was asked for. */
+/** The state of the blob when its removal was requested. */
 export interface RemovalTarget {
   /** The caller saw a record of it; false: a blob without a record. */
   readonly recorded: boolean;
@@ -36,9 +36,9 @@ export interface RemovalTarget {
 }
 
 /**
- * Hides a blob from its caller before it is removed from the storage. Of a concurrent submission that names the blob, one
- * of two happens: it comes first and the blob stays, or it comes later and is refused.
- * @throws MucastError blob_in_use while an operation that has not ended names it, or an upload of it is in progress.
+ * Hides a blob from its caller before it is removed from the storage. If a submission that names the blob runs concurrently, either
+ * it comes first and the blob stays, or it comes later and is refused.
+ * @throws MucastError blob_in_use while an active operation names it, or an upload of it is in progress.
  */
 export function markRemoved(
   database: Database,
@@ -90,7 +90,7 @@ async function stateOf(
   return rows[0] ?? { state: "none" };
 }
 
-/** Marks a removal that the storage refused, so that the next request may try it at once. */
+/** Marks a removal that the storage refused, so that the next request may retry it at once. */
 export async function markRemovalBroken(statements: Queryable, { caller, name }: RecordKey): Promise<void> {
   await statements.query(
     "update blobs set removed_at = 'epoch' where caller = $1 and name = $2 and removed_at is not null",
@@ -99,11 +99,11 @@ export async function markRemovalBroken(statements: Queryable, { caller, name }:
 }
 
 /**
- * Claims the next failed or interrupted removal, in the order of caller and name. One that began in the future did so
- * before the database's clock was set back: it counts as begun now.
+ * Claims the next failed or interrupted removal, in the order of caller and name. If one began in the future, the database's clock
+ * was set back since: it counts as begun now.
  * @param alone no other service uses the database: every removal that is not in `ongoing` was interrupted, however recent.
- * @param ongoing removals in progress in this service. @param after the record before it; undefined for the first.
- * @returns undefined where there is none.
+ * @param ongoing removals in progress in this service. @param after the previous record; undefined for the first.
+ * @returns undefined if there is none.
  */
 export async function claimRemoval(
   statements: Queryable,
@@ -137,11 +137,11 @@ const MAX_OPERATIONS_LISTED = 10;
 /** The members of options that name a blob, as a list of SQL. */
 const OPTION_URLS = OPTION_URL_MEMBERS.map((name) => `options ->> '${name}'`).join(", ");
 
-/** Ids of operations that have not ended and read the blob or are to write it. */
+/** Ids of active operations that read the blob or will write it. */
 async function namedBy(statements: Queryable, caller: string, blob: StorageKey): Promise<string[]> {
   const { rows } = await statements.query<{ id: string }>(
     `select id from operations
-     where caller = $1 and status in ${UNENDED}
+     where caller = $1 and status in ${ACTIVE_STATUSES}
        and (feature_url = $2 or data_extractor_url = $2 or id = $3 or $2 in (${OPTION_URLS}))
      order by ordinal limit $4`,
     [caller, storagePathOf(blob), outputIdIn(blob.name) ?? null, MAX_OPERATIONS_LISTED],

@@ -9,12 +9,12 @@ import {
   type StorageKey,
   type Usage,
 } from "./blob-records.ts";
-import { UNENDED } from "./operation-rows.ts";
+import { ACTIVE_STATUSES } from "./operation-rows.ts";
 
 /** An upload whose lease was not renewed for this long counts as interrupted. */
 export const UPLOAD_LEASE_SECONDS = 60;
 
-/** What a caller may store. Uploads in progress and outputs of operations that have not ended count too. */
+/** The quota of a caller. Uploads in progress and outputs of active operations count too. */
 export interface Quota {
   readonly bytes: number;
   readonly blobs: number;
@@ -33,12 +33,12 @@ type Reserved =
   | { readonly kind: "full"; readonly used: Usage }
   /** The key holds a blob of another caller. */
   | { readonly kind: "taken" }
-  /** A removal of the blob goes on. */
+  /** The blob is being removed. */
   | { readonly kind: "removing" };
 
 /**
- * Reserves bytes for an upload, in one transaction under the lock of the caller's usage. So concurrent uploads never
- * exceed the quota together, even where they reach several services.
+ * Reserves bytes for an upload, in one transaction under the lock of the caller's usage. So concurrent uploads never exceed the quota
+ * together, even on several services.
  * @param upload `space`: where a new blob goes; a recorded blob keeps its space.
  */
 export function reserveUpload(database: Database, upload: UploadRow, quota: Quota): Promise<Reserved> {
@@ -53,7 +53,7 @@ export function reserveUpload(database: Database, upload: UploadRow, quota: Quot
     const used = await withPending(statements, caller, stored);
     const isNew = record === undefined && !(await isUploaded(statements, caller, name));
     const isFull = used.bytes + upload.bytes > quota.bytes || used.blobs + (isNew ? 1 : 0) > quota.blobs;
-    // One that reserves nothing for a recorded blob adds nothing, also where the caller has more than it may.
+    // An upload that reserves nothing for a recorded blob adds nothing, even if the caller exceeds the quota.
     if (isFull && (upload.bytes > 0 || isNew)) return { kind: "full", used };
     await statements.query(
       `insert into blob_uploads (id, caller, name, space, bytes, lease_until)
@@ -65,9 +65,9 @@ export function reserveUpload(database: Database, upload: UploadRow, quota: Quot
 }
 
 /**
- * Reserves more bytes for an upload: `wished`, or what the quota still has where that covers `needed`.
- * @returns the bytes reserved now; `used`, the usage without this upload, where the quota has too few; `gone` where the
- *   reservation was settled meanwhile.
+ * Reserves more bytes for an upload: `wished`, or what is left of the quota if that covers `needed`.
+ * @returns the bytes reserved now; `used`, the usage without this upload, if the quota has too few; `gone` if the reservation was
+ * settled in the meantime.
  */
 export function growUpload(
   database: Database,
@@ -88,9 +88,9 @@ export function growUpload(
 }
 
 /**
- * Looks whether one more output fits a caller's quota, and locks the usage until the transaction ends, so that concurrent
+ * Checks whether one more output fits a caller's quota, and locks the usage until the transaction ends, so that concurrent
  * submissions count each other.
- * @returns the usage without it where it does not fit.
+ * @returns the usage without it if it does not fit.
  */
 export async function overQuota(
   statements: Queryable,
@@ -101,7 +101,7 @@ export async function overQuota(
   return used.bytes >= quota.bytes || used.blobs >= quota.blobs ? used : undefined;
 }
 
-/** Adds the uploads in progress, without the upload `but`, and one output for each operation that has not ended. */
+/** Adds the uploads in progress, except the upload `but`, and one output for each active operation. */
 async function withPending(
   statements: Queryable,
   caller: string,
@@ -111,7 +111,7 @@ async function withPending(
   const { rows } = await statements.query<Usage>(
     `select coalesce(sum(u.bytes), 0)::float8 as bytes,
        (count(distinct u.name) filter (where b.name is null) + (
-         select count(*) from operations o where o.caller = $1 and o.status in ${UNENDED}
+         select count(*) from operations o where o.caller = $1 and o.status in ${ACTIVE_STATUSES}
        ))::float8 as blobs
      from blob_uploads u left join blobs b on b.caller = u.caller and b.name = u.name
      where u.caller = $1 and u.id <> $2`,
@@ -139,7 +139,7 @@ export async function isUploaded(statements: Queryable, caller: string, name: st
 
 /**
  * Records the blob of a complete upload and removes its reservation. @param blob with its size in the storage.
- * @returns the version of a new record; undefined where there was one.
+ * @returns the version of a new record; undefined if there already was one.
  */
 export function finishUpload(database: Database, id: string, blob: BlobRecord): Promise<string | undefined> {
   return database.transaction(async (statements) => {
@@ -149,7 +149,7 @@ export function finishUpload(database: Database, id: string, blob: BlobRecord): 
   });
 }
 
-/** Ends an upload of a blob that was there: gives its record another version, and removes the reservation. */
+/** Finishes an upload of an existing blob: gives its record another version, and removes the reservation. */
 export function keepStored(
   database: Database,
   { id, caller, name }: Pick<UploadRow, "id" | "caller" | "name">,
@@ -161,7 +161,7 @@ export function keepStored(
   });
 }
 
-/** Removes the reservation of an upload. @returns false where there is none. */
+/** Removes the reservation of an upload. @returns false if there is none. */
 export async function releaseUpload(statements: Queryable, id: string): Promise<boolean> {
   const { rows } = await statements.query("delete from blob_uploads where id = $1 returning id", [id]);
   return rows.length > 0;
@@ -178,8 +178,8 @@ export async function renewUploads(statements: Queryable, ids: readonly string[]
 const BATCH = 100;
 
 /**
- * The next interrupted uploads, in the order of their ids. A lease that is longer than a new one was stored before the
- * database's clock was set back: it becomes a new one, which lapses unless the upload's service renews it.
+ * The next interrupted uploads, in the order of their ids. If a lease is longer than a new one, the database's clock was set back
+ * since: it becomes a new one, which lapses unless the upload's service renews it.
  * @param alone no other service uses the database: every upload that is not in `ongoing` is interrupted, whatever its lease.
  * @param ongoing ids of the uploads of this service. @param after undefined for the first batch.
  */
@@ -202,8 +202,8 @@ export async function brokenUploads(
 }
 
 /**
- * Settles an interrupted upload by what the storage has. Changes nothing where another service has settled it: the blob may have
- * been removed since. @param bytes of the blob at its key; undefined where there is none.
+ * Settles an interrupted upload according to the storage. Changes nothing if another service has settled it: the blob may have been
+ * removed since. @param bytes of the blob at its key; undefined if there is none.
  */
 export function settleUpload(
   database: Database,
@@ -219,7 +219,7 @@ export function settleUpload(
   });
 }
 
-/** The error of a caller whose quota has no room for another blob. @param used the usage without it. */
+/** The error for a caller whose quota has no space for another blob. @param used the usage without it. */
 export function quotaExceeded(used: Usage, quota: Quota): MucastError {
   const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
   const message =

@@ -6,9 +6,9 @@ import { ATTEMPT_SECONDS, MAX_WAIT_SECONDS, type OperationRow } from "./operatio
 export const LEASE_SECONDS = 20;
 
 /**
- * Claims a waiting operation for `owner` and begins its next attempt. The operation is the oldest one of the caller with
- * the fewest running operations, so that a long queue of one caller does not delay the others.
- * @returns undefined where none waits.
+ * Claims a queued operation for `owner` and starts its next attempt. The operation is the oldest one of the caller with the fewest
+ * running operations, so that a long queue of one caller does not delay the others.
+ * @returns undefined if none is queued.
  */
 export async function claimOperation(
   statements: Queryable,
@@ -29,7 +29,7 @@ export async function claimOperation(
        order by coalesce(r.running, 0), o.ordinal limit 1 for update of o skip locked
      )
      returning *, ${ATTEMPT_SECONDS}`,
-    // A longer wait than the longest one was stored before the database's clock was set back.
+    // If a wait is longer than the maximum, the database's clock was set back since.
     [owner, LEASE_SECONDS, MAX_WAIT_SECONDS],
   );
   return rows[0];
@@ -37,8 +37,8 @@ export async function claimOperation(
 
 /**
  * Stores the handle of an attempt's execution, with the event `started`.
- * @returns false where the attempt is no longer the current one, or where the handle is stored already because the answer
- *   to an earlier call was lost.
+ * @returns false if the attempt is no longer the current one, or if the handle is already stored because the answer to an earlier
+ * call was lost.
  */
 export function recordStart(
   database: Database,
@@ -71,8 +71,8 @@ interface Lease extends Attempt {
 }
 
 /**
- * Renews the leases of all operations that `owner` runs, except of locked rows.
- * @param draining records that the service drains, so that no attempt which it now runs counts as lost if it is killed.
+ * Renews the leases of all operations that `owner` runs, except for locked rows.
+ * @param draining records that the service drains, so that none of its current attempts counts as lost if it is killed.
  * @returns all operations that it runs.
  */
 export async function renewLeases(statements: Queryable, owner: string, draining = false): Promise<Lease[]> {
@@ -94,7 +94,7 @@ export async function renewLeases(statements: Queryable, owner: string, draining
 }
 
 /**
- * Takes over one running operation that no service owns. Undefined where there is none.
+ * Takes over one running operation that no service owns. Undefined if there is none.
  * @param alone every other service on this database is known to be gone: its operations are taken over too.
  */
 export async function takeOver(
@@ -144,7 +144,7 @@ export async function lockedAmong(statements: Queryable, ids: readonly string[])
   return rows.map(({ id }) => id);
 }
 
-/** Releases one operation for any service to take over, unless its lease was renewed meanwhile or its row is locked. */
+/** Releases one operation for any service to take over, unless its lease was renewed in the meantime or its row is locked. */
 export async function releaseLease(
   statements: Queryable,
   { id, attempt, owner, until }: HeldLease,
@@ -162,7 +162,7 @@ export async function releaseLease(
 
 /**
  * Releases all running operations of `owner` for any service to take over at once.
- * @param locked whether to wait for rows that another session has locked, or to leave them as they are.
+ * @param locked whether to wait for rows that another session has locked, or to skip them.
  */
 export async function releaseLeases(
   statements: Queryable,

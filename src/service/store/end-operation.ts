@@ -5,11 +5,11 @@ import type { Database, Queryable } from "../database/database.ts";
 import { recordBlob } from "./blob-records.ts";
 import type { Attempt } from "./claim-operation.ts";
 import { appendEvents, pruneEvents, type WebhookTypes } from "./events.ts";
-import { type Loss, MAX_WAIT_SECONDS, type OperationRow, UNENDED, viewOf } from "./operation-rows.ts";
+import { ACTIVE_STATUSES, type Loss, MAX_WAIT_SECONDS, type OperationRow, viewOf } from "./operation-rows.ts";
 
 /** How an operation ends. */
 export type Ending =
-  /** `bytes` of its output; null where the storage could not be asked. */
+  /** `bytes` of its output; null if the storage could not be asked. */
   | { readonly status: "Succeeded"; readonly record: ResultRecord; readonly bytes: number | null }
   | { readonly status: "Failed" | "Canceled"; readonly problem: Problem };
 
@@ -21,9 +21,9 @@ const FINAL_EVENTS = {
 } as const satisfies Record<Ending["status"], StoredEventType>;
 
 /**
- * Ends an operation in one transaction: its status, its result or problem, the record of its output and its final event.
- * Removes the query strings of its URLs and its config, since they may hold secrets.
- * @returns undefined where the attempt is no longer the current one, or has ended.
+ * Ends an operation in one transaction: its status, its result or problem, the record of its output and its final event. Removes the
+ * query strings of its URLs and its config, since they may contain secrets.
+ * @returns undefined if the attempt is no longer the current one, or has ended.
  */
 export function endOperation(
   database: Database,
@@ -45,7 +45,7 @@ export function endOperation(
   });
 }
 
-/** An operation finishes no earlier than it started, also where the clock of the database was set back. */
+/** An operation never finishes before it started, even if the clock of the database was set back. */
 async function end(
   statements: Queryable,
   { id, attempt }: Attempt,
@@ -57,7 +57,7 @@ async function end(
        result = $4::json, error = $5::json,
        feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1),
        config = '', options = '{}'
-     where id = $1 and attempt = $2 and status in ${UNENDED}
+     where id = $1 and attempt = $2 and status in ${ACTIVE_STATUSES}
      returning *`,
     [
       id,
@@ -74,9 +74,9 @@ async function end(
 type ReleaseReason = "drained" | "refused" | Loss;
 
 /**
- * Releases a running operation to the queue. The next attempt has the next number in any case.
- * @param waitSeconds before the next attempt may begin.
- * @returns false where the attempt is no longer the current one, or belongs to another owner.
+ * Releases a running operation to the queue. The next attempt always has the next number.
+ * @param waitSeconds before the next attempt may start.
+ * @returns false if the attempt is no longer the current one, or belongs to another owner.
  */
 export async function releaseOperation(
   statements: Queryable,
@@ -108,7 +108,7 @@ export async function releaseOperation(
   return rows.length > 0;
 }
 
-/** Records that the caller cancels a waiting or running operation. @returns the operation; undefined where it has ended. */
+/** Records that the caller cancels a queued or running operation. @returns the operation; undefined if it has ended. */
 export function requestCancel(
   database: Database,
   id: string,
@@ -118,7 +118,7 @@ export function requestCancel(
     const { rows } = await statements.query<OperationRow & { first: boolean }>(
       `with before as (
          select id, cancel_requested_at from operations
-         where id = $1 and status in ${UNENDED} for update
+         where id = $1 and status in ${ACTIVE_STATUSES} for update
        )
        update operations o set cancel_requested_at = coalesce(o.cancel_requested_at, now())
        from before where o.id = before.id

@@ -28,7 +28,7 @@ export async function appendEvents(
   const deliveries = events.flatMap(({ type }, index) =>
     webhooks.targetsOf(type).map((target) => ({ nth: index + 1, target })),
   );
-  // PostgreSQL runs a part that only selects, as `notified`, only where the statement reads it: hence the count.
+  // PostgreSQL runs a part that only selects, as `notified` does, only if the statement reads it: hence the count.
   const { rows } = await statements.query<{ last_seq: number }>(
     `with numbered as (
        update operations set last_seq = last_seq + cardinality($2::text[]) where id = $1
@@ -64,21 +64,21 @@ interface EventRow {
   readonly created_at: Date;
 }
 
-/** How much one read returns at most. */
+/** Maximum size of one read. */
 interface Portion {
   readonly events: number;
-  /** JSON text. An event is read where those before it come to less, so the first one always is. */
+  /** JSON text. An event is read if the previous ones are below the limit, so the first one always is. */
   readonly bytes: number;
 }
 
-/** Reads the events with a number above `after`, in their order, as many as fit a portion. */
+/** Reads the events with a number above `after`, in order, as many as fit into a portion. */
 export async function readEvents(
   statements: Queryable,
   id: string,
   after: number,
   portion: Portion,
 ): Promise<StoredEvent[]> {
-  // One row after the other: the database stores data compressed, and knows its size only once it has unpacked it.
+  // One row at a time: the database stores data compressed, and knows its size only after it has unpacked it.
   const { rows } = await statements.query<EventRow>(
     `with recursive portion as (
        select found.*, 1 as nth, octet_length(found.data::text) as bytes from (
@@ -102,12 +102,12 @@ export async function readEvents(
   );
 }
 
-/** Bytes of the epochs that one operation keeps, as the database stores them. */
+/** Bytes of the epochs kept per operation, as the database stores them. */
 const EPOCHS_BYTES = 8 * 2 ** 20;
 
 /**
- * Removes the events beyond the newest `kept`: progress first, then the oldest. Epochs have a count of their own, so that
- * they displace no other event. A reader of removed epochs gets no snapshot, since the output has all epochs.
+ * Removes the events beyond the newest `kept`: progress first, then the oldest. Epochs are counted separately, so that they displace
+ * no other event. A reader of removed epochs gets no snapshot, since the output has all epochs.
  * @param last number of the newest event.
  */
 export async function pruneEvents(

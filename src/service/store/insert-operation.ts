@@ -37,12 +37,12 @@ export type Inserted =
   | { readonly kind: "conflict" }
   | { readonly kind: "full" }
   | { readonly kind: "over quota"; readonly used: Usage }
-  /** An input was removed since the payload was checked. */
+  /** An input was removed after the payload was checked. */
   | { readonly kind: "missing"; readonly blob: StorageKey };
 
 /**
- * Stores an operation, its idempotency key and its first event in one transaction. Of concurrent submissions with one key
- * one creates the operation; the others wait for it and get the same.
+ * Stores an operation, its idempotency key and its first event in one transaction. If submissions with one key run concurrently, one
+ * creates the operation; the others wait for it and get the same.
  */
 export function insertOperation(
   database: Database,
@@ -53,7 +53,7 @@ export function insertOperation(
   return database.transaction(async (statements) => {
     // Locks the caller's usage, so no other submission of the caller is open.
     const used = await overQuota(statements, operation.caller, allowance.quota);
-    // A read, since an insert would wait for a transaction that ends the key's operation, and that waits for the usage.
+    // A read, since an insert would wait for a transaction that ends the key's operation and itself waits for the usage.
     const before = await sameKey(statements, operation);
     if (before) return before;
     if (used) return { kind: "over quota", used };
@@ -82,7 +82,7 @@ async function missingOf(
   return undefined;
 }
 
-/** @returns undefined where too many operations of the caller wait. */
+/** @returns undefined if too many operations of the caller are queued. */
 async function insert(
   statements: Queryable,
   o: NewOperation,
@@ -113,7 +113,7 @@ async function insert(
   return rows[0];
 }
 
-/** What the idempotency key gave before; undefined without a key, or for a new one. */
+/** The earlier operation of the idempotency key; undefined without a key, or for a new one. */
 export async function sameKey(
   statements: Queryable,
   operation: Pick<NewOperation, "caller" | "idempotencyKey" | "bodySha256">,

@@ -37,28 +37,28 @@ export interface OperationRow {
   readonly feature_url: string;
   readonly data_extractor_url: string;
   readonly config: string;
-  /** What the payload has beside the three members before; URLs as storage paths where they are the service's own. Empty once it has ended. */
+  /** The payload without the three members above; URLs as storage paths if they are the service's own. Empty after it has ended. */
   readonly options: PayloadOptions;
   readonly config_sha256: string;
   readonly body_sha256: string;
   readonly traceparent: string | null;
   readonly status: OperationStatus;
-  /** Attempts begun; 0 before the first. */
+  /** Number of started attempts; 0 before the first. */
   readonly attempt: number;
-  /** Lost attempts. */
+  /** Number of lost attempts. */
   readonly lost: number;
-  /** Their causes. Attempts that were lost before version 7 of the database have none. */
+  /** The causes of the losses. Attempts that were lost before version 7 of the database have none. */
   readonly losses: readonly Loss[];
   /** The newest attempt that ran while its service drained; 0 if none did. If that attempt is lost, the loss does not count. */
   readonly drained_attempt: number;
-  /** The service that runs it, while it is Running; null where another service may take it over. */
+  /** The service that runs it, while it is Running; null if another service may take it over. */
   readonly owner: string | null;
   readonly handle: string | null;
   readonly cancel_requested_at: Date | null;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly attempt_started_at: Date | null;
-  /** Seconds that the attempt had run when the row was claimed, taken over or read, by the database's clock alone. */
+  /** Seconds that the attempt had run when the row was claimed, taken over or read, by the database's clock. */
   readonly attempt_seconds?: number | null;
   readonly finished_at: Date | null;
   readonly progress: OperationView["progress"];
@@ -70,7 +70,7 @@ export interface OperationRow {
   readonly result: ResultRecord | null;
   readonly error: Problem | null;
   readonly last_seq: number;
-  /** The newest event that is no longer kept; 0 where all are. */
+  /** The newest event that is no longer stored; 0 if all are. */
   readonly pruned_seq: number;
 }
 
@@ -82,12 +82,12 @@ export interface Loss {
   readonly reason: string;
 }
 
-/** The statuses of operations that have not ended, as a list of SQL. */
-export const UNENDED = `(${OPERATION_STATUSES.filter((status) => !isEnded(status))
+/** The statuses of active operations, as an SQL list. */
+export const ACTIVE_STATUSES = `(${OPERATION_STATUSES.filter((status) => !isEnded(status))
   .map((status) => `'${status}'`)
   .join(", ")})`;
 
-/** Selects `attempt_seconds`; 0 where the database's clock was set back. */
+/** Selects `attempt_seconds`; 0 if the database's clock was set back. */
 export const ATTEMPT_SECONDS =
   "greatest(0, extract(epoch from now() - attempt_started_at))::float8 as attempt_seconds";
 
@@ -116,7 +116,7 @@ const VIEWED = [
 /** What a view of an operation needs of its row. */
 export type ViewedRow = Pick<OperationRow, (typeof VIEWED)[number]>;
 
-/** The operation as its caller sees it, within the bytes that an operation may have. */
+/** The operation as its caller sees it, within the size limit of an operation. */
 export function viewOf(row: ViewedRow): OperationView {
   const failures = new CappedList(row.failures).entries;
   return {
@@ -136,7 +136,7 @@ export function viewOf(row: ViewedRow): OperationView {
   };
 }
 
-/** The operation as a list has it: fewer of its warnings and failures, and the beginnings of long texts. */
+/** The operation as a list shows it: fewer of its warnings and failures, and the starts of long texts. */
 export function listedViewOf(row: ViewedRow): OperationView {
   const { warnings, failures, error, ...view } = viewOf(row);
   const limit = { bytes: SIZES.listedPart, text: SIZES.listedText };
@@ -144,12 +144,12 @@ export function listedViewOf(row: ViewedRow): OperationView {
     ...view,
     warnings: boundedCopy(warnings, limit)!,
     ...(failures && { failures: boundedCopy(failures, limit)! }),
-    error: error && boundedCopy(failuresLast(error), limit)!,
+    error: error && boundedCopy(withFailuresLast(error), limit)!,
   };
 }
 
-/** What comes first has room first. */
-function failuresLast({ failures, ...problem }: Problem): Problem {
+/** The first members get space first. */
+function withFailuresLast({ failures, ...problem }: Problem): Problem {
   return failures === undefined ? problem : { ...problem, failures };
 }
 
@@ -187,9 +187,9 @@ interface ListedRows {
 }
 
 /**
- * Reads at most `limit` operations; after the first only as many as take at most `bytes` of JSON text together.
- * @param query `after`: the last operation of the page before. Where retention has removed it, the page begins with the newest
- *   operation that is no newer.
+ * Reads at most `limit` operations; after the first, only as many as take at most `bytes` of JSON text together.
+ * @param query `after`: the last operation of the previous page. If retention has removed it, the page starts with the next older
+ * operation.
  */
 export async function listOperations(
   statements: Queryable,
@@ -237,8 +237,8 @@ export async function countWaiting(statements: Queryable): Promise<number> {
   return rows[0]!.waiting;
 }
 
-/** Counts the operations that have not ended: of all callers, and those of one of them. */
-export async function countUnended(
+/** Counts the active operations: of all callers, and those of one caller. */
+export async function countActive(
   statements: Queryable,
   caller: string,
 ): Promise<Pick<QueueView, "waiting" | "running" | "own">> {
@@ -247,7 +247,7 @@ export async function countUnended(
        count(*) filter (where status = 'Running')::int as running,
        count(*) filter (where status = 'NotStarted' and caller = $1)::int as mine,
        count(*) filter (where status = 'Running' and caller = $1)::int as runs
-     from operations where status in ${UNENDED}`,
+     from operations where status in ${ACTIVE_STATUSES}`,
     [caller],
   );
   const { waiting, running, mine, runs } = rows[0]!;
@@ -257,7 +257,7 @@ export async function countUnended(
 /** The largest bigint. */
 const MAX_ORDINAL = "9223372036854775807";
 
-/** The last operation of a page, by what its caller sees of it: an ordinal would tell how many operations others submit. */
+/** The last operation of a page, by values that its caller can see: an ordinal would reveal how many operations others submit. */
 interface PageEnd {
   readonly id: string;
   /** ISO 8601 with milliseconds. */
@@ -271,13 +271,13 @@ export function cursorAfter({ id, created_at }: Pick<OperationView, "id" | "crea
 
 const CURSOR = /^([A-Za-z0-9_-]{1,64}) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
 
-/** Whether PostgreSQL takes it, which knows neither the year 0 nor 30 February. */
+/** Whether PostgreSQL accepts it, which knows neither the year 0 nor 30 February. */
 function isDate(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text && !text.startsWith("0000");
 }
 
-/** @throws MucastError invalid_request for a text that cursorAfter did not make. */
+/** @throws MucastError invalid_request for a text that cursorAfter did not create. */
 export function pageEndOf(cursor: string): PageEnd {
   const [, id, createdAt = ""] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   if (id !== undefined && isDate(createdAt)) return { id, createdAt };

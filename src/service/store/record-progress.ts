@@ -10,8 +10,8 @@ import type { OperationRow } from "./operation-rows.ts";
 type Listed = Pick<OperationRow, "warnings" | "failures">;
 
 /**
- * Stores a batch in the operation's row and as events. Leaves out warnings and failures that an earlier attempt has
- * reported already, and of very many keeps the first.
+ * Stores a batch in the operation's row and as events. Omits warnings and failures that an earlier attempt has already reported, and
+ * keeps only the first of very many.
  */
 export function recordProgress(
   database: Database,
@@ -25,8 +25,8 @@ export function recordProgress(
       [id, attempt],
     );
     if (rows.length === 0) return;
-    const warnings = addFresh(rows[0]!.warnings, batch.warnings ?? [], warningParts);
-    const failures = addFresh(rows[0]!.failures, batch.failures ?? [], failureParts);
+    const warnings = addNew(rows[0]!.warnings, batch.warnings ?? [], warningParts);
+    const failures = addNew(rows[0]!.failures, batch.failures ?? [], failureParts);
     await update(statements, id, batch, { warnings: warnings.all, failures: failures.all });
     const events = eventsOf({ ...batch, warnings: [...warnings.fresh], failures: [...failures.fresh] });
     if (events.length === 0) return;
@@ -76,8 +76,8 @@ async function update(
   );
 }
 
-/** Adds the entries that are not listed yet, for as long as the list has room. @returns those, and the whole list. */
-function addFresh<T extends { readonly code: string }>(
+/** Adds the entries that are not listed yet, while the list has room. @returns these, and the whole list. */
+function addNew<T extends { readonly code: string }>(
   known: readonly T[],
   reported: readonly T[],
   parts: (entry: T) => unknown[],

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 
-/** Whose report of which operation a link opens. */
+/** The caller and the operation of a link. */
 export interface LinkedReport {
   readonly caller: string;
   readonly operationId: string;
@@ -13,12 +13,12 @@ export interface NewLink extends LinkedReport {
   readonly seconds: number;
 }
 
-/** Of one caller; a further link replaces the oldest. */
+/** Maximum number of links per caller; a further link replaces the oldest. */
 const LINKS_OF_A_CALLER = 100;
 
 /**
- * Stores a link, and removes those that have ended.
- * @returns until when it may be used; undefined where the operation has been removed meanwhile.
+ * Stores a link, and removes expired ones.
+ * @returns the time until which it may be used; undefined if the operation has been removed in the meantime.
  */
 export function insertLink(
   database: Database,
@@ -42,11 +42,11 @@ export function insertLink(
   });
 }
 
-/** A link that has not ended. The database's clock may have been set back: no link lasts longer than a new one. */
+/** A link that has not expired. If the database's clock was set back, no link lasts longer than a new one. */
 const OPEN = "hash = $1 and expires_at > now() and expires_at <= now() + make_interval(secs => $2)";
 const LINKED = 'caller, operation_id as "operationId"';
 
-/** Looks at a link, and leaves it. @param seconds that a new one lasts. */
+/** Looks at a link without using it. @param seconds lifetime of a new link. */
 export async function findLink(
   statements: Queryable,
   hash: string,
@@ -59,7 +59,7 @@ export async function findLink(
   return found.rows[0];
 }
 
-/** Uses a link up: of several at the same time, also on several services, one gets it. */
+/** Uses a link: if several requests take it at once, even on several services, only one gets it. */
 export async function takeLink(
   statements: Queryable,
   hash: string,

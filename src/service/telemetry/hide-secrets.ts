@@ -1,12 +1,12 @@
-/** The text in place of a secret. */
+/** The replacement for a secret. */
 const HIDDEN = "…";
 
-/** A shorter text is not hidden: it is no secret, and would be replaced in every line. */
+/** Shorter texts are not hidden: they are not secrets, and would be replaced in every line. */
 const MIN_SECRET_LENGTH = 8;
 
 type Replacement = readonly [pattern: RegExp, replacement: string];
 
-// A value ends before the end of its JSON string, so that the line stays JSON. A backslash begins an escape.
+// A value ends before the end of its JSON string, so that the line stays JSON. A backslash starts an escape.
 const FIELDS =
   "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|webhook-signature|password|passwd|secret|client_secret|token" +
   "|access_token|id_token|refresh_token|api_key|connection_?string|database_url|account_?key|sas";
@@ -21,7 +21,7 @@ const RULES: readonly Replacement[] = [
     ),
     `$1${HIDDEN}`,
   ],
-  // User names and passwords in URLs, of databases among them.
+  // User names and passwords in URLs, including those of databases.
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s"\\<>]*@/gi, `$1${HIDDEN}@`],
   // Query strings, of whole URLs and of paths.
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'\\<>?]*)\?[^\s"'\\<>]*/gi, `$1?${HIDDEN}`],

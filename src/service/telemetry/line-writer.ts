@@ -1,19 +1,19 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 
 const PAUSE_MILLISECONDS = 10;
-/** Pauses for a slow reader of one line, a second in all. The service does nothing else meanwhile. */
+/** Pauses for a slow reader of one line, a second in total. The service does nothing else meanwhile. */
 const PAUSES = 100;
 
 /**
- * Writes lines to a descriptor, each at once, so that a crash loses no line before it. Counts a line that cannot be written (a
- * full disk, a reader that is gone) as lost, and tries the next one. Waits for a slow reader once, and then not again until
- * the reader has taken a line.
+ * Writes lines to a descriptor, each immediately, so that a crash loses no earlier line. Counts a line that cannot be written (full
+ * disk, closed pipe) as lost, and tries the next one. Waits for a slow reader once, and then not again until the reader has read a
+ * line.
  */
 export class LineWriter {
   /** The number of lost lines. */
   lost = 0;
   readonly #descriptor: number;
-  /** The last line was written in part, so the next one begins with a line break. */
+  /** The last line was written partially, so the next one starts with a line break. */
   #isTorn = false;
   /** The last line was lost to a slow reader. */
   #isReaderSlow = false;
@@ -58,9 +58,9 @@ function isReaderSlow(error: unknown): boolean {
 }
 
 /**
- * A descriptor for the log whose writes never block. A write to a pipe blocks while the pipe's reader has stopped, so this
- * opens a pipe again without blocking: a write then fails with EAGAIN. The given descriptor stays unchanged, since other
- * processes may share it. Returns the given one where the pipe cannot be opened again (no Linux, another user's pipe).
+ * A descriptor for the log whose writes never block. A write to a pipe blocks if the pipe's reader has stopped, so this reopens a
+ * pipe in non-blocking mode: a write then fails with EAGAIN. The given descriptor stays unchanged, since other processes may share
+ * it. Returns the given one if the pipe cannot be reopened (no Linux, another user's pipe).
  */
 export function nonBlocking(descriptor: number): number {
   try {

@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { secretHider } from "./hide-secrets.ts";
 
 /**
- * The service's log. A line has fields beside its message, an error under `err`. The log removes query strings of URLs and
+ * The service's log. A line has fields in addition to its message, with an error as `err`. The log removes query strings of URLs and
  * hides secrets, but callers must not rely on that: log names and numbers, not requests.
  */
 export interface Log {
@@ -55,7 +55,7 @@ interface DescribedError {
 const MAX_CAUSES = 4;
 
 /**
- * An error without its other properties: a database's error has rows, an HTTP client's error its request. An expected error of
+ * An error without its other properties: a database's error contains rows, an HTTP client's error its request. An expected error of
  * mucast needs no stack.
  */
 function describe(error: unknown, depth = 0): DescribedError {

@@ -14,15 +14,15 @@ import {
   type WatchedOperation,
 } from "./telemetry.ts";
 
-/** Seconds, from a small job of a warm service to a training of a night. */
+/** Seconds, from a small job of a warm service to overnight training. */
 const JOB_BUCKETS = [
   0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200,
 ];
 const REQUEST_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * The metrics of one service for Prometheus, in a registry of their own. Labels have bounded values only: operations, statuses,
- * codes, patterns of routes and the operator's webhook targets; no ids and no paths.
+ * The metrics of one service for Prometheus, in a separate registry. Labels have only bounded values: operations, statuses, codes,
+ * patterns of routes and the operator's webhook targets; no ids and no paths.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -112,7 +112,7 @@ export class Metrics {
     this.#readGauge("cores_in_use", "Cores that its running jobs have.", (gauges) => gauges.coresTaken());
   }
 
-  /** Counters begin at 0, so that their first event is an increase. */
+  /** Counters start at 0, so that their first event is an increase. */
   #beginAtZero(): void {
     for (const operation of SUBMITTED_OPERATIONS) {
       this.#submitted.inc({ operation }, 0);
@@ -195,7 +195,7 @@ export class Metrics {
     });
   }
 
-  /** A gauge whose value is read with the metrics. Where that fails, the gauge is left out of the answer. */
+  /** A gauge whose value is read with the metrics. If that fails, the gauge is missing from the answer. */
   #readGauge(name: string, help: string, read: (gauges: Gauges) => number | Promise<number>): void {
     const metrics = this;
     this.#gauge(name, help, async function () {
@@ -213,7 +213,7 @@ function knownCode(code: string | undefined): string {
   return code !== undefined && Object.hasOwn(ERROR_TABLE, code) ? code : "other";
 }
 
-/** Never negative, since the clocks of two machines may have made the times. */
+/** Never negative, since the times may come from the clocks of two machines. */
 function seconds(from: Date, to: Date): number {
   return Math.max(0, to.getTime() - from.getTime()) / 1_000;
 }

@@ -4,7 +4,7 @@ import type { Telemetry } from "./telemetry.ts";
 import { noTraces, type Traces, wantsTraces } from "./traces.ts";
 
 /**
- * Opens metrics, and traces where the environment names an endpoint for them.
+ * Opens metrics, and traces if the environment names an endpoint for them.
  * @param env the environment of the process: OpenTelemetry's packages read the other variables from there.
  */
 export async function openTelemetry({
@@ -21,7 +21,7 @@ export async function openTelemetry({
   const traces = wantsTraces(env) ? await openTraces(log) : noTraces;
   return {
     requestStarted: (request) => {
-      const begun = performance.now();
+      const startedAt = performance.now();
       const watched = traces.request(request);
       let isOpen = true;
       return {
@@ -29,7 +29,7 @@ export async function openTelemetry({
         ended: (done) => {
           if (!isOpen) return;
           isOpen = false;
-          metrics.requestEnded(request.method, done, (performance.now() - begun) / 1_000);
+          metrics.requestEnded(request.method, done, (performance.now() - startedAt) / 1_000);
           watched.ended(done);
         },
       };
@@ -60,7 +60,7 @@ export async function openTelemetry({
   };
 }
 
-/** Loads the packages that make and send spans only where traces are wanted. */
+/** Loads the packages that create and send spans only if traces are wanted. */
 async function openTraces(log: Log): Promise<Traces> {
   const { otlpTraces } = await import("./otlp-traces.ts");
   return otlpTraces(log);

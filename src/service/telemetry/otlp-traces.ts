@@ -30,12 +30,12 @@ import {
 } from "./telemetry.ts";
 import { readTraceparent, type Traces, writeTraceparent } from "./traces.ts";
 
-/** The service waits this long for its last spans to be sent. */
+/** How long the service waits for its last spans to be sent. */
 const CLOSE_MILLISECONDS = 3_000;
 
 /**
- * Sends spans over OTLP/HTTP (JSON) to OTEL_EXPORTER_OTLP_ENDPOINT, with the headers, time limits and resource of
- * OpenTelemetry's other variables. A collector that is away loses its spans, and the service goes on.
+ * Sends spans over OTLP/HTTP (JSON) to OTEL_EXPORTER_OTLP_ENDPOINT, with the headers, time limits and resource of OpenTelemetry's
+ * other variables. If the collector is unreachable, its spans are lost and the service continues.
  */
 export function otlpTraces(log: Log): Traces {
   const env = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
@@ -55,7 +55,7 @@ export function otlpTraces(log: Log): Traces {
   };
 }
 
-/** Only whole distributions of the SDK read this variable of OpenTelemetry. Milliseconds, 5 s by default. */
+/** Only full distributions of the SDK read this variable of OpenTelemetry. Milliseconds, 5 s by default. */
 function scheduleDelay(text: string | undefined): number {
   return /^[1-9]\d{0,6}$/.test(text ?? "") ? Number(text) : 5_000;
 }
@@ -93,10 +93,10 @@ async function shutDown(provider: TracerProvider, log: Log): Promise<void> {
   }
 }
 
-/** Most child spans of one operation. */
+/** Maximum number of child spans of one operation. */
 const MAX_TIMINGS = 500;
 
-/** Begins the span of a request, which ends with its answer. */
+/** Starts the span of a request, which ends with its answer. */
 function recordRequest(tracer: Tracer, { method, traceparent }: RequestBegun): WatchedRequest {
   const known = METHODS.has(method);
   const attributes = { "http.request.method": known ? method : "_OTHER" };

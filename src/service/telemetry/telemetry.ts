@@ -43,9 +43,9 @@ export interface RequestBegun {
   readonly traceparent?: string | undefined;
 }
 
-/** What HTTP reports of a request when its response or its connection has ended. */
+/** What HTTP reports about a request when its response or its connection has ended. */
 export interface RequestDone {
-  /** The pattern of the route, such as `/v1/operations/:id`; undefined where none matched. Never a path. */
+  /** The pattern of the route, such as `/v1/operations/:id`; undefined if none matched. Never a path. */
   readonly route: string | undefined;
   readonly status: number;
   /** The code of a problem. */
@@ -71,14 +71,14 @@ export interface Gauges {
   requestProcesses(): number;
 }
 
-/** Outcomes of one attempt to deliver an event: `retried` failed and is repeated, `failed` is not. */
+/** Outcomes of one attempt to deliver an event: `retried` failed and will be repeated, `failed` will not. */
 export const DELIVERY_OUTCOMES = ["delivered", "retried", "failed"] as const;
 export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
 
 /** How a process that worked on one request ended. */
 export type RequestOutcome = "done" | ErrorCode;
 
-/** Takes what the parts of the service report, for traces and metrics. No method throws or waits. */
+/** Receives what the parts of the service report, for traces and metrics. No method throws or waits. */
 export interface Telemetry {
   requestStarted(request: RequestBegun): WatchedRequest;
   /** A stream of events opened. @returns a function that reports its end. */
@@ -87,10 +87,10 @@ export interface Telemetry {
   connectionRefused(): void;
   /** A caller submitted an operation. */
   queued(operation: Pick<WatchedOperation, "operation">): void;
-  /** An attempt begins. @param cores of its job. */
+  /** An attempt starts. @param cores of its job. */
   started(operation: WatchedOperation, cores: number): void;
   attemptLost(operation: Pick<WatchedOperation, "operation">): void;
-  /** An operation ended. @param timings of its job, where the job reported them. */
+  /** An operation ended. @param timings of its job, if the job reported them. */
   ended(operation: WatchedOperation, timings: readonly Timing[]): void;
   delivery(target: string, outcome: DeliveryOutcome): void;
   /** A process that worked on one request ended. @param outcome `done`, or the code of its error. */

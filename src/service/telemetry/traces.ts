@@ -9,7 +9,7 @@ export interface Traces {
   close(): Promise<void>;
 }
 
-/** Makes no spans, and passes on the trace of the caller. */
+/** Creates no spans, and passes on the trace of the caller. */
 export const noTraces: Traces = {
   request: ({ traceparent }) => {
     const context = readTraceparent(traceparent);
@@ -35,7 +35,7 @@ interface TraceContext {
   readonly flags: number;
 }
 
-/** @returns undefined where the text is missing or no trace context: then a new trace begins here. */
+/** @returns undefined if the text is missing or not a trace context: then a new trace starts here. */
 export function readTraceparent(text: string | null | undefined): TraceContext | undefined {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

@@ -10,15 +10,15 @@ import type { Blobs } from "../blobs/blobs.ts";
 
 const OPEN = openSchema(verdictViewSchema) as z.ZodType<VerdictView>;
 
-/** The operation that leaves verdicts, of an operation that is one. */
+/** The verdict operation of an operation; undefined for a job. */
 export function verdictOperation({ operation }: OperationView): VerdictOperation | undefined {
   return VERDICT_OPERATIONS.find((name) => name === operation);
 }
 
 /**
  * Reads the verdict of an operation of the caller.
- * @throws MucastError other_result for a job; no_result where it has not succeeded; not_found where its blob is gone;
- *   invalid_data for a blob that is no verdict; errors of reading it.
+ * @throws MucastError other_result for a job; no_result if it has not succeeded; not_found if its blob is gone; invalid_data for a
+ * blob that is not a verdict; errors of reading it.
  */
 export async function readVerdict(
   blobs: Pick<Blobs, "find">,
@@ -60,7 +60,7 @@ async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

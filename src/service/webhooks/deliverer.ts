@@ -19,7 +19,7 @@ interface Deliverer {
 }
 
 /**
- * Begins to deliver. A target that is slow or away holds up no other target. Several services share the deliveries.
+ * Starts to deliver. A slow or unreachable target does not delay others. Several services share the deliveries.
  * @throws MucastError as checkTargets.
  */
 export function startDeliverer(parts: DelivererParts): Deliverer {
@@ -37,9 +37,8 @@ export function startDeliverer(parts: DelivererParts): Deliverer {
 }
 
 /**
- * Checks the targets. Allows private addresses, since only the operator names targets; requires https for every other
- * machine.
- * @throws MucastError invalid_request: http to another machine, two targets of one name.
+ * Checks the targets. Allows private addresses, since only the operator names targets; requires https for every other machine.
+ * @throws MucastError invalid_request: http to another machine, two targets with one name.
  */
 export function checkTargets(targets: readonly WebhookTarget[]): void {
   for (const [index, { name, url }] of targets.entries()) {

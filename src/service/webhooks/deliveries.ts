@@ -7,9 +7,9 @@ export interface DueDelivery {
   readonly id: unknown;
   readonly operation_id: string;
   readonly seq: number;
-  /** Attempts begun, with this one. */
+  /** Number of started attempts, including this one. */
   readonly attempts: number;
-  /** Undefined where retention has removed it. */
+  /** Undefined if retention has removed it. */
   readonly event: { readonly type: StoredEventType; readonly data: object; readonly time: Date } | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Claim {
   readonly target: string;
   readonly most: number;
   readonly leaseSeconds: number;
-  /** The longest that a delivery waits after so many attempts, from none on; the last one holds for more. */
+  /** The maximum wait of a delivery by its number of attempts, from 0 on; the last entry applies to more. */
   readonly longestWaits: readonly number[];
 }
 
@@ -31,9 +31,9 @@ interface Claim {
 const MARGIN_SECONDS = 5;
 
 /**
- * Claims due deliveries of a target, the longest due first. No other service claims them for `leaseSeconds`; after that they
- * are due again, unless their outcome was stored. A delivery that would wait longer than `longestWaits` is due, since its
- * time was stored before the database's clock was set back.
+ * Claims due deliveries of a target, the longest due first. No other service claims them for `leaseSeconds`; after that they are due
+ * again, unless their outcome was stored. A delivery that would wait longer than `longestWaits` is due, since the database's clock
+ * was set back after its time was stored.
  */
 export async function claimDeliveries(
   statements: Queryable,
@@ -100,7 +100,7 @@ export async function markFailed(
   );
 }
 
-/** Takes the attempt back and makes the delivery due at once. */
+/** Reverts the attempt and makes the delivery due at once. */
 export async function releaseDelivery(statements: Queryable, { id, attempts }: DueDelivery): Promise<void> {
   await statements.query(
     `update webhook_deliveries set next_at = now(), attempts = attempts - 1

@@ -15,7 +15,7 @@ interface SignedPost {
   readonly signal: AbortSignal;
 }
 
-/** The outcome of a post. A reason names no URL, since a URL may hold a secret. */
+/** The outcome of a post. A reason names no URL, since a URL may contain a secret. */
 export type PostOutcome =
   | { readonly kind: "accepted" }
   /** Another attempt may succeed. */
@@ -24,7 +24,7 @@ export type PostOutcome =
   | { readonly kind: "gone" }
   | { readonly kind: "aborted" };
 
-/** Bytes of an answer that are read and discarded, so that its connection can be used again. */
+/** Bytes of an answer that are read and discarded, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 64 * 1_024;
 
 /** Posts one event, signed by Standard Webhooks. Does not follow redirects. */
@@ -47,7 +47,7 @@ function outcomeOf(status: number): PostOutcome {
   return { kind: "failed", reason: `answered with status ${status}${followed}` };
 }
 
-/** @returns the status of the answer; its body does not matter. @throws where no answer came. */
+/** @returns the status of the answer; its body does not matter. @throws without an answer. */
 function statusOf({ url, secret, id, body }: SignedPost, signal: AbortSignal): Promise<number> {
   const now = new Date();
   const headers = {

@@ -9,11 +9,11 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The body, once its signature was verified. */
+  /** The body, after its signature was verified. */
   readonly event: Record<string, unknown>;
 }
 
-/** A receiver of webhooks on loopback, as an operator may run it. It throws where a signature is wrong. */
+/** A receiver of webhooks on loopback, as an operator may run it. It throws if a signature is wrong. */
 export class WebhookReceiver {
   readonly received: Received[] = [];
   /** The next answers; 200 where there are none. */
@@ -39,7 +39,7 @@ export class WebhookReceiver {
     return this;
   }
 
-  /** Waits until so many events have come since the start. */
+  /** Waits until this many events have arrived since the start. */
   async count(wanted: number): Promise<readonly Received[]> {
     if (this.received.length < wanted) {
       await new Promise<void>((resolve) => this.#waiting.set(wanted, resolve));

@@ -24,17 +24,17 @@ export interface DelivererParts {
 
 /** The times of deliveries. */
 export interface Pace {
-  /** Between two claims. */
+  /** The pause between two claims. */
   readonly claimMilliseconds: number;
-  /** Longest time of an attempt. */
+  /** Maximum duration of an attempt. */
   readonly timeoutMilliseconds: number;
-  /** How long deliveries in progress may take when the service closes. */
+  /** How long deliveries in progress may continue when the service closes. */
   readonly closeMilliseconds: number;
-  /** Seconds until the next attempt, after so many; the longest such delay where `random` is 1. */
+  /** Seconds until the next attempt, by number of attempts; the longest such delay if `random` is 1. */
   readonly retryDelay: (attempts: number, random?: number) => number;
 }
 
-/** Concurrent deliveries to one target. */
+/** Maximum number of parallel deliveries to one target. */
 const MAX_CONCURRENT = 8;
 
 /** Sends the due deliveries of one target, until it is closed. */
@@ -94,11 +94,11 @@ export class TargetDeliverer {
     });
   }
 
-  /** Claims due deliveries and begins them. @returns their number. */
+  /** Claims due deliveries and starts them. @returns their number. */
   async #claim(room: number): Promise<number> {
     const { database } = this.#parts;
     const { name: target } = this.#target;
-    // Twice the time of an attempt, so that no other service begins the delivery meanwhile.
+    // Twice the duration of an attempt, so that no other service starts the delivery in the meantime.
     const leaseSeconds = (2 * this.#pace.timeoutMilliseconds) / 1_000;
     try {
       const longestWaits = this.#longestWaits(leaseSeconds);
@@ -111,14 +111,14 @@ export class TargetDeliverer {
     }
   }
 
-  /** Seconds, by the attempts begun. */
+  /** Seconds, by the number of started attempts. */
   #longestWaits(leaseSeconds: number): number[] {
     return Array.from({ length: MAX_ATTEMPTS + 1 }, (_, attempts) =>
       attempts === 0 ? 0 : Math.max(leaseSeconds, this.#pace.retryDelay(attempts, 1)),
     );
   }
 
-  /** Runs beside the other deliveries, so that a slow one holds up none of them. */
+  /** Runs beside the other deliveries, so that a slow one does not delay them. */
   #begin(delivery: DueDelivery): void {
     const delivering = this.#deliver(delivery).finally(() => {
       this.#sending.delete(delivering);
@@ -189,7 +189,7 @@ export class TargetDeliverer {
 /** How an attempt at a delivery ended. `not_kept`: retention has removed the event. */
 type DeliveryEnd = PostOutcome | { readonly kind: "not_kept" };
 
-/** Attempts at one delivery; they take about 23 hours with the delays between them. */
+/** Maximum number of attempts at one delivery; they take about 23 hours including the delays between them. */
 export const MAX_ATTEMPTS = 12;
 
 const FIRST_SECONDS = 5;
@@ -198,8 +198,8 @@ const MAX_SECONDS = 6 * 3_600;
 const JITTER = 0.2;
 
 /**
- * The delay after failed attempt number `attempts`, seconds: 5, 15, 45, … up to 6 hours, each up to a fifth longer or shorter,
- * so that deliveries that failed together are not repeated together.
+ * The delay after failed attempt number `attempts`, seconds: 5, 15, 45, … up to 6 hours, each up to a fifth longer or shorter, so
+ * that deliveries that failed together are not repeated together.
  * @param random from 0 to 1.
  */
 export function retryDelay(attempts: number, random = Math.random()): number {

@@ -7,7 +7,7 @@ export function checkReadable(name: string): void {
   if (!isInputName(name) && outputIdIn(name) === undefined) throw noBlob(name);
 }
 
-/** @throws MucastError method_not_allowed for outputs, which jobs alone write; invalid_request for other names. */
+/** @throws MucastError method_not_allowed for outputs, which only jobs write; invalid_request for other names. */
 export function checkWritable(name: string): void {
   if (isInputName(name)) return;
   if (outputIdIn(name) !== undefined) {

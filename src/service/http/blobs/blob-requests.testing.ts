@@ -11,7 +11,7 @@ export interface ListeningForBlobs extends Listening {
   put(name: string, body: string, headers?: Headers): Promise<RawAnswer>;
   get(name: string, headers?: Headers, method?: string): Promise<RawAnswer>;
   remove(name: string, headers?: Headers): Promise<RawAnswer>;
-  /** Begins an upload whose pieces the test sends one by one. */
+  /** Starts an upload whose pieces the test sends one by one. */
   beginPut(name: string, headers: Headers): BegunPut;
 }
 
@@ -46,7 +46,7 @@ function beginPut(port: number, path: string, headers: Headers) {
   };
 }
 
-/** Closes the service. @throws where a request has met a defect. */
+/** Closes the service. @throws if a request hit a defect. */
 export async function closeWithoutDefects(service: Listening): Promise<void> {
   await service.close();
   assert.deepEqual(

@@ -34,7 +34,7 @@ export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: Abort
     schema: prepareDocs(),
     preValidation: async (request) => {
       const query = request.query as { tickers?: unknown };
-      // Fastify parses a parameter that stands once as text.
+      // Fastify parses a parameter that occurs once as text.
       if (typeof query.tickers === "string") query.tickers = [query.tickers];
     },
     handler: async (request, reply) => {
@@ -54,7 +54,7 @@ async function prepareBlobs(
   const { headers, raw } = request;
   checkHeaders(headers, settings.prepare_bytes);
   if (headers.expect !== undefined) reply.raw.writeContinue();
-  // Where the work stops early, the connection has to stay open for the problem.
+  // If the work stops early, the connection must stay open for the problem.
   const csv: AsyncIterable<Uint8Array> = gatheredPieces(raw).iterator({ destroyOnReturn: false });
   const preparing = preparations.prepare(request.caller!, csv, query, signal);
   const prepared = await whileIdle(request, preparing);
@@ -116,7 +116,7 @@ function prepareDocs() {
       "which takes seconds for a large CSV. If one blob cannot be stored, neither is. Repeat `tickers` for each ticker.",
     tags: ["Blobs"],
     querystring: prepareQuery,
-    // The service reads the bytes whatever their Content-Type; generators of clients know no text/csv.
+    // The service reads the bytes whatever their Content-Type; generators of clients do not know text/csv.
     body: { content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } } },
     response: {
       200: jsonAnswer("Both blobs are stored.", preparedBlobsSchema, PREPARED),

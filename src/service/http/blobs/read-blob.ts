@@ -13,7 +13,7 @@ interface ReadBlobParts {
   readonly closing: AbortSignal;
 }
 
-/** Times that a read starts again because the caller replaced the blob before its first piece was read. */
+/** How often a read restarts because the caller replaced the blob before its first piece was read. */
 const MAX_LOOKUPS = 3;
 
 /** Answers with a blob of the caller, or with the byte range that the request names. */
@@ -70,7 +70,7 @@ async function withFirstPiece(pieces: AsyncIterable<Uint8Array>, signal: AbortSi
     yield* rest;
   }
   const stream = Readable.from(all(), { objectMode: false, signal });
-  // A stream that closes before anything is read from it does not end its generator, and the file would stay open.
+  // If a stream closes before anything is read from it, its generator does not end, and the file would stay open.
   stream.once("close", () => void iterator.return?.().catch(() => undefined));
   return stream;
 }

@@ -10,7 +10,7 @@ import type { HttpOptions } from "../server/http-app.ts";
 import { blobBase } from "../server/public-origin.ts";
 import { checkWritable, noBlob } from "./blob-names.ts";
 
-/** Stores an uploaded blob, whole or not at all. Makes every check that it can before it reads the first byte. */
+/** Stores an uploaded blob atomically. Makes every possible check before it reads the first byte. */
 export async function writeBlob(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -69,10 +69,10 @@ function checkLength(header: string | undefined, limit: number): void {
 function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefined): void {
   checkIfMatch(headers, now?.etag);
   if (matchesNone(headers, now?.etag)) return;
-  throw alreadyThere();
+  throw alreadyExists();
 }
 
-/** Stores the body and records the blob. Where that fails, it discards the upload, which releases its room. */
+/** Stores the body and records the blob. If that fails, it discards the upload, which releases its space. */
 async function storeBody(
   { upload_bytes: limit }: HttpOptions["settings"],
   name: string,
@@ -94,12 +94,12 @@ async function storeBody(
 async function createBlob({ store, key }: BlobUpload, body: UploadBody, write: StoreWrite) {
   const { etag } = await store.create(key, body.pieces(), write).catch(async (error: unknown) => {
     // Another upload may have created the blob since the check.
-    throw body.isWhole && (await store.stat(key)) !== undefined ? alreadyThere() : error;
+    throw body.isWhole && (await store.stat(key)) !== undefined ? alreadyExists() : error;
   });
   return { created: true, etag };
 }
 
-function alreadyThere(): MucastError {
+function alreadyExists(): MucastError {
   return new MucastError("precondition_failed", "there is such a blob already", { path: "If-None-Match" });
 }
 
@@ -111,7 +111,7 @@ class UploadBody {
   readonly #reserve: (bytes: number) => Promise<void>;
   readonly #check: () => Promise<void>;
 
-  /** @param reserve reserves room for that many bytes; throws where there is none. */
+  /** @param reserve reserves space for that many bytes; throws if there is none. */
   constructor(raw: IncomingMessage, reserve: (bytes: number) => Promise<void>, check: () => Promise<void>) {
     this.#raw = raw;
     this.#reserve = reserve;
@@ -119,7 +119,7 @@ class UploadBody {
   }
 
   async *pieces(): AsyncGenerator<Uint8Array> {
-    // Where the store stops early, the connection has to stay open for the problem.
+    // If the store stops early, the connection must stay open for the problem.
     for await (const piece of gatheredPieces(this.#raw).iterator({ destroyOnReturn: false })) {
       this.bytes += piece.length;
       await this.#reserve(this.bytes);

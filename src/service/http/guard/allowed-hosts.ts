@@ -13,10 +13,10 @@ interface LocalEnd {
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]@/?#\\\s,]+)(?::(\d{1,5}))?$/i;
 
 /**
- * The names that a request's `Host` may carry.
+ * The names that a request's `Host` may have.
  *
- * A page of a foreign site can make its own name resolve to this service's address (DNS rebinding); a browser then
- * sends that name in `Host`.
+ * A page of a foreign site can make its own name resolve to this service's address (DNS rebinding); a browser then sends that name in
+ * `Host`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
@@ -27,8 +27,7 @@ export class AllowedHosts {
   }
 
   /**
-   * Refuses a request with a foreign Host, with none or two of them, or with a whole URL in its request line, as a
-   * proxy gets it.
+   * Refuses a request with a foreign Host, with no Host or two, or with a whole URL in its request line, as sent to a proxy.
    *
    * @throws MucastError forbidden, invalid_request.
    */
@@ -52,8 +51,8 @@ export class AllowedHosts {
   }
 
   /**
-   * Whether a host is a configured name, or a loopback name or the connection's own local address with the
-   * connection's port. No DNS name stands for an address, so an address cannot be rebound.
+   * Whether a host is a configured name, or a loopback name or the connection's own local address with the connection's port. An
+   * address is not a DNS name, so it cannot be rebound.
    */
   has(host: string, { localAddress, localPort }: LocalEnd): boolean {
     if (this.#names.has(withoutDefaultPort(host))) return true;

@@ -24,8 +24,8 @@ export class AllowedOrigins {
   }
 
   /**
-   * Refuses a request that a browser sends for a foreign page. A request with neither Origin nor Sec-Fetch-Site comes
-   * from no browser.
+   * Refuses a request that a browser sends for a foreign page. A request without Origin and Sec-Fetch-Site does not come from a
+   * browser.
    *
    * @throws MucastError forbidden.
    */
@@ -42,7 +42,7 @@ export class AllowedOrigins {
     throw foreign("pages of other sites may not call this service");
   }
 
-  /** Adds the CORS headers by which a browser shows the answer to a page of an allowed origin. */
+  /** Adds the CORS headers with which a browser shows the answer to a page of an allowed origin. */
   addHeaders(reply: FastifyReply, { headers }: FastifyRequest): void {
     const { origin } = headers;
     if (this.#allowed.size > 0) reply.header("vary", "Origin");

@@ -16,11 +16,11 @@ import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limit
 
 interface Authorization {
   readonly authenticate: Authenticate;
-  /** Requests of a caller, or of an address that sent no good token. */
+  /** Requests of a caller, or of an address without a valid token. */
   readonly rates: TokenBuckets;
-  /** Unknown tokens that an address sent and that turned out to be wrong, or that could not be checked. */
+  /** Unknown tokens from an address that were wrong or could not be checked. */
   readonly failedTries: TokenBuckets;
-  /** Refusals that a caller, or an address, gets at once. */
+  /** Refusals that a caller, or an address, gets without delay. */
   readonly refusals: TokenBuckets;
   readonly known: KnownTokens;
   readonly open: OpenRequests;
@@ -30,10 +30,10 @@ interface Authorization {
 const HELD_MILLISECONDS = 1_000;
 
 /**
- * Finds out who the caller is, counts the request, and checks that the caller has the scope of the route.
+ * Identifies the caller, counts the request, and checks that the caller has the scope of the route.
  *
- * An authenticated caller's requests count for that caller and not for the address, so that callers behind one proxy
- * do not use up each other's rate.
+ * An authenticated caller's requests count for that caller and not for the address, so that callers behind one proxy do not use up
+ * each other's rate.
  *
  * @throws MucastError unauthorized, forbidden, rate_limited, unavailable.
  */
@@ -49,7 +49,7 @@ export async function authorizeRequest(
     return;
   }
   const caller = await authenticated(request, reply, authorization).catch(async (error: unknown) => {
-    await holdBack(error, request, reply, authorization);
+    await delayRefusal(error, request, reply, authorization);
     throw error;
   });
   request.caller = caller;
@@ -62,10 +62,10 @@ export async function authorizeRequest(
 }
 
 /**
- * Waits before a refusal of a caller who has had many: one who sends the next request as soon as the last one was refused
- * would keep the event loop busy with refusals.
+ * Delays a refusal to a caller with many refusals: a caller that sends the next request immediately would keep the event loop busy
+ * with refusals.
  */
-async function holdBack(
+async function delayRefusal(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -80,8 +80,8 @@ async function holdBack(
 }
 
 /**
- * The scope of the work of a request, once its caller is known. A blob that is written or removed takes several steps: these
- * run to their end, so that nothing stays half done. The answers to other requests are for their callers alone.
+ * The scope of the work of a request, after its caller is known. A blob is written or removed in several steps, which run to their
+ * end, so that nothing stays half done. Other requests end with their callers.
  */
 export function scopeOf(request: FastifyRequest, reply: FastifyReply): RequestScope {
   const { caller, ip, method, routeOptions } = request;
@@ -90,7 +90,7 @@ export function scopeOf(request: FastifyRequest, reply: FastifyReply): RequestSc
   return { lane: laneOf(caller.subject, ip), signal: isWhole ? undefined : connectionClosed(reply) };
 }
 
-/** The caller, or the address of one who is not known. */
+/** The caller, or the address of an unknown caller. */
 function laneOf(subject: string | undefined, address: string): string {
   return subject === undefined ? `address ${addressKey(address)}` : callerKey(subject);
 }
@@ -98,8 +98,8 @@ function laneOf(subject: string | undefined, address: string): string {
 /**
  * The caller, whose request is counted.
  *
- * A check costs a database query or the verification of a signature, so each check is counted before it is made: that
- * of a known token as a request of its caller, that of any other token as a try of the address.
+ * A check costs a database query or a signature verification, so it is counted before it runs: that of a known token as a request of
+ * its caller, that of any other token as a try of the address.
  */
 async function authenticated(
   request: FastifyRequest,
@@ -118,7 +118,7 @@ async function authenticated(
   );
 }
 
-/** @param token undefined where the request has none. @param subject the caller for whom the token was good before. */
+/** @param token undefined if the request has none. @param subject the caller for whom the token was valid before. */
 async function checked(
   request: FastifyRequest,
   token: string | undefined,
@@ -138,7 +138,7 @@ async function checked(
 }
 
 /**
- * Refuses a request with several Authorization headers: Node keeps the first, and a proxy before it may have checked another.
+ * Refuses a request with several Authorization headers: Node keeps the first, and a proxy in front may have checked another.
  *
  * @throws MucastError unauthorized.
  */
@@ -170,7 +170,7 @@ function callerKey(subject: string): string {
   return `caller ${subject}`;
 }
 
-/** Whether the token is wrong. Otherwise the database or the issuer could not be asked. */
+/** Whether the token is wrong. Otherwise the database or the issuer was unreachable. */
 function isUnauthorized(error: unknown): boolean {
   return error instanceof MucastError && error.code === "unauthorized";
 }
@@ -186,10 +186,10 @@ function count(buckets: TokenBuckets, key: string, what = "too many requests"): 
 const MAX_TOKENS = 20_000;
 
 /**
- * The callers of tokens that were good a short while ago, by the SHA-256 of the token.
+ * The callers of recently valid tokens, by the SHA-256 of the token.
  *
- * This authenticates no request: the service checks each token at each request. It only says for whom a request is
- * counted before that check.
+ * This authenticates no request: the service checks each token at each request. It only decides for whom a request is counted before
+ * that check.
  */
 export class KnownTokens {
   readonly #most: number;
@@ -198,7 +198,7 @@ export class KnownTokens {
 
   /**
    * @param operatorsToken token of the lock file. It is always known, because its check needs no query.
-   * @param most tokens that are kept. A new one replaces the one that was good longest ago.
+   * @param most maximum number of tokens. A new one replaces the one that was valid longest ago.
    */
   constructor(operatorsToken?: string, most = MAX_TOKENS) {
     this.#operatorsToken = operatorsToken === undefined ? undefined : digest(operatorsToken);
@@ -210,7 +210,7 @@ export class KnownTokens {
     return key === this.#operatorsToken ? LOCAL_SUBJECT : this.#subjects.get(key);
   }
 
-  /** Call it each time a check finds the token good. */
+  /** Call it each time a check finds the token valid. */
   add(token: string, subject: string): void {
     const key = digest(token);
     this.#subjects.delete(key);

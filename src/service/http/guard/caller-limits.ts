@@ -1,4 +1,4 @@
-/** What one caller or one address may use: requests a minute, requests at the same time, downloads at the same time. */
+/** The limits of one caller or one address: requests per minute, parallel requests, parallel downloads. */
 import type { ServerResponse } from "node:http";
 import { MucastError } from "../../../contract/errors/errors.ts";
 
@@ -11,7 +11,7 @@ interface Bucket {
 /** A new bucket replaces the one that was used longest ago. */
 const MAX_BUCKETS = 20_000;
 
-/** A number of requests a minute for each key. A key may use them all at once; its bucket refills steadily. */
+/** A number of requests per minute for each key. A key may use them all at once; its bucket refills steadily. */
 export class TokenBuckets {
   readonly #perMinute: number;
   readonly #now: () => number;
@@ -22,7 +22,7 @@ export class TokenBuckets {
     this.#now = now;
   }
 
-  /** @returns 0 where it took a token, else the whole seconds until the bucket has one. */
+  /** @returns 0 if it took a token, otherwise the whole seconds until the bucket has one. */
   take(key: string): number {
     const bucket = this.#filled(key);
     this.#buckets.delete(key);
@@ -32,7 +32,7 @@ export class TokenBuckets {
     return 0;
   }
 
-  /** Puts a token back that was taken and not used. */
+  /** Returns an unused token. */
   refund(key: string): void {
     const bucket = this.#buckets.get(key);
     if (bucket !== undefined) bucket.tokens = Math.min(this.#perMinute, bucket.tokens + 1);
@@ -53,8 +53,8 @@ export class TokenBuckets {
 }
 
 /**
- * The bucket of an address. An IPv6 address counts as its /64 network, because one machine has all of that.
- * @param address undefined where the connection has closed: its socket has none any more.
+ * The bucket of an address. An IPv6 address counts as its /64 network, because one machine may own all of it.
+ * @param address undefined if the connection has closed: its socket no longer has one.
  */
 export function addressKey(address: string | undefined): string {
   if (address === undefined) return "closed";
@@ -76,8 +76,7 @@ const MAX_OPEN_REQUESTS = 2_000;
 /**
  * The requests of each caller that the service is answering.
  *
- * The rate bounds only how fast requests come. Event streams and waits last, and each costs memory and database
- * queries.
+ * The rate limits only how fast requests come. Event streams and waits last, and each costs memory and database queries.
  */
 export class OpenRequests {
   readonly #most: number;
@@ -98,13 +97,13 @@ export class OpenRequests {
   }
 }
 
-/** Downloads at the same time. Each holds a file or a connection to the storage, and some buffers. */
+/** Parallel downloads. Each holds a file or a connection to the storage, and some buffers. */
 interface DownloadLimits {
   readonly downloads: number;
   readonly downloads_per_caller: number;
 }
 
-/** The downloads in progress, of each caller and in all. */
+/** The downloads in progress, per caller and in total. */
 export class OpenDownloads {
   readonly #limits: DownloadLimits;
   readonly #open = new OpenAnswers();
@@ -129,7 +128,7 @@ export class OpenDownloads {
   }
 }
 
-/** How many answers may be under way that cost much each. */
+/** Maximum number of expensive answers in progress. */
 interface WorkLimits {
   readonly ofCaller: number;
   readonly all: number;
@@ -137,7 +136,7 @@ interface WorkLimits {
   readonly what: string;
 }
 
-/** Answers of one kind that are under way, of each caller and in all. */
+/** Answers of one kind in progress, per caller and in total. */
 export class OpenWork {
   readonly #limits: WorkLimits;
   readonly #open = new OpenAnswers();
@@ -165,9 +164,9 @@ class OpenAnswers {
   readonly #bySubject = new Map<string, number>();
   #all = 0;
 
-  /** @param check throws where the caller's own number, or that of all callers, does not allow one more. */
+  /** @param check throws if the caller's own number, or the total, does not allow one more. */
   add(subject: string, response: Closable, check: (own: number, all: number) => void): void {
-    // A response that is closed already would emit no further `close` and stay counted.
+    // A response that is already closed would emit no further `close` and stay counted.
     if (response.destroyed) return;
     const own = this.#bySubject.get(subject) ?? 0;
     check(own, this.#all);

@@ -5,10 +5,10 @@ import { inScope } from "../../request-scope.ts";
 import { connectionLimit } from "../server/connection-limit.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { earlyRefusal } from "../server/problem-answer.ts";
+import { redactPath } from "../server/redact-path.ts";
 import { limitBodyTime } from "../server/request-bodies.ts";
 import { recordRequest } from "../server/request-telemetry.ts";
 import { SAFE_HEADERS } from "../server/send-problem.ts";
-import { shownPath } from "../server/shown-path.ts";
 import { AllowedHosts } from "./allowed-hosts.ts";
 import { AllowedOrigins } from "./allowed-origins.ts";
 import { authorizeRequest, KnownTokens, scopeOf } from "./authorize-request.ts";
@@ -54,7 +54,7 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     limitBodyTime(request);
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
   });
-  // The last hook before the handler, which it calls: the handler, and all that it awaits, is in the scope.
+  // The last hook before the handler, which it calls: the handler, and everything that it awaits, runs in the scope.
   app.addHook("preHandler", (request, reply, done) => inScope(scopeOf(request, reply), done));
 }
 
@@ -76,7 +76,7 @@ function noRoute(request: FastifyRequest, routes: RouteTable): MucastError {
   }
   return new MucastError(
     "not_found",
-    `there is nothing at ${show(shownPath(path))}; /docs tells what there is`,
+    `there is nothing at ${show(redactPath(path))}; /docs tells what there is`,
     {
       path: "URL",
     },
@@ -105,12 +105,12 @@ class RouteTable {
   }
 }
 
-/** What a part of a route's path stands for, by its first character. */
-const WILD: Readonly<Record<string, string>> = { ":": "[^/]+", "*": ".*" };
+/** The pattern that a part of a route's path stands for, by its first character. */
+const WILDCARDS: Readonly<Record<string, string>> = { ":": "[^/]+", "*": ".*" };
 
 function patternOf(url: string): RegExp {
   const parts = url
     .split("/")
-    .map((part) => WILD[part[0] ?? ""] ?? part.replaceAll(/[.*+?^$()[\]{}|\\]/g, "\\$&"));
+    .map((part) => WILDCARDS[part[0] ?? ""] ?? part.replaceAll(/[.*+?^$()[\]{}|\\]/g, "\\$&"));
   return new RegExp(`^${parts.join("/")}$`);
 }

@@ -43,7 +43,7 @@ const RECEIVED: readonly z.ZodType[] = [
 ];
 
 type JsonSchema = Record<string, unknown>;
-/** `input`: callers send it, and may leave out members that have a default. `output`: callers receive it. */
+/** `input`: callers send it, and may omit members with a default. `output`: callers receive it. */
 export type Direction = "input" | "output";
 
 const PREFIX = "#/components/schemas/";
@@ -55,7 +55,7 @@ export function componentSchemas(): Record<string, JsonSchema> {
   return Object.assign({}, ...sent, ...received);
 }
 
-/** A reference to a named schema; the schema itself where it has no name. */
+/** A reference to a named schema; the schema itself if it has no name. */
 export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema {
   const name = schema.meta()?.id;
   if (name !== undefined) return { $ref: `${PREFIX}${name}` };
@@ -66,7 +66,7 @@ export function referenceTo(schema: z.ZodType, direction: Direction): JsonSchema
 /** A schema and the schemas that it refers to, by name. */
 function namedSchemas(schema: z.ZodType, direction: Direction): Record<string, JsonSchema> {
   const { $defs = {}, ...own } = converted(schema, direction);
-  // A recursive schema stands in $defs, too, and `own` is then only a reference to it.
+  // A recursive schema is also in $defs, and `own` is then only a reference to it.
   const all = { [schema.meta()!.id!]: own, ...($defs as Record<string, JsonSchema>) };
   return Object.fromEntries(Object.entries(all).map(([name, { id: _name, ...rest }]) => [name, rest]));
 }

@@ -25,7 +25,7 @@ export interface OpenApiOperation {
   readonly description: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  /** The scope that a caller needs; missing where the operation is open to anyone. */
+  /** The scope that a caller needs; missing if the operation is open to anyone. */
   readonly "x-scope"?: Scope;
   readonly parameters?: readonly OpenApiParameter[];
   readonly requestBody?: { content: Record<string, OpenApiMedia> };
@@ -74,10 +74,10 @@ const SECURITY_SCHEMES = {
   oidc: { ...BEARER, bearerFormat: "JWT", description: "An access token of the configured OIDC issuer." },
 };
 
-/** `{}`: no credentials, which is enough for a service with `auth` none. */
+/** `{}`: no credentials, which are not needed for a service with `auth` none. */
 const SCOPED_SECURITY = [{}, { apiKey: [] }, { oidc: [] }];
 
-/** Collects the routes that are registered after this call. `app.swagger()` then returns the document of them. */
+/** Collects the routes that are registered after this call. `app.swagger()` then returns their document. */
 export function documentRoutes(app: HttpApp): void {
   void app.register(swagger, {
     openapi: {
@@ -110,7 +110,7 @@ const transformRoute: SwaggerTransform = ({ schema, url, route }) => {
     ...(written(sent, "input") as object),
     ...(headers === undefined ? {} : { headers: titled(written(headers, "input") as HeaderSchema) }),
     response: written(response, "output"),
-    // `security` has no scopes: most tools take scopes there for those of OAuth 2.
+    // `security` has no scopes: most tools interpret scopes there as those of OAuth 2.
     ...(access === "anyone" ? { security: [] } : { security: SCOPED_SECURITY, "x-scope": access }),
   };
   return { schema: documented, url };

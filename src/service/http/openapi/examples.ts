@@ -7,10 +7,10 @@ import type { SubmittedOperation } from "../../../contract/config/job-operations
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";
 
-/** The origin of blobs in all examples. A service that shows them puts its own origin here. */
+/** The origin of blobs in all examples. A service that shows them inserts its own origin. */
 export const EXAMPLE_BLOBS = "http://127.0.0.1:8080";
 
-/** The files of `examples/tiny`, a few kilobytes each. The service answers them at `/examples/<name>`. */
+/** The files of `examples/tiny`, a few kilobytes each. The service serves them at `/examples/<name>`. */
 export const EXAMPLE_NAMES = ["feature_engine_tiny.json", "data_extractor_tiny.json"] as const;
 
 const BLOBS = {

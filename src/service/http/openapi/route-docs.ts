@@ -55,9 +55,9 @@ const ALWAYS: readonly ErrorCode[] = [
 ];
 
 /**
- * The problems that a route may answer, one entry for each status.
+ * The problems that a route may answer, one entry per status.
  *
- * @param codes codes of this route besides those that every route has.
+ * @param codes codes of this route in addition to those of every route.
  */
 export function problemAnswers(
   access: RouteAccess,
@@ -100,13 +100,13 @@ function examplesOf(code: ErrorCode): ProblemExample[] {
   });
 }
 
-/** A refusal that the server may answer before it knows the operation. */
+/** A refusal that the server may send before it knows the operation. */
 function earlyExample(status: EarlyStatus): ProblemExample {
   const { problem, headers } = problemAnswer(earlyRefusal(status));
   return { status, code: "invalid_request", title: sentence(problem.detail), value: problem, headers };
 }
 
-/** With a fixed id: the problem of a defect has a random one, and the generated document has to stay the same. */
+/** With a fixed id: the problem of a defect has a random one, and the generated document must not change. */
 function problemOfDefect(): unknown {
   return { ...problemAnswer(new Error()).problem, detail: ERROR_TABLE.internal.title, id: "…" };
 }

@@ -60,7 +60,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
       const revoked = keyRevocation(request, reply, options);
       const signal = AbortSignal.any([requestAbort(reply, closing), revoked]);
       const events = operations.follow(request.caller!, params.id, after, signal);
-      // 204 makes a browser stop reconnecting. After an empty stream it would reconnect for ever.
+      // 204 makes a browser stop reconnecting. After an empty stream it would reconnect forever.
       const first = isEnded(status) ? await events.next() : undefined;
       if (first?.done) return reply.code(204).send();
       const recordClose = telemetry.streamOpened();

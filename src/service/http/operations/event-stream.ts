@@ -12,7 +12,7 @@ const HEARTBEAT_MILLISECONDS = 15_000;
 interface StreamTiming {
   /** Milliseconds between two comments. */
   readonly heartbeat?: number;
-  /** Milliseconds after which a reader that takes no event has stalled. */
+  /** Milliseconds after which a reader that accepts no event counts as stalled. */
   readonly stall?: number;
 }
 
@@ -22,10 +22,10 @@ export function eventText(event: SentEvent): string {
 }
 
 /**
- * Writes events into a stream, no faster than the reader takes them, and ends the stream after the last one. A comment
- * every 15 s keeps the connection open.
+ * Writes events into a stream, no faster than the reader accepts them, and ends the stream after the last one. A comment every 15 s
+ * keeps the connection open.
  *
- * Rejects where the reader stalls or `following` fails. Once `signal` aborts, it ends the stream and does not reject.
+ * Rejects if the reader stalls or `following` fails. When `signal` aborts, it ends the stream and does not reject.
  */
 export async function pumpEvents(
   first: readonly SentEvent[],

@@ -22,15 +22,12 @@ export function answerOperation(
 
 const MAX_WAIT_SECONDS = 60;
 
-/**
- * The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A preference that is malformed or unknown
- * has no effect.
- */
+/** The seconds of `Prefer: wait=N` (RFC 7240), at most 60; undefined without it. A malformed or unknown preference has no effect. */
 export function waitOf(prefer: string | readonly string[] | undefined): number | undefined {
   const text = [prefer ?? []].flat().join(",");
   for (const preference of text.split(",")) {
     const seconds = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(;.*)?$/i.exec(preference)?.[1];
-    // Of several, the first applies (RFC 7240, section 2).
+    // If there are several, the first applies (RFC 7240, section 2).
     if (seconds !== undefined) return Math.min(Number(seconds), MAX_WAIT_SECONDS);
   }
   return undefined;

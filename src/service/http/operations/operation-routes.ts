@@ -174,7 +174,7 @@ function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: Abort
     },
     preValidation: async (request) => {
       const query = request.query as { tickers?: unknown };
-      // Fastify parses a parameter that stands once as text.
+      // Fastify parses a parameter that occurs once as text.
       if (typeof query.tickers === "string") query.tickers = [query.tickers];
     },
     handler: async (request, reply) => {

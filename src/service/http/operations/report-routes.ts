@@ -14,7 +14,7 @@ import { publicOrigin } from "../server/public-origin.ts";
 import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
 
-/** A report has an origin of its own: its script reaches nothing of this service. */
+/** A report has a separate origin: its script cannot access this service. */
 const PAGE_POLICY = {
   "content-security-policy": `${REPORT_POLICY}; sandbox allow-scripts; frame-ancestors 'none'`,
 };
@@ -43,7 +43,7 @@ function reportRoute(app: HttpApp, parts: ReportParts): void {
       request.operationId = id;
       const caller = request.caller!;
       const found = await reports.find(caller, await operations.get(caller, id));
-      // A 304 has the policy as well: a browser takes the headers of a 304 for the page that it has kept (RFC 9111, 3.2).
+      // A 304 has the policy as well: a browser uses the headers of a 304 for its cached page (RFC 9111, 3.2).
       const headers = { ...PAGE_POLICY, etag: found.etag, "cache-control": "private, no-cache" };
       if (!matchesNone(request.headers, found.etag)) return reply.code(304).headers(headers).send();
       if (request.method === "HEAD") return reply.headers({ ...PAGE_HEADERS, ...headers }).send();
@@ -53,7 +53,7 @@ function reportRoute(app: HttpApp, parts: ReportParts): void {
   });
 }
 
-/** A page is in memory until its reader has taken it. */
+/** A page is in memory until its reader has received it. */
 const MAX_OPEN = { ofCaller: 20, all: 100, what: "reports" };
 
 interface ReportParts {
@@ -106,7 +106,7 @@ function openLinkRoute(app: HttpApp, parts: ReportParts): void {
       checkOpened(request);
       const isHead = request.method === "HEAD";
       const { token } = request.params;
-      // Used up before the page is drawn: a second request that comes meanwhile gets none.
+      // Used up before the page is drawn: a second request in the meantime gets none.
       const { caller, operationId } = await (isHead ? reportLinks.find(token) : reportLinks.take(token));
       request.caller = caller;
       request.operationId = operationId;
@@ -118,11 +118,11 @@ function openLinkRoute(app: HttpApp, parts: ReportParts): void {
   });
 }
 
-/** The first is the standard; browsers of before it send one of the others. */
+/** The first is the standard; older browsers send one of the others. */
 const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
 
 /**
- * Refuses what a browser fetches before its user opens it: the link would be used up.
+ * Refuses what a browser prefetches before its user opens it: the link would be used up.
  * @throws MucastError unavailable.
  */
 function checkOpened({ headers }: FastifyRequest): void {

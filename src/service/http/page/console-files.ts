@@ -10,16 +10,18 @@ export interface ConsoleFile {
 }
 
 export interface ConsoleFiles {
-  /** By path below `/web/<version>/`, such as `console/main.js`; the entry comes first, and every module before its imports. */
+  /**
+   * By path below `/web/<version>/`, such as `console/main.js`; the entry module comes first, and every module before its imports.
+   */
   readonly files: ReadonlyMap<string, ConsoleFile>;
-  /** Hash of all files. It is part of their URLs, so that a browser keeps them and never mixes two versions. */
+  /** Hash of all files. It is part of their URLs, so that a browser caches them and never mixes two versions. */
   readonly version: string;
 }
 
 /** `src/`, or `dist/` in the package: three folders up. */
 const SOURCES = new URL("../../../", import.meta.url);
 const STATIC = new URL("../web/", SOURCES);
-/** The package has compiled modules. In a clone the service strips the types. */
+/** The package contains compiled modules. In a clone, the service strips the types. */
 const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 
@@ -27,12 +29,12 @@ const JAVASCRIPT = "text/javascript; charset=utf-8";
 export const CONSOLE_ENTRY = "console/main.js";
 export const CONSOLE_STYLES = ["console.css", "console-forms.css"] as const;
 export const CONSOLE_ICON = "console.svg";
-/** Fetched by the module beside it once the reader opens a form. */
+/** Fetched by the module beside it when the reader opens a form. */
 export const CONSOLE_FORMS = "console/forms/forms.json";
 
 /**
  * Reads the console: its styles, its icon, the schemas of its forms, and the modules that its entry reaches by static imports.
- * @throws Error for a module that imports a package or something of Node: no browser has it.
+ * @throws Error for a module that imports a package or a Node module, which no browser has.
  */
 export function readConsoleFiles(): ConsoleFiles {
   const files = new Map<string, ConsoleFile>();
@@ -71,8 +73,8 @@ function moduleText(path: string): string {
 }
 
 /**
- * Only a clone comes here: the oldest Node that the package runs on does not have the function, so that it is no named import.
- * Node warns at the first use that it may change, and the warning is no line of the service's log.
+ * Only a clone runs this: the oldest Node that the package supports lacks the function, so it is not a named import. Node warns at
+ * the first use that the function may change, and that warning does not belong in the service's log.
  */
 function withoutTypes(source: string): string {
   const { emitWarning } = process;

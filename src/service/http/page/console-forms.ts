@@ -7,7 +7,7 @@ import { findModel, MODEL_NAMES, MODELS, type Model } from "../../../contract/mo
 import { asksForGpu, refusalReason } from "../../../contract/model-params/refused-arguments.ts";
 import { JOB_PAYLOADS } from "../openapi/body-schemas.ts";
 
-/** What the console makes its forms of, as JSON text. */
+/** The data from which the console builds its forms, as JSON text. */
 export function formSchemasText(): string {
   const payloads = Object.entries(JOB_PAYLOADS).map(([name, schema]) => [
     name,
@@ -22,7 +22,7 @@ export function formSchemasText(): string {
   return JSON.stringify(schemas);
 }
 
-/** The parameters of a model that a config may give. */
+/** The parameters of a model that a config may set. */
 function offered({ name, library }: Model): ModelParameter[] {
   const isOffered = ({ name: own }: Parameter) =>
     refusalReason(library, own, own, false) === undefined && !asksForGpu(library, own, "any value", false);

@@ -4,8 +4,8 @@ import { CONSOLE_ENTRY, CONSOLE_ICON, CONSOLE_STYLES, type ConsoleFiles } from "
 import { html } from "./html.ts";
 
 /**
- * The console runs the service's own scripts alone, has no inline script or style, asks no other origin for anything, and
- * cannot turn text into HTML or script: no trusted type can be made.
+ * The console runs only the service's own scripts, has no inline script or style, makes requests to no other origin, and cannot turn
+ * text into HTML or script: it cannot create a trusted type.
  */
 export const CONSOLE_POLICY = [
   "default-src 'none'",

@@ -12,13 +12,13 @@ const FOREVER = "public, max-age=31536000, immutable";
 
 let read: ConsoleFiles | undefined;
 
-/** Reads them once: at the first request, since most services of a test or a cluster show no page. */
+/** Reads them once, at the first request, since most services of a test or a cluster show no page. */
 function consoleFiles(): ConsoleFiles {
   read ??= readConsoleFiles();
   return read;
 }
 
-/** `GET /`, the console, and `GET /web/<version>/<path>`, its files. A program that asks `/` for JSON is led to `/docs`. */
+/** `GET /`, the console, and `GET /web/<version>/<path>`, its files. A program that requests `/` as JSON is redirected to `/docs`. */
 export function consoleRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "settings">): void {
   const hidden = { hide: true } as const;
   const page = { config: { access: "anyone", isPage: true }, schema: hidden } as const;
@@ -48,7 +48,7 @@ export function consoleRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "set
   });
 }
 
-/** Browsers name HTML. What names JSON without it, such as a program, wants no page. */
+/** Browsers accept HTML. A client that accepts JSON but not HTML, such as a program, does not want a page. */
 function wantsPage({ headers: { accept = "" } }: FastifyRequest): boolean {
   return accept.includes("text/html") || !accept.includes("json");
 }

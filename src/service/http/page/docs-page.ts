@@ -5,9 +5,9 @@ import { counted } from "../../../contract/errors/wording.ts";
 import { type LimitUnit, type Settings, settingNames, settingsSchema } from "../../../contract/settings.ts";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { type Html, html, prose } from "./html.ts";
-import { operationHtml, type ShownOperation } from "./operation-html.ts";
+import { operationHtml, type PageOperation } from "./operation-html.ts";
 import { quickStartHtml, type ServiceAddress } from "./quick-start.ts";
-import { type ShownSchema, schemaHtml } from "./schema-html.ts";
+import { type PageSchema, schemaHtml } from "./schema-html.ts";
 
 /** Four folders up, both from src and from the compiled package. */
 const STYLE = readFileSync(new URL("../../../../web/docs.css", import.meta.url), "utf8");
@@ -22,7 +22,7 @@ export function docsPage(document: OpenApiDocument, settings: Settings): string 
     origin: document.servers[0]!.url,
     hasCredentials: settings.auth !== "none",
   };
-  const shown = shownOperations(document);
+  const shown = pageOperations(document);
   const { title, version, description } = document.info;
   const page = html`<!doctype html>
 <html lang="en">
@@ -54,7 +54,7 @@ ${tagged(tag.name, shown).map((operation) => operationHtml(operation, service))}
 ${errorsHtml()}
 ${limitsHtml(settings)}
 <h2 id="schemas">Schemas</h2>
-${Object.entries(document.components.schemas).map(([name, schema]) => schemaHtml(name, schema as ShownSchema))}
+${Object.entries(document.components.schemas).map(([name, schema]) => schemaHtml(name, schema as PageSchema))}
 </main>
 </body>
 </html>
@@ -62,17 +62,17 @@ ${Object.entries(document.components.schemas).map(([name, schema]) => schemaHtml
   return page.html;
 }
 
-function shownOperations({ paths }: OpenApiDocument): ShownOperation[] {
+function pageOperations({ paths }: OpenApiDocument): PageOperation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
 }
 
-function tagged(tag: string, shown: readonly ShownOperation[]): ShownOperation[] {
+function tagged(tag: string, shown: readonly PageOperation[]): PageOperation[] {
   return shown.filter(({ operation }) => operation.tags.includes(tag));
 }
 
-function navHtml(tag: string, shown: readonly ShownOperation[]): Html {
+function navHtml(tag: string, shown: readonly PageOperation[]): Html {
   return html`<div><p>${tag}</p>
 <ul>${tagged(tag, shown).map(({ operation: { operationId } }) => html`<li><a href="#${operationId}">${operationId}</a></li>`)}</ul></div>`;
 }

@@ -3,17 +3,17 @@ import { loopTurns } from "../server/loop-turns.ts";
 /** More than a service has names; callers may spell one in many ways. */
 const MAX_ORIGINS = 8;
 
-/** A page that is the same for all requests to one origin. Writing it takes the event loop for some milliseconds, so it is kept. */
+/** A page that is the same for all requests to one origin. Writing it takes some milliseconds of the event loop, so it is cached. */
 export class KeptPages {
   readonly #write: (origin: string) => string;
-  /** By origin; the one that was asked for longest ago comes first. */
+  /** By origin; the one that was requested longest ago comes first. */
   readonly #kept = new Map<string, Buffer>();
 
   constructor(write: (origin: string) => string) {
     this.#write = write;
   }
 
-  /** @param reader who takes a turn of the event loop: also to send a page of some 200 KB takes a millisecond. */
+  /** @param reader who takes a turn of the event loop: even sending a page of some 200 KB takes a millisecond. */
   async for(origin: string, reader: string): Promise<Buffer> {
     await loopTurns.next(reader);
     const page = this.#kept.get(origin) ?? Buffer.from(this.#write(origin));

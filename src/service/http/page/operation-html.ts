@@ -7,16 +7,16 @@ import type {
 import { EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { type Html, html, prose } from "./html.ts";
 import { curlLine, type ServiceAddress } from "./quick-start.ts";
-import { membersHtml, type ShownSchema, typeHtml } from "./schema-html.ts";
+import { membersHtml, type PageSchema, typeHtml } from "./schema-html.ts";
 
-export interface ShownOperation {
+export interface PageOperation {
   readonly method: string;
   readonly path: string;
   readonly operation: OpenApiOperation;
 }
 
 /** One operation: its description, a curl line, its parameters and its answers. */
-export function operationHtml({ method, path, operation }: ShownOperation, service: ServiceAddress): Html {
+export function operationHtml({ method, path, operation }: PageOperation, service: ServiceAddress): Html {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const body = requestBody && firstMedia(requestBody.content);
   return html`<section class="operation" id="${operationId}">
@@ -25,7 +25,7 @@ export function operationHtml({ method, path, operation }: ShownOperation, servi
 <p>${prose(description)}</p>
 <pre class="curl"><code>${curlOf(method, path, body, service)}</code></pre>
 ${parametersHtml(parameters)}
-${body && html`<h4>Body</h4>${membersHtml(body.schema as ShownSchema)}`}
+${body && html`<h4>Body</h4>${membersHtml(body.schema as PageSchema)}`}
 <h4>Responses</h4>
 <div class="wide"><table><tbody>${Object.entries(responses).map(([status, response]) => answerHtml(status, response))}</tbody></table></div>
 </section>`;
@@ -60,7 +60,7 @@ function parametersHtml(parameters: readonly OpenApiParameter[]): Html | undefin
   const rows = parameters.map(
     ({ name, in: part, required, description, schema }) =>
       html`<tr><td><code>${name}</code>${required ? "" : html` <small>optional</small>`}</td><td>${part}</td>
-<td>${typeHtml(schema as ShownSchema)}</td><td>${prose(description ?? "")}</td></tr>`,
+<td>${typeHtml(schema as PageSchema)}</td><td>${prose(description ?? "")}</td></tr>`,
   );
   return html`<h4>Parameters</h4>
 <div class="wide"><table><thead><tr><th>name</th><th>in</th><th>type</th><th>description</th></tr></thead><tbody>${rows}</tbody></table></div>`;

@@ -1,11 +1,11 @@
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES, ML_PAYLOAD } from "../openapi/examples.ts";
 import { type Html, html, prose } from "./html.ts";
 
-/** What a curl line needs to know of a service. */
+/** What a curl command needs to know about a service. */
 export interface ServiceAddress {
   /** The part of its URLs before the path. */
   readonly origin: string;
-  /** Whether requests need a key or token, which the lines take from the variable MUCAST_API_KEY. */
+  /** Whether requests need a key or token, which the commands take from the variable MUCAST_API_KEY. */
   readonly hasCredentials: boolean;
 }
 
@@ -14,7 +14,7 @@ const { config: CONFIG, ...URLS } = ML_PAYLOAD;
 /** The example payload as JSON, with one line for each URL and one for the config. */
 const PAYLOAD = `${JSON.stringify(URLS, null, 2).slice(0, -2)},\n  "config": ${JSON.stringify(CONFIG)}\n}`;
 
-/** Lines for a POSIX shell that download the two example blobs from a service and upload them to it. */
+/** Commands for a POSIX shell that download the two example blobs from a service and upload them to it. */
 export function uploadLines({ origin, hasCredentials }: ServiceAddress): string[] {
   return EXAMPLE_NAMES.map((name) =>
     curlLine({
@@ -26,7 +26,7 @@ export function uploadLines({ origin, hasCredentials }: ServiceAddress): string[
   );
 }
 
-/** A line that submits a job on those blobs. @param wait seconds that the answer may wait for the end of the job. */
+/** A command that submits a job on those blobs. @param wait seconds that the answer may wait for the end of the job. */
 export function submitLine({ origin, hasCredentials }: ServiceAddress, wait?: number): string {
   return curlLine({
     method: "POST",
@@ -37,7 +37,7 @@ export function submitLine({ origin, hasCredentials }: ServiceAddress, wait?: nu
   });
 }
 
-/** The steps from two blobs to a forecast, as lines that a reader can paste into a shell one after the other. */
+/** The steps from two blobs to a forecast, as commands that a reader can paste into a shell one after the other. */
 export function quickStartHtml(service: ServiceAddress): Html {
   const { origin, hasCredentials } = service;
   const get = (path: string, isStream = false) =>
@@ -62,9 +62,9 @@ interface CurlRequest {
   readonly url: string;
   /** JSON text. */
   readonly body?: string;
-  /** A file of the reader, which the line sends as it is. */
+  /** A file of the reader, which the command sends unchanged. */
   readonly file?: string;
-  /** URL that needs no credentials and whose answer the line uploads. */
+  /** URL that needs no credentials; the command uploads its content. */
   readonly from?: string;
   /** Seconds that the answer may wait for the end of the job. */
   readonly wait?: number;
@@ -73,7 +73,7 @@ interface CurlRequest {
   readonly isStream?: boolean;
 }
 
-/** A request as a command line of curl, for a POSIX shell. */
+/** A request as a curl command for a POSIX shell. */
 export function curlLine(request: CurlRequest): string {
   const { method, url, body, file, from, wait, hasCredentials, isStream } = request;
   const words = ["curl", isStream ? "-sN" : "-s"];

@@ -1,7 +1,7 @@
 import { type Html, html, prose } from "./html.ts";
 
 /** The members of a JSON Schema that the page shows. */
-export interface ShownSchema {
+export interface PageSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -11,13 +11,13 @@ export interface ShownSchema {
   readonly default?: unknown;
   readonly description?: string;
   readonly title?: string;
-  readonly items?: ShownSchema;
-  readonly properties?: Readonly<Record<string, ShownSchema>>;
+  readonly items?: PageSchema;
+  readonly properties?: Readonly<Record<string, PageSchema>>;
   readonly required?: readonly string[];
-  readonly additionalProperties?: boolean | ShownSchema;
-  readonly anyOf?: readonly ShownSchema[];
-  readonly oneOf?: readonly ShownSchema[];
-  readonly allOf?: readonly ShownSchema[];
+  readonly additionalProperties?: boolean | PageSchema;
+  readonly anyOf?: readonly PageSchema[];
+  readonly oneOf?: readonly PageSchema[];
+  readonly allOf?: readonly PageSchema[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
@@ -25,7 +25,7 @@ export interface ShownSchema {
 }
 
 /** The type of a value in a few words. Named schemas are links. */
-export function typeHtml(schema: ShownSchema): Html {
+export function typeHtml(schema: PageSchema): Html {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split("/").at(-1)!;
     return html`<a href="#schema-${name}">${name}</a>`;
@@ -48,7 +48,7 @@ function joined(parts: readonly Html[], separator: string): Html {
   return html`${parts.map((part, index) => (index === 0 ? part : html`${separator}${part}`))}`;
 }
 
-function bounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, format }: ShownSchema): string {
+function bounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, format }: PageSchema): string {
   const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
   const words = [
     minimum === undefined ? undefined : `≥ ${minimum}`,
@@ -61,7 +61,7 @@ function bounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, format }
 }
 
 /** A table of the members of an object and of the objects inside it. */
-export function membersHtml(schema: ShownSchema): Html | undefined {
+export function membersHtml(schema: PageSchema): Html | undefined {
   const rows = memberRows(schema, "");
   if (rows.length === 0) return undefined;
   return html`<div class="wide"><table>
@@ -70,7 +70,7 @@ export function membersHtml(schema: ShownSchema): Html | undefined {
 </table></div>`;
 }
 
-function memberRows(schema: ShownSchema, prefix: string): Html[] {
+function memberRows(schema: PageSchema, prefix: string): Html[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
     html`<tr><td><code>${prefix}${name}</code>${schema.required?.includes(name) ? "" : html` <small>optional</small>`}</td>
 <td>${typeHtml(member)}</td><td>${prose(member.description ?? "")}${defaultHtml(member)}</td></tr>`,
@@ -78,14 +78,14 @@ function memberRows(schema: ShownSchema, prefix: string): Html[] {
   ]);
 }
 
-function defaultHtml(member: ShownSchema): Html | undefined {
+function defaultHtml(member: PageSchema): Html | undefined {
   const value = member.default;
   if (value === undefined || typeof value === "object") return undefined;
   return html` <small>default <code>${JSON.stringify(value)}</code></small>`;
 }
 
 /** A named schema: its members, or its variants with theirs. */
-export function schemaHtml(name: string, schema: ShownSchema): Html {
+export function schemaHtml(name: string, schema: PageSchema): Html {
   const variants = (schema.oneOf ?? schema.anyOf)?.map(
     (variant) =>
       html`<h4><code>${String(variant.properties?.type?.const ?? "another")}</code></h4>${membersHtml(variant)}`,

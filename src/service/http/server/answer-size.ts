@@ -1,6 +1,6 @@
 import { SIZES } from "../../../contract/schema/answer-limits.ts";
 
-/** The JSON text of an answer. @throws Error, a defect: a list that may be long ends its pages earlier than this. */
+/** The JSON text of an answer. @throws Error, a defect: lists that may be long end their pages before this limit. */
 export function answerText(answer: unknown): string {
   const text = JSON.stringify(answer);
   const bytes = Buffer.byteLength(text);

@@ -9,7 +9,7 @@ const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 /**
  * Checks that `If-Match` names the blob (RFC 9110, 13.1.1). A weak tag matches no blob.
  *
- * @param etag of the blob; undefined where there is no blob.
+ * @param etag of the blob; undefined if there is no blob.
  * @throws MucastError precondition_failed.
  */
 export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefined): void {
@@ -44,8 +44,8 @@ interface ByteRange {
 const RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
 /**
- * The part that `Range` and `If-Range` ask for (RFC 9110, 14.2). Undefined, which means the whole blob, where there is
- * no range, more than one, one of another unit, or one of another version of the blob.
+ * The part that `Range` and `If-Range` request (RFC 9110, 14.2). Undefined, which means the whole blob, for no range, several ranges,
+ * a range in another unit, or one of another version of the blob.
  *
  * @throws MucastError range_not_satisfiable.
  */

@@ -12,8 +12,7 @@ const MIN_CONNECTIONS = 16;
 const MAX_CONNECTIONS = 10_000;
 
 /**
- * How many connections of callers may be open at the same time, so that the rest of the service never runs out of
- * file descriptors.
+ * The maximum number of open connections of callers, chosen so that the rest of the service never runs out of file descriptors.
  *
  * @param files descriptors that this process may have open.
  * @throws MucastError invalid_request for a setting `connections` that needs more.

@@ -1,16 +1,16 @@
 import { pipeline, type Readable, Transform, type TransformCallback } from "node:stream";
 
-/** Bytes of a gathered piece; the last of a stream may have fewer. */
+/** Bytes of a gathered piece; the last one of a stream may be smaller. */
 const PIECE_BYTES = 64 * 2 ** 10;
 
-/** Bytes that are set aside for the first piece. */
+/** Bytes that are allocated for the first piece. */
 const FIRST_BYTES = 1 * 2 ** 10;
 
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Joins the small pieces of a body into pieces of 64 KiB. A client may send it in chunks of one byte, and Node keeps each as a buffer of its
- * own, which takes hundreds of bytes. Where the body ends early, the gathered stream ends with that error.
+ * Joins the small pieces of a body into pieces of 64 KiB. A client may send it in chunks of one byte, and Node keeps each in a
+ * separate buffer, which takes hundreds of bytes. If the body ends early, the gathered stream ends with that error.
  */
 export function gatheredPieces(body: Readable): Readable {
   return pipeline(body, new GatheredPieces(), () => undefined);

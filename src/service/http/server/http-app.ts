@@ -22,7 +22,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry, WatchedRequest } from "../../telemetry/telemetry.ts";
 import { answerText } from "./answer-size.ts";
 
-/** Gives a handler the output type of the zod schema that its route names for a part of the request. */
+/** Gives a handler the output type of the zod schema that its route has for a part of the request. */
 interface ZodTypes extends FastifyTypeProvider {
   validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
 }
@@ -41,7 +41,7 @@ declare module "fastify" {
     /** Set in the handler of every route whose access is a scope. */
     caller: Caller | undefined;
     watched: WatchedRequest | undefined;
-    /** Operation that the request names or makes; the log line carries it. */
+    /** Operation that the request names or creates, for the log line. */
     operationId: string | undefined;
     /** Code of the problem that the service answered. */
     problemCode: string | undefined;
@@ -54,17 +54,17 @@ declare module "fastify" {
     isPage?: true;
     /** The handler reads the body piece by piece, without the time limit of small bodies. */
     isStreamed?: true;
-    /** The last part of the path is a secret, which no line of the log has. */
+    /** The last part of the path is a secret, which never appears in the log. */
     hasSecretPath?: true;
     /** The request does not count towards the requests a minute. */
     isUncounted?: true;
   }
 }
 
-/** `anyone`: the route asks for no credentials. */
+/** `anyone`: the route requires no credentials. */
 export type RouteAccess = Scope | "anyone";
 
-/** What the service needs to take jobs. */
+/** What the service needs to accept jobs. */
 export const READY_CHECKS = ["data_folder", "database", "storage", "accepting"] as const;
 
 /** The state of one thing that the service needs. */
@@ -87,7 +87,7 @@ export interface HttpOptions {
   /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;
   readonly keys: KeyStore;
-  /** Milliseconds until the service closes a download whose reader takes nothing; 60 s by default. */
+  /** Milliseconds until the service closes a download whose reader has stalled; 60 s by default. */
   readonly stallMilliseconds?: number | undefined;
   /** Milliseconds between two checks of the key of an open stream; 15 s by default. */
   readonly keyCheckMilliseconds?: number | undefined;
@@ -95,9 +95,9 @@ export interface HttpOptions {
   readonly headersMilliseconds?: number | undefined;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestStarted" | "streamOpened" | "metrics" | "connectionRefused">;
-  /** How busy this service is; never waits. */
+  /** How busy this service is; returns at once. */
   occupancy(): QueueView["service"];
-  /** Checks all of it, at most once in a few seconds. Never rejects. */
+  /** Checks all of it, at most once every few seconds. Never rejects. */
   ready(): Promise<readonly ReadyCheck[]>;
 }
 
@@ -106,7 +106,7 @@ export function withZod(app: FastifyInstance): HttpApp {
   const typed = app.withTypeProvider<ZodTypes>();
   typed.setValidatorCompiler(checkInput);
   typed.setSerializerCompiler(() => answerText);
-  // Of routes without a schema of their answer, too.
+  // Also for routes without a schema of their answer.
   typed.setReplySerializer(answerText);
   return typed;
 }

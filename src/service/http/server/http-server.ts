@@ -13,7 +13,10 @@ import { endWithProblem, SAFE_HEADERS } from "./send-problem.ts";
 
 const HEADERS_MILLISECONDS = 15_000;
 const HEADERS_CHECK_MILLISECONDS = 5_000;
-/** A connection without a byte in either direction. Longer than `Prefer: wait` and than the gap between two comments of an event stream. */
+/**
+ * Time limit of a connection without a byte in either direction. Longer than `Prefer: wait` and than the gap between two comments of
+ * an event stream.
+ */
 const IDLE_MILLISECONDS = 120_000;
 const KEPT_ALIVE_MILLISECONDS = 75_000;
 
@@ -22,38 +25,41 @@ const HEALTH = /^\/(healthz|readyz)(\?|$)/;
 /** Between two log lines about too many connections. */
 const WARNING_MILLISECONDS = 60_000;
 
-/** Requests of one connection that may be without an answer at the same time: the one in turn, and those that wait. */
+/** Maximum number of unanswered requests of one connection: the current one, and those that wait. */
 const MAX_UNANSWERED = 101;
 
-/** Bytes of such requests, headers, trailers and what Node has read of bodies, that a connection may hold in memory. */
+/** Maximum bytes that such requests, with headers, trailers and buffered bodies, may hold in memory per connection. */
 const MAX_UNANSWERED_BYTES = 512 * 2 ** 10;
 
-/** What Node keeps beside the text for each name and each value of a header. */
+/** Node's overhead for each name and each value of a header. */
 const HEADER_BYTES = 50;
 
 /** Listeners of one event of an answer: limits, telemetry, timers, a download's file and Fastify itself wait for its end. */
 const MAX_LISTENERS = 32;
 
-/** What Node keeps beside the bytes for each piece of a body, and a piece may be of one byte. */
+/** Node's overhead for each piece of a body, which may be one byte. */
 const PIECE_BYTES = 300;
 
-/** Bytes of a body that Node reads before the service asks for them, and one read of the socket more. */
+/** Bytes of a body that Node reads before the service asks for them, plus one read of the socket. */
 const UNASKED_BODY_BYTES = 8 * 2 ** 10;
 
-/** A body in more pieces than these must have at least so many bytes a piece on average: each costs as much as kilobytes do. */
+/**
+ * A body with more pieces than this must have on average at least this many bytes per piece: each piece costs as much as kilobytes
+ * do.
+ */
 const MAX_TINY_PIECES = 4_096;
 const MIN_BYTES_A_PIECE = 8;
 
-/** A request that knows what it takes in memory, and refuses a body in tiny pieces. */
+/** A request that knows its size in memory, and refuses a body in tiny pieces. */
 class WeighedMessage extends IncomingMessage {
-  /** Pieces of the body that came since the last moment at which none was kept. */
+  /** Pieces of the body that arrived since the buffer was last empty. */
   #pieces = 0;
   #allPieces = 0;
   #allBytes = 0;
   #isRefused = false;
 
   override push(piece: Buffer | null): boolean {
-    // Node still parses the rest of what it has read of the socket.
+    // Node still parses the rest of what it has read from the socket.
     if (this.#isRefused) return false;
     if (this.readableLength === 0) this.#pieces = 0;
     this.#pieces += 1;
@@ -80,7 +86,7 @@ const TINY_PIECES = "tinyPieces";
 const TINY_PIECES_ERROR = `the body comes in more than ${MAX_TINY_PIECES} chunks of fewer than ${MIN_BYTES_A_PIECE} bytes on average; send larger ones`;
 
 interface HttpServerOptions {
-  /** Most connections at the same time. A few more may be open for health checks. */
+  /** Maximum number of parallel connections. A few more may be open for health checks. */
   readonly connections: number;
   readonly log: Log;
   /** Called for each connection beyond the limit. */
@@ -89,7 +95,7 @@ interface HttpServerOptions {
   readonly headersMilliseconds?: number | undefined;
 }
 
-/** A server with a limit of connections and with a timeout for every phase of one, its close included. */
+/** A server with a limit of connections and with a timeout for every phase of one, including its close. */
 export class HttpServer {
   readonly server: Server;
   readonly #connections: OpenConnections;
@@ -122,8 +128,8 @@ export class HttpServer {
           handler(request, response);
         }),
     );
-    // A connection that cannot be accepted emits an error, which would end the process without a listener. Before the
-    // server listens, listen() rejects with the error.
+    // A connection that cannot be accepted emits an error, which would end the process without a listener. Before the server listens,
+    // listen() rejects with the error.
     this.server.once("listening", () =>
       this.server.on("error", (error) => log.warn({ err: error }, "the server met an error")),
     );
@@ -147,9 +153,9 @@ export class HttpServer {
   }
 
   /**
-   * Handles a request once the earlier ones of its connection are answered. Clients may send requests without waiting for
-   * answers, and RFC 9112 (9.3.2) lets a server handle only safe ones at the same time. Where the connection has closed
-   * meanwhile, the request is not handled. Closes a connection on which too many wait: Node reads on and keeps them all.
+   * Handles a request after the earlier ones of its connection are answered. Clients may send requests without waiting for answers,
+   * and RFC 9112 (9.3.2) lets a server handle only safe ones in parallel. If the connection has closed in the meantime, the request
+   * is not handled. Closes a connection on which too many wait, because Node would read and keep them all.
    */
   #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
@@ -173,7 +179,7 @@ export class HttpServer {
     else before.once("close", () => socket.writable && handle());
   }
 
-  /** Whether a client would read what is sent on a connection now as the answer to an earlier request, or as a part of it. */
+  /** Whether a client would read what is now sent on a connection as the answer to an earlier request, or as a part of it. */
   owesAnswer(socket: Socket): boolean {
     return this.#connections.owesAnswer(socket);
   }
@@ -202,7 +208,7 @@ function refuseConnect(socket: Socket): void {
   endWithProblem(socket, new MucastError("method_not_allowed", message, { allow: [] }));
 }
 
-/** When the server closes, answers have this long to end. */
+/** How long answers may take to end when the server closes. */
 const LAST_ANSWERS_MILLISECONDS = 5_000;
 
 /** Connections beyond the limit that may be open for health checks. A new one replaces the oldest. */
@@ -211,19 +217,19 @@ const SPARE = 16;
 const SPARE_IDLE_MILLISECONDS = 5_000;
 
 /**
- * Limits the connections of a server, and closes them when the server closes. Node's own `close` waits for connections
- * that have carried no request yet, and for those that a client keeps alive.
+ * Limits the connections of a server, and closes them when the server closes. Node's own `close` waits for connections without a
+ * request so far, and for those that a client keeps alive.
  */
 class OpenConnections {
   /** The unfinished answers of each connection. */
   readonly #active = new Map<Socket, Set<ServerResponse>>();
-  /** Connections within the limit on which no answer is due, the longest idle first. */
+  /** Connections within the limit that owe no answer, the longest idle first. */
   readonly #idle = new Set<Socket>();
   /** Connections beyond the limit, the oldest first. */
   readonly #spare = new Set<Socket>();
   #isClosing = false;
 
-  /** @param most connections. @param onOverLimit called for each connection beyond them. */
+  /** @param most maximum number of connections. @param onOverLimit called for each connection beyond it. */
   constructor(server: Server, most: number, onOverLimit: () => void) {
     server.on("connection", (socket) => {
       if (this.#isClosing) socket.destroy();
@@ -245,7 +251,7 @@ class OpenConnections {
     });
   }
 
-  /** Closes each idle connection at once, each other one after its answer, and all of them after five seconds. */
+  /** Closes idle connections at once, others after their answer, and all of them after five seconds. */
   close(): void {
     this.#isClosing = true;
     for (const [socket, active] of this.#active) {
@@ -261,18 +267,18 @@ class OpenConnections {
     return this.#spare.has(socket);
   }
 
-  /** How many requests of a connection have no whole answer yet. */
+  /** The number of requests of a connection without a complete answer. */
   unanswered(socket: Socket): number {
     return this.#active.get(socket)?.size ?? 0;
   }
 
-  /** How many bytes such requests take at most in memory. Node reads some of each body before it is asked for. */
+  /** The maximum number of bytes that such requests take in memory. Node reads some of each body before it is asked for. */
   unansweredBytes(socket: Socket): number {
     const active = this.#active.get(socket) ?? new Set();
     return [...active].reduce((sum, { req }) => sum + (req as WeighedMessage).bytesKept, 0);
   }
 
-  /** Whether a whole request of a connection waits for its answer, or an answer has begun that the handler still writes. */
+  /** Whether a complete request of a connection waits for its answer, or the handler is still writing an answer. */
   owesAnswer(socket: Socket): boolean {
     const active = this.#active.get(socket) ?? new Set();
     return [...active].some(
@@ -290,7 +296,7 @@ class OpenConnections {
     this.#spare.add(socket);
   }
 
-  /** Makes room for another connection: a client that keeps many must not lock the others out. @returns whether one was idle. */
+  /** Makes room for another connection: a client that keeps many must not lock out the others. @returns whether one was idle. */
   #closeLongestIdle(): boolean {
     const [longest] = this.#idle;
     if (longest === undefined) return false;

@@ -1,15 +1,15 @@
 /**
- * Turns of the event loop for work that takes it some milliseconds: to parse and check a body, or to write a page. The requests
- * of many connections often come at the same time: without turns, every other request waits for all of them.
+ * Turns of the event loop for work that takes some milliseconds of it: to parse and check a body, or to write a page. The requests of
+ * many connections often arrive together: without turns, every other request would wait for all of them.
  *
- * In each turn of the loop the next piece of work of one caller begins, and callers alternate.
+ * In each turn of the loop, the next piece of work of one caller starts, and callers alternate.
  */
 export class LoopTurns {
-  /** Of each caller, what begins its work. The caller whose turn is next comes first. */
+  /** For each caller, the functions that start its work. The caller whose turn is next comes first. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isScheduled = false;
 
-  /** @returns once the next piece of work of the caller may begin: in a later turn of the event loop. */
+  /** @returns when the next piece of work of the caller may start: in a later turn of the event loop. */
   next(caller: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const own = this.#waiting.get(caller);

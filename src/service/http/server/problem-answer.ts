@@ -5,14 +5,14 @@ import { type Problem, problemOf } from "../../../contract/problems/problem.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** The headers that a problem may have besides those of every answer. */
+/** The headers that a problem may have in addition to those of every answer. */
 export type ProblemHeader = "allow" | "content-range" | "retry-after" | "www-authenticate";
 
 /** The problem of a failed request, and the headers of its answer. */
 export interface ProblemAnswer {
   readonly problem: Problem;
   readonly headers: Readonly<Partial<Record<ProblemHeader, string>>>;
-  /** A defect has to be logged under the id in its problem. */
+  /** A defect must be logged under the id in its problem. */
   readonly isDefect: boolean;
 }
 
@@ -48,7 +48,7 @@ function fastifyFault(error: unknown): MucastError | undefined {
   return FASTIFY_FAULTS[code ?? ""]?.(message ?? "");
 }
 
-/** Tells the caller an id alone: the error may hold secrets. */
+/** Tells the caller only an id: the error may contain secrets. */
 function defect(): ProblemAnswer {
   const id = randomUUID();
   const error = new MucastError("internal", `a defect of mucast; see ${id} in its log`, {
@@ -57,7 +57,7 @@ function defect(): ProblemAnswer {
   return { problem: problemOf(error), headers: {}, isDefect: true };
 }
 
-/** The status of the code, unless HTTP has a more exact one. */
+/** The status of the code, unless HTTP has a more precise one. */
 function statusOf({ code, data, entry }: MucastError): number {
   // 409 while the first request with the key is in progress, and 422 for a key that was used with another body.
   if (code === "idempotency_conflict" && data.sameBody === false) return 422;
@@ -86,7 +86,7 @@ function withoutSecrets(problem: Problem): Problem {
   return JSON.parse(withoutSignature(JSON.stringify(problem)));
 }
 
-/** Refusals that come before the choice of a route, by status. The OpenAPI document lists each of them for every operation. */
+/** Refusals before the choice of a route, by status. The OpenAPI document lists each of them for every operation. */
 const EARLY_REFUSALS = {
   408: { path: "headers", detail: "the headers came too slowly" },
   417: { path: "Expect", detail: "the only expectation that can be met is 100-continue" },

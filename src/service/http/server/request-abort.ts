@@ -16,7 +16,7 @@ export function connectionClosed({ raw }: Pick<FastifyReply, "raw">): AbortSigna
 }
 
 /**
- * Waits for work that may take longer than a connection may be idle and has a time limit of its own. While the answer is sent, the
+ * Waits for work that may take longer than a connection may be idle and has its own time limit. While the answer is sent, the
  * connection has its timeout again.
  */
 export async function whileIdle<T>(
@@ -36,7 +36,7 @@ const KEY_CHECK_MILLISECONDS = 15_000;
 /**
  * A signal that aborts when the API key of a request is revoked. The key is checked until the response closes.
  *
- * A token of an OIDC issuer is checked only when the request begins: it expires during a job that takes hours.
+ * A token of an OIDC issuer is checked only when the request starts: it expires during a job that takes hours.
  */
 export function keyRevocation(
   request: FastifyRequest,
@@ -54,7 +54,7 @@ export function keyRevocation(
     try {
       await authenticate(authorization);
     } catch (error) {
-      // A database that cannot be reached revokes no key.
+      // A database that cannot be reached does not revoke keys.
       if (error instanceof MucastError && error.code === "unauthorized") controller.abort();
     }
     isChecking = false;
@@ -64,13 +64,13 @@ export function keyRevocation(
   return controller.signal;
 }
 
-/** A reader stalls when it takes no further piece of a download (64 KiB), or no further event, for this long. */
+/** A reader has stalled if it accepts no further piece of a download (64 KiB), or no further event, for this long. */
 export const STALL_MILLISECONDS = 60_000;
 
 /**
  * Passes pieces on as the reader asks for them.
  *
- * @param onStall called when the reader asks for no next piece within `milliseconds`. It has to end the reading.
+ * @param onStall called if the reader does not ask for the next piece within `milliseconds`. It must end the reading.
  */
 export async function* withStallTimeout<T>(
   pieces: AsyncIterable<T>,

@@ -32,7 +32,7 @@ function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void
   );
 }
 
-/** The body of a request to a group with `readBodiesAsText`; empty where the request has none. */
+/** The body of a request to a group with `readBodiesAsText`; empty if the request has none. */
 export function bodyText({ body }: { readonly body: unknown }): string {
   return typeof body === "string" ? body : "";
 }
@@ -45,7 +45,7 @@ export function discardBodies(app: HttpApp): void {
   app.addContentTypeParser("*", { parseAs: "buffer" }, async () => undefined);
 }
 
-/** Fastify keeps the pieces of a body in a list until it has all of it. */
+/** Fastify keeps the pieces of a body in a list until it is complete. */
 function gatherPieces(app: HttpApp): void {
   app.addHook("preParsing", async ({ headers }, _reply, payload) => {
     if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return payload;
@@ -67,7 +67,7 @@ export function limitBodyTime({ raw }: FastifyRequest): void {
   raw.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
 }
 
-/** Nobody reads the answer to such a request, so none of it is begun. */
+/** Nobody reads the answer to such a request, so none is started. */
 function closed(): MucastError {
   return new MucastError("canceled", "the connection closed before its request was handled");
 }

@@ -1,25 +1,25 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { HttpOptions } from "./http-app.ts";
-import { shownPath } from "./shown-path.ts";
+import { redactPath } from "./redact-path.ts";
 
 const MAX_LOGGED_PATH_LENGTH = 200;
 
-/** Without secrets; of a route whose path has one, its pattern. */
+/** Without secrets; for a route with a secret in its path, its pattern. */
 function loggedPath({ raw, routeOptions }: FastifyRequest): string {
   if (routeOptions.config?.hasSecretPath) return routeOptions.url!;
-  return shownPath(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
+  return redactPath(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
 }
 
 /**
- * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed.
- * The line has route and path. It never has the query or headers, which may hold secrets.
+ * Records a request in traces and metrics, and logs one line when its answer has ended or its connection has closed. The line has
+ * route and path, but never the query or headers, which may contain secrets.
  */
 export function recordRequest(
   request: FastifyRequest,
   reply: FastifyReply,
   options: Pick<HttpOptions, "log" | "telemetry">,
 ): void {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const { method, raw } = request;
   const traceparent = raw.headers.traceparent;
   const watched = options.telemetry.requestStarted({
@@ -38,7 +38,7 @@ export function recordRequest(
         route,
         path: loggedPath(request),
         status,
-        ms: Math.round(performance.now() - begun),
+        ms: Math.round(performance.now() - startedAt),
         ...(operationId === undefined ? {} : { operation_id: operationId }),
         ...(code === undefined ? {} : { code }),
         ...(caller === undefined ? {} : { caller: caller.subject }),

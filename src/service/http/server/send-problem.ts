@@ -12,7 +12,7 @@ import {
   problemAnswer,
 } from "./problem-answer.ts";
 
-/** Headers of every answer. They keep browsers from guessing its type and from framing, embedding or storing it. */
+/** Headers of every answer. They prevent browsers from guessing its type and from framing, embedding or storing it. */
 export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -21,7 +21,7 @@ export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
 };
 
-/** How long a caller may go on sending after the service has refused its request. */
+/** How long a caller may continue to send after the service has refused its request. */
 const LINGER_MILLISECONDS = 5_000;
 
 /** Answers a failed request with its problem. Logs a defect and any other answer of 5xx. */
@@ -55,7 +55,7 @@ function logDefect(error: unknown, { problem }: ProblemAnswer, request: FastifyR
   );
 }
 
-/** The problem is enough for the caller. The operator needs the cause, too. */
+/** The problem is enough for the caller; the operator also needs the cause. */
 function logOutage(error: unknown, { problem }: ProblemAnswer, request: FastifyRequest, log: Log): void {
   const { cause } = error as Error;
   log.warn(
@@ -70,8 +70,8 @@ function logOutage(error: unknown, { problem }: ProblemAnswer, request: FastifyR
 }
 
 /**
- * Reads and drops what the caller still sends. If the service closed the connection while bytes arrive, the caller's
- * system would drop the answer. After LINGER_MILLISECONDS it closes the connection anyway.
+ * Reads and drops what the caller still sends. If the service closed the connection while bytes arrive, the caller's system would
+ * drop the answer. After LINGER_MILLISECONDS it closes the connection anyway.
  */
 function discardRest(raw: IncomingMessage): void {
   const { socket } = raw;
@@ -80,11 +80,11 @@ function discardRest(raw: IncomingMessage): void {
   raw.resume();
 }
 
-/** Sockets that have got their problem. Node reports each further piece that arrives on them as one more error. */
+/** Sockets that have received their problem. Node reports each further piece that arrives on them as another error. */
 const refused = new WeakSet<Socket>();
 
 /**
- * Answers bytes that are no HTTP request, or headers that are too long or too slow, and closes the connection.
+ * Answers bytes that are not an HTTP request, or headers that are too long or too slow, and closes the connection.
  *
  * @param owesAnswer whether the client would read a problem as the answer to an earlier request, or as a part of it.
  */
