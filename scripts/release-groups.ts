@@ -93,6 +93,8 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/planted-signals.release.test.ts"],
       ["test/end-to-end/every-model.slow.test.ts", "test/end-to-end/refit-twin.slow.test.ts"],
       ["test/planted-warnings.release.test.ts"],
+      ["src/executors/process/warm-process.slow.test.ts"],
+      ["src/panel/natural-log.slow.test.ts", "test/end-to-end/panel-settings.slow.test.ts"],
       ["test/end-to-end/replay-elsewhere.release.test.ts"],
       ["test/fuzz/model-params.release.test.ts"],
       ["test/twins/multiple-comparisons.release.test.ts"],
