@@ -11,6 +11,8 @@ export interface ReleaseGroup {
   readonly processes: readonly (readonly string[])[];
   /** A change below one of them concerns the group; one that ends with / is a folder. */
   readonly paths: readonly string[];
+  /** Whether the tests of the engine that are marked `release` belong to it. */
+  readonly hasEngineTests?: boolean;
   /** What it takes alone on two cores. */
   readonly seconds: number;
 }
@@ -74,6 +76,13 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 45,
   },
   {
+    name: "engine",
+    processes: [],
+    hasEngineTests: true,
+    paths: ["engine/"],
+    seconds: 60,
+  },
+  {
     name: "services",
     processes: [
       ["test/service/core.slow.test.ts"],
@@ -98,6 +107,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/end-to-end/replay-elsewhere.release.test.ts"],
       ["test/fuzz/model-params.release.test.ts"],
       ["test/twins/multiple-comparisons.release.test.ts"],
+      ["src/ingest/memory.release.test.ts"],
     ],
     paths: [
       "engine/mucast_engine/",

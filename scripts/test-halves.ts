@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
-import { type Check, engineChecks, quickChecks, runChecks } from "./checks.ts";
+import { type Check, ENGINE_RELEASE_TESTS, engineChecks, quickChecks, runChecks } from "./checks.ts";
 import { processorSeconds } from "./processor-seconds.mjs";
 import type { ReleaseGroup } from "./release-groups.ts";
 import { type FileRun, runConcurrently, runTestFiles, type Starts } from "./test-files.ts";
@@ -49,8 +49,11 @@ export async function runAllTiers(
   const isSetUp = setUpAll();
   const setUp = async () => ((await isSetUp) ? [] : ["the set-up; without it the slow half was not run"]);
   const { slow } = testFiles();
-  const release = groups.flatMap(({ processes }) => processes).filter((files) => !slow.flat().includes(files[0]!));
-  const started = slowWork([...slow, ...release]).map((work) => async () => ((await isSetUp) ? work() : []));
+  const inSlow = new Set(slow.flat());
+  const release = groups.flatMap(({ processes, ...group }) =>
+    groupWork({ ...group, processes: processes.filter((files) => !files.every((file) => inSlow.has(file))) }),
+  );
+  const started = [...slowWork(slow), ...release].map((work) => async () => ((await isSetUp) ? work() : []));
   const failed = await runAll([setUp, ...told, ...started], AT_A_TIME);
   tellSpent();
   return failed;
@@ -67,13 +70,14 @@ const SPARE = 2;
 export async function runReleaseGroups(groups: readonly ReleaseGroup[], until: number): Promise<string[]> {
   if (groups.length > 0 && !(await setUpAll())) return ["the set-up; without it no release group was run"];
   const failed: string[] = [];
-  for (const { name, processes, seconds } of groups) {
+  for (const group of groups) {
+    const { name, seconds } = group;
     if (Date.now() + SPARE * seconds * 1_000 > until) {
       process.stdout.write(`# release group ${name}: left out for lack of time; npm run test:release -- ${name}\n`);
       continue;
     }
     process.stdout.write(`# release group ${name}\n`);
-    failed.push(...(await runAll(filesWork(processes), AT_A_TIME)));
+    failed.push(...(await runAll(groupWork(group), AT_A_TIME)));
   }
   tellSpent();
   return failed;
@@ -96,6 +100,10 @@ function quickWork(): Work[] {
 /** The checks are the longest, so they come first. */
 function slowWork(processes: readonly (readonly string[])[]): Work[] {
   return [...engineChecks().map(checked), ...filesWork(processes)];
+}
+
+function groupWork({ processes, hasEngineTests = false }: ReleaseGroup): Work[] {
+  return [...(hasEngineTests ? [checked(ENGINE_RELEASE_TESTS)] : []), ...filesWork(processes)];
 }
 
 function filesWork(processes: readonly (readonly string[])[]): Work[] {
