@@ -8,7 +8,9 @@ const names = (changed: readonly string[]) => groupsAbout(changed).map(({ name }
 
 test("each file of the release tier, and each slow one with more cases there, is in one group", () => {
   const { slow, release } = testFiles();
-  const hasMore = slow.flat().filter((file) => readFileSync(file, "utf8").includes("whole-matrix.testing.ts"));
+  const hasMore = slow
+    .flat()
+    .filter((file) => readFileSync(file, "utf8").includes("whole-matrix.testing.ts"));
   const grouped = RELEASE_GROUPS.flatMap(({ processes }) => processes.flat());
   assert.deepEqual(grouped.sort(), [...release, ...hasMore].sort());
 });
@@ -23,7 +25,12 @@ test("a change concerns the groups with its path or its test file, and of a lock
   assert.deepEqual(names(["web/console.css"]), ["browser"]);
   assert.deepEqual(names(["src/service/http/page/docs-page.ts"]), ["openapi", "browser", "services"]);
   assert.deepEqual(names(["test/package.release.test.ts"]), ["package"]);
-  for (const path of ["package-lock.json", "tools/browser/package-lock.json", "engine/requirements-dl.txt", "scripts/setup.mjs"])
+  for (const path of [
+    "package-lock.json",
+    "tools/browser/package-lock.json",
+    "engine/requirements-dl.txt",
+    "scripts/setup.mjs",
+  ])
     assert.deepEqual(groupsAbout([path]), RELEASE_GROUPS, path);
 });
 
@@ -32,5 +39,8 @@ test("groups are found by their names, and an unknown name is refused", () => {
     groupsNamed(["package", "docs"]).map(({ name }) => name),
     ["docs", "package"],
   );
-  assert.throws(() => groupsNamed(["packages"]), /no release group is called packages; there are docs,openapi/);
+  assert.throws(
+    () => groupsNamed(["packages"]),
+    /no release group is called packages; there are docs,openapi/,
+  );
 });

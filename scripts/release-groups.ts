@@ -38,7 +38,14 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/browser/console-forms.release.test.ts"],
       ["test/browser/report.release.test.ts"],
     ],
-    paths: ["src/console/", "src/report/", "src/service/http/page/", "web/", "tools/browser/", "test/browser/"],
+    paths: [
+      "src/console/",
+      "src/report/",
+      "src/service/http/page/",
+      "web/",
+      "tools/browser/",
+      "test/browser/",
+    ],
     seconds: 60,
   },
   {
@@ -129,14 +136,16 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
 ];
 
 /** What every group is about: another version of a package, or another way to set up and to run tests. */
-const EVERYTHING = /(^|\/)package-lock\.json$|^engine\/requirements|^scripts\/(setup|install|test|release)|^\.ci\//;
+const EVERYTHING =
+  /(^|\/)package-lock\.json$|^engine\/requirements|^scripts\/(setup|install|test|release)|^\.ci\//;
 
 /** @returns the groups that a change of these paths concerns. */
 export function groupsAbout(changed: readonly string[]): readonly ReleaseGroup[] {
   if (changed.some((path) => EVERYTHING.test(path))) return RELEASE_GROUPS;
   return RELEASE_GROUPS.filter(({ paths, processes }) =>
     changed.some(
-      (path) => paths.some((entry) => isBelow(path, entry)) || processes.some((files) => files.includes(path)),
+      (path) =>
+        paths.some((entry) => isBelow(path, entry)) || processes.some((files) => files.includes(path)),
     ),
   );
 }
@@ -152,8 +161,8 @@ export function groupsNamed(names: readonly string[]): readonly ReleaseGroup[] {
 /** @returns the files that differ from the parent of the last commit; undefined where Git knows no parent. */
 export function changedPaths(): readonly string[] | undefined {
   try {
-    const options = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] } as const;
-    return execFileSync("git", ["diff", "--name-only", "HEAD^1"], options).split("\n").filter(Boolean);
+    const said = execFileSync("git", ["diff", "--name-only", "HEAD^1"], { encoding: "utf8", stdio: "pipe" });
+    return said.split("\n").filter(Boolean);
   } catch {
     return undefined;
   }

@@ -20,9 +20,7 @@ const { values, positionals } = parseArgs({
 });
 const times = Number(values.times);
 const groups: readonly (readonly string[])[] =
-  positionals.length > 0
-    ? positionals.map((file) => [file])
-    : testFiles().slow;
+  positionals.length > 0 ? positionals.map((file) => [file]) : testFiles().slow;
 
 // Each ends with this process, also where that is killed: its stdin is closed then.
 const busy =

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { type Check, ENGINE_RELEASE_TESTS, engineChecks, quickChecks, runChecks } from "./checks.ts";
-import { processorSeconds } from "./processor-seconds.mjs";
+import { processorSeconds } from "./processor-seconds.ts";
 import type { ReleaseGroup } from "./release-groups.ts";
 import { type FileRun, runConcurrently, runTestFiles, type Starts } from "./test-files.ts";
 import { testFiles } from "./test-tiers.ts";
@@ -73,7 +73,9 @@ export async function runReleaseGroups(groups: readonly ReleaseGroup[], until: n
   for (const group of groups) {
     const { name, seconds } = group;
     if (Date.now() + SPARE * seconds * 1_000 > until) {
-      process.stdout.write(`# release group ${name}: left out for lack of time; npm run test:release -- ${name}\n`);
+      process.stdout.write(
+        `# release group ${name}: left out for lack of time; npm run test:release -- ${name}\n`,
+      );
       continue;
     }
     process.stdout.write(`# release group ${name}\n`);

@@ -8,7 +8,7 @@ import net from "node:net";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread } from "node:worker_threads";
-import { processorSeconds } from "./processor-seconds.mjs";
+import { processorSeconds } from "./processor-seconds.ts";
 
 const REPORT = 3;
 
@@ -30,7 +30,9 @@ if (isMainThread && mode !== undefined) {
     const { PGlite } = await import("@electric-sql/pglite");
     refuse(PGlite, "create", "a database");
   }
-  process.on("exit", () => writeSync(REPORT, `${JSON.stringify({ processorSeconds: processorSeconds() })}\n`));
+  process.on("exit", () =>
+    writeSync(REPORT, `${JSON.stringify({ processorSeconds: processorSeconds() })}\n`),
+  );
 }
 
 function refusal(what) {

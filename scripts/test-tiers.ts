@@ -1,6 +1,6 @@
 /**
- * The name of a test file says its tier: `NAME.test.ts` is fast and starts nothing, `NAME.slow.test.ts` starts a process, a
- * server or a database, or computes for seconds, and `NAME.release.test.ts` belongs to the release tier
+ * The name of a test file says its tier: `*.test.ts` is fast and starts nothing, `*.slow.test.ts` starts a process, a
+ * server or a database, or computes for seconds, and `*.release.test.ts` belongs to the release tier
  * (release-groups.ts).
  */
 import { globSync } from "node:fs";

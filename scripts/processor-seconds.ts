@@ -4,9 +4,8 @@ const TICKS_A_SECOND = 100;
 
 /**
  * Processor seconds of this process, and of those that it started and waited for, of which the system tells on Linux alone.
- * @returns {number}
  */
-export function processorSeconds() {
+export function processorSeconds(): number {
   const { userCPUTime, systemCPUTime } = process.resourceUsage();
   const own = (userCPUTime + systemCPUTime) / 1e6;
   if (process.platform !== "linux") return own;
@@ -15,6 +14,6 @@ export function processorSeconds() {
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
     .slice(13, 15)
-    .map(Number);
+    .map(Number) as [number, number];
   return own + (user + system) / TICKS_A_SECOND;
 }
