@@ -70,6 +70,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 25,
   },
   {
+    name: "doctor",
+    processes: [["src/cli/doctor.release.test.ts"]],
+    paths: ["src/cli/doctor.ts", "src/engine/environment/", "engine/mucast_engine/status.py"],
+    seconds: 10,
+  },
+  {
     name: "package",
     processes: [["test/package.release.test.ts"]],
     paths: [
@@ -99,6 +105,9 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/restored-database.release.test.ts"],
       ["test/service/frozen-holder.release.test.ts"],
       ["test/service/full-disk.release.test.ts"],
+      ["test/service/one-holder.release.test.ts"],
+      ["test/service/keys-command.release.test.ts"],
+      ["test/service/signals.release.test.ts"],
     ],
     paths: ["src/service/", "src/executors/process/", "test/service/", "test/servers/"],
     seconds: 80,
