@@ -100,6 +100,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     processes: [
       ["test/service/core.slow.test.ts"],
       ["test/service/restarts.slow.test.ts"],
+      ["src/executors/process/warm-process.slow.test.ts"],
       ["test/service/stops.release.test.ts"],
       ["test/service/oidc-callers.release.test.ts"],
       ["test/service/restored-database.release.test.ts"],
@@ -118,8 +119,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/planted-signals.release.test.ts"],
       ["test/end-to-end/every-model.slow.test.ts", "test/end-to-end/refit-twin.slow.test.ts"],
       ["test/planted-warnings.release.test.ts"],
-      ["src/executors/process/warm-process.slow.test.ts"],
-      ["src/panel/natural-log.slow.test.ts", "test/end-to-end/panel-settings.slow.test.ts"],
+      [
+        "src/panel/natural-log.slow.test.ts",
+        "test/end-to-end/panel-settings.slow.test.ts",
+        "test/end-to-end/refit-jobs.slow.test.ts",
+        "test/end-to-end/what-changes-nothing.slow.test.ts",
+      ],
       ["test/end-to-end/replay-elsewhere.release.test.ts"],
       ["test/fuzz/model-params.release.test.ts"],
       ["test/twins/multiple-comparisons.release.test.ts"],
