@@ -76,6 +76,20 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 10,
   },
   {
+    name: "npm",
+    processes: [["scripts/run.release.test.ts"]],
+    paths: [
+      "package.json",
+      "scripts/run.mjs",
+      "scripts/parent.mjs",
+      "scripts/end-with-parent.mjs",
+      "scripts/process-stat.mjs",
+      "src/cli/serve.ts",
+      "src/cli/terminal/",
+    ],
+    seconds: 10,
+  },
+  {
     name: "package",
     processes: [["test/package.release.test.ts"]],
     paths: [
@@ -109,6 +123,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/one-holder.release.test.ts"],
       ["test/service/keys-command.release.test.ts"],
       ["test/service/signals.release.test.ts"],
+      ["src/service/store/record-progress.slow.test.ts"],
     ],
     paths: ["src/service/", "src/executors/process/", "test/service/", "test/servers/"],
     seconds: 80,
@@ -127,6 +142,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ],
       ["test/end-to-end/replay-elsewhere.release.test.ts"],
       ["test/fuzz/model-params.release.test.ts"],
+      ["test/model-params.release.test.ts"],
       ["test/twins/multiple-comparisons.release.test.ts"],
       ["src/ingest/memory.release.test.ts"],
     ],
