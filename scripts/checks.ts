@@ -35,10 +35,15 @@ export function quickChecks(): readonly Check[] {
   ];
 }
 
+/** Tests of the engine by pytest's markers, which engine/pyproject.toml explains. */
+function engineTests(marked: string): Check {
+  return [`engine tests, ${marked}`, python, ["-m", "pytest", "-q", "-m", marked, "engine/tests"]];
+}
+
 /** Those of the engine that need its libraries; the longest first. */
 export function engineChecks(): readonly Check[] {
   return [
-    ["engine tests", python, ["-m", "pytest", "-q", "-m", "not cluster", "engine/tests"]],
+    engineTests("not cluster and not release"),
     [
       "engine types",
       python,
@@ -46,6 +51,9 @@ export function engineChecks(): readonly Check[] {
     ],
   ];
 }
+
+/** The tests of the engine that only the release tier runs. */
+export const ENGINE_RELEASE_TESTS: Check = engineTests("release and not cluster");
 
 /** What a check prints is shown when it has ended. @returns the names of those that failed. */
 export async function runChecks(checks: readonly Check[], atATime: number): Promise<string[]> {

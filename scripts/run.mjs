@@ -75,6 +75,7 @@ function environmentsFor(script, scriptArgs) {
     "scripts/check.ts": ["ml", "lint"],
     // As the quick half needs it; beside that half it does the rest itself.
     "scripts/test.ts": ["ml", "lint"],
+    "scripts/test-release.ts": ["ml", "lint"],
     "scripts/cluster.ts": ["ml", "dl", "ray", "dev"],
     "scripts/stress.ts": ["ml", "dl", "ray", "dev"],
     "scripts/failover.ts": ["ml"],

@@ -1,12 +1,12 @@
 /**
  * Runs test files again and again beside busy loops, and says which failed: `npm run stress -- [FILE …]`. Without names it
- * runs all that start something, in the processes of a whole run. --times is 20, --loops is 2, and --lanes, how many
+ * runs all slow tests, in the processes of a whole run. --times is 20, --loops is 2, and --lanes, how many
  * processes run at a time, is 1.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { parseArgs } from "node:util";
-import { startsSomething, testFiles } from "./slow-tests.ts";
 import { runConcurrently, runTestFile } from "./test-files.ts";
+import { testFiles } from "./test-tiers.ts";
 
 const MAX_MINUTES = 30;
 
@@ -20,9 +20,7 @@ const { values, positionals } = parseArgs({
 });
 const times = Number(values.times);
 const groups: readonly (readonly string[])[] =
-  positionals.length > 0
-    ? positionals.map((file) => [file])
-    : testFiles().slow.filter((files) => files.some(startsSomething));
+  positionals.length > 0 ? positionals.map((file) => [file]) : testFiles().slow;
 
 // Each ends with this process, also where that is killed: its stdin is closed then.
 const busy =

@@ -18,7 +18,7 @@ const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).hre
 const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
 
 /** Several times what all fast files, or the longest slow one, take on a busy machine. */
-const MAX_MINUTES: Readonly<Record<Starts, number>> = { refuse: 5, allow: 10 };
+const MAX_MINUTES = 10;
 /** For each further slow file of a process. */
 const MORE_MINUTES = 0.5;
 
@@ -49,7 +49,7 @@ export async function runTestFiles(
 ): Promise<void> {
   await runConcurrently(groups, atATime, async (files) => {
     const further = starts === "allow" ? files.length - 1 : 0;
-    const minutes = MAX_MINUTES[starts] + further * MORE_MINUTES;
+    const minutes = MAX_MINUTES + further * MORE_MINUTES;
     onEnd(await runTestFile(files, AbortSignal.timeout(minutes * 60_000), starts));
   });
 }

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
-import { type Check, engineChecks, quickChecks, runChecks } from "./checks.ts";
-import { testFiles } from "./slow-tests.ts";
+import { type Check, ENGINE_RELEASE_TESTS, engineChecks, quickChecks, runChecks } from "./checks.ts";
+import { processorSeconds } from "./processor-seconds.ts";
+import type { ReleaseGroup } from "./release-groups.ts";
 import { type FileRun, runConcurrently, runTestFiles, type Starts } from "./test-files.ts";
+import { testFiles } from "./test-tiers.ts";
 
 const CORES = availableParallelism();
 
@@ -15,9 +17,8 @@ type Work = () => Promise<string[]>;
 
 /** The tests that start nothing, and beside them the checks that take seconds. @returns the names of what failed. */
 export async function runQuickHalf(): Promise<string[]> {
-  const spent = { processorSeconds: 0 };
-  const failed = await runAll(quickWork(spent), CORES);
-  tellSpent(spent);
+  const failed = await runAll(quickWork(CORES), CORES);
+  tellSpent();
   return failed;
 }
 
@@ -27,9 +28,17 @@ export async function runQuickHalf(): Promise<string[]> {
  * @param onQuick gets the names of what failed in the quick half, when that has ended.
  * @returns the names of all that failed.
  */
-export async function runBothHalves(onQuick: (failed: readonly string[]) => void): Promise<string[]> {
-  const spent = { processorSeconds: 0 };
-  const quick = quickWork(spent);
+export function runBothHalves(onQuick: (failed: readonly string[]) => void): Promise<string[]> {
+  return runAllTiers([], onQuick);
+}
+
+/** The same, and after the slow half all tests of the release groups that are not in it. */
+export async function runAllTiers(
+  groups: readonly ReleaseGroup[],
+  onQuick: (failed: readonly string[]) => void,
+): Promise<string[]> {
+  // One process loads the sources once, while the other lanes begin with the rest.
+  const quick = quickWork(1);
   const failedQuick: string[] = [];
   let left = quick.length;
   const told = quick.map((work) => async () => {
@@ -40,9 +49,40 @@ export async function runBothHalves(onQuick: (failed: readonly string[]) => void
   });
   const isSetUp = setUpAll();
   const setUp = async () => ((await isSetUp) ? [] : ["the set-up; without it the slow half was not run"]);
-  const slow = slowWork(spent).map((work) => async () => ((await isSetUp) ? work() : []));
-  const failed = await runAll([setUp, ...told, ...slow], AT_A_TIME);
-  tellSpent(spent);
+  const { slow } = testFiles();
+  const inSlow = new Set(slow.flat());
+  const release = groups.flatMap(({ processes, ...group }) =>
+    groupWork({ ...group, processes: processes.filter((files) => !files.every((file) => inSlow.has(file))) }),
+  );
+  const started = [...slowWork(slow), ...release].map((work) => async () => ((await isSetUp) ? work() : []));
+  const failed = await runAll([setUp, ...told, ...started], AT_A_TIME);
+  tellSpent();
+  return failed;
+}
+
+/** Enough on a machine that is twice as slow. */
+const SPARE = 2;
+
+/**
+ * One group after the other, once everything is set up.
+ * @param until none begins that would not surely end before this time, in milliseconds since 1970; it is named.
+ * @returns the names of what failed.
+ */
+export async function runReleaseGroups(groups: readonly ReleaseGroup[], until: number): Promise<string[]> {
+  if (groups.length > 0 && !(await setUpAll())) return ["the set-up; without it no release group was run"];
+  const failed: string[] = [];
+  for (const group of groups) {
+    const { name, seconds } = group;
+    if (Date.now() + SPARE * seconds * 1_000 > until) {
+      process.stdout.write(
+        `# release group ${name}: left out for lack of time; npm run test:release -- ${name}\n`,
+      );
+      continue;
+    }
+    process.stdout.write(`# release group ${name}\n`);
+    failed.push(...(await runAll(groupWork(group), AT_A_TIME)));
+  }
+  tellSpent();
   return failed;
 }
 
@@ -54,16 +94,23 @@ async function setUpAll(): Promise<boolean> {
   return status === 0;
 }
 
-/** The longest first. */
-function quickWork(spent: Spent): Work[] {
-  const fast = dealt(testFiles().fast, CORES).map((files) => () => runFiles(files, "refuse", spent));
+/** The longest first. @param hands processes that share the fast files. */
+function quickWork(hands: number): Work[] {
+  const fast = dealt(testFiles().fast, hands).map((files) => () => runFiles(files, "refuse"));
   return [...fast, ...quickChecks().map(checked)];
 }
 
 /** The checks are the longest, so they come first. */
-function slowWork(spent: Spent): Work[] {
-  const files = testFiles().slow.map((group) => () => runFiles(group, "allow", spent));
-  return [...engineChecks().map(checked), ...files];
+function slowWork(processes: readonly (readonly string[])[]): Work[] {
+  return [...engineChecks().map(checked), ...filesWork(processes)];
+}
+
+function groupWork({ processes, hasEngineTests = false }: ReleaseGroup): Work[] {
+  return [...(hasEngineTests ? [checked(ENGINE_RELEASE_TESTS)] : []), ...filesWork(processes)];
+}
+
+function filesWork(processes: readonly (readonly string[])[]): Work[] {
+  return processes.map((files) => () => runFiles(files, "allow"));
 }
 
 function checked(check: Check): Work {
@@ -83,23 +130,18 @@ export function tellFailures(failed: readonly string[]): void {
   process.stdout.write(lines === "" ? "\nall passed\n" : `\nfailed:\n${lines}`);
 }
 
-/** Grows with each test file that ends. */
-interface Spent {
-  processorSeconds: number;
-}
-
-async function runFiles(files: readonly string[], starts: Starts, spent: Spent): Promise<string[]> {
+async function runFiles(files: readonly string[], starts: Starts): Promise<string[]> {
   const failed: string[] = [];
   await runTestFiles([files], 1, starts, (run) => {
     if (!run.passed) failed.push(nameOf(run));
-    spent.processorSeconds += run.processorSeconds ?? 0;
     tell(run);
   });
   return failed;
 }
 
-function tellSpent({ processorSeconds }: Spent): void {
-  process.stdout.write(`# these tests took ${processorSeconds.toFixed(0)} processor seconds\n`);
+/** With the checks, and with the set-up where something was missing. */
+function tellSpent(): void {
+  process.stdout.write(`# all of this took ${processorSeconds().toFixed(0)} processor seconds\n`);
 }
 
 /** Of a run that failed, what it printed; of one of several files the failing tests alone. */

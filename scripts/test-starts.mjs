@@ -2,15 +2,15 @@
 // throws. At its end the process tells the runner the processor seconds of itself and of the processes that it started
 // and waited for, as one line of JSON on descriptor 3.
 import childProcess from "node:child_process";
-import { readFileSync, writeSync } from "node:fs";
+import { writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread } from "node:worker_threads";
+import { processorSeconds } from "./processor-seconds.ts";
 
 const REPORT = 3;
-const TICKS_A_SECOND = 100;
 
 const mode = process.env.MUCAST_TEST_STARTS;
 // It holds for this process alone.
@@ -30,25 +30,13 @@ if (isMainThread && mode !== undefined) {
     const { PGlite } = await import("@electric-sql/pglite");
     refuse(PGlite, "create", "a database");
   }
-  process.on("exit", () => writeSync(REPORT, `${JSON.stringify(processorSeconds())}\n`));
+  process.on("exit", () =>
+    writeSync(REPORT, `${JSON.stringify({ processorSeconds: processorSeconds() })}\n`),
+  );
 }
 
 function refusal(what) {
   const url = /file:\S+\.test\.m?[jt]s/.exec(new Error().stack)?.[0];
   const file = url === undefined ? "a test" : relative("", fileURLToPath(url));
-  return `${file} starts ${what}, which a fast test may not: list it in scripts/slow-tests.ts`;
-}
-
-/** Of those that it waited for the system tells on Linux alone. */
-function processorSeconds() {
-  const { userCPUTime, systemCPUTime } = process.resourceUsage();
-  const own = (userCPUTime + systemCPUTime) / 1e6;
-  if (process.platform !== "linux") return { processorSeconds: own };
-  const stat = readFileSync("/proc/self/stat", "latin1");
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(")") + 2)
-    .split(" ")
-    .slice(13, 15)
-    .map(Number);
-  return { processorSeconds: own + (user + system) / TICKS_A_SECOND };
+  return `${file} starts ${what}, which a fast test must not do: name the file *.slow.test.ts`;
 }

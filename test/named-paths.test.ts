@@ -12,7 +12,7 @@ const DOCS = readdirSync("docs").filter((name) => name.endsWith(".md"));
 test("every test file that a page names exists", () => {
   const missing = DOCS.flatMap((page) => {
     const names = readFileSync(`docs/${page}`, "utf8").matchAll(
-      /`(?:[\w-]+\/)*([\w-]+\.(?:test|testing)\.ts)`/g,
+      /`(?:[\w-]+\/)*([\w-]+(?:\.slow|\.release)?\.(?:test|testing)\.ts)`/g,
     );
     return [...names].flatMap(([, name]) => (TESTS.has(name!) ? [] : [`docs/${page}: ${name}`]));
   });

@@ -121,6 +121,7 @@ print(json.dumps([loss, {"threads": threads, "late": late, "cuda": cuda, "heavy"
 """
 
 
+@pytest.mark.release
 def test_the_import_of_torch_starts_no_thread_and_leaves_nothing_for_the_first_training(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-c", NETWORK_PROBE, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}

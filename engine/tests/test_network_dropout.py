@@ -30,7 +30,7 @@ def test_the_generator_gives_the_first_numbers_of_splitmix64() -> None:
     assert [splitmix64(1234567 + golden * place) for place in range(1, 5)] == published
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.999])
+@pytest.mark.parametrize("rate", [0.1, *(pytest.param(rate, marks=pytest.mark.release) for rate in (0.5, 0.999))])
 @pytest.mark.parametrize(("seed", "step", "part"), [(0, 0, 0), (42, 3, 0), (2**62 + 1, 10_000, 2)])
 def test_masks_are_those_of_plain_integers(rate: float, seed: int, step: int, part: int) -> None:
     masks = DropoutMasks(rate, seed, CPU).draw(step, SHAPES, part)

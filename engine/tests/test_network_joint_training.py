@@ -162,7 +162,7 @@ def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> None:
 @pytest.mark.parametrize(
     ("architecture", "optimizer"), [*[(name, "adam") for name in JOINT], (JOINT[0], "sgd"), (JOINT[0], "rmsprop")]
 )
-@pytest.mark.parametrize("weight_decay", [0, 0.05])
+@pytest.mark.parametrize("weight_decay", [pytest.param(0, marks=pytest.mark.release), 0.05])
 def test_training_is_that_of_a_plain_script_date_by_date(
     architecture: str,
     optimizer: str,

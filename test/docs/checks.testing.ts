@@ -184,7 +184,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/replay.md", "ml_engine_42.json: differs", EYE],
   ["docs/replay.md", "ml_engine_44.json: differs", EYE],
   ["docs/replay.md", "ml_engine_42.json: cannot be replayed", EYE],
-  // Its own test runs what stands there: test/portfolio.test.ts.
+  // Its own test runs what stands there: test/portfolio.release.test.ts.
   ["docs/portfolio.md", "/** Prints what an optimizer", EYE],
   ["docs/portfolio.md", "import json", PYTHON],
   ["docs/portfolio.md", "mucast export", SYNTAX],

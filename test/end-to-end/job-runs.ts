@@ -66,7 +66,7 @@ let runs = 0;
 
 /**
  * One job in this process, in an engine that the jobs of this file share: what a job computes does not depend on the jobs
- * before it, which network-processes.test.ts and process-executor.test.ts show. @param config JSON text.
+ * before it, which network-processes.slow.test.ts and process-executor.slow.test.ts show. @param config JSON text.
  */
 export async function runJob(
   blobs: BlobPair,

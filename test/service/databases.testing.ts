@@ -12,7 +12,7 @@ export interface DatabaseChoice {
 
 const nothing = async () => undefined;
 
-const PGLITE: DatabaseChoice = { name: "PGlite", begin: nothing, env: async () => ({}), end: nothing };
+export const PGLITE: DatabaseChoice = { name: "PGlite", begin: nothing, env: async () => ({}), end: nothing };
 
 function postgresChoice(): DatabaseChoice {
   let postgres: Postgres | undefined;

@@ -26,7 +26,7 @@ function sendPieces(url: string, piece: Buffer, pieces: number): Promise<number>
   });
 }
 
-/** Every limit a caller can run into says which one it is, and the service goes on; those of time in limits.test.ts. */
+/** Every limit a caller can run into says which one it is, and the service goes on; those of time in limits.slow.test.ts. */
 export function limits(core: () => Core): void {
   describe("limits", () => {
     test("of a request's body", async () => {

@@ -1,13 +1,14 @@
 /**
- * What a service promises while it runs: of every operation on both databases, and what is the same on both on one of
- * them, where the suites share a service that runs one job at a time.
+ * What a service promises while it runs: of every operation on both databases (in `npm test` on PGlite), and what is the same
+ * on both on one of them, where the suites share a service that runs one job at a time.
  */
 import { after, before, describe } from "node:test";
+import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { cancelling } from "./cancelling.testing.ts";
 import { typedClient } from "./client.testing.ts";
 import { type Core, startCore } from "./core.testing.ts";
 import { blobs } from "./data.testing.ts";
-import { DATABASES } from "./databases.testing.ts";
+import { DATABASES, PGLITE } from "./databases.testing.ts";
 import { following } from "./following.testing.ts";
 import { killedJobs } from "./killed-jobs.testing.ts";
 import { limits } from "./limits.testing.ts";
@@ -37,7 +38,7 @@ const SUITES = {
   PostgreSQL: OF_OPERATIONS,
 };
 
-for (const database of DATABASES) {
+for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
   describe(`on ${database.name}`, { timeout: 900_000 }, () => {
     let core: Core;
     before(async () => {

@@ -1,4 +1,4 @@
-/** The limits of time that a caller can run into; the others are a suite of core.test.ts. */
+/** The limits of time that a caller can run into; the others are a suite of core.slow.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Api, problemOf } from "./api.testing.ts";

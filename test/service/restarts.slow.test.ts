@@ -1,14 +1,16 @@
 /**
- * What becomes of operations when the service ends under them, by kill -9 or by SIGTERM, on both databases. Jobs are
+ * What becomes of operations when the service ends under them, by kill -9 or by SIGTERM, on both databases (in `npm test` on
+ * PGlite). Jobs are
  * met in the middle by a storage that holds their blobs, never by a clock.
  */
 import assert from "node:assert/strict";
 import { watch } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { MucastClient } from "../../src/client/index.ts";
+import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { problemOf } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";
-import { DATABASES } from "./databases.testing.ts";
+import { DATABASES, PGLITE } from "./databases.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload } from "./inputs.testing.ts";
 import { Restarted } from "./restarted.testing.ts";
@@ -49,7 +51,7 @@ describe("SIGTERM", { timeout: 600_000 }, () => {
   });
 
   test("lets what runs end within the time for it, takes nothing new, and leaves what waits", async () => {
-    const service = await Restarted.start(DATABASES[0]!, DRAINING);
+    const service = await Restarted.start(PGLITE, DRAINING);
     storage = service.storage;
     const { api, serving, small } = service;
     const id = await service.heldRunning("drained");
@@ -69,7 +71,7 @@ describe("SIGTERM", { timeout: 600_000 }, () => {
   });
 });
 
-for (const database of DATABASES) {
+for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
   describe(`kill -9 on ${database.name}`, { timeout: 600_000 }, () => {
     let service: Restarted;
     let [released, canceled, twice, taken, written] = ["", "", "", "", ""];

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { MODELS as REGRESSORS } from "../../src/contract/model-params/models.ts";
+import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { dirtyMarket } from "./dirty-market.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
@@ -48,12 +49,14 @@ const MODELS: readonly (readonly [name: string, params: string])[] = [
   ],
 ];
 
-const MARKETS = [
-  ["clean blobs", cleanMarket()],
-  ["blobs with every fault and Learning_end", dirtyMarket({ learningEnd: true })],
-  ["clean blobs with Learning_end", cleanMarket("2021-10-29")],
-  ["blobs with every fault", dirtyMarket({ learningEnd: false })],
-] as const;
+const MARKETS = (
+  [
+    ["clean blobs", cleanMarket()],
+    ["blobs with every fault and Learning_end", dirtyMarket({ learningEnd: true })],
+    ["clean blobs with Learning_end", cleanMarket("2021-10-29")],
+    ["blobs with every fault", dirtyMarket({ learningEnd: false })],
+  ] as const
+).slice(0, WHOLE_MATRIX ? 4 : 2);
 
 /** Which rows are learned from does not depend on the model: those that are slow to fit see two markets, not four. */
 const SLOW_TO_FIT = new Set(["random_forest", "xgboost", "lightgbm", "catboost", "quantile"]);

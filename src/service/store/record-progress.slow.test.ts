@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { beforeEach, test } from "node:test";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { operationPageSchema, operationSchema } from "../../contract/api/operation-view.ts";
 import { storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
@@ -26,6 +27,10 @@ const NONE = webhookTypes([]);
 const EMOJI = ["emoji", "😀".repeat(400)] as const;
 const LONG = ["long", "x".repeat(900)] as const;
 const ESCAPED = ["escaped to six bytes each", "\u0001".repeat(900)] as const;
+/** What a name becomes is measured before it comes to a database, of which PGlite is the slow one. */
+const NAMES = WHOLE_MATRIX
+  ? { pglite: [EMOJI], postgres: [EMOJI, LONG, ESCAPED] }
+  : { pglite: [], postgres: [EMOJI] };
 /** Of large epochs: somewhat more than is kept. */
 const BATCHES = 60;
 const ALL = { events: 10_000, bytes: 2 ** 30 };
@@ -146,8 +151,7 @@ onEachDatabase((tested) => {
     assert.ok(rows[0]!.bytes > 7 * 2 ** 20);
   });
 
-  // What a name becomes is measured before it comes to a database, of which PGlite is the slow one.
-  for (const [what, mark] of tested.kind === "pglite" ? [EMOJI] : [EMOJI, LONG, ESCAPED]) {
+  for (const [what, mark] of NAMES[tested.kind]) {
     test(`an operation, its events and a page stay within their sizes where names are ${what}`, async (t) => {
       const { begin, caller, operations } = await waiting(t);
       const problem = problemOf(allFailed(failuresOf(2_000, mark)));
@@ -200,10 +204,11 @@ onEachDatabase((tested) => {
     assert.ok(jsonBytes(listed) <= SIZES.operation);
   });
 
-  for (const [what, pointOf] of [
+  const kinds = [
     ["differ", (n: number) => ({ ...pointAt(n), train_loss: Math.random() })],
     ["are alike, which the database compresses", (n: number) => ({ ...pointAt(n), ticker: "x".repeat(256) })],
-  ] as const) {
+  ] as const;
+  for (const [what, pointOf] of WHOLE_MATRIX ? kinds : kinds.slice(1)) {
     test(`a reader of events holds a small part of them at a time where they ${what}`, async (t) => {
       const { begin } = await waiting(t);
       const { id } = await begin();

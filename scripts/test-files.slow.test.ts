@@ -41,7 +41,7 @@ test("each file has a folder for temporary files of its own, which is gone with 
   assert.equal(existsSync(temporary), false);
 });
 
-test("a fast file that starts something fails, and reads where it has to be listed", async () => {
+test("a fast file that starts something fails, and says how to name it", async () => {
   const starts = {
     process: 'import { spawn } from "node:child_process"; test("t", () => { spawn("true"); });',
     waited: 'import { execFileSync } from "node:child_process"; test("t", () => { execFileSync("true"); });',
@@ -54,7 +54,7 @@ test("a fast file that starts something fails, and reads where it has to be list
     assert.equal(passed, false, name);
     assert.match(
       said,
-      /starts a (process|server), which a fast test may not: list it in scripts\/slow-tests\.ts/,
+      /starts a (process|server), which a fast test must not do: name the file \*\.slow\.test\.ts/,
     );
     assert.equal((await runTestFile([file], never, "allow")).passed, true, name);
   }

@@ -30,17 +30,12 @@ const options = {
 };
 
 /** Training that lasts long enough to be met while it runs. */
-const LONG = { epochs: 60, patience: 60, learning_rate: 1e-4 };
-const LSTM = networkConfig("lstm", { training: LONG, intervals: {} });
-/** The same of three members, each shorter. */
 const LSTM_ENSEMBLE = networkConfig("lstm", {
-  training: { ...LONG, epochs: 20, ensemble: 3 },
+  training: { epochs: 20, patience: 60, learning_rate: 1e-4, ensemble: 3 },
   intervals: {},
 });
 /** More epochs than a test waits for. */
-const endless = (ensemble: number) =>
-  networkConfig("lstm", { training: { epochs: 10_000, patience: 10_000, ensemble } });
-const ENDLESS = endless(1);
+const ENDLESS = networkConfig("lstm", { training: { epochs: 10_000, patience: 10_000, ensemble: 3 } });
 
 let pair: BlobPair;
 before(async () => {
@@ -62,56 +57,46 @@ function leftIn(temporary: string): string[] {
   return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
 }
 
-for (const [name, config] of [
-  ["a network", LSTM],
-  ["a member of an ensemble", LSTM_ENSEMBLE],
-] as const) {
-  test(
-    `kill -9 of a worker while it trains ${name} costs one attempt: the job succeeds with the same bytes`,
-    options,
-    async () => {
-      const undisturbed = await runJob(pair, config, 1, runDlJob);
-      let folder = "";
-      const openHere: OpenEngine = (need) => {
-        const engine = openSharedEngine(need);
-        folder = dirname(engine.workFolder);
-        return engine;
-      };
-      const killed: number[] = [];
-      const job: Job = (request, context) =>
-        runDlJob(request, {
-          ...context,
-          report: (event) => {
-            context.report(event);
-            if (killed.length > 0 || event.kind !== "progress" || !(Number(event.epoch) >= 3)) return;
-            killed.push(...engineProcesses(folder).workers);
-            for (const pid of killed) process.kill(pid, "SIGKILL");
-          },
-        });
-      const disturbed = await runJob(pair, config, 1, job, openHere);
-      assert.equal(killed.length, 1, "one worker");
-      assert.equal(withoutIdentity(disturbed.text), withoutIdentity(undisturbed.text));
-    },
-  );
-}
+test(
+  "kill -9 of a worker while it trains a member of an ensemble costs one attempt: the job succeeds with the same bytes",
+  options,
+  async () => {
+    const undisturbed = await runJob(pair, LSTM_ENSEMBLE, 1, runDlJob);
+    let folder = "";
+    const openHere: OpenEngine = (need) => {
+      const engine = openSharedEngine(need);
+      folder = dirname(engine.workFolder);
+      return engine;
+    };
+    const killed: number[] = [];
+    const job: Job = (request, context) =>
+      runDlJob(request, {
+        ...context,
+        report: (event) => {
+          context.report(event);
+          if (killed.length > 0 || event.kind !== "progress" || !(Number(event.epoch) >= 3)) return;
+          killed.push(...engineProcesses(folder).workers);
+          for (const pid of killed) process.kill(pid, "SIGKILL");
+        },
+      });
+    const disturbed = await runJob(pair, LSTM_ENSEMBLE, 1, job, openHere);
+    assert.equal(killed.length, 1, "one worker");
+    assert.equal(withoutIdentity(disturbed.text), withoutIdentity(undisturbed.text));
+  },
+);
 
 describe("a job that is stopped while it trains", options, () => {
-  for (const [name, config] of [
-    ["networks", ENDLESS],
-    ["ensembles", endless(3)],
-  ] as const) {
-    test(`by Ctrl-C, of ${name}, leaves no output, no temporary file and no process: exit code 130`, async () => {
-      const { job, temporary, blobUrl } = await startJob(config);
-      await training(job);
-      job.child.kill("SIGINT");
-      const { code, stdout, stderr } = await job.ended;
-      assert.deepEqual([code, stdout], [130, ""], stderr);
-      const problem = jsonLines(stderr).at(-1)!;
-      assert.equal(problem.code, "canceled");
-      assert.deepEqual([await processesIn(temporary), leftIn(temporary)], [[], []]);
-      assert.ok(!existsSync(blobUrl));
-    });
-  }
+  test("by Ctrl-C leaves no output, no temporary file and no process: exit code 130", async () => {
+    const { job, temporary, blobUrl } = await startJob(ENDLESS);
+    await training(job);
+    job.child.kill("SIGINT");
+    const { code, stdout, stderr } = await job.ended;
+    assert.deepEqual([code, stdout], [130, ""], stderr);
+    const problem = jsonLines(stderr).at(-1)!;
+    assert.equal(problem.code, "canceled");
+    assert.deepEqual([await processesIn(temporary), leftIn(temporary)], [[], []]);
+    assert.ok(!existsSync(blobUrl));
+  });
 
   test("by kill -9 of node: its engine ends by itself", async () => {
     const { job, temporary, blobUrl } = await startJob(ENDLESS);

@@ -5,52 +5,12 @@ import { after, before, describe, test } from "node:test";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
 import { CHECKS, type Check } from "./checks.testing.ts";
-import { type CodeBlock, codeBlocks, placeOf } from "./code-blocks.testing.ts";
+import { type CodeBlock, placeOf } from "./code-blocks.testing.ts";
+import { blocksBy, printedBy } from "./entries.testing.ts";
 import { assertPrinted, idsOf } from "./printed.testing.ts";
 import { type Said, ScratchCheckout } from "./scratch-checkout.testing.ts";
 
 const ADDRESS = "http://127.0.0.1:8080";
-const BLOCKS = codeBlocks();
-
-function entriesOf({ page, text }: CodeBlock): readonly Check[] {
-  return CHECKS.filter(([where, begins]) => where === page && text.startsWith(begins)).map(
-    ([, , check]) => check,
-  );
-}
-
-/** What a command or the service prints, where it is shown behind it; it has no entry of its own. */
-function printedBy(block: CodeBlock): CodeBlock | undefined {
-  const next = BLOCKS[BLOCKS.indexOf(block) + 1];
-  const isShown = next?.page === block.page && next.language === "" && entriesOf(next).length === 0;
-  return isShown ? next : undefined;
-}
-
-function blocksBy<K extends Check["by"]>(by: K): { block: CodeBlock; check: Check & { by: K } }[] {
-  return BLOCKS.flatMap((block) => {
-    const [check] = entriesOf(block);
-    return check?.by === by ? [{ block, check: check as Check & { by: K } }] : [];
-  });
-}
-
-test("every code block has one entry in the table, and every entry a block", () => {
-  const runs = [...blocksBy("shell"), ...blocksBy("service")];
-  const printed = new Set(runs.map(({ block }) => printedBy(block)));
-  for (const block of BLOCKS.filter((block) => !printed.has(block))) {
-    const found = entriesOf(block).length;
-    assert.equal(found, 1, `${placeOf(block)} has ${found} entries in checks.testing.ts:\n${block.text}`);
-  }
-  for (const [page, begins] of CHECKS) {
-    const found = BLOCKS.filter((block) => block.page === page && block.text.startsWith(begins));
-    assert.equal(found.length, 1, `${page} has ${found.length} blocks that begin with ${begins}`);
-  }
-});
-
-test("JSON is what its page says it is", () => {
-  for (const { block, check } of blocksBy("json")) {
-    assert.equal(block.language, "json", placeOf(block));
-    assert.doesNotThrow(() => check.read(block.text), placeOf(block));
-  }
-});
 
 describe("the docs in a checkout", { timeout: 600_000 }, () => {
   let checkout: ScratchCheckout;

@@ -11,6 +11,7 @@ import {
   runJob,
   withoutIdentity,
 } from "../../../test/end-to-end/job-runs.ts";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
@@ -63,13 +64,15 @@ describe("a job process that is ready before its job", options, () => {
   const classical = (model: string, scaler: string, params: string) =>
     `{"ML params": {"model": "${model}", "scaler": "${scaler}", "model_params": {${params}}, "n_splits": 2, "cv_test_size": 3, "intervals": {"alpha": 0.3}}}`;
   const forest = classical("random_forest", "robust", '"n_estimators": 10');
+  const catboost = classical("catboost", "none", '"iterations": 10');
   // Every library, each imported with no other one by the job that begins with it.
-  const cases = [
+  const all = [
     forest,
     classical("lightgbm", "minmax", '"n_estimators": 10'),
     classical("xgboost", "standard", '"n_estimators": 10'),
-    classical("catboost", "none", '"iterations": 10'),
+    catboost,
   ];
+  const cases = WHOLE_MATRIX ? all : [forest, catboost];
   const network = `{"NN params": {"Dot prediction": {"current option": "mlp", "data_processing": {"lookback": 2}, "training_params": {"epochs": 2}}}}`;
 
   test("does one job after the other, and leaves the same bytes for each of a regressor as one that begins with it", async () => {

@@ -1,4 +1,4 @@
-/** `mucast keys` where no service runs; with one that runs it is tried in who-may.test.ts. */
+/** `mucast keys` where no service runs; with one that runs it is tried in who-may.slow.test.ts. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

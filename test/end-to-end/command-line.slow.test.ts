@@ -132,7 +132,7 @@ interface CommandRefusal extends Refusal {
   readonly options?: CommandOptions;
 }
 
-/** Those that only a command meets, and one of each exit code; refused-ml-jobs.test.ts has the others. */
+/** Those that only a command meets, and one of each exit code; refused-ml-jobs.slow.test.ts has the others. */
 const OF_THE_COMMAND: readonly CommandRefusal[] = [
   {
     name: "a blob that is not there",

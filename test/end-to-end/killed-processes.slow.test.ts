@@ -1,6 +1,6 @@
 /**
- * Processes of a job die: a Python worker, a worker twice, the whole job by Ctrl-C, the node process by kill -9. The tests
- * say what remains. They wait for a line on stderr or for what processes and files do, never for a time.
+ * A command's job is stopped by a signal, or its node process is killed: what remains. The tests wait for a line on stderr
+ * or for what processes and files do, never for a time. Deaths of the engine's processes: src/engine/pool/pool.slow.test.ts.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -9,21 +9,8 @@ import { open, readFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import { EnginePool } from "../../src/engine/pool/pool.ts";
-import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
-import { type OpenEngine, openEngine } from "../../src/jobs/shared/job.ts";
-import { openWorkFolder } from "../../src/jobs/shared/work-folder.ts";
 import { jobArguments, jsonLines, mucast, processesIn, type Running, startMucast, until } from "./command.ts";
-import {
-  type BlobPair,
-  type JobRun,
-  newFolder,
-  removeFolders,
-  runJob,
-  withoutIdentity,
-  writeMarket,
-} from "./job-runs.ts";
+import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
 
 /** Fits that last long enough to be met while they run, of two tickers. */
@@ -37,13 +24,10 @@ const options = {
 };
 
 let pair: BlobPair;
-/** What the job leaves when nothing happens to it. */
-let undisturbed: JobRun;
 before(async () => {
   const market = cleanMarket("2021-10-29");
   const features = new Map([...market.features].slice(0, 2));
   pair = await writeMarket({ ...market, features });
-  undisturbed = await runJob(pair, SLOW, 2, runMlJob, openEngine);
 });
 after(removeFolders);
 
@@ -71,63 +55,6 @@ const none = (pids: number[]) => (pids.length === 0 ? true : undefined);
 function leftIn(temporary: string): string[] {
   return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
 }
-
-/** Waits for a worker that fits the ticker with this number. @throws Error where the job has ended before. */
-type UntilFitting = (index: number) => Promise<number>;
-
-/** The job in this process, with one worker and an engine whose processes are in `temporary`, where `disturb` looks for them. */
-async function disturbed(disturb: (temporary: string, untilFitting: UntilFitting) => Promise<void>) {
-  const temporary = await newFolder();
-  let done = false;
-  const untilFitting: UntilFitting = (index) =>
-    until(async () => {
-      assert.equal(done, false, "the job has ended");
-      return (await fitting(temporary, index))[0];
-    });
-  const openHere: OpenEngine = ({ environment, libraries, workers }) => {
-    const { python } = findEnvironment(environment);
-    const work = openWorkFolder(join(temporary, "work"));
-    const pool = EnginePool.start({ python, libraries, workers, workFolder: work.path });
-    const close = async () => {
-      await pool.close();
-      work.remove();
-    };
-    return { pool, workFolder: work.path, close };
-  };
-  const job = runJob(pair, SLOW, 1, runMlJob, openHere).finally(() => {
-    done = true;
-  });
-  const [run] = await Promise.all([job, disturb(temporary, untilFitting)]);
-  assert.deepEqual([await processesIn(temporary), leftIn(temporary)], [[], []]);
-  return run;
-}
-
-describe("a process of the engine that is killed", options, () => {
-  test("costs one attempt, a worker as its host: the job succeeds with the same bytes", async () => {
-    const run = await disturbed(async (temporary, untilFitting) => {
-      process.kill(await untilFitting(0), "SIGKILL");
-      const worker = await untilFitting(1);
-      const [host] = (await processesIn(temporary)).filter((pid) => pid !== worker);
-      process.kill(host!, "SIGKILL");
-    });
-    assert.equal(withoutIdentity(run.text), withoutIdentity(undisturbed.text));
-  });
-
-  test("a worker that is killed again on the same task costs the ticker, engine_crashed, and the job goes on", async () => {
-    const { output } = await disturbed(async (temporary, untilFitting) => {
-      const first = await untilFitting(1);
-      process.kill(first, "SIGKILL");
-      await until(async () => ((await fitting(temporary, 1)).includes(first) ? undefined : true));
-      process.kill(await untilFitting(1), "SIGKILL");
-    });
-    assert.deepEqual(
-      output.failures.map(({ ticker, code }) => [ticker, code]),
-      [["MSFT", "engine_crashed"]],
-    );
-    const { MSFT: _, ...others } = undisturbed.output.forecasts;
-    assert.deepEqual(output.forecasts, others);
-  });
-});
 
 /** Nothing that the job made is there any more. */
 async function assertCanceled(

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { groupsAbout, groupsNamed, RELEASE_GROUPS } from "./release-groups.ts";
+import { testFiles } from "./test-tiers.ts";
+
+const names = (changed: readonly string[]) => groupsAbout(changed).map(({ name }) => name);
+
+test("each file of the release tier, and each slow one with more cases there, is in one group", () => {
+  const { slow, release } = testFiles();
+  const hasMore = slow
+    .flat()
+    .filter((file) => readFileSync(file, "utf8").includes("whole-matrix.testing.ts"));
+  const grouped = RELEASE_GROUPS.flatMap(({ processes }) => processes.flat());
+  assert.deepEqual(grouped.sort(), [...release, ...hasMore].sort());
+});
+
+test("every path that a group is about is there", () => {
+  const missing = RELEASE_GROUPS.flatMap(({ paths }) => paths.filter((path) => !existsSync(path)));
+  assert.deepEqual(missing, []);
+});
+
+test("a change concerns the groups with its path or its test file, and of a lock or the set-up every group", () => {
+  assert.deepEqual(names(["CHANGELOG.md", "src/prepare/csv/columns.ts"]), []);
+  assert.deepEqual(names(["web/console.css"]), ["browser"]);
+  assert.deepEqual(names(["src/service/http/page/docs-page.ts"]), ["openapi", "browser", "services"]);
+  assert.deepEqual(names(["test/package.release.test.ts"]), ["package"]);
+  for (const path of [
+    "package-lock.json",
+    "tools/browser/package-lock.json",
+    "engine/requirements-dl.txt",
+    "scripts/setup.mjs",
+  ])
+    assert.deepEqual(groupsAbout([path]), RELEASE_GROUPS, path);
+});
+
+test("groups are found by their names, and an unknown name is refused", () => {
+  assert.deepEqual(
+    groupsNamed(["package", "docs"]).map(({ name }) => name),
+    ["docs", "package"],
+  );
+  assert.throws(
+    () => groupsNamed(["packages"]),
+    /no release group is called packages; there are docs,openapi/,
+  );
+});

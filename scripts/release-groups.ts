@@ -1,0 +1,203 @@
+/**
+ * The release tier in groups, each with the paths that it is about: `.ci/run` runs those that the last commit concerns,
+ * `npm run test:release` all of them. Slow files that stand here too run with all their cases in this tier
+ * (test/whole-matrix.testing.ts).
+ */
+import { execFileSync } from "node:child_process";
+
+export interface ReleaseGroup {
+  readonly name: string;
+  /** Test files by process. */
+  readonly processes: readonly (readonly string[])[];
+  /** A change below one of them concerns the group; one that ends with / is a folder. */
+  readonly paths: readonly string[];
+  /** Whether the tests of the engine that are marked `release` belong to it. */
+  readonly hasEngineTests?: boolean;
+  /** What it takes alone on two cores. */
+  readonly seconds: number;
+}
+
+/** In this order they are run, and left out where the time is short. */
+export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
+  {
+    name: "docs",
+    processes: [["test/docs/docs.release.test.ts"], ["test/portfolio.release.test.ts"]],
+    paths: ["README.md", "docs/", "examples/", "src/cli/", "src/export/", "test/docs/"],
+    seconds: 30,
+  },
+  {
+    name: "openapi",
+    processes: [["test/openapi/openapi.release.test.ts"]],
+    paths: ["src/service/http/", "schemas/", "tools/openapi-linters/", "test/openapi/"],
+    seconds: 15,
+  },
+  {
+    name: "browser",
+    processes: [
+      ["test/browser/console.release.test.ts"],
+      ["test/browser/console-forms.release.test.ts"],
+      ["test/browser/report.release.test.ts"],
+    ],
+    paths: [
+      "src/console/",
+      "src/report/",
+      "src/service/http/page/",
+      "web/",
+      "tools/browser/",
+      "test/browser/",
+    ],
+    seconds: 60,
+  },
+  {
+    name: "deployment",
+    processes: [
+      // They make the same environment of Python.
+      ["test/deployment/kubernetes.release.test.ts", "test/deployment/ray-cluster.release.test.ts"],
+      ["test/deployment/read-only-root.release.test.ts"],
+      ["test/deployment/healthcheck.release.test.ts"],
+    ],
+    paths: ["Dockerfile", "infra/", "bin/", "test/deployment/"],
+    seconds: 10,
+  },
+  {
+    name: "azure",
+    processes: [
+      ["test/end-to-end/azure-storage.release.test.ts"],
+      ["src/blob/azure/azure-faults.release.test.ts"],
+      ["src/executors/container-apps/job-container.release.test.ts"],
+    ],
+    paths: ["src/blob/", "src/executors/container-apps/", "test/servers/azurite.testing.ts"],
+    seconds: 25,
+  },
+  {
+    name: "doctor",
+    processes: [["src/cli/doctor.release.test.ts"]],
+    paths: ["src/cli/doctor.ts", "src/engine/environment/", "engine/mucast_engine/status.py"],
+    seconds: 10,
+  },
+  {
+    name: "npm",
+    processes: [["scripts/run.release.test.ts"]],
+    paths: [
+      "package.json",
+      "scripts/run.mjs",
+      "scripts/parent.mjs",
+      "scripts/end-with-parent.mjs",
+      "scripts/process-stat.mjs",
+      "src/cli/serve.ts",
+      "src/cli/terminal/",
+    ],
+    seconds: 10,
+  },
+  {
+    name: "package",
+    processes: [["test/package.release.test.ts"]],
+    paths: [
+      "package.json",
+      "tsconfig.build.json",
+      "bin/",
+      "scripts/build.ts",
+      "src/client/",
+      "test/installed-package.testing.ts",
+    ],
+    seconds: 45,
+  },
+  {
+    name: "engine",
+    processes: [],
+    hasEngineTests: true,
+    paths: ["engine/"],
+    seconds: 60,
+  },
+  {
+    name: "services",
+    processes: [
+      ["test/service/core.slow.test.ts"],
+      ["test/service/restarts.slow.test.ts"],
+      ["src/executors/process/warm-process.slow.test.ts"],
+      ["test/service/stops.release.test.ts"],
+      ["test/service/oidc-callers.release.test.ts"],
+      ["test/service/restored-database.release.test.ts"],
+      ["test/service/frozen-holder.release.test.ts"],
+      ["test/service/full-disk.release.test.ts"],
+      ["test/service/one-holder.release.test.ts"],
+      ["test/service/keys-command.release.test.ts"],
+      ["test/service/signals.release.test.ts"],
+      ["src/service/store/record-progress.slow.test.ts"],
+    ],
+    paths: ["src/service/", "src/executors/process/", "test/service/", "test/servers/"],
+    seconds: 80,
+  },
+  {
+    name: "numbers",
+    processes: [
+      ["test/planted-signals.release.test.ts"],
+      ["test/end-to-end/every-model.slow.test.ts", "test/end-to-end/refit-twin.slow.test.ts"],
+      ["test/planted-warnings.release.test.ts"],
+      [
+        "src/panel/natural-log.slow.test.ts",
+        "test/end-to-end/panel-settings.slow.test.ts",
+        "test/end-to-end/refit-jobs.slow.test.ts",
+        "test/end-to-end/what-changes-nothing.slow.test.ts",
+      ],
+      ["test/end-to-end/replay-elsewhere.release.test.ts"],
+      ["test/fuzz/model-params.release.test.ts"],
+      ["test/model-params.release.test.ts"],
+      ["test/twins/multiple-comparisons.release.test.ts"],
+      ["src/ingest/memory.release.test.ts"],
+    ],
+    paths: [
+      "engine/mucast_engine/",
+      "src/contract/model-params/",
+      "src/engine/",
+      "src/evaluate/",
+      "src/ingest/",
+      "src/jobs/",
+      "src/panel/",
+      "src/replay/",
+      "src/report/statistics/",
+      "test/end-to-end/",
+      "test/fuzz/",
+      "test/twins/",
+      "bench/planted/",
+    ],
+    seconds: 60,
+  },
+];
+
+/** What every group is about: another version of a package, or another way to set up and to run tests. */
+const EVERYTHING =
+  /(^|\/)package-lock\.json$|^engine\/requirements|^scripts\/(setup|install|test|release)|^\.ci\//;
+
+/** @returns the groups that a change of these paths concerns. */
+export function groupsAbout(changed: readonly string[]): readonly ReleaseGroup[] {
+  if (changed.some((path) => EVERYTHING.test(path))) return RELEASE_GROUPS;
+  return RELEASE_GROUPS.filter(({ paths, processes }) =>
+    changed.some(
+      (path) =>
+        paths.some((entry) => isBelow(path, entry)) || processes.some((files) => files.includes(path)),
+    ),
+  );
+}
+
+/** @throws Error where a name is none of a group. */
+export function groupsNamed(names: readonly string[]): readonly ReleaseGroup[] {
+  const known = RELEASE_GROUPS.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new Error(`no release group is called ${unknown}; there are ${known}`);
+  return RELEASE_GROUPS.filter(({ name }) => names.includes(name));
+}
+
+/** @returns the files that differ from the parent of the last commit; undefined where Git knows no parent. */
+export function changedPaths(): readonly string[] | undefined {
+  try {
+    const said = execFileSync("git", ["diff", "--name-only", "HEAD^1"], { encoding: "utf8", stdio: "pipe" });
+    return said.split("\n").filter(Boolean);
+  } catch {
+    return undefined;
+  }
+}
+
+function isBelow(path: string, entry: string): boolean {
+  return entry.endsWith("/") ? path.startsWith(entry) : path === entry;
+}
