@@ -4,6 +4,7 @@ import { walkForwardFolds } from "../../panel/folds.ts";
 import {
   chosenEarly,
   type Listed,
+  lateTicker,
   listedOfRows,
   listedWarnings,
   olderForecast,
@@ -72,6 +73,19 @@ test("few rows for the features are listed with both numbers, also where only fo
   const [few] = listedWarnings(listedOfRows("A", facts(38, 26)));
   assert.match(few!.message, /: A \(38 fit rows, 26 features\)\.$/);
   assert.deepEqual(codes(listedOfRows("A", facts(60, 8), walkForwardFolds(60, 5, 6))), ["few_rows"]);
+});
+
+test("tickers that join at a later refit are listed with the first date of their forecasts", () => {
+  const listed = [
+    { ticker: "A", joins: 17 },
+    { ticker: "B", joins: undefined },
+  ].flatMap(lateTicker);
+  const [warning] = listedWarnings(listed);
+  assert.deepEqual([warning!.code, warning!.count], ["late_ticker", 1]);
+  assert.match(
+    warning!.message,
+    /^Forecasts of 1 ticker begin with a later refit.*: A \(from 1970-01-18\)\.$/,
+  );
 });
 
 test("networks whose first epoch was the best are listed by their name", () => {
