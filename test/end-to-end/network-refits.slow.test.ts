@@ -109,10 +109,10 @@ function knownAt(last: string, { forecasts, refits, training }: OutputBlob) {
 
 describe("what is dated later changes nothing before it", () => {
   for (const [option, settings, sections] of [
-    ["mlp", { refit_every: 10, shrinkage: "pooled" }, { intervals: {} }],
-    ["lstm", { refit_every: 10, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
-    ["portfolio_lstm", { refit_every: 10, ...RELATIVE, shrinkage: "own" }, { intervals: { alpha: 0.3 } }],
-    ["portfolio_transformer", { refit_every: 10, window: 60, refit_start: "warm" }, {}],
+    ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
+    ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
+    ["portfolio_lstm", { refit_every: 15, ...RELATIVE, shrinkage: "own" }, { intervals: { alpha: 0.3 } }],
+    ["portfolio_transformer", { refit_every: 15, window: 60, refit_start: "warm" }, {}],
   ] as const) {
     for (const [name, market] of [
       ["clean", MARKET],
@@ -135,7 +135,7 @@ describe("what is dated later changes nothing before it", () => {
 
   test("prices after the first date of a block move none of its forecasts, and those of networks that train on them", async () => {
     for (const option of ["cnn", "portfolio_lstm"] as const) {
-      const text = config(option, { refit_every: 10 });
+      const text = config(option, { refit_every: 15 });
       const whole = await jobOn(MARKET, text);
       const { blocks } = whole.refits!;
       const [start, next, last] = [1, 2, -1].map((b) => blocks.at(b)!.start) as [string, string, string];
