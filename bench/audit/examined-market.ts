@@ -1,7 +1,7 @@
 import type { Finding } from "../../src/audit/check.ts";
 import { examineTicker } from "../../src/audit/foresight/examine-ticker.ts";
 import { foresightFindings } from "../../src/audit/foresight/foresight-findings.ts";
-import { pooledSuspects } from "../../src/audit/foresight/pooled-suspects.ts";
+import { pooledSuspects } from "../../src/audit/foresight/pooled/pooled-suspects.ts";
 import { Suspects } from "../../src/audit/foresight/suspects.ts";
 import { tickerHistory } from "../../src/audit/foresight/ticker-history.ts";
 import { featureFindings } from "../../src/audit/restatement/feature-findings.ts";

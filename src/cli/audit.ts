@@ -20,7 +20,7 @@ import {
   reporterOf,
   withEngineFlags,
   withJobFlags,
-} from "./job-options.ts";
+} from "./jobs/job-options.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
 import { table } from "./terminal/table.ts";

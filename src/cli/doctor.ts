@@ -3,7 +3,7 @@ import { MUCAST_VERSION } from "../contract/version.ts";
 import { engineStatus } from "../engine/environment/engine-status.ts";
 import { installedEnvironment, namedPython } from "../engine/environment/environment.ts";
 import { clusterStatus } from "./cluster-check.ts";
-import { type EngineFlags, engineOf, withEngineFlags } from "./job-options.ts";
+import { type EngineFlags, engineOf, withEngineFlags } from "./jobs/job-options.ts";
 
 interface DoctorFlags extends EngineFlags {
   readonly ray?: true;

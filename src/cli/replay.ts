@@ -12,7 +12,7 @@ import {
   reporterOf,
   withEngineFlags,
   withReportFlags,
-} from "./job-options.ts";
+} from "./jobs/job-options.ts";
 import { untilSignal } from "./terminal/signals.ts";
 import { table } from "./terminal/table.ts";
 

@@ -26,8 +26,8 @@ import {
   reporterOf,
   withEngineFlags,
   withJobFlags,
-} from "./job-options.ts";
-import { checkReportPlace, writeJobReport } from "./job-report.ts";
+} from "./jobs/job-options.ts";
+import { checkReportPlace, writeJobReport } from "./jobs/job-report.ts";
 import { showJob } from "./show.ts";
 import { untilSignal } from "./terminal/signals.ts";
 

@@ -4,7 +4,7 @@ import { counted, printable } from "../contract/errors/wording.ts";
 import { namedFailure } from "../contract/problems/failures.ts";
 import type { JobPreview, PooledPreview, RefitsPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
-import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./job-options.ts";
+import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./jobs/job-options.ts";
 import { untilSignal } from "./terminal/signals.ts";
 import { table } from "./terminal/table.ts";
 

@@ -2,13 +2,13 @@ import { MucastClient } from "../client/index.ts";
 import { element, fill } from "./dom.ts";
 import { discardDrafts, SessionLost } from "./forms/payload/kept-drafts.ts";
 import { Gauge } from "./gauge.ts";
-import { Notices } from "./notices.ts";
-import { OfflineBanner } from "./offline-banner.ts";
 import { errorBox } from "./problem.ts";
 import { type Address, addressOf, LINKS } from "./routes.ts";
 import { ServiceLink } from "./service-link.ts";
 import { PAGE } from "./session.ts";
+import { shown } from "./shown-text.ts";
 import type { ViewContext, ViewRoute } from "./view.ts";
+import { clock } from "./words.ts";
 
 interface ShellOptions {
   /** The key or token of the session; undefined if the service needs none. */
@@ -174,4 +174,46 @@ function readOnly({ title }: ViewRoute): HTMLElement {
     { class: "hint" },
     `${title}: this needs a key or token with the scope write. Yours has only the scope read, so you can view operations, reports and outputs.`,
   );
+}
+
+const MAX_NOTICES = 3;
+
+/** Sentences above the view about what was done or failed. A notice stays until the reader dismisses it or has left two views. */
+class Notices {
+  readonly element = element("div", { class: "notices", role: "status" });
+
+  add(message: string, kind: "done" | "failed"): void {
+    const notice = element("p", { class: `notice ${kind}` }, shown(message, 1_000), " ");
+    notice.append(
+      element("button", { type: "button", class: "plain", onclick: () => notice.remove() }, "Dismiss"),
+    );
+    this.element.append(notice);
+    while (this.element.childElementCount > MAX_NOTICES) this.element.firstElementChild!.remove();
+  }
+
+  /** Called when the view changes: a notice from the previous view is still visible in the next one. */
+  age(): void {
+    for (const notice of [...this.element.children] as HTMLElement[]) {
+      if (notice.dataset.read !== undefined) notice.remove();
+      else notice.dataset.read = "";
+    }
+  }
+}
+
+/** Says that the service does not respond, and since when; empty while it responds. */
+class OfflineBanner {
+  readonly element = element("div", { class: "offline", role: "status" });
+
+  constructor(link: ServiceLink, signal: AbortSignal) {
+    link.onChange(() => this.#show(link.downSince), signal);
+  }
+
+  #show(since: Date | undefined): void {
+    if (since === undefined) {
+      fill(this.element);
+      return;
+    }
+    const words = `Offline since ${clock(since)}: the service does not respond. This page shows the state at that time. The console reconnects by itself.`;
+    fill(this.element, element("p", {}, words));
+  }
 }

@@ -1,6 +1,6 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import type { CrossSection } from "../contract/output/output-blob.ts";
+import type { CrossSection } from "../contract/output/metrics-schemas.ts";
 import type { DateLabels, LabelsByDate } from "./labels-by-date.ts";
 import { neweyWestT } from "./newey-west.ts";
 import { averageRanks } from "./rank.ts";

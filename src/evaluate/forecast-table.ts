@@ -1,5 +1,5 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
-import type { CrossSection, Metrics } from "../contract/output/output-blob.ts";
+import type { CrossSection, Metrics } from "../contract/output/metrics-schemas.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
 import { concatenate } from "./forecast-rows.ts";
 import { metrics, metricsInSteps } from "./metrics.ts";

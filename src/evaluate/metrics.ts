@@ -1,5 +1,5 @@
 import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
-import type { Metrics } from "../contract/output/output-blob.ts";
+import type { Metrics } from "../contract/output/metrics-schemas.ts";
 import {
   type CorrelationSide,
   correlationOf,

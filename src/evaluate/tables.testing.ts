@@ -1,5 +1,5 @@
 import { atOnce } from "../contract/machine/pausable.ts";
-import type { CrossSection } from "../contract/output/output-blob.ts";
+import type { CrossSection } from "../contract/output/metrics-schemas.ts";
 import { type SetTables, setTables } from "./baselines.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
 import type { DatedForecasts, ForecastRows } from "./forecast-rows.ts";

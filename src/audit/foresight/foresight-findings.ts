@@ -2,9 +2,8 @@ import { counted } from "../../contract/errors/wording.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
-import { merged } from "./merged-findings.ts";
-import type { PooledSuspect } from "./pooled-suspects.ts";
-import { pooledFigures, pooledText } from "./pooled-text.ts";
+import type { PooledSuspect } from "./pooled/pooled-suspects.ts";
+import { pooledFigures, pooledText } from "./pooled/pooled-text.ts";
 import { describedSuspect, figuresOf } from "./suspect-text.ts";
 import { groupSuspects, type Suspect } from "./suspects.ts";
 
@@ -113,5 +112,40 @@ function tickersEvidence(group: readonly Suspect[], needed: number): AuditFacts 
     first_tickers: group.slice(0, TICKERS_SHOWN).map((one) => one.ticker),
     clearest: { ticker: clearest!.ticker, ...figuresOf(clearest!) },
     ...("shown" in clearest! ? { needed_deviations: needed } : {}),
+  };
+}
+
+/** Up to so many features of a code are told apart. */
+const TOLD_APART = 3;
+
+const FEATURES_SHOWN = 10;
+
+/**
+ * Joins findings of one code and severity where they are of more than TOLD_APART features: a blob that is dated a day early, or rows that
+ * were left out, show in each feature, and are one cause.
+ * @param findings each of one feature; those of a code the clearest first.
+ */
+function merged(findings: readonly Finding[]): Finding[] {
+  const groups = Map.groupBy(findings, ({ code, severity }) => `${severity} ${code}`);
+  return [...groups.values()].flatMap((group) => (group.length <= TOLD_APART ? group : [joined(group)]));
+}
+
+function joined(group: readonly Finding[]): Finding {
+  const [first, ...others] = group;
+  const { feature: _, ticker: __, ...rest } = first!;
+  const names = group.map(({ feature }) => feature!);
+  const shown = names.slice(0, FEATURES_SHOWN);
+  const listed = names.length > shown.length ? `${shown.join(", ")} and others` : shown.join(", ");
+  return {
+    ...rest,
+    message: `${counted(names.length, "feature")} show the same: ${listed}. ${first!.message}`,
+    evidence: {
+      features: names.length,
+      first_features: shown,
+      first: { feature: shown[0]!, ...first!.evidence },
+      others: others
+        .slice(0, FEATURES_SHOWN - 1)
+        .map(({ feature, evidence }) => ({ feature: feature!, ...evidence })),
+    },
   };
 }

@@ -6,7 +6,7 @@ import { type AuditCheck, type AuditContext, type CheckResult, type Finding, ran
 import { finding } from "../findings.ts";
 import { examineTicker } from "./examine-ticker.ts";
 import { foresightFindings } from "./foresight-findings.ts";
-import { pooledSuspects } from "./pooled-suspects.ts";
+import { pooledSuspects } from "./pooled/pooled-suspects.ts";
 import { Suspects } from "./suspects.ts";
 import { tickerHistory } from "./ticker-history.ts";
 

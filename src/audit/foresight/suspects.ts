@@ -1,6 +1,6 @@
 import type { LaterCopy } from "./equal-values.ts";
 import type { MissingnessTest } from "./missing-values.ts";
-import { PooledTests } from "./pooled-tests.ts";
+import { PooledTests } from "./pooled/pooled-tests.ts";
 import { deviationsFromZero, neededDeviations, type RankCorrelation } from "./significance.ts";
 import { isSuspectMissingness, type JudgedCorrelations, type Suspicion, suspicionOf } from "./suspicion.ts";
 import type { UnpricedValues } from "./unpriced-values.ts";

@@ -1,10 +1,9 @@
 import { inTurns } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type AuditCheck, notRun, ranCheck } from "../check.ts";
-import { outputVerdict } from "../job/output-parts.ts";
+import { outputParts, outputVerdict, type ReadObject, type ReadValue } from "../job/output-parts.ts";
 import { BLOCK_DATES, MIN_BLOCKS } from "./block-permutations.ts";
-import { readForecasts } from "./forecast-rows.ts";
 import { implausibleJob, judgeSkill } from "./skill-findings.ts";
 import { MIN_FORECASTS, skillParts } from "./skill-parts.ts";
 
@@ -52,3 +51,37 @@ export const skill: AuditCheck = {
     });
   },
 };
+
+/** The forecasts of an output beside their labels, one entry a ticker. */
+interface OutputForecasts {
+  readonly score: readonly DatedForecasts[];
+  /** Empty for run_dl_job. */
+  readonly outOfFold: readonly DatedForecasts[];
+}
+
+/** Reads the forecasts of an output on this machine. */
+async function readForecasts(path: string, signal: AbortSignal): Promise<OutputForecasts> {
+  const score: DatedForecasts[] = [];
+  const outOfFold: DatedForecasts[] = [];
+  for await (const { part, ticker, value } of outputParts(path, signal)) {
+    if (part === "forecasts") score.push(forecastsOf(ticker, value as ReadObject));
+    else if (part === "cross_validation") outOfFold.push(forecastsOf(ticker, value as ReadObject));
+  }
+  return { score, outOfFold };
+}
+
+function forecastsOf(ticker: string, { dates, predicted, realised }: ReadObject): DatedForecasts {
+  return {
+    ticker,
+    days: Int32Array.from(dates as readonly string[], (date) => parseDay(date)!),
+    predicted: numbers(predicted!),
+    realised: numbers(realised!),
+  };
+}
+
+/** An array whose members are all null holds NaN alone. */
+function numbers(value: ReadValue): Float64Array {
+  return value instanceof Float64Array
+    ? value
+    : Float64Array.from(value as readonly (number | null)[], (one) => one ?? Number.NaN);
+}

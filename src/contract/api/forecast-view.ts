@@ -3,9 +3,9 @@ import {
   intervalEvidenceSchema,
   metricsSchema,
   metricsTableSchema,
-  outputBlobSchema,
   shrinkageSchema,
-} from "../output/output-blob.ts";
+} from "../output/metrics-schemas.ts";
+import { outputBlobSchema } from "../output/output-blob.ts";
 import { queryCount } from "./query-count.ts";
 
 /** Most tickers of one answer, and how many there are where none are asked for. */

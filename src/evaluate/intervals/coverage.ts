@@ -5,7 +5,7 @@ import type {
   IntervalEvidence,
   JointMisses,
   PrequentialCoverage,
-} from "../../contract/output/output-blob.ts";
+} from "../../contract/output/metrics-schemas.ts";
 import { inTickerOrder } from "../forecast-rows.ts";
 import { finiteOrNull } from "../statistics.ts";
 import { type Bounds, hasNoEnds } from "./conformal.ts";

@@ -1,6 +1,6 @@
 import type { Intervals } from "../../contract/config/intervals.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import type { Coverage } from "../../contract/output/output-blob.ts";
+import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type {
   FindingState,
   IntervalsFinding,

@@ -8,7 +8,7 @@ import {
 } from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import type { Metrics } from "../../contract/output/output-blob.ts";
+import type { Metrics } from "../../contract/output/metrics-schemas.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";

@@ -76,10 +76,7 @@ test("few rows for the features are listed with both numbers, also where only fo
 });
 
 test("tickers that join at a later refit are listed with the first date of their forecasts", () => {
-  const listed = [
-    { ticker: "A", joins: 17 },
-    { ticker: "B" },
-  ].flatMap((ticker) => lateTicker(ticker));
+  const listed = [{ ticker: "A", joins: 17 }, { ticker: "B" }].flatMap((ticker) => lateTicker(ticker));
   const [warning] = listedWarnings(listed);
   assert.deepEqual([warning!.code, warning!.count], ["late_ticker", 1]);
   assert.match(

@@ -1,7 +1,7 @@
 import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import type { Coverage } from "../../contract/output/output-blob.ts";
+import type { Coverage } from "../../contract/output/metrics-schemas.ts";
 import type { JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type SetTables, setTables } from "../../evaluate/baselines.ts";

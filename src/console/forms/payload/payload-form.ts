@@ -1,3 +1,4 @@
+import type { MucastClient, OperationView, SubmitOptions } from "../../../client/index.ts";
 import { MucastApiError } from "../../../client/index.ts";
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 import type { RawJson } from "../../../contract/json/json-text.ts";
@@ -16,7 +17,6 @@ import { PayloadDraft } from "./payload-draft.ts";
 import { makeRawPayload } from "./raw-payload.ts";
 import { makeRefusal } from "./refusal.ts";
 import { SubmissionKey } from "./submission-key.ts";
-import { submitPayload } from "./submit-payload.ts";
 import { makeTabs } from "./tabs.ts";
 
 export interface PayloadFormOptions {
@@ -236,4 +236,23 @@ export class PayloadForm {
 function isShown({ element: place }: FaultPlace): boolean {
   const hidden = place.closest("[hidden]");
   return hidden === null || hidden.getAttribute("role") === "tabpanel";
+}
+
+type Submit = (client: MucastClient, text: string, options: SubmitOptions) => Promise<OperationView>;
+
+const SUBMITS: Readonly<Record<SubmittedOperation, Submit>> = {
+  run_ml_job: (client, text, options) => client.runMlJob(text, options),
+  run_dl_job: (client, text, options) => client.runDlJob(text, options),
+  audit: (client, text, options) => client.audit(text, options),
+  replay: (client, text, options) => client.replay(text, options),
+};
+
+/** Submits the JSON text of a payload unchanged. @throws what the client throws. */
+function submitPayload(
+  client: MucastClient,
+  operation: SubmittedOperation,
+  text: string,
+  options: SubmitOptions,
+): Promise<OperationView> {
+  return SUBMITS[operation](client, text, options);
 }

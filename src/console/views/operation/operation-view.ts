@@ -1,12 +1,11 @@
-import { element } from "../../dom.ts";
-import { errorBox } from "../../problem.ts";
+import { element, fill } from "../../dom.ts";
+import { errorBox, problemBox } from "../../problem.ts";
 import type { View } from "../../view.ts";
-import { kindOf, operationName } from "../../words.ts";
-import { codesPanel } from "./codes-panel.ts";
+import { kindOf, moment, operationName } from "../../words.ts";
+import { codeGroups, codesPanel } from "./codes-panel.ts";
 import { FollowedOperation } from "./follow-operation.ts";
 import { forecastPanel } from "./forecast-panel.ts";
-import { historyPanel } from "./history-panel.ts";
-import { problemPanel } from "./problem-panel.ts";
+import type { HistoryEntry, Panel } from "./panel.ts";
 import { progressPanel } from "./progress-panel.ts";
 import { resultPanel } from "./result-panel.ts";
 import { summaryPanel } from "./summary-panel.ts";
@@ -66,4 +65,39 @@ function earlierEvents(follow: () => void): HTMLElement {
     follow();
   });
   return words;
+}
+
+/** The history of an operation: starts, further attempts, a cancel. */
+function historyPanel(): Panel {
+  const list = element("ol", { class: "happenings" });
+  const section = element("section", { hidden: true }, element("h2", {}, "History"), list);
+  let drawn: HistoryEntry | undefined;
+  return {
+    element: section,
+    show: ({ happenings }) => {
+      section.hidden = happenings.length === 0;
+      if (happenings.at(-1) === drawn) return;
+      drawn = happenings.at(-1);
+      fill(list, ...happenings.map(({ time, words }) => element("li", {}, moment(time), ` ${words}`)));
+    },
+  };
+}
+
+/** Why an operation failed, and what to do. */
+function problemPanel(): Panel {
+  const section = element("section", { hidden: true });
+  return {
+    element: section,
+    show: ({ operation: { status, error } }) => {
+      if (error === null || !section.hidden) return;
+      section.hidden = false;
+      const { failures = [], failure_counts = {} } = error;
+      fill(
+        section,
+        element("h2", {}, status === "Canceled" ? "Operation canceled" : "Why it failed"),
+        problemBox(error),
+        ...codeGroups(failures, failure_counts, "ticker"),
+      );
+    },
+  };
 }

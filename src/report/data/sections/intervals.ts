@@ -1,5 +1,6 @@
 import { formatDay } from "../../../contract/market/dates.ts";
-import type { Coverage, JointMisses, OutputBlob } from "../../../contract/output/output-blob.ts";
+import type { Coverage, JointMisses } from "../../../contract/output/metrics-schemas.ts";
+import type { OutputBlob } from "../../../contract/output/output-blob.ts";
 import type { CoverageTable } from "../../../evaluate/intervals/coverage.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";
 import { countOf, type IntervalOutcomes, medianWidths } from "../../statistics/interval-outcomes.ts";

@@ -1,4 +1,4 @@
-import type { Metrics } from "../../../contract/output/output-blob.ts";
+import type { Metrics } from "../../../contract/output/metrics-schemas.ts";
 import { mean } from "../../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../../outputs/scored-rows.ts";
 import type { OutputEvidence } from "../../evidence/output-evidence.ts";

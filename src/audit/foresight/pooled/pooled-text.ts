@@ -1,4 +1,4 @@
-import type { AuditFacts } from "../../contract/output/audit-blob.ts";
+import type { AuditFacts } from "../../../contract/output/audit-blob.ts";
 import type { PooledSuspect } from "./pooled-suspects.ts";
 import type { PooledTest } from "./pooled-test.ts";
 

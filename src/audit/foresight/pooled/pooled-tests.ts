@@ -1,14 +1,14 @@
-import { mean } from "../../evaluate/statistics.ts";
-import { dateT } from "../../evaluate/verdict/date-t.ts";
-import { expandingRanks, lessEarlierMean } from "./expanding-ranks.ts";
-import { FAST_LIMIT, FeaturePace } from "./feature-pace.ts";
+import { mean } from "../../../evaluate/statistics.ts";
+import { dateT } from "../../../evaluate/verdict/date-t.ts";
+import { expandingRanks, lessEarlierMean } from "../expanding-ranks.ts";
+import { FAST_LIMIT, FeaturePace } from "../feature-pace.ts";
+import type { TickerSurprises } from "../return-surprises.ts";
+import { MIN_PAIRS } from "../significance.ts";
+import { changes, type FeatureColumn } from "../ticker-history.ts";
 import { orderedDates } from "./ordered-dates.ts";
 import { DateSlots, PooledCells } from "./pooled-cells.ts";
 import { PooledGaps } from "./pooled-missing.ts";
 import type { PooledSide, PooledTest } from "./pooled-test.ts";
-import type { TickerSurprises } from "./return-surprises.ts";
-import { MIN_PAIRS } from "./significance.ts";
-import { changes, type FeatureColumn } from "./ticker-history.ts";
 
 /**
  * Across tickers the same signal shows more: what tickers have in common, up to half of the variance of returns, is noise only over

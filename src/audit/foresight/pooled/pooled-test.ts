@@ -1,4 +1,5 @@
-import { dateQuantile } from "./date-quantile.ts";
+import { NEWEY_WEST_LAG } from "../../../evaluate/newey-west.ts";
+import { upperNormalQuantile } from "../significance.ts";
 
 /** What is compared with the next return: a feature's value, its change since the previous row, or its absence. */
 export type PooledSide = "value" | "change" | "missing";
@@ -34,4 +35,18 @@ export function isBeyondLimit({ c, t, dates, limit }: PooledTest, p: number): bo
   if (Math.abs(t) <= dateQuantile(dates, p)) return false;
   const error = Number.isFinite(t) ? Math.abs(c / t) : 0;
   return Math.abs(c) - limit > dateQuantile(dates, LIMIT_PROBABILITY) * error;
+}
+
+/**
+ * The t over dates that chance alone exceeds with probability p, for probabilities far below those of `neweyWestQuantile`: Student's
+ * with the equivalent degrees of freedom of Bartlett's kernel, 3 / (2 b), since the error's variance has a relative variance of 4 b / 3;
+ * over sqrt(1 - b) for the variance that centring takes; b = (lag + 1) / n. Student's quantile is
+ * Wallace's of the normal one (1959, "Bounds on normal approximations to Student's and the chi-square distributions").
+ * @param n dates, at least 30. @param p one-sided, at most 0.02.
+ */
+export function dateQuantile(n: number, p: number): number {
+  const b = (NEWEY_WEST_LAG + 1) / n;
+  const freedom = 3 / (2 * b);
+  const z = (upperNormalQuantile(p) * (8 * freedom + 3)) / (8 * freedom + 1);
+  return Math.sqrt((freedom * Math.expm1((z * z) / freedom)) / (1 - b));
 }

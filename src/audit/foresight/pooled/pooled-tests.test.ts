@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Random, seededRandom } from "../../../test/twins/random.ts";
-import { neweyWestT } from "../../evaluate/newey-west.ts";
-import { dateQuantile } from "./date-quantile.ts";
-import { expandingRanks, MIN_EARLIER } from "./expanding-ranks.ts";
-import { FAST_LIMIT, FeaturePace, SLOW_LIMIT } from "./feature-pace.ts";
+import { type Random, seededRandom } from "../../../../test/twins/random.ts";
+import { neweyWestT } from "../../../evaluate/newey-west.ts";
+import { expandingRanks, MIN_EARLIER } from "../expanding-ranks.ts";
+import { FAST_LIMIT, FeaturePace, SLOW_LIMIT } from "../feature-pace.ts";
+import { returnSurprises, TickerSurprises } from "../return-surprises.ts";
+import { featureColumn, tickerHistory } from "../ticker-history.ts";
 import { orderedDates } from "./ordered-dates.ts";
-import { isBeyondLimit, type PooledTest } from "./pooled-test.ts";
+import { dateQuantile, isBeyondLimit, type PooledTest } from "./pooled-test.ts";
 import { PooledTests } from "./pooled-tests.ts";
-import { returnSurprises, TickerSurprises } from "./return-surprises.ts";
-import { featureColumn, tickerHistory } from "./ticker-history.ts";
 
 const normals = (n: number, random: Random) => Float64Array.from({ length: n }, () => random.normal());
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
-import { MucastError } from "../contract/errors/errors.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { type JobFlags, jobInputs, withEngineFlags, withJobFlags } from "./job-options.ts";
 
 const NAMED = ["--feature-url", "f.json", "--data-extractor-url", "p.json", "--config", "{}"];

@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
-import { isWebUrl } from "../blob/folder/output-folder.ts";
-import { redactUrl } from "../blob/policy.ts";
-import { MucastError } from "../contract/errors/errors.ts";
-import { printable } from "../contract/errors/wording.ts";
-import { problemOf } from "../contract/problems/problem.ts";
-import type { Reading } from "../outputs/open-document.ts";
-import { writeReport } from "../report/write-report.ts";
-import type { Reporter } from "./terminal/reporter.ts";
+import { isWebUrl } from "../../blob/folder/output-folder.ts";
+import { redactUrl } from "../../blob/policy.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { printable } from "../../contract/errors/wording.ts";
+import { problemOf } from "../../contract/problems/problem.ts";
+import type { Reading } from "../../outputs/open-document.ts";
+import { writeReport } from "../../report/write-report.ts";
+import type { Reporter } from "../terminal/reporter.ts";
 
 /**
  * Looks before the job whether `--report` can be kept: a container has no place for a page.

@@ -1,19 +1,19 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
-import { withoutSignature } from "../blob/policy.ts";
-import { LIMITS } from "../contract/config/limits.ts";
+import { withoutSignature } from "../../blob/policy.ts";
+import { LIMITS } from "../../contract/config/limits.ts";
 import {
   type ClusterEngine,
   ENGINE_VARIABLES,
   engineUrlFault,
   insecureFault,
-} from "../contract/engine-url.ts";
-import { type Fault, MucastError } from "../contract/errors/errors.ts";
-import { invalidRequest } from "../contract/errors/faults.ts";
-import { printable } from "../contract/errors/wording.ts";
-import type { JobContext } from "../jobs/shared/job.ts";
-import { Reporter, type ReporterOptions } from "./terminal/reporter.ts";
+} from "../../contract/engine-url.ts";
+import { type Fault, MucastError } from "../../contract/errors/errors.ts";
+import { invalidRequest } from "../../contract/errors/faults.ts";
+import { printable } from "../../contract/errors/wording.ts";
+import type { JobContext } from "../../jobs/shared/job.ts";
+import { Reporter, type ReporterOptions } from "../terminal/reporter.ts";
 
 /** The flags that name a cluster. */
 export interface EngineFlags {

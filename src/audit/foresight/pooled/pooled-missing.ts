@@ -1,10 +1,10 @@
-import { mean } from "../../evaluate/statistics.ts";
-import { dateT } from "../../evaluate/verdict/date-t.ts";
+import { mean } from "../../../evaluate/statistics.ts";
+import { dateT } from "../../../evaluate/verdict/date-t.ts";
+import type { TickerSurprises } from "../return-surprises.ts";
+import { MIN_PAIRS } from "../significance.ts";
+import type { FeatureColumn } from "../ticker-history.ts";
 import type { DateSlots } from "./pooled-cells.ts";
 import type { PooledTest } from "./pooled-test.ts";
-import type { TickerSurprises } from "./return-surprises.ts";
-import { MIN_PAIRS } from "./significance.ts";
-import type { FeatureColumn } from "./ticker-history.ts";
 
 /** By how much returns after missing values may differ from the others, in deviations: a missing value can be news itself. */
 const RETURN_LIMIT = 0.15;

@@ -1,0 +1,177 @@
+import { z } from "zod";
+import { INTERVAL_BOUNDS, INTERVAL_METHODS } from "../config/intervals.ts";
+import { mayGrow } from "../schema/open-schema.ts";
+
+export const count = z.int().nonnegative();
+export const maybe = z.number().nullable();
+export const byTicker = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
+
+/** Forecast quality over n rows. A metric that is undefined is null. */
+export const metricsSchema = z
+  .strictObject({
+    n: count,
+    rmse: maybe.describe("Root mean squared error, log-return."),
+    mae: maybe.describe("Mean absolute error, log-return."),
+    hit_rate: maybe.describe(
+      "Share of rows with the right sign, over rows where neither label nor forecast is 0.",
+    ),
+    up_share: maybe.optional().describe("Share of those rows with a return above 0."),
+    hit_rate_se: maybe
+      .optional()
+      .describe("Binomial standard error of the hit rate, as if rows were independent."),
+    r2_zero: maybe.describe("1 - SSE / sum y^2: against the zero forecast."),
+    r2_mean: maybe.describe("1 - SSE / sum (y - mean of the training labels)^2."),
+    correlation: maybe.describe("Pearson correlation of labels and forecasts."),
+  })
+  .meta({ id: "Metrics" });
+
+/** Information coefficients: correlation across tickers on each date with at least 3 of them. */
+export const crossSectionSchema = z
+  .strictObject({
+    dates: count,
+    mean_tickers: maybe.optional().describe("Mean number of tickers per date."),
+    ic_mean: maybe,
+    ic_std: maybe,
+    icir: maybe,
+    ic_t: maybe,
+    ic_t_newey_west: maybe.optional().describe("Allows for correlation over time, up to a lag of 5 dates."),
+    rank_ic_mean: maybe,
+    rank_ic_std: maybe,
+    rank_icir: maybe,
+    rank_ic_t: maybe,
+  })
+  .meta({ id: "CrossSection" });
+
+/** Realised coverage of intervals over n rows that have labels and ends. */
+export const coverageSchema = z
+  .strictObject({
+    n: count,
+    coverage: maybe,
+    mean_width: maybe.describe("Log-return; null for one-sided intervals."),
+    interval_score: maybe
+      .optional()
+      .describe("Winkler score: the width plus 2 / alpha times the distance of a miss. Lower is better."),
+  })
+  .meta({ id: "Coverage" });
+
+const prequentialCoverageSchema = z
+  .strictObject({ n: count, coverage: maybe })
+  .describe(
+    "Coverage of residuals by intervals made from earlier residuals: evidence before any label of a score row is known.",
+  );
+
+/** Outputs of versions before 0.2 have none of the optional members. */
+export const intervalEvidenceSchema = z
+  .strictObject({
+    ...coverageSchema.shape,
+    by_year: z.record(z.string(), coverageSchema).optional().describe("By calendar year of the row."),
+    high_volatility: coverageSchema
+      .optional()
+      .describe(
+        "Over the tenth of each ticker's labelled rows with the largest standard deviation of the last 20 known returns.",
+      ),
+    worst_250: maybe.optional().describe("The lowest coverage of 250 successive rows of one ticker."),
+    prequential: prequentialCoverageSchema.nullable().optional(),
+  })
+  .meta({ id: "IntervalEvidence" });
+
+const jointMissesSchema = z
+  .strictObject({
+    dates: count.describe("Dates on which at least five tickers have a label and ends."),
+    half_missed: count.describe("Number of those dates on which at least half of these tickers missed."),
+  })
+  .meta({ id: "JointMisses" });
+
+const intervalTableSchema = z
+  .strictObject({
+    pooled: intervalEvidenceSchema,
+    by_volatility: z
+      .array(coverageSchema)
+      .optional()
+      .describe(
+        "Over all tickers, ten entries: tenths of each ticker's labelled rows by the standard deviation of the last 20 known returns, the quietest first.",
+      ),
+    joint_misses: jointMissesSchema.optional(),
+    by_ticker: byTicker(intervalEvidenceSchema),
+  })
+  .meta({ id: "IntervalTable" });
+
+export const metricsTableSchema = z
+  .strictObject({
+    pooled: metricsSchema,
+    by_ticker: byTicker(metricsSchema),
+    cross_section: crossSectionSchema,
+    r2_zero_median: maybe.optional().describe("The median of the tickers' r2_zero."),
+  })
+  .meta({ id: "MetricsTable" });
+
+export const shrinkageSchema = z
+  .strictObject({
+    n: count,
+    b: maybe.describe("Slope of labels on forecasts, through 0: sum y p / sum p^2."),
+    se: maybe.describe("Standard error of b, robust to changing volatility."),
+    s: z.number().describe("max(0, min(1, b - se)); 0 if all forecasts are 0."),
+  })
+  .meta({ id: "Shrinkage" });
+
+const baselineSchema = z
+  .strictObject({
+    score: metricsTableSchema,
+    out_of_fold: metricsTableSchema.optional(),
+  })
+  .meta({ id: "BaselineTables" });
+
+/** What an output says of its forecasts; the tables of older outputs may lack what is optional. */
+export const forecastTablesSchema = z.strictObject({
+  score: metricsTableSchema,
+  out_of_fold: metricsTableSchema.optional(),
+  baselines: z.strictObject({ zero: baselineSchema, mean: baselineSchema }),
+  shrinkage: z
+    .strictObject({
+      pooled: shrinkageSchema,
+      by_date: shrinkageSchema
+        .optional()
+        .describe(
+          "The pooled slope with dates as units, and labels and forecasts in units of each ticker's root mean square label; se is by Newey and West. Its s is the factor of shrinkage `pooled`.",
+        ),
+      by_ticker: byTicker(shrinkageSchema),
+      applied: byTicker(z.number())
+        .optional()
+        .describe("Factor of each ticker's forecasts; absent without shrinkage."),
+    })
+    .optional()
+    .describe(
+      "Whether the model's own forecasts have the right size, on out-of-fold rows; for networks, on the calibration part, or else on the validation part.",
+    ),
+  intervals: z
+    .strictObject({
+      method: mayGrow(z.enum(INTERVAL_METHODS).meta({ id: "IntervalMethod" })).optional(),
+      alpha: z.number(),
+      bound: z.enum(INTERVAL_BOUNDS).meta({ id: "IntervalBound" }),
+      constants: z
+        .record(z.string(), z.number())
+        .optional()
+        .describe("Constants of the method; empty for split."),
+      ...intervalTableSchema.shape,
+      other_methods: z
+        .record(
+          z.string(),
+          z.strictObject({
+            ...intervalTableSchema.shape,
+            score_ratio: maybe.describe(
+              "Interval score of the configured method divided by that of this method, as the mean of the tickers' ratios.",
+            ),
+          }),
+        )
+        .optional()
+        .describe("Results of the other methods on the same rows, by name."),
+    })
+    .nullable(),
+});
+
+export type Metrics = z.infer<typeof metricsSchema>;
+export type CrossSection = z.infer<typeof crossSectionSchema>;
+export type Coverage = z.infer<typeof coverageSchema>;
+export type JointMisses = z.infer<typeof jointMissesSchema>;
+export type PrequentialCoverage = z.infer<typeof prequentialCoverageSchema>;
+export type IntervalEvidence = z.infer<typeof intervalEvidenceSchema>;
