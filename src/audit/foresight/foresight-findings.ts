@@ -115,19 +115,19 @@ function tickersEvidence(group: readonly Suspect[], needed: number): AuditFacts 
   };
 }
 
-/** Up to so many features of a code are told apart. */
-const TOLD_APART = 3;
+/** Up to this many features of a code get separate findings. */
+const MAX_SEPARATE = 3;
 
 const FEATURES_SHOWN = 10;
 
 /**
- * Joins findings of one code and severity where they are of more than TOLD_APART features: a blob that is dated a day early, or rows that
- * were left out, show in each feature, and are one cause.
- * @param findings each of one feature; those of a code the clearest first.
+ * Merges findings of one code and severity if they concern more than MAX_SEPARATE features: a blob that is dated a day early, or
+ * omitted rows, show in each feature and are one cause.
+ * @param findings one per feature; within a code, the clearest first.
  */
 function merged(findings: readonly Finding[]): Finding[] {
   const groups = Map.groupBy(findings, ({ code, severity }) => `${severity} ${code}`);
-  return [...groups.values()].flatMap((group) => (group.length <= TOLD_APART ? group : [joined(group)]));
+  return [...groups.values()].flatMap((group) => (group.length <= MAX_SEPARATE ? group : [joined(group)]));
 }
 
 function joined(group: readonly Finding[]): Finding {

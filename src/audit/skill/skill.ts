@@ -52,7 +52,7 @@ export const skill: AuditCheck = {
   },
 };
 
-/** The forecasts of an output beside their labels, one entry a ticker. */
+/** The forecasts of an output with their labels, one entry per ticker. */
 interface OutputForecasts {
   readonly score: readonly DatedForecasts[];
   /** Empty for run_dl_job. */
@@ -79,7 +79,7 @@ function forecastsOf(ticker: string, { dates, predicted, realised }: ReadObject)
   };
 }
 
-/** An array whose members are all null holds NaN alone. */
+/** An array with only nulls contains only NaN. */
 function numbers(value: ReadValue): Float64Array {
   return value instanceof Float64Array
     ? value

@@ -39,9 +39,9 @@ export function isBeyondLimit({ c, t, dates, limit }: PooledTest, p: number): bo
 
 /**
  * The t over dates that chance alone exceeds with probability p, for probabilities far below those of `neweyWestQuantile`: Student's
- * with the equivalent degrees of freedom of Bartlett's kernel, 3 / (2 b), since the error's variance has a relative variance of 4 b / 3;
- * over sqrt(1 - b) for the variance that centring takes; b = (lag + 1) / n. Student's quantile is
- * Wallace's of the normal one (1959, "Bounds on normal approximations to Student's and the chi-square distributions").
+ * quantile with the equivalent degrees of freedom of Bartlett's kernel, 3 / (2 b), since the error's variance has a relative variance
+ * of 4 b / 3; divided by sqrt(1 - b) for the variance lost to centring; b = (lag + 1) / n. Student's quantile is computed from the
+ * normal one by Wallace's formula (1959, "Bounds on normal approximations to Student's and the chi-square distributions").
  * @param n dates, at least 30. @param p one-sided, at most 0.02.
  */
 export function dateQuantile(n: number, p: number): number {
