@@ -27,6 +27,20 @@ test("the event loop turns between two statements", async () => {
   assert.deepEqual(seen, ["first", "something else", "second"]);
 });
 
+test("dozens of turns of the event loop pass between two statements, so that it accepts dozens of connections", async (t) => {
+  t.mock.method(performance, "now", () => 1_000);
+  const queue = new StatementQueue({ atOnce: 1 });
+  let [turns, isOver] = [0, false];
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  const first = queue.run(async () => void setImmediate(count));
+  await Promise.all([first, queue.run(async () => undefined)]);
+  isOver = true;
+  assert.ok(turns >= 31, `${turns} turns`);
+});
+
 test("after a turn of the event loop that took long, more than one statement runs before the next", async (t) => {
   let now = 1_000;
   t.mock.method(performance, "now", () => now);
