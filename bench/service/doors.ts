@@ -1,5 +1,6 @@
 /** What one caller costs another one at each door of a service: how long the other's GETs take meanwhile. */
 import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { endServices, startServe } from "../../test/service/service.testing.ts";
@@ -105,6 +106,7 @@ const HEADER = [
   "p50 ms",
   "p99 ms",
   "worst ms",
+  "new connection, worst ms",
   "memory MiB",
 ];
 
@@ -133,9 +135,10 @@ async function measure(data: DoorData, door: string, attack: Attack | undefined)
   const busy = attack && begin({ port, token: tokens.busy, attack });
   if (busy) await pause(500);
   const taken: number[] = [];
-  for (const end = performance.now() + MILLISECONDS; performance.now() < end; await pause(5)) {
-    taken.push(await get());
-  }
+  const end = performance.now() + MILLISECONDS;
+  const onNew = worstOnNew(`${serving.url}/v1/operations/${ids.others}`, tokens.other, end);
+  for (; performance.now() < end; await pause(5)) taken.push(await get());
+  const worst = await onNew;
   const { sent, refused, bytes } = (await busy?.end()) ?? { sent: 0, refused: 0, bytes: 0 };
   const row = [
     door,
@@ -143,12 +146,26 @@ async function measure(data: DoorData, door: string, attack: Attack | undefined)
     String(refused),
     `${(bytes / 1e6).toFixed(1)} MB`,
     String(taken.length),
-    ...[quantile(taken, 0.5), quantile(taken, 0.99), Math.max(...taken)].map((ms) => ms.toFixed(0)),
+    ...[quantile(taken, 0.5), quantile(taken, 0.99), Math.max(...taken), worst].map((ms) => ms.toFixed(0)),
     mostResidentMiB(serving.pid).toFixed(0),
   ];
   process.stderr.write(`${row.join("  ")}\n`);
   await serving.terminate();
   return row;
+}
+
+/** The longest of GETs, one after the other until an end, each on a new connection. */
+async function worstOnNew(url: string, token: string, end: number): Promise<number> {
+  let worst = 0;
+  while (performance.now() < end) {
+    const began = performance.now();
+    const sent = request(url, { agent: false, headers: { authorization: `Bearer ${token}` } }).end();
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    await once(answer.resume(), "close");
+    worst = Math.max(worst, performance.now() - began);
+    await pause(50);
+  }
+  return worst;
 }
 
 async function timedGet(url: string, token: string): Promise<number> {

@@ -27,6 +27,20 @@ test("the event loop turns between two statements", async () => {
   assert.deepEqual(seen, ["first", "something else", "second"]);
 });
 
+test("dozens of turns of the event loop pass between two statements, so that it accepts dozens of connections", async (t) => {
+  t.mock.method(performance, "now", () => 1_000);
+  const queue = new StatementQueue({ atOnce: 1 });
+  let [turns, isOver] = [0, false];
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  const first = queue.run(async () => void setImmediate(count));
+  await Promise.all([first, queue.run(async () => undefined)]);
+  isOver = true;
+  assert.ok(turns >= 31, `${turns} turns`);
+});
+
 test("after a turn of the event loop that took long, more than one statement runs before the next", async (t) => {
   let now = 1_000;
   t.mock.method(performance, "now", () => now);
@@ -135,6 +149,8 @@ test("as many statements run at the same time as may, and one that waits too lon
   );
   free.resolve();
   await Promise.all(running);
+  // Room for the next statement comes some turns of the event loop later.
+  for (let turn = 0; turn < 40; turn++) await new Promise(setImmediate);
   assert.equal(await queue.run(async () => "again"), "again");
 });
 

@@ -1,5 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { abortError } from "../caller-turns.ts";
+import { afterFreeTurns } from "../free-turns.ts";
 import { currentScope, type RequestScope } from "../request-scope.ts";
 
 /** Maximum number of waiting statements of one caller: one for each request that a caller may have open. */
@@ -22,9 +23,9 @@ type Begin = () => void;
  * of the first one. Every second turn belongs to the service itself, whose leases and events keep jobs alive. A statement whose
  * request is gone never starts.
  *
- * The event loop turns between two statements. PGlite computes and never waits for I/O, so without this it would block the loop until
- * no statement is left. If a turn takes long because thousands of connections send, the following statements get as much time as it
- * took; otherwise each of them would wait for all those connections.
+ * The event loop turns some times between two statements. PGlite computes and never waits for I/O, so without this it would
+ * hold the loop until no statement is left. Where these turns take long, since thousands of connections send, the statements after it get
+ * as much time as it took: else each of them would wait for all those connections.
  */
 export class StatementQueue {
   readonly #limits: QueueLimits;
@@ -69,7 +70,7 @@ export class StatementQueue {
     }
   }
 
-  /** Makes room for the next statement: now if this turn of the event loop has time left for it, otherwise in the next turn. */
+  /** Makes room for the next statement: now where the statements have time left, else after some turns of the event loop. */
   #end(): void {
     const ended = performance.now();
     const next = () => {
@@ -80,7 +81,7 @@ export class StatementQueue {
       next();
       return;
     }
-    setImmediate(() => {
+    afterFreeTurns(() => {
       const now = performance.now();
       this.#turnEnds = now + Math.min(now - ended, MAX_TURN_MILLISECONDS);
       next();

@@ -50,10 +50,16 @@ export function buildHttp(options: HttpOptions): HttpApp {
     fastify({
       bodyLimit: options.settings.body_bytes,
       serverFactory: (handler) => {
-        const { log, telemetry, headersMilliseconds } = options;
+        const { log, telemetry, headersMilliseconds, stallMilliseconds } = options;
         const connections = connectionLimit(options.settings);
         const onOverLimit = () => telemetry.connectionRefused();
-        http = new HttpServer(handler, { connections, log, onOverLimit, headersMilliseconds });
+        http = new HttpServer(handler, {
+          connections,
+          log,
+          onOverLimit,
+          headersMilliseconds,
+          stallMilliseconds,
+        });
         return http.server;
       },
       routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },

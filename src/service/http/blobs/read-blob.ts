@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OpenDownloads } from "../guard/caller-limits.ts";
 import { byteRange, checkIfMatch, matchesNone } from "../server/conditional-requests.ts";
 import type { HttpOptions } from "../server/http-app.ts";
-import { requestAbort, STALL_MILLISECONDS, withStallTimeout } from "../server/request-abort.ts";
+import { requestAbort } from "../server/request-abort.ts";
 import { checkReadable, noBlob } from "./blob-names.ts";
 
 interface ReadBlobParts {
@@ -39,11 +39,7 @@ export async function readBlob(
     if (!isCounted) open.begin(request.caller!.subject, reply.raw);
     isCounted = true;
     const signal = requestAbort(reply, closing);
-    const pieces = withStallTimeout(
-      store.read(key, { start, end, etag, signal }),
-      options.stallMilliseconds ?? STALL_MILLISECONDS,
-      () => reply.raw.destroy(),
-    );
+    const pieces = store.read(key, { start, end, etag, signal });
     try {
       return reply.send(await withFirstPiece(pieces, signal));
     } catch (error) {

@@ -45,7 +45,9 @@ export async function authorizeRequest(
   const { rates, open } = authorization;
   const { access = "admin", isUncounted } = request.routeOptions.config;
   if (access === "anyone") {
-    if (!isUncounted) count(rates, addressKey(request.ip));
+    if (isUncounted) return;
+    count(rates, addressKey(request.ip));
+    open.begin(laneOf(undefined, request.ip), reply.raw);
     return;
   }
   const caller = await authenticated(request, reply, authorization).catch(async (error: unknown) => {

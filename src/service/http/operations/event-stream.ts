@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import type { PassThrough } from "node:stream";
 import type { Snapshot, StoredEvent } from "../../../contract/api/stored-event.ts";
-import { STALL_MILLISECONDS } from "../server/request-abort.ts";
 
 export type SentEvent = StoredEvent | Snapshot;
 
@@ -12,8 +11,6 @@ const HEARTBEAT_MILLISECONDS = 15_000;
 interface StreamTiming {
   /** Milliseconds between two comments. */
   readonly heartbeat?: number;
-  /** Milliseconds after which a reader that accepts no event counts as stalled. */
-  readonly stall?: number;
 }
 
 /** An event in the format of a stream. JSON text has no raw line breaks, so `data` is one line. */
@@ -25,22 +22,22 @@ export function eventText(event: SentEvent): string {
  * Writes events into a stream, no faster than the reader accepts them, and ends the stream after the last one. A comment every 15 s
  * keeps the connection open.
  *
- * Rejects if the reader stalls or `following` fails. When `signal` aborts, it ends the stream and does not reject.
+ * Rejects where `following` fails. Once `signal` aborts, it ends the stream and does not reject.
  */
 export async function pumpEvents(
   first: readonly SentEvent[],
   following: AsyncIterable<SentEvent>,
   stream: PassThrough,
   signal: AbortSignal,
-  { heartbeat = HEARTBEAT_MILLISECONDS, stall = STALL_MILLISECONDS }: StreamTiming = {},
+  { heartbeat = HEARTBEAT_MILLISECONDS }: StreamTiming = {},
 ): Promise<void> {
   const beat = setInterval(() => {
     if (!stream.writableNeedDrain) stream.write(":\n\n");
   }, heartbeat);
   try {
     stream.write(`retry: ${RECONNECT_MILLISECONDS}\n\n`);
-    for (const event of first) await write(stream, event, signal, stall);
-    for await (const event of following) await write(stream, event, signal, stall);
+    for (const event of first) await write(stream, event, signal);
+    for await (const event of following) await write(stream, event, signal);
     stream.end();
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -50,21 +47,7 @@ export async function pumpEvents(
   }
 }
 
-async function write(
-  stream: PassThrough,
-  event: SentEvent,
-  signal: AbortSignal,
-  stall: number,
-): Promise<void> {
+async function write(stream: PassThrough, event: SentEvent, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  if (stream.write(eventText(event))) return;
-  const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(), stall);
-  try {
-    await once(stream, "drain", { signal: AbortSignal.any([signal, stalled.signal]) });
-  } catch (error) {
-    throw stalled.signal.aborted ? new Error(`its reader took nothing for ${stall} ms`) : error;
-  } finally {
-    clearTimeout(timer);
-  }
+  if (!stream.write(eventText(event))) await once(stream, "drain", { signal });
 }

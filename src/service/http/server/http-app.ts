@@ -87,7 +87,7 @@ export interface HttpOptions {
   /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;
   readonly keys: KeyStore;
-  /** Milliseconds until the service closes a download whose reader has stalled; 60 s by default. */
+  /** Milliseconds in which a reader must take 64 KiB of an answer, if so much is left; 60 s by default. */
   readonly stallMilliseconds?: number | undefined;
   /** Milliseconds between two checks of the key of an open stream; 15 s by default. */
   readonly keyCheckMilliseconds?: number | undefined;

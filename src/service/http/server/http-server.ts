@@ -8,8 +8,10 @@ import {
 import type { Socket } from "node:net";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { OpenConnections } from "./open-connections.ts";
 import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
 import { endWithProblem, SAFE_HEADERS } from "./send-problem.ts";
+import type { StallLimits } from "./stalled-answers.ts";
 
 const HEADERS_MILLISECONDS = 15_000;
 const HEADERS_CHECK_MILLISECONDS = 5_000;
@@ -25,22 +27,16 @@ const HEALTH = /^\/(healthz|readyz)(\?|$)/;
 /** Between two log lines about too many connections. */
 const WARNING_MILLISECONDS = 60_000;
 
-/** Maximum number of unanswered requests of one connection: the current one, and those that wait. */
-const MAX_UNANSWERED = 101;
-
-/** Maximum bytes that such requests, with headers, trailers and buffered bodies, may hold in memory per connection. */
-const MAX_UNANSWERED_BYTES = 512 * 2 ** 10;
-
-/** Node's overhead for each name and each value of a header. */
-const HEADER_BYTES = 50;
+/**
+ * Requests of one connection without a whole answer: one, and the next, because a client may have the last byte of an answer
+ * before the handler knows. A client that sends more of them ahead gets one answer.
+ */
+const MAX_UNANSWERED = 2;
 
 /** Listeners of one event of an answer: limits, telemetry, timers, a download's file and Fastify itself wait for its end. */
 const MAX_LISTENERS = 32;
 
-/** Node's overhead for each piece of a body, which may be one byte. */
-const PIECE_BYTES = 300;
-
-/** Bytes of a body that Node reads before the service asks for them, plus one read of the socket. */
+/** Bytes of a body that Node reads before the service asks for them, and one read of the socket more. */
 const UNASKED_BODY_BYTES = 8 * 2 ** 10;
 
 /**
@@ -50,34 +46,23 @@ const UNASKED_BODY_BYTES = 8 * 2 ** 10;
 const MAX_TINY_PIECES = 4_096;
 const MIN_BYTES_A_PIECE = 8;
 
-/** A request that knows its size in memory, and refuses a body in tiny pieces. */
-class WeighedMessage extends IncomingMessage {
-  /** Pieces of the body that arrived since the buffer was last empty. */
+/** A request that refuses a body in tiny pieces. */
+class GuardedMessage extends IncomingMessage {
   #pieces = 0;
-  #allPieces = 0;
-  #allBytes = 0;
+  #bytes = 0;
   #isRefused = false;
 
   override push(piece: Buffer | null): boolean {
     // Node still parses the rest of what it has read from the socket.
     if (this.#isRefused) return false;
-    if (this.readableLength === 0) this.#pieces = 0;
-    this.#pieces += 1;
-    if (piece !== null) this.#allPieces += 1;
-    this.#allBytes += piece?.length ?? 0;
-    if (this.#allPieces > MAX_TINY_PIECES && this.#allBytes < MIN_BYTES_A_PIECE * this.#allPieces) {
+    if (piece !== null) this.#pieces += 1;
+    this.#bytes += piece?.length ?? 0;
+    if (this.#pieces > MAX_TINY_PIECES && this.#bytes < MIN_BYTES_A_PIECE * this.#pieces) {
       this.#isRefused = true;
       this.emit(TINY_PIECES);
       return false;
     }
     return super.push(piece);
-  }
-
-  /** At most. */
-  get bytesKept(): number {
-    const heads = [this.url ?? "", ...this.rawHeaders, ...this.rawTrailers];
-    const text = heads.reduce((sum, { length }) => sum + length + HEADER_BYTES, 0);
-    return text + this.readableLength + (this.readableLength === 0 ? 0 : this.#pieces * PIECE_BYTES);
   }
 }
 
@@ -85,8 +70,8 @@ class WeighedMessage extends IncomingMessage {
 const TINY_PIECES = "tinyPieces";
 const TINY_PIECES_ERROR = `the body comes in more than ${MAX_TINY_PIECES} chunks of fewer than ${MIN_BYTES_A_PIECE} bytes on average; send larger ones`;
 
-interface HttpServerOptions {
-  /** Maximum number of parallel connections. A few more may be open for health checks. */
+interface HttpServerOptions extends StallLimits {
+  /** Most connections at the same time. A few more may be open for health checks. */
   readonly connections: number;
   readonly log: Log;
   /** Called for each connection beyond the limit. */
@@ -103,7 +88,7 @@ export class HttpServer {
   readonly #last = new WeakMap<Socket, ServerResponse>();
 
   constructor(handler: RequestListener, options: HttpServerOptions) {
-    const { connections, log, onOverLimit, headersMilliseconds = HEADERS_MILLISECONDS } = options;
+    const { connections, log, onOverLimit, headersMilliseconds = HEADERS_MILLISECONDS, ...limits } = options;
     this.server = createServer(
       {
         headersTimeout: headersMilliseconds,
@@ -114,7 +99,8 @@ export class HttpServer {
         // The guard checks Host and refuses with a problem.
         requireHostHeader: false,
         highWaterMark: UNASKED_BODY_BYTES,
-        IncomingMessage: WeighedMessage,
+        IncomingMessage: this.#messageClass(),
+        shouldUpgradeCallback: () => false,
       },
       (request, response) =>
         this.#inTurn(request, response, () => {
@@ -143,29 +129,57 @@ export class HttpServer {
       // The client would read the refusal as the answer to an earlier request.
       else socket.destroy();
     });
+    this.server.on("upgrade", (_request, socket: Socket) => this.#dropRest(socket));
     let warnedAt = Number.NEGATIVE_INFINITY;
-    this.#connections = new OpenConnections(this.server, connections, () => {
-      onOverLimit();
-      if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
-      warnedAt = performance.now();
-      log.warn({ connections }, "as many connections are open as may be; others are refused");
+    this.#connections = new OpenConnections(this.server, {
+      ...limits,
+      most: connections,
+      onOverLimit: () => {
+        onOverLimit();
+        if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
+        warnedAt = performance.now();
+        log.warn({ connections }, "as many connections are open as may be; others are refused");
+      },
     });
   }
 
   /**
-   * Handles a request after the earlier ones of its connection are answered. Clients may send requests without waiting for answers,
-   * and RFC 9112 (9.3.2) lets a server handle only safe ones in parallel. If the connection has closed in the meantime, the request
-   * is not handled. Closes a connection on which too many wait, because Node would read and keep them all.
+   * The class of requests. One that is beyond the limit of its connection looks like a change of protocol to Node, which then
+   * parses no further byte of the connection and emits `upgrade`. In no other way does Node stop within what it has read.
    */
-  #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
-    const { socket } = request;
-    if (
-      this.#connections.unanswered(socket) > MAX_UNANSWERED ||
-      this.#connections.unansweredBytes(socket) > MAX_UNANSWERED_BYTES
-    ) {
+  #messageClass(): typeof IncomingMessage {
+    const isBeyond = (socket: Socket) => this.#connections.unanswered(socket) >= MAX_UNANSWERED;
+    return class extends GuardedMessage {
+      constructor(socket: Socket) {
+        super(socket);
+        if (isBeyond(socket))
+          Object.defineProperty(this, "upgrade", { get: () => true, set: () => undefined });
+      }
+    };
+  }
+
+  /** Drops what a client sends ahead, and closes the connection after the answer that is in turn. */
+  #dropRest(socket: Socket): void {
+    const current = this.#connections.current(socket);
+    if (current === undefined) {
       socket.destroy();
       return;
     }
+    if (!current.headersSent) current.shouldKeepAlive = false;
+    current.once("close", () => socket.destroySoon());
+    // Node has removed its own listeners.
+    socket.on("drain", () => current.emit("drain")).on("error", () => undefined);
+    for (const event of ["timeout", "end"]) socket.once(event, () => socket.destroy());
+    socket.resume();
+  }
+
+  /**
+   * Handles a request once the one before it on its connection is answered: RFC 9112 (9.3.2) lets a server handle only safe
+   * ones at the same time. It begins in a turn of the event loop of its own. Where the connection has closed meanwhile, the
+   * request is not handled.
+   */
+  #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    const { socket } = request;
     response.setMaxListeners(MAX_LISTENERS);
     request.once(TINY_PIECES, () => {
       if (this.owesAnswer(socket)) socket.destroy();
@@ -176,7 +190,7 @@ export class HttpServer {
     // RFC 9110 (10.1.1): a client of HTTP/1.0 does not know "100 Continue".
     if (request.httpVersion === "1.0") delete request.headers.expect;
     if (before === undefined || before.closed) handle();
-    else before.once("close", () => socket.writable && handle());
+    else before.once("close", () => setImmediate(() => socket.writable && handle()));
   }
 
   /** Whether a client would read what is now sent on a connection as the answer to an earlier request, or as a part of it. */
@@ -206,116 +220,4 @@ function refuseConnect(socket: Socket): void {
   socket.on("error", () => undefined).resume();
   const message = "this service is no proxy, and CONNECT is not allowed";
   endWithProblem(socket, new MucastError("method_not_allowed", message, { allow: [] }));
-}
-
-/** How long answers may take to end when the server closes. */
-const LAST_ANSWERS_MILLISECONDS = 5_000;
-
-/** Connections beyond the limit that may be open for health checks. A new one replaces the oldest. */
-const SPARE = 16;
-/** The server closes a spare connection after this long without a byte: a health check sends its request at once. */
-const SPARE_IDLE_MILLISECONDS = 5_000;
-
-/**
- * Limits the connections of a server, and closes them when the server closes. Node's own `close` waits for connections without a
- * request so far, and for those that a client keeps alive.
- */
-class OpenConnections {
-  /** The unfinished answers of each connection. */
-  readonly #active = new Map<Socket, Set<ServerResponse>>();
-  /** Connections within the limit that owe no answer, the longest idle first. */
-  readonly #idle = new Set<Socket>();
-  /** Connections beyond the limit, the oldest first. */
-  readonly #spare = new Set<Socket>();
-  #isClosing = false;
-
-  /** @param most maximum number of connections. @param onOverLimit called for each connection beyond it. */
-  constructor(server: Server, most: number, onOverLimit: () => void) {
-    server.on("connection", (socket) => {
-      if (this.#isClosing) socket.destroy();
-      // A spare connection does not count towards the limit.
-      if (this.#active.size - this.#spare.size >= most && !this.#closeLongestIdle()) {
-        onOverLimit();
-        this.#addSpare(socket);
-      } else {
-        this.#idle.add(socket);
-      }
-      this.#active.set(socket, new Set());
-      socket.once("close", () => this.#forget(socket));
-    });
-    // Runs before the handler, which may answer at once.
-    server.prependListener("request", ({ socket }, response) => {
-      this.#active.get(socket)?.add(response);
-      this.#idle.delete(socket);
-      response.once("close", () => this.#removeAnswer(socket, response));
-    });
-  }
-
-  /** Closes idle connections at once, others after their answer, and all of them after five seconds. */
-  close(): void {
-    this.#isClosing = true;
-    for (const [socket, active] of this.#active) {
-      if (active.size === 0) socket.destroy();
-    }
-    setTimeout(() => {
-      for (const socket of this.#active.keys()) socket.destroy();
-    }, LAST_ANSWERS_MILLISECONDS).unref();
-  }
-
-  /** Whether a connection is beyond the limit. */
-  isSpare(socket: Socket): boolean {
-    return this.#spare.has(socket);
-  }
-
-  /** The number of requests of a connection without a complete answer. */
-  unanswered(socket: Socket): number {
-    return this.#active.get(socket)?.size ?? 0;
-  }
-
-  /** The maximum number of bytes that such requests take in memory. Node reads some of each body before it is asked for. */
-  unansweredBytes(socket: Socket): number {
-    const active = this.#active.get(socket) ?? new Set();
-    return [...active].reduce((sum, { req }) => sum + (req as WeighedMessage).bytesKept, 0);
-  }
-
-  /** Whether a complete request of a connection waits for its answer, or the handler is still writing an answer. */
-  owesAnswer(socket: Socket): boolean {
-    const active = this.#active.get(socket) ?? new Set();
-    return [...active].some(
-      ({ req, headersSent, writableEnded }) => !writableEnded && (headersSent || req.complete),
-    );
-  }
-
-  #addSpare(socket: Socket): void {
-    const [oldest] = this.#spare;
-    if (oldest !== undefined && this.#spare.size >= SPARE) {
-      oldest.destroy();
-      this.#forget(oldest);
-    }
-    socket.setTimeout(SPARE_IDLE_MILLISECONDS);
-    this.#spare.add(socket);
-  }
-
-  /** Makes room for another connection: a client that keeps many must not lock out the others. @returns whether one was idle. */
-  #closeLongestIdle(): boolean {
-    const [longest] = this.#idle;
-    if (longest === undefined) return false;
-    longest.destroy();
-    this.#forget(longest);
-    return true;
-  }
-
-  #forget(socket: Socket): void {
-    this.#active.delete(socket);
-    this.#idle.delete(socket);
-    this.#spare.delete(socket);
-  }
-
-  #removeAnswer(socket: Socket, response: ServerResponse): void {
-    const active = this.#active.get(socket);
-    active?.delete(response);
-    if (active?.size !== 0) return;
-    if (this.#isClosing) socket.destroySoon();
-    else if (!this.#spare.has(socket)) this.#idle.add(socket);
-  }
 }

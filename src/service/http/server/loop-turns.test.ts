@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { LoopTurns } from "./loop-turns.ts";
+
+/** Turns that take long are fewer; on a busy machine any may. */
+function stopClock(t: TestContext): void {
+  t.mock.method(performance, "now", () => 1_000);
+}
 
 const laterTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("a turn of the event loop begins one piece of work, and callers alternate", async () => {
+test("pieces of work begin many turns of the event loop apart, and callers alternate", async (t) => {
+  stopClock(t);
   const turns = new LoopTurns();
   const begun: string[] = [];
   for (const name of ["a1", "a2", "a3", "b1", "b2", "c1"]) {
@@ -17,10 +23,15 @@ test("a turn of the event loop begins one piece of work, and callers alternate",
     after.push(begun.length);
   }
   assert.deepEqual(begun, ["a1", "b1", "c1", "a2", "b2", "a3"]);
-  assert.deepEqual(after, [1, 2, 3, 4, 5, 6]);
+  assert.equal(after[0], 1);
+  for (let done = 1; done < 6; done++) {
+    const free = after.filter((count) => count === done).length;
+    assert.ok(free >= 32, `${free} turns after piece ${done}`);
+  }
 });
 
-test("work that comes alone, or after all others, begins in the next turn", async () => {
+test("work that comes alone begins in the next turn", async (t) => {
+  stopClock(t);
   const turns = new LoopTurns();
   for (const caller of ["a", "a", "b"]) {
     let isBegun = false;
@@ -29,5 +40,6 @@ test("work that comes alone, or after all others, begins in the next turn", asyn
     });
     await laterTurn();
     assert.ok(isBegun);
+    for (let turn = 0; turn < 40; turn++) await laterTurn();
   }
 });

@@ -1,8 +1,11 @@
+import { afterFreeTurns } from "../../free-turns.ts";
+
 /**
  * Turns of the event loop for work that takes some milliseconds of it: to parse and check a body, or to write a page. The requests of
  * many connections often arrive together: without turns, every other request would wait for all of them.
  *
- * In each turn of the loop, the next piece of work of one caller starts, and callers alternate.
+ * A turn of the loop begins the next piece of work of one caller, and callers alternate. Some turns without such work follow
+ * it, in which the loop accepts connections.
  */
 export class LoopTurns {
   /** For each caller, the functions that start its work. The caller whose turn is next comes first. */
@@ -23,9 +26,11 @@ export class LoopTurns {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
-      this.#isScheduled = false;
       this.#begin();
-      if (this.#waiting.size > 0) this.#schedule();
+      afterFreeTurns(() => {
+        this.#isScheduled = false;
+        if (this.#waiting.size > 0) this.#schedule();
+      });
     });
   }
 

@@ -63,26 +63,3 @@ export function keyRevocation(
   if (reply.raw.destroyed) clearInterval(timer);
   return controller.signal;
 }
-
-/** A reader has stalled if it accepts no further piece of a download (64 KiB), or no further event, for this long. */
-export const STALL_MILLISECONDS = 60_000;
-
-/**
- * Passes pieces on as the reader asks for them.
- *
- * @param onStall called if the reader does not ask for the next piece within `milliseconds`. It must end the reading.
- */
-export async function* withStallTimeout<T>(
-  pieces: AsyncIterable<T>,
-  milliseconds: number,
-  onStall: () => void,
-): AsyncGenerator<T, void> {
-  for await (const piece of pieces) {
-    const timer = setTimeout(onStall, milliseconds);
-    try {
-      yield piece;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-}

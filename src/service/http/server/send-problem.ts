@@ -21,7 +21,10 @@ export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
 };
 
-/** How long a caller may continue to send after the service has refused its request. */
+/** Node's code for bytes after a request that is the last of its connection. */
+const AFTER_THE_LAST = "HPE_CLOSED_CONNECTION";
+
+/** How long a caller may go on sending after the service has refused its request. */
 const LINGER_MILLISECONDS = 5_000;
 
 /** Answers a failed request with its problem. Logs a defect and any other answer of 5xx. */
@@ -94,6 +97,8 @@ export function answerClientError(
   owesAnswer: boolean,
 ): void {
   if (refused.has(socket) && error.code !== "ECONNRESET") return;
+  // Its request is answered, and what follows is dropped.
+  if (error.code === AFTER_THE_LAST) return;
   if (error.code === "ECONNRESET" || !socket.writable || owesAnswer) {
     socket.destroy();
     return;

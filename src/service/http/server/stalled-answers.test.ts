@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { eventually } from "../listening.testing.ts";
+import { StalledAnswers, type StallLimits } from "./stalled-answers.ts";
+
+/** More than the buffers of a connection hold. */
+const ANSWER = Buffer.alloc(2 ** 25, "x");
+
+interface Pair {
+  readonly client: Socket;
+  /** The side of the server, which sends an answer. */
+  readonly server: Socket;
+}
+
+/** Answers on some connections whose clients read nothing, and a clock that stands still. */
+async function unreadAnswers(t: TestContext, count: number, limits: StallLimits = {}) {
+  const clock = { now: 0 };
+  const stalled = new StalledAnswers(limits, () => clock.now);
+  t.after(() => stalled.stop());
+  const listening = createServer().listen(0, "127.0.0.1");
+  t.after(() => listening.close());
+  await once(listening, "listening");
+  const pairs: Pair[] = [];
+  for (let i = 0; i < count; i++) {
+    const client = connect((listening.address() as AddressInfo).port, "127.0.0.1");
+    const [server] = (await once(listening, "connection")) as [Socket];
+    for (const socket of [client, server]) {
+      socket.on("error", () => undefined);
+      t.after(() => socket.destroy());
+    }
+    stalled.add(server);
+    server.write(ANSWER);
+    stalled.wrote(server);
+    pairs.push({ client, server });
+    clock.now += 1;
+  }
+  return { stalled, pairs, clock };
+}
+
+/** The numbers of the connections that are open. */
+function open(pairs: readonly Pair[]): number[] {
+  return [...pairs.keys()].filter((i) => !pairs[i]!.server.destroyed);
+}
+
+test("of a large write, a reader must take 64 KiB in a minute", async (t) => {
+  const { stalled, pairs, clock } = await unreadAnswers(t, 2);
+  clock.now = 10_000;
+  stalled.look();
+  const { client } = pairs[1]!;
+  // The buffers of the connection have room for more only once much is read.
+  client.resume();
+  await eventually(() => client.bytesRead > ANSWER.length / 2);
+  client.pause();
+  clock.now = 59_000;
+  stalled.look();
+  assert.deepEqual(open(pairs), [0, 1]);
+  clock.now = 62_000;
+  stalled.look();
+  assert.deepEqual(open(pairs), [1]);
+  clock.now = 118_000;
+  stalled.look();
+  client.resume();
+  await eventually(() => client.bytesRead === ANSWER.length);
+  await eventually(() => pairs[1]!.server.writableLength === 0);
+  clock.now = 900_000;
+  stalled.look();
+  assert.deepEqual(open(pairs), [1], "nothing is left to send");
+});
+
+test("where answers together have too many unsent bytes, those that have stalled longest are closed", async (t) => {
+  const { stalled, pairs } = await unreadAnswers(t, 6, { unsentBytes: 2.5 * ANSWER.length });
+  assert.deepEqual(open(pairs), [4, 5]);
+  stalled.look();
+  assert.deepEqual(open(pairs), [4, 5]);
+});
+
+test("a new connection takes the place of the answer that has stalled longest, if one has", async (t) => {
+  const { stalled, pairs, clock } = await unreadAnswers(t, 3, { unsentBytes: Number.POSITIVE_INFINITY });
+  stalled.look();
+  assert.equal(stalled.closeLongest(), false, "no answer has stalled yet");
+  clock.now = 6_000;
+  stalled.look();
+  assert.equal(stalled.closeLongest(), true);
+  assert.deepEqual(open(pairs), [1, 2]);
+  pairs[1]!.client.resume();
+  await eventually(() => pairs[1]!.server.writableLength === 0);
+  assert.equal(stalled.closeLongest(), true);
+  assert.deepEqual(open(pairs), [1]);
+  assert.equal(stalled.closeLongest(), false);
+});
