@@ -52,7 +52,7 @@ test("the page has every operation and schema, and every link has a target", asy
 test("the page lists the limits of this service, each with its value and what it limits", () => {
   const table = /<h2 id="limits">.*?<\/table>/s.exec(page)![0];
   for (const row of [
-    "<code>upload_bytes</code></td><td>17179869184 bytes</td><td>Largest blob that may be uploaded.</td>",
+    "<code>upload_bytes</code></td><td>17179869184 bytes</td><td>Maximum size of an uploaded blob.</td>",
     "<code>job_seconds</code></td><td>43200 s</td>",
     "<code>retention_days</code></td><td>30 days</td>",
     "<code>queued_per_caller</code></td><td>1000</td>",
