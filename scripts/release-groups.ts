@@ -137,6 +137,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       [
         "src/panel/natural-log.slow.test.ts",
         "test/end-to-end/panel-settings.slow.test.ts",
+        "test/end-to-end/network-refits.slow.test.ts",
         "test/end-to-end/refit-jobs.slow.test.ts",
         "test/end-to-end/what-changes-nothing.slow.test.ts",
       ],

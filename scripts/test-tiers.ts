@@ -36,6 +36,7 @@ const TOGETHER: readonly (readonly string[])[] = [
     "test/end-to-end/network-bytes",
     "test/end-to-end/network-ensembles",
     "test/end-to-end/network-processes",
+    "test/end-to-end/network-refits",
     "test/end-to-end/network-scalers",
     "test/end-to-end/networks-see-no-future",
     "test/end-to-end/panel-jobs",

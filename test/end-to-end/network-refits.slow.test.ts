@@ -13,6 +13,7 @@ import { validateJob } from "../../src/jobs/validate-job.ts";
 import { openDocument } from "../../src/outputs/open-document.ts";
 import { replayOutput } from "../../src/replay/replay.ts";
 import { checkedEvidence } from "../../src/report/evidence/check-metrics.ts";
+import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { removeFolders, withoutIdentity, writeMarket } from "./job-runs.ts";
 import { changedAfter, pricesChangedAfter } from "./later-changes.ts";
 import type { Cell, Market } from "./market.ts";
@@ -22,6 +23,11 @@ import { assertValid } from "./published-schemas.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 
 after(removeFolders);
+
+/** All cases in the release tier, and in `npm test` those of the networks that train in the least time, one per ticker and one joint. */
+function sampled<T extends readonly [Architecture, ...unknown[]]>(cases: readonly T[]): readonly T[] {
+  return WHOLE_MATRIX ? cases : cases.filter(([option]) => option === "mlp" || option === "portfolio_lstm");
+}
 
 /** 60 dates to forecast. */
 const MARKET = learningUntil("2021-06-04", panelMarket());
@@ -62,7 +68,7 @@ const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
 ];
 
 describe("the networks of a block are those of a job that learns until its first date", () => {
-  for (const [option, settings, sections] of SETTINGS) {
+  for (const [option, settings, sections] of sampled(SETTINGS)) {
     test(`${option} ${JSON.stringify({ ...settings, ...sections })}`, async () => {
       const refitted = await jobOn(MARKET, config(option, { ...settings, refit_every: EVERY }, sections));
       const { blocks, by_ticker } = refitted.refits!;
@@ -108,12 +114,12 @@ function knownAt(last: string, { forecasts, refits, training }: OutputBlob) {
 }
 
 describe("what is dated later changes nothing before it", () => {
-  for (const [option, settings, sections] of [
+  for (const [option, settings, sections] of sampled([
     ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
     ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
     ["portfolio_lstm", { refit_every: 15, ...RELATIVE, shrinkage: "own" }, { intervals: { alpha: 0.3 } }],
     ["portfolio_transformer", { refit_every: 15, window: 60, refit_start: "warm" }, {}],
-  ] as const) {
+  ] as const)) {
     for (const [name, market] of [
       ["clean", MARKET],
       ["dirty", DIRTY],
@@ -172,12 +178,12 @@ test("one block leaves the forecasts of a job without refits, and says so", asyn
 
 test("any number of workers leaves the same bytes", async () => {
   const blobs = await writeMarket(DIRTY);
-  for (const [option, settings] of [
+  for (const [option, settings] of sampled([
     ["mlp", { refit_every: EVERY, shrinkage: "pooled" }],
     ["lstm", { refit_every: EVERY, refit_start: "warm" }],
     ["portfolio_lstm", { refit_every: EVERY, ...RELATIVE }],
     ["portfolio_transformer", { refit_every: EVERY, refit_start: "warm" }],
-  ] as const) {
+  ] as const)) {
     const text = config(option, settings, { training: { ensemble: 2 }, intervals: {} });
     const [one, two, four] = await Promise.all(
       [1, 2, 4].map((workers) => runNetworkJob(blobs, text, workers)),
@@ -188,14 +194,7 @@ test("any number of workers leaves the same bytes", async () => {
 });
 
 describe("a warm start", () => {
-  for (const option of [
-    "lstm",
-    "cnn",
-    "mlp",
-    "transformer",
-    "portfolio_lstm",
-    "portfolio_transformer",
-  ] as const) {
+  for (const [option] of sampled([...PER_TICKER, ...JOINT].map((option) => [option] as const))) {
     test(`of ${option} is told, and moves the forecasts of later blocks alone`, async () => {
       const settings = { refit_every: EVERY };
       const sections = { training: { ensemble: 2 } };
