@@ -80,7 +80,7 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   lock: [],
   settings: [],
   telemetry: [],
-  database: ["telemetry", "caller-turns.ts", "request-scope.ts", "row-sweep.ts"],
+  database: ["telemetry", "caller-turns.ts", "free-turns.ts", "request-scope.ts", "row-sweep.ts"],
   auth: ["database", "telemetry"],
   store: ["database"],
   webhooks: ["database", "telemetry"],
@@ -95,7 +95,10 @@ const SERVICE_FOLDERS: Record<string, readonly string[]> = {
   "request-process": ["auth", "blobs", "settings", "telemetry", "caller-turns.ts"],
   preparation: ["auth", "blobs", "request-process", "caller-turns.ts"],
   report: ["auth", "blobs", "database", "forecast", "store", "caller-turns.ts"],
-  http: ["auth", "blobs", "operations", "preparation", "report", "telemetry", "request-scope.ts"],
+  http: [
+    ...["auth", "blobs", "operations", "preparation", "report", "telemetry"],
+    ...["free-turns.ts", "request-scope.ts"],
+  ],
   mcp: ["auth", "http", "operations", "telemetry", "verdict"],
 };
 
