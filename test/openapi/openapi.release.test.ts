@@ -19,7 +19,7 @@ const LINTERS = resolve("tools/openapi-linters/node_modules");
 /** They are to ask nothing of the network. */
 const QUIET = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
 /** Schemas, and those that have no name of their own; 265 when each status had a problem of its own. */
-const MAX_MODELS = 210;
+const MAX_MODELS = 220;
 
 interface Said {
   readonly code: number | null;
