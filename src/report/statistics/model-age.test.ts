@@ -22,14 +22,14 @@ test("figures by age are those of a slow count", () => {
     const days = Int32Array.from(kept, (i) => forecastDays[i]!);
     const figures = Float64Array.from(kept, (i) => values[i]!);
     const found = skillByAge(days, figures, { forecastDays, refits, every });
-    const width = Math.ceil(every / 8);
+    const width = Math.ceil(every / 5);
     const expected = new Map<number, number[]>();
     for (const i of kept) {
       const age = i < early ? 0 : (i - early) % every;
       const bin = Math.floor(age / width);
       expected.set(bin, [...(expected.get(bin) ?? []), values[i]!]);
     }
-    assert.ok(found.length <= 8);
+    assert.ok(found.length <= 5);
     assert.equal(found.length, expected.size);
     for (const { from, to, dates: n, mean, band } of found) {
       const own = expected.get(from / width)!;
@@ -51,6 +51,6 @@ test("bins ascend, and few dates have no band", () => {
   });
   assert.deepEqual(
     found.map(({ from, to, dates, band }) => [from, to, dates, band]),
-    [0, 3, 6, 9, 12, 15, 18].map((from) => [from, Math.min(from + 2, 19), from === 18 ? 4 : 6, null]),
+    [0, 4, 8, 12, 16].map((from) => [from, from + 3, 8, null]),
   );
 });

@@ -2,8 +2,8 @@ import type { Day } from "../../contract/market/dates.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { type Band, meanBand } from "./over-dates.ts";
 
-/** Ages are counted in at most so many bins of equal width. */
-const MAX_BINS = 8;
+/** The number of bins of equal width, at most: the labels of more would overlap on a narrow screen. */
+const MAX_BINS = 5;
 
 /** The mean of daily figures over the dates on which models were `from` to `to` dates old. */
 export interface AgeSkill {

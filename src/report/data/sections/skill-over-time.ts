@@ -69,7 +69,7 @@ function rankIcByAge(
   const bins = skillByAge(dates.days, dates.rankIc, { forecastDays, refits, every });
   if (bins.length < 2) return undefined;
   const [first, last] = [bins[0]!, bins.at(-1)!];
-  const told = `The mean RankIC was ${figure(first.mean, "number")} ${agesOf(first)} after a fit and ${figure(last.mean, "number")} ${agesOf(last)} after it`;
+  const told = `The mean RankIC of forecasts made ${agesOf(first)} after a fit was ${figure(first.mean, "number")}, and of those made ${agesOf(last)} after it ${figure(last.mean, "number")}`;
   const judged = bins.every(({ band }) => band === null)
     ? "there are too few dates for a band"
     : "differences within the bands are no evidence that the models age";
