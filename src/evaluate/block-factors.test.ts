@@ -19,6 +19,30 @@ const TICKERS = ["A", "B", "C"].map((ticker, t) => {
     score: { days: days.slice(60), predicted: p.slice(60), labels, labelDays: labelDays.sort() },
   };
 });
+/** A ticker that has joined late: 31 score rows, each label known two days later. */
+const LATE = {
+  heldOut: {
+    ticker: "L",
+    days: new Int32Array(),
+    predicted: new Float64Array(),
+    realised: new Float64Array(),
+  },
+  score: {
+    days: Int32Array.from({ length: 31 }, (_, i) => 100 + i),
+    predicted: Float64Array.from({ length: 31 }, () => random.normal()),
+    labels: new Float64Array(31),
+    labelDays: Int32Array.from({ length: 31 }, (_, i) => 102 + i),
+  },
+};
+LATE.score.labels.set(LATE.score.predicted.map((value) => 0.9 * value));
+
+test("own: a ticker without held-out rows has no factor before 30 labels are known", () => {
+  const blocks = [undefined, 102, 130, 131].map((known) => ({ known }));
+  const factors = atOnce(blockFactors("own", [...TICKERS, LATE], blocks)).map((of) => of.get("L"));
+  assert.deepEqual(factors.slice(0, 3), [0, 0, 0]);
+  assert.ok(Math.abs(factors[3]! - 0.9) < 1e-9);
+});
+
 const BLOCKS = [{ known: undefined }, { known: 137 }, { known: 152 }, { known: 170 }];
 
 for (const choice of SHRINKAGES) {

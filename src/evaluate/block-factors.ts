@@ -4,6 +4,9 @@ import type { Day } from "../contract/market/dates.ts";
 import { concatenate, type DatedForecasts } from "./forecast-rows.ts";
 import { shrinkageFactors } from "./shrinkage.ts";
 
+/** A ticker without held-out rows has a factor of its own from so many known score rows on: a few have no error to judge it by. */
+const MIN_ROWS = 30;
+
 /** What the models of one ticker forecast of rows that they did not learn from. */
 interface JudgedTicker {
   /** All labelled, known when the first model was fitted. */
@@ -36,7 +39,13 @@ export function* blockFactors(
   const factors = [first];
   for (const { known } of blocks.slice(1)) {
     const rows = histories.map((history) => upTo(history, known!));
-    factors.push(yield* shrinkageFactors(choice, rows));
+    const found = new Map(yield* shrinkageFactors(choice, rows));
+    if (choice === "own") {
+      for (const [i, { heldOut }] of tickers.entries()) {
+        if (heldOut.days.length === 0 && rows[i]!.days.length < MIN_ROWS) found.set(heldOut.ticker, 0);
+      }
+    }
+    factors.push(found);
   }
   return factors;
 }

@@ -50,6 +50,8 @@ export class TrainedBlocks {
   readonly #later = new Map<string, TickerPart[]>();
   /** By the network's name. */
   readonly #failures = new Map<string, NetworkFault>();
+  /** The block of each of them. */
+  readonly #failedBlocks = new Map<string, number>();
   /** Those that nothing stands in for yet. */
   readonly #missing: Missing[] = [];
   readonly #standingIn = new Map<PlannedNetwork, Missing>();
@@ -90,6 +92,9 @@ export class TrainedBlocks {
       return;
     }
     if (network.joint && error instanceof MucastError) throw error;
+    // Blocks end in any order, and the first in time order is told.
+    if (network.block >= (this.#failedBlocks.get(network.name) ?? Number.POSITIVE_INFINITY)) return;
+    this.#failedBlocks.set(network.name, network.block);
     this.#failures.set(network.name, error);
   }
 

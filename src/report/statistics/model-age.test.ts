@@ -42,6 +42,19 @@ test("figures by age are those of a slow count", () => {
   fc.assert(property, { seed: 9, numRuns: 200 });
 });
 
+test("a block without a forecast on its first date, or on any, ages no other", () => {
+  const every = 4;
+  const all = Array.from({ length: 12 }, (_, i) => i);
+  const counts = (missing: readonly number[]) => {
+    const forecastDays = Int32Array.from(all.filter((day) => !missing.includes(day)));
+    const dates = { forecastDays, refits: [4, 8], every };
+    return skillByAge(forecastDays, new Float64Array(forecastDays.length), dates).map(({ dates: n }) => n);
+  };
+  assert.deepEqual(counts([]), [3, 3, 3, 3]);
+  assert.deepEqual(counts([4]), [3, 3, 3, 2]);
+  assert.deepEqual(counts([4, 5, 6, 7]), [2, 2, 2, 2]);
+});
+
 test("bins ascend, and few dates have no band", () => {
   const forecastDays = Int32Array.from({ length: 40 }, (_, i) => i);
   const found = skillByAge(forecastDays, Float64Array.from(forecastDays), {

@@ -49,9 +49,10 @@ function modelAges({ forecastDays, refits, every }: RefitDates): Map<Day, number
   const ages = new Map<Day, number>();
   let next = 0;
   // The first block ends where the second begins.
-  let start = forecastDays.indexOf(refits[0]!) - every;
+  const second = forecastDays.findIndex((day) => day >= refits[0]!);
+  let start = (second < 0 ? forecastDays.length : second) - every;
   for (const [i, day] of forecastDays.entries()) {
-    if (refits[next] !== undefined && day >= refits[next]!) {
+    while (refits[next] !== undefined && day >= refits[next]!) {
       start = i;
       next++;
     }
