@@ -126,4 +126,10 @@ test("a late ticker has no other features than it may have", () => {
   const panel = joinLateTicker(input, BLOCKS, {}, new Set(["g", "h"]))!;
   assert.deepEqual([panel.columns, panel.x[0]], [["g"], LENGTH + 15]);
   assert.equal(joinLateTicker(input, BLOCKS, {}, new Set(["h"])), undefined);
+  const named = { ...input, features: { ...input.features, columns: ["f", "f (z)"] } };
+  const cells = { numbers: new Map([["f", 0]]), first: 0, cells: LENGTH };
+  const counts = { ...cells, counts: new Int32Array(LENGTH).fill(9) };
+  const besideZScores = ({ x }: { readonly x: Float64Array }) => x;
+  assert.deepEqual(joinLateTicker(named, BLOCKS, { counts, besideZScores })!.columns, ["f", "f (z)"]);
+  assert.equal(joinLateTicker(named, BLOCKS, { counts, besideZScores })!.zScores, 1);
 });

@@ -35,7 +35,7 @@ export function isShort(error: unknown): error is MucastError {
  * The panel of a ticker with too few fit rows at the cut: it joins at the first block whose first date, as the cut, gives it MIN_FIT_ROWS fit
  * rows. Nothing after that date decides about it, and no score row is dated before.
  * @param blocks of the other tickers, ascending.
- * @param features those that it may have; undefined: all.
+ * @param features those that it may have; undefined: all. One with the name of a z-score is left out.
  * @returns undefined where it has enough at none.
  */
 export function joinLateTicker(
@@ -44,7 +44,12 @@ export function joinLateTicker(
   peers: Peers,
   features?: ReadonlySet<string>,
 ): TickerPanel | undefined {
-  const own = features === undefined ? input : { ...input, features: only(input.features, features) };
+  const scores = new Set([...(peers.counts?.numbers.keys() ?? [])].map(zScoreName));
+  const names = input.features.columns.filter((name) => (features?.has(name) ?? true) && !scores.has(name));
+  const own =
+    names.length === input.features.columns.length
+      ? input
+      : { ...input, features: only(input.features, new Set(names)) };
   const { days } = input.prices;
   for (const { known } of blocks) {
     // One more price than labels.
