@@ -4,12 +4,13 @@ import type { Socket } from "node:net";
 const MIN_BYTES = 64 * 2 ** 10;
 /** Unsent bytes of all answers together. */
 const MAX_UNSENT_BYTES = 128 * 2 ** 20;
-const STALL_MILLISECONDS = 60_000;
+/** The system takes megabytes ahead of a slow reader, and no more until a third of them is read: a steady one seems to stall for minutes. */
+const STALL_MILLISECONDS = 300_000;
 /** Looks at the connections within the time limit. */
-const LOOKS = 12;
+const LOOKS = 60;
 
 export interface StallLimits {
-  /** Milliseconds in which a reader must take 64 KiB of an answer, if so much is left; 60 s by default. */
+  /** Milliseconds in which a reader must take 64 KiB of an answer, if so much is left; 5 minutes by default. */
   readonly stallMilliseconds?: number | undefined;
   /** 128 MiB by default. */
   readonly unsentBytes?: number | undefined;
@@ -23,15 +24,15 @@ interface Progress {
 
 /**
  * The connections whose answer has not ended, and how their readers get on. Closes a connection whose reader takes fewer than
- * 64 KiB in 60 s while something is left to send, and, where the unsent bytes of all answers exceed their limit, those that have
- * stalled longest.
+ * 64 KiB in 5 minutes while something is left to send. Where the unsent bytes of all answers exceed their limit, it closes connections of the
+ * address that has the most of them, the largest first.
  */
 export class StalledAnswers {
   readonly #milliseconds: number;
   readonly #unsentBytes: number;
   readonly #now: () => number;
   readonly #answering = new Map<Socket, Progress>();
-  /** Connections that had stalled at the last look, the longest stalled last. */
+  /** Connections that had stalled at the last look; those of the address that has most of them last, and of these the longest stalled. */
   #stalled: Socket[] = [];
   readonly #timer: NodeJS.Timeout;
 
@@ -69,22 +70,47 @@ export class StalledAnswers {
   /** Looks at all connections now. A timer does it every 5 s, too. */
   look(): void {
     const now = this.#now();
-    const waiting: [Socket, number][] = [];
+    const waiting: Waiting[] = [];
     let unsent = 0;
     for (const [socket, then] of this.#answering) {
       if (this.#hasProgress(socket, then)) Object.assign(then, this.#progressOf(socket));
       if (now - then.at >= this.#milliseconds) this.#close(socket);
-      else if (socket.writableLength > 0) waiting.push([socket, then.at]);
+      else if (socket.writableLength > 0) {
+        waiting.push({
+          socket,
+          at: then.at,
+          bytes: socket.writableLength,
+          address: socket.remoteAddress ?? "",
+        });
+      }
       unsent += socket.destroyed ? 0 : socket.writableLength;
     }
-    waiting.sort(([, one], [, other]) => other - one);
-    while (unsent > this.#unsentBytes) {
-      const [socket] = waiting.pop()!;
-      unsent -= socket.writableLength;
-      this.#close(socket);
-    }
+    if (unsent > this.#unsentBytes) this.#shed(waiting, unsent);
     const since = now - this.#milliseconds / LOOKS;
-    this.#stalled = waiting.filter(([, at]) => at <= since).map(([socket]) => socket);
+    const stalled = waiting.filter(({ socket, at }) => at <= since && this.#answering.has(socket));
+    const counts = sumsOf(stalled, () => 1);
+    stalled.sort((a, b) => counts.get(a.address)! - counts.get(b.address)! || b.at - a.at);
+    this.#stalled = stalled.map(({ socket }) => socket);
+  }
+
+  /** Closes connections until the unsent bytes keep their limit. One caller's flood costs no other a download. */
+  #shed(waiting: readonly Waiting[], all: number): void {
+    let unsent = all;
+    const sums = sumsOf(waiting, ({ bytes }) => bytes);
+    const byAddress = Map.groupBy(
+      waiting.toSorted((a, b) => a.bytes - b.bytes || b.at - a.at),
+      ({ address }) => address,
+    );
+    while (unsent > this.#unsentBytes && sums.size > 0) {
+      const [address, sum] = [...sums].reduce((most, next) => (next[1] > most[1] ? next : most));
+      const next = byAddress.get(address)!.pop();
+      if (next === undefined) sums.delete(address);
+      else {
+        sums.set(address, sum - next.bytes);
+        unsent -= next.bytes;
+        this.#close(next.socket);
+      }
+    }
   }
 
   /** Ends the timer. */
@@ -104,6 +130,22 @@ export class StalledAnswers {
   #progressOf(socket: Socket): Progress {
     return { sent: sentBytes(socket), at: this.#now() };
   }
+}
+
+/** A connection with unsent bytes. */
+interface Waiting {
+  readonly socket: Socket;
+  /** Of its last progress. */
+  readonly at: number;
+  readonly bytes: number;
+  readonly address: string;
+}
+
+/** Sums by address. */
+function sumsOf(waiting: readonly Waiting[], amount: (one: Waiting) => number): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const one of waiting) sums.set(one.address, (sums.get(one.address) ?? 0) + amount(one));
+  return sums;
 }
 
 /** What Node keeps of a connection, to tell its own timeout whether a large write goes on. */
