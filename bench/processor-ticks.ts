@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** Clock ticks of a second; sysconf(_SC_CLK_TCK) is 100 on every Linux that mucast runs on. */
 const TICKS = 100;
@@ -39,4 +39,14 @@ function statOf(pid: number): string | undefined {
     if (code === "ENOENT" || code === "ESRCH") return undefined;
     throw error;
   }
+}
+
+/** Processor seconds of the workers of this process's host, which live as long as the pool. Linux only. */
+export function workerSeconds(): number {
+  const all = readdirSync("/proc").flatMap((name) => {
+    const time = /^\d+$/.test(name) ? processTimeOf(Number(name)) : undefined;
+    return time === undefined ? [] : [{ pid: Number(name), ...time }];
+  });
+  const hosts = new Set(all.flatMap(({ pid, parent }) => (parent === process.pid ? [pid] : [])));
+  return all.reduce((sum, { parent, seconds }) => sum + (hosts.has(parent) ? seconds : 0), 0);
 }

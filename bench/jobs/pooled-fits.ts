@@ -1,6 +1,6 @@
 /** Pooled fits in the pool of workers beside the library alone, one fit after the other on one thread, on the same arrays. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseMlSettings } from "../../src/contract/config/ml-settings.ts";
@@ -10,7 +10,7 @@ import { EnginePool } from "../../src/engine/pool/pool.ts";
 import type { FitPredictTask } from "../../src/engine/pool/protocol.ts";
 import { matrixBytes } from "../../src/jobs/ml/pooled-matrix.ts";
 import { seededRandom } from "../../test/twins/random.ts";
-import { processTimeOf } from "../processor-ticks.ts";
+import { workerSeconds } from "../processor-ticks.ts";
 import type { Table } from "../table.ts";
 
 const SIZE = { tickers: 200, dates: 2_200, columns: 52, folds: 15, foldDates: 15 };
@@ -122,16 +122,6 @@ async function inPool({ x, y, fits }: Matrix, folder: string): Promise<Times> {
   } finally {
     await pool.close();
   }
-}
-
-/** Of the workers of this process's host, which live as long as the pool. Linux only. */
-function workerSeconds(): number {
-  const all = readdirSync("/proc").flatMap((name) => {
-    const time = /^\d+$/.test(name) ? processTimeOf(Number(name)) : undefined;
-    return time === undefined ? [] : [{ pid: Number(name), ...time }];
-  });
-  const hosts = new Set(all.flatMap(({ pid, parent }) => (parent === process.pid ? [pid] : [])));
-  return all.reduce((sum, { parent, seconds }) => sum + (hosts.has(parent) ? seconds : 0), 0);
 }
 
 function inScript({ x, y, fits }: Matrix): Times {

@@ -32,7 +32,7 @@ export function icsByDate(rows: readonly ForecastRows[]): IcsByDate {
   return ics;
 }
 
-/** The ICs of one set of forecasts minus those of another, date by date. */
+/** Differences of daily ICs between two sets of forecasts. */
 export function icDifference(ics: IcsByDate, than: IcsByDate): IcDifference {
   const days = [...ics.keys()].filter((day) => than.has(day));
   const differences = (of: (correlations: DateCorrelations) => number) =>

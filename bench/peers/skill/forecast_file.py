@@ -17,8 +17,7 @@ THREADS = int(os.environ["OMP_NUM_THREADS"])
 def write_forecasts(forecast: Callable[[Panel], np.ndarray], folder: str, out: str) -> None:
     """Forecasts the score rows of the panel in a folder.
 
-    Seconds, of the clock and of the processors, are those of fits and forecasts alone, since libraries are imported and
-    the panel is read before.
+    Elapsed and processor seconds cover fits and forecasts only: libraries are imported and the panel is read before.
     """
     panel = read_panel(Path(folder))
     started, before = time.perf_counter(), processor_seconds()

@@ -6,8 +6,8 @@ SETTINGS is a JSON object: `model` (ridge or lightgbm), its `model_params`, `sca
 that one fit forecasts (absent for one fit at the cut), and `window`, the last dates that a fit learns from (absent for all).
 
 Both libraries forecast a block of dates from one fit on the dates before it, so a block's fit learns from the rows that
-mucast's learns from, but for labels that come out late, after a gap in a ticker's prices: their cutoff is the date of a row,
-that of mucast the date of its label.
+mucast's learns from. The exception is a label that comes out late, after a gap in a ticker's prices: the libraries cut by the
+date of the row, and mucast by the date of the label.
 """
 
 import json
@@ -46,13 +46,13 @@ class PanelRegressor(RegressorMixin, BaseEstimator):
         self.regressor = regressor
         self.dropped = dropped
 
-    def fit(self, X: pd.DataFrame | np.ndarray, y: pd.Series | np.ndarray) -> "PanelRegressor":  # noqa: N803
+    def fit(self, X: pd.DataFrame | np.ndarray, y: pd.Series | np.ndarray) -> "PanelRegressor":  # noqa: N803 (scikit-learn's name)
         values = np.asarray(X, float)[:, self.dropped :]
         known = values[:, 0] == 1
         self.fitted_ = clone(self.regressor).fit(values[known, 1:], np.asarray(y, float)[known])
         return self
 
-    def predict(self, X: pd.DataFrame | np.ndarray) -> np.ndarray:  # noqa: N803
+    def predict(self, X: pd.DataFrame | np.ndarray) -> np.ndarray:  # noqa: N803 (scikit-learn's name)
         return self.fitted_.predict(np.asarray(X, float)[:, self.dropped + 1 :])
 
 
