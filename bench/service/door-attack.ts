@@ -1,6 +1,7 @@
 /** What one caller does at a door of the service, in a thread of its own. */
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
@@ -17,6 +18,8 @@ export interface Attack {
   readonly atOnce: number;
   /** `read` by default; `close`: the connection is closed after the request; `leave`: stays open, unread. */
   readonly answers?: "read" | "close" | "leave";
+  /** Bytes of all requests together; unlimited by default. */
+  readonly bytesPerMinute?: number;
 }
 
 export interface AttackOrder {
@@ -34,10 +37,14 @@ export interface AttackCounts {
 
 const counts = { sent: 0, refused: 0, bytes: 0 };
 const { port, token, attack } = workerData as AttackOrder;
-const { method = "GET", path, body, answers = "read", atOnce } = attack;
+const { method = "GET", path, body, answers = "read", atOnce, bytesPerMinute = Number.POSITIVE_INFINITY } = attack;
 const headers = { authorization: `Bearer ${token}`, ...attack.headers };
 const agent = new Agent({ keepAlive: answers === "read", maxSockets: atOnce });
 const left: Unread[] = [];
+/** Request line and headers take about this many bytes. */
+const HEAD_BYTES = 200;
+const millisecondsPerRequest = ((HEAD_BYTES + (body?.length ?? 0)) / bytesPerMinute) * 60_000;
+let nextRequest = performance.now();
 let isOver = false;
 
 parentPort!.once("message", async () => {
@@ -50,6 +57,8 @@ for (let lane = 0; lane < atOnce; lane++) void repeat();
 
 async function repeat(): Promise<void> {
   while (!isOver) {
+    await myTurn();
+    if (isOver) return;
     counts.sent += 1;
     const nth = String(counts.sent);
     if (answers === "leave") {
@@ -61,6 +70,13 @@ async function repeat(): Promise<void> {
     const asked = path.replace("{n}", nth);
     await (attack.inBytes ? chunked(asked) : once(asked)).catch(() => undefined);
   }
+}
+
+/** Waits so long that all lanes together keep to `bytesPerMinute`. */
+async function myTurn(): Promise<void> {
+  const wait = nextRequest - performance.now();
+  nextRequest = Math.max(nextRequest, performance.now()) + millisecondsPerRequest;
+  if (wait > 0) await pause(wait);
 }
 
 function chunked(asked: string): Promise<void> {

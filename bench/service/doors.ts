@@ -36,8 +36,21 @@ function prices(): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** Doors that fill the queue of new connections, measured a second time with the bytes of a slow line. */
+const SLOW = ["the same, left at once", "MCP: 200 KB of unknown arguments", "event streams, left at once"];
+const SLOW_BYTES_PER_MINUTE = 5e6;
+
 /** Each door, with what the caller sends. */
-function doors({ ids: { ended, waiting }, port }: DoorData): Readonly<Record<string, Attack | undefined>> {
+function doors(data: DoorData): Readonly<Record<string, Attack | undefined>> {
+  const all = fastDoors(data);
+  const slow = SLOW.map((door) => [
+    `${door}, 5 MB a minute`,
+    { ...all[door]!, bytesPerMinute: SLOW_BYTES_PER_MINUTE },
+  ]);
+  return { ...all, ...Object.fromEntries(slow) };
+}
+
+function fastDoors({ ids: { ended, waiting }, port }: DoorData): Readonly<Record<string, Attack | undefined>> {
   const output = `/data/ml_engine_${ended}.json`;
   const job = {
     feature_url: `http://127.0.0.1:${port}/data/feature_engine_small.json`,

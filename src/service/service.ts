@@ -3,6 +3,7 @@ import type { QueueView } from "../contract/api/queue-view.ts";
 import { parsePayload } from "../contract/config/payload.ts";
 import { clusterOf } from "../contract/engine-url.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
@@ -19,7 +20,6 @@ import { keepReclaimingSpace } from "./database/reclaim-space.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
 import { buildHttp } from "./http/build-http.ts";
 import type { HttpApp } from "./http/server/http-app.ts";
-import { listenOn } from "./http/server/listen-on.ts";
 import { type DataLock, LOST_EXIT, lockDataFolder } from "./lock/data-lock.ts";
 import { registerMcp } from "./mcp/register-mcp.ts";
 import { openExecutor } from "./open-executor.ts";
@@ -333,5 +333,19 @@ class OpenResources {
       }
     }
     if (errors.length > 0) throw errors[0];
+  }
+}
+
+/** Starts to listen. @returns `http://host:port`. @throws MucastError cannot_listen if the address cannot be used. */
+async function listenOn(
+  http: HttpApp,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<string> {
+  try {
+    return await http.listen({ host: host.replace(/^\[(.*)\]$/, "$1"), port });
+  } catch (cause) {
+    if (codeOf(cause) === undefined) throw cause;
+    const message = `cannot listen on ${host}:${port}: ${causeOf(cause)}`;
+    throw new MucastError("cannot_listen", message, { path: "--port", value: port }, { cause });
   }
 }

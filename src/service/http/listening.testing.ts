@@ -20,7 +20,6 @@ import { noTelemetry, type RequestDone } from "../telemetry/telemetry.ts";
 import { FakeBlobs } from "./blobs/fake-blobs.testing.ts";
 import { buildHttp } from "./build-http.ts";
 import type { HttpApp, HttpOptions } from "./server/http-app.ts";
-import { listenOn } from "./server/listen-on.ts";
 
 export const LOCAL_TOKEN = "the-token-of-the-lock-file";
 
@@ -97,7 +96,7 @@ export async function listen(
     ready: parts.ready ?? (async () => [{ name: "database", ok: true }]),
   });
   registerMcp(app, { operations, settings, log });
-  await listenOn(app, { host: settings.host, port: 0 });
+  await app.listen({ host: settings.host, port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const files = () => readdir(join(folder, "data")).catch(() => []);
   const close = async () => {
