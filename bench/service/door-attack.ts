@@ -37,7 +37,14 @@ export interface AttackCounts {
 
 const counts = { sent: 0, refused: 0, bytes: 0 };
 const { port, token, attack } = workerData as AttackOrder;
-const { method = "GET", path, body, answers = "read", atOnce, bytesPerMinute = Number.POSITIVE_INFINITY } = attack;
+const {
+  method = "GET",
+  path,
+  body,
+  answers = "read",
+  atOnce,
+  bytesPerMinute = Number.POSITIVE_INFINITY,
+} = attack;
 const headers = { authorization: `Bearer ${token}`, ...attack.headers };
 const agent = new Agent({ keepAlive: answers === "read", maxSockets: atOnce });
 const left: Unread[] = [];

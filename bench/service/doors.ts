@@ -50,7 +50,10 @@ function doors(data: DoorData): Readonly<Record<string, Attack | undefined>> {
   return { ...all, ...Object.fromEntries(slow) };
 }
 
-function fastDoors({ ids: { ended, waiting }, port }: DoorData): Readonly<Record<string, Attack | undefined>> {
+function fastDoors({
+  ids: { ended, waiting },
+  port,
+}: DoorData): Readonly<Record<string, Attack | undefined>> {
   const output = `/data/ml_engine_${ended}.json`;
   const job = {
     feature_url: `http://127.0.0.1:${port}/data/feature_engine_small.json`,
