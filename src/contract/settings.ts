@@ -227,7 +227,7 @@ export const settingsSchema = z.strictObject({
     .default(availableParallelism())
     .meta({ shownDefault: "all of the machine" })
     .describe(
-      "Cores that the fits of all running jobs may use together on this machine. In addition, the Node process of each job, which reads and writes, uses up to one core.",
+      "Cores that the fits of all running jobs may use together on this machine. Running jobs share them evenly, so a job alone has all of them. In addition, the Node process of each job, which reads and writes, uses up to one core.",
     )
     .register(settingNames, { env: "MUCAST_CORES" }),
   concurrent_jobs: count(1, 1_000)

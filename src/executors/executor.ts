@@ -24,7 +24,7 @@ export interface JobOrder {
   readonly space?: string | undefined;
   /** Which of its URLs, where they are the service's own, lie in the storage itself and not in the space. */
   readonly shared?: readonly string[] | undefined;
-  /** Cores this job may use; for executors on this machine. */
+  /** Cores this job may use at first; for executors on this machine. */
   readonly workers: number;
   /** W3C trace context of the request that asked for it. */
   readonly traceparent?: string | undefined;
@@ -51,6 +51,8 @@ export interface Execution {
   readonly handle: string;
   /** Settles once nothing of it runs any more; never rejects. */
   readonly ended: Promise<ExecutionEnd>;
+  /** Changes how many tasks it runs at a time; running tasks continue. Harmless when late. Absent if it has a machine of its own. */
+  setWorkers?(workers: number): void;
   /**
    * Asks it to stop, and kills it where it does not; `ended` settles when that has happened. Stopped for `canceled` or
    * `timed_out` it ends as failed with that code. Stopped for `draining` it ends as lost; where it outlives the service

@@ -79,6 +79,28 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.equal(most, 3);
   });
 
+  test("runs as many tasks at a time as its limit says, also after a change", linux, async () => {
+    const running = new Set<number>();
+    let most = 0;
+    const runs = (numbers: readonly number[]) =>
+      numbers.map(async (number) => {
+        const onProgress = () => {
+          most = Math.max(most, running.add(number).size);
+        };
+        await three.run(shared.task(QUICK), { onProgress });
+        running.delete(number);
+      });
+    three.setWorkers(1);
+    await Promise.all(runs([1, 2, 3, 4]));
+    three.setWorkers(3);
+    assert.equal(most, 1);
+    const pool = fixture.start({ workers: 1 });
+    for (const _ of [1, 2, 3]) pool.run(fixture.task(ENDLESS)).catch(() => undefined);
+    await worker();
+    pool.setWorkers(3);
+    await until(() => engineProcesses(fixture.folder).workers.length === 3 || undefined);
+  });
+
   test("rejects with a task's own error, its code and ticker, and works on", async () => {
     const bad = shared.task(QUICK, { label: "AAPL", fits: [{ train: [0, 1], predict: [1, 2] }] });
     const error = await rejection(three.run(bad));

@@ -116,7 +116,7 @@ export class EnginePool {
   readonly #stopped: StoppedWatch | undefined;
   readonly #cluster: ClusterEngine | undefined;
   /** The most tasks at a time, however many slots a cluster has. */
-  readonly #most: number;
+  #most: number;
   readonly #notices: ClusterNotices;
   #greetedBy: Greeting | undefined;
   /** Set once the pool takes no more tasks. */
@@ -210,6 +210,14 @@ export class EnginePool {
       this.#queue.add(pending);
       this.#dispatch();
     });
+  }
+
+  /** Changes how many tasks run at a time on this machine; running tasks continue. No effect with a cluster. */
+  setWorkers(workers: number): void {
+    if (this.#cluster) return;
+    this.#most = Math.max(1, workers);
+    this.#workers.limit = this.#most;
+    this.#dispatch();
   }
 
   /** Bytes that this process and the host hold, besides those of the workers; 0 where there is no /proc (macOS). */

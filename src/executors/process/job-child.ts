@@ -44,6 +44,8 @@ export interface ChildRun {
   readonly accepted: Promise<boolean>;
   /** Settles once nothing of the job runs any more; never rejects. */
   readonly ended: Promise<RunEnd>;
+  /** Changes how many workers the job may have. Harmless when late. */
+  setWorkers(workers: number): void;
   /** Asks the process to stop, and kills it where it has not ended in 5 s. Harmless when late. */
   stop(reason: StopReason): void;
 }
@@ -142,6 +144,9 @@ export class JobChild implements BudgetedProcess {
     return {
       accepted: run.accepted.promise,
       ended: run.ended.promise,
+      setWorkers: (workers) => {
+        if (this.#run === run) this.#send({ op: "workers", workers });
+      },
       stop: (reason) => {
         if (this.#run === run) this.#stopFor(reason);
       },

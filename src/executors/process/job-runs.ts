@@ -7,6 +7,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { publicProblem } from "../../contract/problems/public-problem.ts";
+import type { EnginePool } from "../../engine/pool/pool.ts";
 import { type OpenEngine, openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 import { namedUrls, runOperation } from "../run-operation.ts";
@@ -27,6 +28,10 @@ export class JobRuns {
   readonly #stopping = new AbortController();
   #engine: WarmEngine | undefined;
   #order = Promise.withResolvers<JobOrder | undefined>();
+  /** Workers that the job of the last order may have. */
+  #workers = 1;
+  /** Of that job, or of one before it that has ended. */
+  #pool: EnginePool | undefined;
   #setup: Extract<ToJob, { op: "setup" }> | undefined;
   #store: Promise<BlobStore> | undefined;
   /** Whether the service drains or is gone: an attempt that does not succeed is lost, and its status gets no end. */
@@ -46,7 +51,12 @@ export class JobRuns {
         this.#prepare(message);
         break;
       case "order":
+        this.#workers = message.order.workers;
         this.#order.resolve(message.order);
+        break;
+      case "workers":
+        this.#workers = message.workers;
+        this.#pool?.setWorkers(message.workers);
         break;
       case "stop":
         this.#stop(message.reason);
@@ -100,7 +110,9 @@ export class JobRuns {
   /** Takes the warm engine, which waits already or is started with the first job that it suits. */
   readonly #openEngine: OpenEngine = (need) => {
     if (WarmEngine.suits(need)) this.#engine ??= new WarmEngine(need.libraries);
-    return (this.#engine?.open ?? openEngine)(need);
+    const opened = (this.#engine?.open ?? openEngine)({ ...need, workers: this.#workers });
+    this.#pool = opened.pool;
+    return opened;
   };
 
   /** @returns false where the process must take no further job: it drains, or the job met a defect. */
@@ -131,10 +143,10 @@ export class JobRuns {
     const { signal } = this.#stopping;
     const { policy, blobUrl } = storageOf(this.#setup!, order);
     const { memoryBytes, cluster } = this.#setup!;
-    const { id, featureUrl, dataExtractorUrl, config, workers, operation, options = {} } = order;
+    const { id, featureUrl, dataExtractorUrl, config, operation, options = {} } = order;
     const request = { id, featureUrl, dataExtractorUrl, config, blobUrl };
     const context = {
-      workers,
+      workers: this.#workers,
       memoryBytes,
       cluster,
       notice: this.#log,

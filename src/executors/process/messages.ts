@@ -28,6 +28,8 @@ export interface JobMeans {
 export type ToJob =
   | ({ readonly op: "setup" } & JobMeans & JobStorage)
   | { readonly op: "order"; readonly order: JobOrder }
+  /** How many workers the job of the last order may have from now on. */
+  | { readonly op: "workers"; readonly workers: number }
   | { readonly op: "stop"; readonly reason: StopReason };
 
 /** What a job process writes to descriptor 3, one JSON object a line. */

@@ -144,6 +144,17 @@ function checkReports({ listener: { batches, timings } }: Tried, stored: unknown
 
 testExecutor("process", options, async (runsMany) => new ProcessTrial(await newSandbox(), runsMany));
 
+test("a job gets more workers while it runs", options, () =>
+  withExecutor(async (executor, sandbox) => {
+    const execution = await executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
+    await until(() => fittingIn(sandbox)[0]);
+    execution.setWorkers!(2);
+    await until(() => fittingIn(sandbox)[1]);
+    execution.stop("canceled");
+    await execution.ended;
+  }),
+);
+
 describe("what a job process sees", options, () => {
   const secrets = {
     DATABASE_URL: "postgresql://u:s3cret-1@h/d",

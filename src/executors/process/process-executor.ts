@@ -206,6 +206,7 @@ function executionOf(handle: string, run: ChildRun, onEnd: (end: RunEnd) => void
       onEnd(end);
       return endOf(end, stopped);
     }),
+    setWorkers: (workers) => run.setWorkers(workers),
     stop: (reason) => {
       stopped ??= reason;
       run.stop(stopped);

@@ -41,7 +41,7 @@ onEachDatabase((tested) => {
     const execution = await tried.executor.next();
     assert.deepEqual([execution.order.id, execution.order.attempt], [id, 1]);
     assert.equal(execution.order.config, CONFIG);
-    assert.deepEqual(tried.dispatcher.occupancy, { running: 1, jobs: 2, cores: { used: 1, of: 2 } });
+    assert.deepEqual(tried.dispatcher.occupancy, { running: 1, jobs: 2, cores: { used: 2, of: 2 } });
     execution.listener.onEvents({
       warnings: [{ code: "long_gap", message: "A: a gap" }],
       progress: { stage: "fit", done: 3, total: 7 },
@@ -83,6 +83,19 @@ onEachDatabase((tested) => {
       events.map(({ type }) => type),
       ["queued", "started", "progress", "succeeded"],
     );
+  });
+
+  test("a job has all cores until another one starts, and again once that one has ended", async (t) => {
+    const tried = await startQueue(tested, t, { concurrent_jobs: 2, cores: 4 });
+    const caller = newCaller();
+    await tried.submit(caller);
+    const first = await tried.executor.next();
+    const { id } = await tried.submit(caller);
+    const second = await tried.executor.next();
+    second.end({ kind: "succeeded", record: recordOf(id) });
+    await tried.ended(caller, id);
+    assert.deepEqual([first.workers, second.workers], [[4, 2, 4], [2]]);
+    first.end(LOST);
   });
 
   test("the dispatcher knows no cores of an executor whose jobs run elsewhere", () => {

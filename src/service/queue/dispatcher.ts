@@ -152,13 +152,13 @@ export class Dispatcher {
   }
 
   #run(row: OperationRow): void {
-    const cores = this.#budget.take();
-    const job = new RunningJob(this.#parts, row, cores);
+    const job = new RunningJob(this.#parts, row, this.#budget.next);
     this.#running.set(row.id, job);
+    this.#budget.add(job);
     void job.done.then(() => {
       // The next attempt may already run here.
       if (this.#running.get(row.id) === job) this.#running.delete(row.id);
-      this.#budget.release(cores);
+      this.#budget.remove(job);
       this.wake();
     });
   }

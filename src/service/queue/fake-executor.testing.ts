@@ -14,6 +14,8 @@ export interface FakeExecution {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
   readonly stops: StopReason[];
+  /** Its workers at the start, and after each change. */
+  readonly workers: number[];
   /** The handle by which it was adopted. */
   readonly adopted: string | undefined;
   end(end: ExecutionEnd): void;
@@ -70,7 +72,14 @@ export class FakeExecutor implements Executor {
 
   #run(order: JobOrder, listener: ExecutionListener, handle: string, adopted?: string): Execution {
     const { promise, resolve } = Promise.withResolvers<ExecutionEnd>();
-    const execution: FakeExecution = { order, listener, stops: [], adopted, end: resolve };
+    const execution: FakeExecution = {
+      order,
+      listener,
+      stops: [],
+      workers: [order.workers],
+      adopted,
+      end: resolve,
+    };
     this.executions.push(execution);
     const waiting = this.#waiting.shift();
     if (waiting) {
@@ -80,6 +89,7 @@ export class FakeExecutor implements Executor {
     return {
       handle,
       ended: promise,
+      setWorkers: (workers) => execution.workers.push(workers),
       stop: (reason) => {
         execution.stops.push(reason);
         if (this.obeys) resolve(stopped(reason));

@@ -168,9 +168,10 @@ onEachDatabase((tested) => {
     const { id } = await tried.submit(caller);
     (await tried.executor.next()).end(LOST);
     const second = await tried.executor.next();
-    assert.deepEqual([second.order.attempt, dispatcher.coresTaken], [2, 2]);
+    assert.deepEqual([second.order.attempt, second.workers], [2, [1]]);
     secondBegun.resolve();
-    while (dispatcher.coresTaken > 1) await setImmediate();
+    while (second.workers.length === 1) await setImmediate();
+    assert.deepEqual(second.workers, [1, 2]);
     await tried.operations.cancel(caller, id);
     assert.equal((await tried.ended(caller, id)).status, "Canceled");
     assert.deepEqual(second.stops, ["canceled"]);

@@ -32,6 +32,7 @@ export class RunningJob {
   readonly #parts: QueueParts;
   readonly #began = performance.now();
   readonly #order: JobOrder;
+  #cores: number;
   #execution: Execution | undefined;
   #stopFor: StopReason | undefined;
   #timings: readonly Timing[] = [];
@@ -41,13 +42,20 @@ export class RunningJob {
     this.#detached.signal.addEventListener("abort", () => resolve({ kind: "lost", reason: "detached" }));
   });
 
-  /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param workers cores that it may use. */
-  constructor(parts: QueueParts, row: OperationRow, workers: number) {
+  /** @param row as claimed or taken over; its execution is adopted if it has a handle. @param cores that it may use at first. */
+  constructor(parts: QueueParts, row: OperationRow, cores: number) {
     this.#parts = parts;
     this.row = row;
-    this.#order = orderOf(row, workers, parts.urlOf);
+    this.#order = orderOf(row, cores, parts.urlOf);
+    this.#cores = cores;
     if (row.cancel_requested_at) this.#stopFor = "canceled";
     this.done = this.#run();
+  }
+
+  /** Changes how many cores it may use. No byte of the output depends on it. */
+  setCores(cores: number): void {
+    this.#cores = cores;
+    this.#execution?.setWorkers?.(cores);
   }
 
   /** Asks it to stop; the first reason wins. */
@@ -89,6 +97,7 @@ export class RunningJob {
       const execution = await this.#begin(batcher);
       if (execution === undefined) return { kind: "lost", reason: "it was gone when the service came back" };
       this.#execution = execution;
+      if (this.#cores !== this.#order.workers) execution.setWorkers?.(this.#cores);
       if (this.row.handle === null) await this.#untilDone(() => this.#storeStart(execution.handle));
       batcher.begin();
       if (this.#stopFor) execution.stop(this.#stopFor);
@@ -118,10 +127,10 @@ export class RunningJob {
   async #storeStart(handle: string): Promise<void> {
     const { database, webhooks, telemetry } = this.#parts;
     if (!(await recordStart(database, this.row, handle, webhooks))) return;
-    const { workers } = this.#order;
-    telemetry.started(this.row, workers);
+    const cores = this.#cores;
+    telemetry.started(this.row, cores);
     const { id, attempt } = this.row;
-    this.#parts.log.info({ operation_id: id, attempt, cores: workers }, "an attempt begins");
+    this.#parts.log.info({ operation_id: id, attempt, cores }, "an attempt begins");
   }
 
   #begin(batcher: ProgressBatcher): Promise<Execution | undefined> {
