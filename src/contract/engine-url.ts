@@ -17,7 +17,7 @@ const MAX_LENGTH = 300;
 /** A name, whose parts have 63 characters at most, or an address. */
 const HOST = /^([\w-]{1,63}(\.[\w-]{1,63})*\.?|\[[\da-f:.]+\])$/i;
 
-/** What is wrong with the URL of a cluster; undefined where nothing is. Shows no password. */
+/** What is wrong with the URL of a cluster; undefined if nothing is. Shows no password. */
 export function engineUrlFault(text: string): string | undefined {
   const got = text.includes("@") ? "" : `; got ${JSON.stringify(text.slice(0, MAX_LENGTH))}`;
   const url = text.length <= MAX_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
@@ -34,7 +34,7 @@ export function engineUrlFault(text: string): string | undefined {
   return isLonger ? `${EXAMPLE}, with nothing behind the port${got}` : undefined;
 }
 
-/** Why a cluster may not be used without a token; undefined where it may. @param url a right one. */
+/** Why a cluster may not be used without a token; undefined if it may. @param url a right one. */
 export function insecureFault(url: string): string | undefined {
   const { hostname } = new URL(url);
   if (isLoopbackName(hostname)) return undefined;
@@ -45,7 +45,7 @@ export function insecureFault(url: string): string | undefined {
   );
 }
 
-/** The cluster of a service's settings. @throws MucastError invalid_request where it may not be used so. */
+/** The cluster of a service's settings. @throws MucastError invalid_request if it may not be used so. */
 export function clusterOf(url: string | undefined, insecure: boolean): ClusterEngine | undefined {
   if (url === undefined) return undefined;
   const fault = insecure ? insecureFault(url) : undefined;

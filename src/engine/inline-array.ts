@@ -16,7 +16,7 @@ export interface InlineArray {
 /**
  * The values of an array that the engine handed over: from its file, or from the message itself.
  * @returns its values in row-major order, aligned and owned by the caller.
- * @throws MucastError output_failed where its file cannot be read; internal where it is not the array that it is said to be.
+ * @throws MucastError output_failed if its file cannot be read; internal if it is not the array that it is said to be.
  */
 export function readArray(array: ArrayRef | InlineArray): Float64Array {
   return "base64" in array ? decoded(array) : readNpy(array);

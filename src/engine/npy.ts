@@ -34,7 +34,7 @@ const ALIGNMENT = 64;
 /**
  * Writes `values`, row-major, as the `.npy` file `path`, which must not exist.
  * @param shape its product is the number of values.
- * @throws MucastError output_failed where the disk is full or the folder cannot be written; no file is left then.
+ * @throws MucastError output_failed if the disk is full or the folder cannot be written; no file is left then.
  */
 export function writeNpy(path: string, values: Float64Array, shape: readonly number[]): ArrayRef {
   const expected = shape.reduce((product, size) => product * size, 1);
@@ -52,7 +52,7 @@ export function writeNpy(path: string, values: Float64Array, shape: readonly num
 /**
  * Reads back an array that the engine wrote.
  * @returns its values in row-major order, aligned and owned by the caller.
- * @throws MucastError output_failed where it cannot be read; internal where the file is not the array that `ref` names.
+ * @throws MucastError output_failed if it cannot be read; internal if the file is not the array that `ref` names.
  */
 export function readNpy(ref: ArrayRef): Float64Array {
   const bytes = bytesOf(ref.ref);
@@ -77,7 +77,7 @@ export function readNpy(ref: ArrayRef): Float64Array {
  * Reads rows of an array that `writeNpy` or `NpyWriter` wrote, without the others.
  * @param from row number, `to` behind the last one.
  * @returns shape (to - from, k), row-major.
- * @throws MucastError output_failed where the file cannot be read.
+ * @throws MucastError output_failed if the file cannot be read.
  */
 export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number): Float64Array {
   const width = shape.slice(1).reduce((product, size) => product * size, 1);
@@ -119,13 +119,13 @@ export class NpyWriter {
     this.#write(headerOf(shape));
   }
 
-  /** Appends values, row-major. @throws MucastError output_failed where the disk is full; no file is left then. */
+  /** Appends values, row-major. @throws MucastError output_failed if the disk is full; no file is left then. */
   append(values: Float64Array): void {
     this.#missing -= values.length;
     this.#write(littleEndian(values));
   }
 
-  /** @throws MucastError internal where the values do not fill the shape. */
+  /** @throws MucastError internal if the values do not fill the shape. */
   close(): ArrayRef {
     closeSync(this.#file);
     if (this.#missing === 0) return this.#ref;

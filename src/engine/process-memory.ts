@@ -7,7 +7,7 @@ const PAGE_BYTES = 4_096;
  * Memory of processes that only their end gives back: resident pages that are not of a file. Mapped input arrays do not
  * count; a page that several of the processes share, such as a forked worker with its host, counts once.
  * @param enough bytes up to which a cheap count is enough, which may count shared pages twice.
- * @returns bytes; 0 for a process that has ended, or where there is no /proc (macOS).
+ * @returns bytes; 0 for a process that has ended, or if there is no /proc (macOS).
  */
 export function memoryOf(pids: readonly number[], enough: number): number {
   const most = sum(pids.map(privateMemory));

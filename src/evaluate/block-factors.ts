@@ -13,7 +13,7 @@ interface JudgedTicker {
   readonly heldOut: DatedForecasts;
   /** The models' own forecasts, ascending by date. */
   readonly score: Omit<DatedForecasts, "ticker" | "realised"> & {
-    /** Shape (n), NaN where the label is not known yet. */
+    /** Shape (n), NaN if the label is not known yet. */
     readonly labels: Float64Array;
     readonly labelDays: Int32Array;
   };

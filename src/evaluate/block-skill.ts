@@ -6,7 +6,7 @@ import { tableRows } from "./table-rows.ts";
 
 /** Of the labelled score rows of one block. */
 export interface BlockSkill {
-  /** The last date with a score row, labelled or not; the first date of the block where it has none. */
+  /** The last date with a score row, labelled or not; the first date of the block if it has none. */
   readonly end: Day;
   /** With a score row. */
   readonly tickers: number;

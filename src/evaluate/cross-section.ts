@@ -21,7 +21,7 @@ export interface DateCorrelations {
 
 export type OnDate = (day: Day, correlations: DateCorrelations, tickers: number) => void;
 
-/** @returns undefined where the forecasts of the date are all the same. */
+/** @returns undefined if the forecasts of the date are all the same. */
 function dateCorrelations(predicted: Float64Array, labels: DateLabels): DateCorrelations | undefined {
   if (isConstant(predicted)) return undefined;
   const ic = correlationOf(correlationSide(predicted), labels.side);
@@ -39,7 +39,7 @@ function dateCorrelations(predicted: Float64Array, labels: DateLabels): DateCorr
  * @param predicted shape (n), laid out as the labels.
  * @param onDate called with each date that counts, ascending, and how many tickers it has.
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
- *   ICIR and t also where the standard deviation is 0.
+ *   ICIR and t even if the standard deviation is 0.
  */
 export function* crossSection(
   labels: LabelsByDate,

@@ -7,7 +7,7 @@ export interface DatedForecasts {
   readonly days: Int32Array;
   /** Shape (n): next-day log-return, finite. */
   readonly predicted: Float64Array;
-  /** Shape (n): the label, NaN where it is not known yet. */
+  /** Shape (n): the label, NaN if it is not known yet. */
   readonly realised: Float64Array;
 }
 
@@ -25,7 +25,7 @@ export function inTickerOrder<T extends { readonly ticker: string }>(rows: reado
   return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-/** The rows whose label is known; as views where only the last labels are not, which is so of score rows. */
+/** The rows whose label is known; as views if only the last labels are not, which is so of score rows. */
 export function labelled(rows: ForecastRows): ForecastRows {
   const { ticker, days, predicted, realised, trainingMean } = rows;
   let end = realised.length;

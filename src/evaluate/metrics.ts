@@ -38,7 +38,7 @@ export function* labelFacts(realised: Float64Array): Pausable<LabelFacts> {
   return { rootMeanSquare: rootMeanSquare(realised), side: yield* correlationSideInSteps(realised) };
 }
 
-/** As `metrics`, for the rows of all tickers. @param facts of these labels, where they are known. */
+/** As `metrics`, for the rows of all tickers. @param facts of these labels, if they are known. */
 export function* metricsInSteps(
   { predicted, realised, trainingMean }: LabelledForecasts,
   facts?: LabelFacts,
@@ -91,13 +91,13 @@ function meanMagnitude(values: Float64Array): number {
 /** An R² below this is the rounding of its two sums: forecasts that are the benchmark have 0. */
 const ROUNDING = 1e-12;
 
-/** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, which would divide by 0. */
+/** 1 - SSE / SSE of the benchmark; null if the benchmark makes no error, which would divide by 0. */
 function skill(rmse: number, benchmarkRmse: number): number | null {
   const r2 = 1 - (rmse / benchmarkRmse) ** 2;
   return Math.abs(r2) < ROUNDING ? 0 : finiteOrNull(r2);
 }
 
-/** Over the rows where neither side is 0; null without such a row. */
+/** Over the rows if neither side is 0; null without such a row. */
 function signAgreement(
   realised: Float64Array,
   predicted: Float64Array,

@@ -10,7 +10,7 @@ export const MIN_DATES = 30;
  * t statistic of a mean whose values correlate over time: the mean over its Newey-West error.
  * @param values in time order, a step apart.
  * @param lag in values.
- * @returns null for fewer than two values, and where the variance is 0.
+ * @returns null for fewer than two values, and if the variance is 0.
  */
 export function neweyWestT(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
   const error = neweyWestError(values, lag);
@@ -49,7 +49,7 @@ export function neweyWestQuantile(
  * Standard error of a mean whose values correlate over time (Newey and West 1987): the variance is that of the
  * autocovariances up to the lag, each weighted by 1 - j / (lag + 1).
  * @param values in time order, a step apart.
- * @returns null for fewer than two values, and where the variance is 0.
+ * @returns null for fewer than two values, and if the variance is 0.
  */
 export function neweyWestError(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
   const n = values.length;

@@ -3,7 +3,7 @@ import { ascendingOrder } from "./ascending-order.ts";
 /**
  * Ranks from 1 to n, ties sharing the average of the ranks they span, as scipy.stats.rankdata does by default.
  * @param values shape (n).
- * @returns shape (n); every rank is a whole or a half number, so sums of ranks are exact. Where a value is NaN no order exists, and
+ * @returns shape (n); every rank is a whole or a half number, so sums of ranks are exact. If a value is NaN no order exists, and
  *   every rank is NaN, as in scipy.
  */
 export function averageRanks(values: Float64Array): Float64Array {

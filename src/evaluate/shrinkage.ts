@@ -8,7 +8,7 @@ import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "./statisti
 /** What a model's forecasts are worth as sizes of returns. */
 export interface Shrinkage {
   readonly n: number;
-  /** Slope of labels on forecasts, through 0; null where every forecast is 0. */
+  /** Slope of labels on forecasts, through 0; null if every forecast is 0. */
   readonly b: number | null;
   /** Its standard error, robust to changing volatility (White 1980). */
   readonly se: number | null;
@@ -125,7 +125,7 @@ function* tickerShrinkage(rows: readonly DatedForecasts[]): Pausable<[ticker: st
 
 /**
  * Each ticker's slope, pulled towards the pooled factor c by how uncertain it is: (b / se² + c / v) / (1 / se² + 1 / v), within [0, 1]. v is
- * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); where it is 0, every ticker gets c.
+ * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); if it is 0, every ticker gets c.
  */
 function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<ReadonlyMap<string, number>> {
   const { s: pooled } = yield* dateShrinkage(rows);

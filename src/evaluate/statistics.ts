@@ -45,7 +45,7 @@ export function isConstant(values: Float64Array): boolean {
 
 /**
  * Pearson correlation of two sides of equal length.
- * @returns null where either side is constant or has fewer than two values, else a number in [-1, 1].
+ * @returns null if either side is constant or has fewer than two values, else a number in [-1, 1].
  */
 export function correlation(a: Float64Array, b: Float64Array): number | null {
   if (isConstant(a) || isConstant(b)) return null;
@@ -60,7 +60,7 @@ export interface CorrelationSide {
   readonly squares: number;
 }
 
-/** @returns null where the values are constant, or fewer than two. */
+/** @returns null if the values are constant, or fewer than two. */
 export function correlationSide(values: Float64Array): CorrelationSide | null {
   return atOnce(correlationSideInSteps(values));
 }

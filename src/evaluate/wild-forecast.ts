@@ -24,7 +24,7 @@ export interface SizedForecasts {
   readonly heldOut: Residuals;
   /** Shape (m): of the score rows. */
   readonly score: Float64Array;
-  /** Undefined where the ticker has none. */
+  /** Undefined if the ticker has none. */
   readonly mu: number | undefined;
 }
 

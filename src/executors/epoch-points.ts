@@ -21,7 +21,7 @@ interface Network {
   readonly last: Counted;
 }
 
-/** @returns the epoch that a job reports with its progress; undefined where it reports none. */
+/** @returns the epoch that a job reports with its progress; undefined if it reports none. */
 export function pointOf({
   ticker,
   member,
@@ -80,7 +80,7 @@ export class EpochPoints {
     this.#leftOut += left_out;
   }
 
-  /** The epochs added since the last `clear`, thinned to a bounded size; undefined where there are none. */
+  /** The epochs added since the last `clear`, thinned to a bounded size; undefined if there are none. */
   bounded(): Epochs | undefined {
     if (this.#seen === 0) return undefined;
     const chosen = new Set<Counted>();

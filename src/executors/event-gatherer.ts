@@ -4,10 +4,10 @@ import type { Warning } from "../contract/problems/warnings.ts";
 import { CappedList } from "../contract/schema/answer-limits.ts";
 import { EpochPoints, pointOf } from "./epoch-points.ts";
 
-/** Every part of a batch; undefined, or an empty list, where it has nothing. */
+/** Every part of a batch; undefined, or an empty list, if it has nothing. */
 type Parts = { readonly [P in keyof EventBatch]-?: EventBatch[P] | undefined };
 
-/** A batch of the parts that have something; undefined where none does. */
+/** A batch of the parts that have something; undefined if none does. */
 export function batchOf(parts: Parts): EventBatch | undefined {
   const isFull = (part: unknown) => part !== undefined && !(Array.isArray(part) && part.length === 0);
   const full = Object.entries(parts).filter(([, part]) => isFull(part));
@@ -55,7 +55,7 @@ export class EventGatherer {
     this.#progress = progress ?? this.#progress;
   }
 
-  /** What was gathered since the last `take`; undefined where there is nothing. */
+  /** What was gathered since the last `take`; undefined if there is nothing. */
   get batch(): EventBatch | undefined {
     return batchOf({
       warnings: this.#warnings.entries.slice(this.#taken.warnings),

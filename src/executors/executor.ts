@@ -13,7 +13,7 @@ export interface JobOrder {
   /** Counted from 1; another attempt follows one that was lost or released. */
   readonly attempt: number;
   readonly operation: SubmittedOperation;
-  /** Empty where a replay leaves it to what its output records; so are the next two. */
+  /** Empty if a replay leaves it to what its output records; so are the next two. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text, with its numbers as the caller wrote them. */
@@ -22,7 +22,7 @@ export interface JobOrder {
   readonly options?: PayloadOptions | undefined;
   /** The caller's space of the storage, which takes output and status; the storage itself by default. */
   readonly space?: string | undefined;
-  /** Which of its URLs, where they are the service's own, lie in the storage itself and not in the space. */
+  /** Which of its URLs, if they are the service's own, lie in the storage itself and not in the space. */
   readonly shared?: readonly string[] | undefined;
   /** Cores this job may use; for executors on this machine. */
   readonly workers: number;
@@ -52,8 +52,8 @@ export interface Execution {
   /** Settles once nothing of it runs any more; never rejects. */
   readonly ended: Promise<ExecutionEnd>;
   /**
-   * Asks it to stop, and kills it where it does not; `ended` settles when that has happened. Stopped for `canceled` or
-   * `timed_out` it ends as failed with that code. Stopped for `draining` it ends as lost; where it outlives the service
+   * Asks it to stop, and kills it if it does not; `ended` settles when that has happened. Stopped for `canceled` or
+   * `timed_out` it ends as failed with that code. Stopped for `draining` it ends as lost; if it outlives the service
    * the executor detaches from it, it goes on, and `ended` stays open. Harmless when repeated or late.
    */
   stop(reason: StopReason): void;
@@ -67,10 +67,10 @@ export interface Executor {
   readonly outlivesService: boolean;
   /**
    * Starts an attempt, or adopts the execution that carries its id and attempt already.
-   * @throws MucastError unavailable where it cannot start anything now; the dispatcher tries the attempt again later.
+   * @throws MucastError unavailable if it cannot start anything now; the dispatcher tries the attempt again later.
    */
   start(order: JobOrder, listener: ExecutionListener): Promise<Execution>;
-  /** @returns the running or ended execution of a stored handle; undefined where it is gone without a trace. */
+  /** @returns the running or ended execution of a stored handle; undefined if it is gone without a trace. */
   adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined>;
   /** Stops the processes that it keeps ready and those of jobs on this machine; detaches from executions elsewhere. */
   close(): Promise<void>;

@@ -10,7 +10,7 @@ const MAX_BYTES = 8 * SIZES.statusBlob;
 const READ = openSchema(statusBlobSchema);
 
 /**
- * The status blob of an attempt; undefined where there is none.
+ * The status blob of an attempt; undefined if there is none.
  * @throws MucastError blob_unavailable; invalid_data for a blob that is no status of that attempt.
  */
 export async function readStatus(

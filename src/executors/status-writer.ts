@@ -77,7 +77,7 @@ export class StatusWriter {
     clearTimeout(this.#timer);
   }
 
-  /** The next write, where none is planned or under way. */
+  /** The next write, if none is planned or under way. */
   #plan(): void {
     if (this.#isStopped || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {

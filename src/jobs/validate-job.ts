@@ -32,7 +32,7 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
   }
 }
 
-/** run_dl_job where the config has `NN params` and no `ML params`, else run_ml_job. */
+/** run_dl_job if the config has `NN params` and no `ML params`, else run_ml_job. */
 function operationOf(text: string): Operation {
   const operations = operationsOf(text);
   return operations.length === 1 ? operations[0]! : "run_ml_job";

@@ -8,7 +8,7 @@ import {
 import { outputBlobSchema } from "../output/output-blob.ts";
 import { queryCount } from "./query-count.ts";
 
-/** Most tickers of one answer, and how many there are where none are asked for. */
+/** Most tickers of one answer, and how many there are if none are asked for. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
 
 /** How often intervals held, without the tables of an output. */

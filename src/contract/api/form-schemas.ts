@@ -4,10 +4,10 @@ import type { SubmittedOperation } from "../config/job-operations.ts";
 /** An argument of a model's constructor that a config may give. */
 export interface ModelParameter {
   readonly name: string;
-  /** In words, such as `an integer or null`; empty where only a fit can tell. */
+  /** In words, such as `an integer or null`; empty if only a fit can tell. */
   readonly takes: string;
   readonly choices: readonly string[];
-  /** The library's default as JSON text, which keeps `1.0` apart from `1`; null where it has no single value. */
+  /** The library's default as JSON text, which keeps `1.0` apart from `1`; null if it has no single value. */
   readonly byDefault: string | null;
 }
 

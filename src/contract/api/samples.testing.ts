@@ -4,7 +4,7 @@ import { resultRecordSchema } from "../output/result-record.ts";
 
 const TEXTS = ["text", "2026-01-05", "2026-01-05T21:00:00.000Z", "ml_engine_1.json", "a".repeat(64)];
 
-/** At least one value; as many as there are options where it has unions. */
+/** At least one value; as many as there are options if it has unions. */
 export function samplesOf(schema: z.ZodType): unknown[] {
   if (schema instanceof z.ZodObject) return objectsOf(schema);
   if (schema instanceof z.ZodArray) return samplesOf(schema.element as z.ZodType).map((item) => [item]);

@@ -24,7 +24,7 @@ export interface DlSettings extends PanelSettings, RefitSettings {
   /** As the config names it: auto, cpu, cuda or cuda:N. */
   readonly device: string;
   readonly seed: number;
-  /** Absent where the job makes no intervals. */
+  /** Absent if the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly shrinkage: ShrinkageChoice;
   readonly refitStart: RefitStart;

@@ -32,7 +32,7 @@ export const intervalsSchema = z
 /** The intervals that a job makes, every field of the config but its switch. */
 export type Intervals = Readonly<Omit<z.infer<typeof intervalsSchema>, "enabled">>;
 
-/** @returns a settings object's `intervals`; none where the config has none or switches them off. */
+/** @returns a settings object's `intervals`; none if the config has none or switches them off. */
 export function intervalsAskedFor(given: z.infer<typeof intervalsSchema> | undefined): {
   readonly intervals?: Intervals;
 } {

@@ -23,7 +23,7 @@ export interface MlSettings extends PanelSettings, RefitSettings {
   readonly columnDemands: readonly ColumnDemand[];
   readonly cvTestSize: number;
   readonly nSplits: number;
-  /** Absent where the job makes no intervals. */
+  /** Absent if the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly scaler: ScalerName;
   readonly shrinkage: ShrinkageChoice;
@@ -98,7 +98,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-/** The regressor's seed; null where it takes none. */
+/** The regressor's seed; null if it takes none. */
 export function seedOf({ resolvedParams }: MlSettings): RawJson {
   return resolvedParams.random_state ?? resolvedParams.random_seed ?? null;
 }

@@ -38,7 +38,7 @@ interface Encoder<E extends z.ZodObject> {
   widths(entry: Filled<E>, lookback: number): string;
   /**
    * Faults of settings that are valid one by one but make no network together.
-   * @param entry as its author wrote it. @param lookback undefined where it is invalid by itself.
+   * @param entry as its author wrote it. @param lookback undefined if it is invalid by itself.
    */
   faults?(architecture: string, entry: unknown, lookback: Lookback | undefined): Fault[];
 }

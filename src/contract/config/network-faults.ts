@@ -98,7 +98,7 @@ function parameterFaults({ network, lookback }: SizedNetwork, features: number):
 }
 
 /**
- * A joint network works on its batch in pieces of whole dates. A piece has at most so many windows, or one date where that
+ * A joint network works on its batch in pieces of whole dates. A piece has at most so many windows, or one date if that
  * has more.
  */
 const WINDOWS_OF_A_PIECE = 2_048;

@@ -132,7 +132,7 @@ export const OPTION_SCHEMAS = {
   replay: replayOptionsSchema,
 } as const satisfies Record<SubmittedOperation, z.ZodObject>;
 
-/** The options of an operation on its way to the process that runs it, where its schema reads them. */
+/** The options of an operation on its way to the process that runs it, if its schema reads them. */
 export type PayloadOptions = Readonly<Record<string, unknown>>;
 
 /** Members of payloads that name a blob, and what kind. */

@@ -17,7 +17,7 @@ import {
 
 /** A payload that passed every check that reads no blob. */
 export interface ParsedPayload {
-  /** Empty where a replay leaves it to what its output records; so are the next two. */
+  /** Empty if a replay leaves it to what its output records; so are the next two. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text, byte for byte as the caller wrote it. */
@@ -29,7 +29,7 @@ export interface ParsedPayload {
 }
 
 export interface PayloadChecks {
-  /** The fault of a blob's URL; undefined where the URL is allowed. parsePayload adds the path. */
+  /** The fault of a blob's URL; undefined if the URL is allowed. parsePayload adds the path. */
   readonly checkUrl?: (
     url: string,
     names: (typeof URL_MEMBERS)[UrlMember],
@@ -43,9 +43,9 @@ const ROOT = "payload";
  * Reads the JSON text of a payload and checks its members, every URL, and the config as its job does. The config of a
  * replay is checked by its digest once the output is read.
  *
- * @throws MucastError with every fault in `data.faults`: `invalid_request`; or where the config alone is at fault, the
+ * @throws MucastError with every fault in `data.faults`: `invalid_request`; or if the config alone is at fault, the
  *   error of `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`,
- *   `device_unavailable`, `too_large`), or where URLs alone are, `url_not_allowed`. `too_large` without faults where the
+ *   `device_unavailable`, `too_large`), or if URLs alone are, `url_not_allowed`. `too_large` without faults if the
  *   payload has more than 2,000 values outside its config.
  */
 export function parsePayload(

@@ -3,9 +3,9 @@ import { LIMITS } from "./limits.ts";
 
 /** How models are fitted again on the way through the score rows, and how far back each fit learns. Ours. */
 export interface RefitSettings {
-  /** Dates that one set of models forecasts; absent where the models of the cut forecast all score rows. */
+  /** Dates that one set of models forecasts; absent if the models of the cut forecast all score rows. */
   readonly refitEvery?: number;
-  /** Each fit learns from the labels of so many label dates; absent where it learns from all. */
+  /** Each fit learns from the labels of so many label dates; absent if it learns from all. */
   readonly window?: number;
 }
 

@@ -1,6 +1,6 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorEntry } from "./error-codes.ts";
 
-/** One fault of a payload: its path, what is wrong, and the nearest valid name where there is one. */
+/** One fault of a payload: its path, what is wrong, and the nearest valid name if there is one. */
 export interface Fault {
   /** Such as `config.ML params.n_splits`. */
   readonly path: string;

@@ -74,7 +74,7 @@ function textOf(value: unknown): string {
   return typeof only === "object" && only !== null ? "" : String(only);
 }
 
-/** What a bound is of, where it is not of the value itself. */
+/** What a bound is of, if it is not of the value itself. */
 const LENGTHS: Readonly<Record<string, string>> = {
   array: "a list of length ",
   string: "text of length ",
@@ -103,7 +103,7 @@ const JOB_OF_SECTION: Readonly<Record<string, string>> = {
   "NN params": "run_dl_job",
 };
 
-/** The section of the other job, where the section of this one is missing. */
+/** The section of the other job, if the section of this one is missing. */
 function otherSection(input: unknown, path: readonly PropertyKey[]): string | undefined {
   if (path.length !== 1 || !Object.hasOwn(JOB_OF_SECTION, path[0]!)) return undefined;
   return Object.keys(input as object).find((name) => Object.hasOwn(JOB_OF_SECTION, name));

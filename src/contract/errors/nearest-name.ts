@@ -1,7 +1,7 @@
 /**
  * The known name nearest to a mistyped one, by optimal string alignment distance (insertions, deletions,
  * substitutions and swaps of neighbours), case aside.
- * @returns undefined where nothing is near: more than a third of the letters differ.
+ * @returns undefined if nothing is near: more than a third of the letters differ.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;

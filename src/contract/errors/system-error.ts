@@ -34,7 +34,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such host is known",
 };
 
-/** The error of a file in a job's work folder, where that was removed, its disk is full, or descriptors have run out. */
+/** The error of a file in a job's work folder, if that was removed, its disk is full, or descriptors have run out. */
 export function workFolderError(doing: "read" | "written", cause: unknown): MucastError {
   const hint = doing === "written" ? "; TMPDIR names another place" : "";
   return new MucastError(

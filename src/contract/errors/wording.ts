@@ -1,4 +1,4 @@
-/** A count with its noun, such as `1 ticker` and `2 tickers`. @param plural where the noun takes no s. */
+/** A count with its noun, such as `1 ticker` and `2 tickers`. @param plural if the noun takes no s. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : plural}`;
 }

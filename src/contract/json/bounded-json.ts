@@ -63,7 +63,7 @@ interface CopyLimit {
 /**
  * A copy of a JSON value within a limit. Longer texts are cut. A list keeps its first entries, as many as fit whole. An
  * object loses the members that do not fit. Values beyond the limit are not looked at.
- * @returns undefined where not even an empty copy fits.
+ * @returns undefined if not even an empty copy fits.
  */
 export function boundedCopy<T>(value: T, limit: CopyLimit): T | undefined {
   return copyOf(value, limit)?.value as T | undefined;

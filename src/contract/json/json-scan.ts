@@ -6,7 +6,7 @@ import { type Fault, MucastError } from "../errors/errors.ts";
  *
  * @param root what paths begin with.
  * @param deepest levels of arrays and objects that are allowed.
- * @param members where the value is an object, gets the text of each of its values by key, byte for byte; of a key that
+ * @param members if the value is an object, gets the text of each of its values by key, byte for byte; of a key that
  *   occurs twice the last.
  * @returns a fault for every key that its object already has.
  * @throws MucastError `invalid_request` at the first fault of syntax; lines and columns count from 1, columns in
@@ -131,7 +131,7 @@ function step(scanner: Scanner): void {
   skipSpace(scanner);
 }
 
-/** Steps over `mark` where it is next, and over the space after it unless `mark` ends a value. */
+/** Steps over `mark` if it is next, and over the space after it unless `mark` ends a value. */
 function taken(scanner: Scanner, mark: string, withSpace = true): boolean {
   if (scanner.text[scanner.at] !== mark) return false;
   scanner.at += 1;

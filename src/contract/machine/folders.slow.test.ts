@@ -31,7 +31,7 @@ test("a folder that cannot be made, such as below a file, is an error", () => {
   assert.throws(() => makeFolder(join(root, "file")), { code: "EEXIST" });
 });
 
-// In a process of its own, which can be ended where it never returns.
+// In a process of its own, which can be ended if it never returns.
 test("a file system that makes no folders is an error, and makeFolder returns", () => {
   const program = `import { makeFolder, userFolder } from ${JSON.stringify(new URL("./folders.ts", import.meta.url))};
     for (const path of ["/proc/x", "/proc/x/y/z"])

@@ -17,7 +17,7 @@ export function defaultRequestMemoryBytes(): number {
 }
 
 function machineMemory(): number {
-  // 0 where nothing constrains the process; more than the machine has where a container sets no limit.
+  // 0 if nothing constrains the process; more than the machine has if a container sets no limit.
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }

@@ -19,7 +19,7 @@ const TURN_MILLISECONDS = 25;
 
 /**
  * Shares the main thread during long work. After each turn the event loop serves timers, streams and signals, and the
- * work ends where its AbortSignal is aborted.
+ * work ends if its AbortSignal is aborted.
  */
 export class Turns {
   readonly #signal: AbortSignal | undefined;
@@ -38,12 +38,12 @@ export class Turns {
     return this.#clock() - this.#since >= TURN_MILLISECONDS;
   }
 
-  /** Pauses where the turn is over. @throws the reason of the signal where that is aborted. */
+  /** Pauses if the turn is over. @throws the reason of the signal if that is aborted. */
   async pauseIfOver(): Promise<void> {
     if (this.isOver) await this.pause();
   }
 
-  /** Pauses, and begins the next turn. @throws the reason of the signal where that is aborted. */
+  /** Pauses, and begins the next turn. @throws the reason of the signal if that is aborted. */
   async pause(): Promise<void> {
     await nextTurn();
     this.#since = this.#clock();
@@ -54,7 +54,7 @@ export class Turns {
 /**
  * Runs pausable work turn by turn.
  * @param onTurn called between two turns with the units done so far.
- * @throws the reason of `signal` where that is aborted before the work is over; what the work throws.
+ * @throws the reason of `signal` if that is aborted before the work is over; what the work throws.
  */
 export async function inTurns<T>(
   work: Pausable<T>,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /**
  * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat). Pid and start time together name one
- * process. "0" where the system has no /proc and the process is alive; undefined where no such process runs. A process
+ * process. "0" if the system has no /proc and the process is alive; undefined if no such process runs. A process
  * that has ended and whose parent has not waited for it (state Z or X) counts as ended: it holds nothing.
  */
 export function startTimeOf(pid: number): string | undefined {
@@ -27,7 +27,7 @@ export function isStopped(pid: number): boolean {
   }
 }
 
-/** The session of a running process, on Linux; undefined where no such process runs. */
+/** The session of a running process, on Linux; undefined if no such process runs. */
 export function sessionOf(pid: number): number | undefined {
   const session = fieldsOf(pid)?.[SESSION];
   return session === undefined ? undefined : Number(session);

@@ -2,7 +2,7 @@ import { isStopped } from "./process-stat.ts";
 
 /** A process that is watched. */
 interface WatchedProcess {
-  /** Undefined where the process has not started. */
+  /** Undefined if the process has not started. */
   readonly pid: number | undefined;
   /** Called at each look after the process has been stopped for the whole limit. @param why in words, for an error. */
   readonly onStopped: (why: string) => void;

@@ -10,7 +10,7 @@ export const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
  * Day number of a civil date.
- * @returns the day, or undefined where that month has no such day (such as 2021-02-29).
+ * @returns the day, or undefined if that month has no such day (such as 2021-02-29).
  */
 export function dayOfCivil(year: number, month: number, day: number): Day | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
@@ -40,7 +40,7 @@ const ISO_DATE = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:$|${TIME_PATTERN}$)`)
 
 /**
  * Day of an ISO date or date-time: its first ten characters count, whatever its offset.
- * @returns undefined where the text is no such date, or what follows the date is no time.
+ * @returns undefined if the text is no such date, or what follows the date is no time.
  */
 export function parseDay(text: string): Day | undefined {
   const match = ISO_DATE.exec(text);

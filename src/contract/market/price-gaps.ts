@@ -7,9 +7,9 @@ export const MAX_GAP_DAYS = 10;
 const MIN_PRICES = 3;
 
 /**
- * The median distance of neighbouring price dates, where it is too long for labels, as with monthly prices.
+ * The median distance of neighbouring price dates, if it is too long for labels, as with monthly prices.
  * @param days shape (m), price dates, ascending.
- * @returns calendar days; undefined where at least half of the dates have their next one within MAX_GAP_DAYS.
+ * @returns calendar days; undefined if at least half of the dates have their next one within MAX_GAP_DAYS.
  */
 export function sparseGapDays(days: Int32Array): number | undefined {
   if (days.length < MIN_PRICES) return undefined;

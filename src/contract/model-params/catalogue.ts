@@ -11,11 +11,11 @@ export interface Parameter {
   /** The constructor's own name, or the native one of a parameter that passes through `**kwargs`. */
   readonly name: string;
   readonly aliases: readonly string[];
-  /** Absent where the type is not known before a fit. */
+  /** Absent if the type is not known before a fit. */
   readonly types?: readonly AcceptedType[];
-  /** The strings that it takes, where the library lists them. */
+  /** The strings that it takes, if the library lists them. */
   readonly choices?: readonly string[];
-  /** The library's default; a float without a fraction is `1.0`. Null where it has no JSON form or no single value. */
+  /** The library's default; a float without a fraction is `1.0`. Null if it has no JSON form or no single value. */
   readonly default: RawJson;
   /** Passes through `**kwargs`; it is no argument of the constructor itself. */
   readonly native: boolean;

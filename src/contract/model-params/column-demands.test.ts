@@ -6,7 +6,7 @@ import { trialColumns, unmetDemands } from "./column-demands.ts";
 import { findModel } from "./models.ts";
 import { type RawObject, resolveModelParams } from "./resolve.ts";
 
-/** What is wrong with a value before any column is known; undefined where nothing is. */
+/** What is wrong with a value before any column is known; undefined if nothing is. */
 function fault(model: string, params: object | string): string | undefined {
   try {
     demandsOf(model, params);
@@ -24,7 +24,7 @@ function demandsOf(model: string, params: object | string) {
     .columnDemands;
 }
 
-/** The smallest and the largest number of columns, of up to 30, that a value is taken with; undefined where none. */
+/** The smallest and the largest number of columns, of up to 30, that a value is taken with; undefined if none. */
 function taken(model: string, params: object | string): [number, number] | undefined {
   const demands = demandsOf(model, params);
   const met = Array.from({ length: 30 }, (_, i) => i + 1).filter(

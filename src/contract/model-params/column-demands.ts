@@ -82,7 +82,7 @@ function inWords(columns: readonly string[]): string {
 
 const USUAL_COLUMNS = 8;
 
-/** The number of columns of a trial fit: they meet all demands, and one column remains where arguments ignore all others. */
+/** The number of columns of a trial fit: they meet all demands, and one column remains if arguments ignore all others. */
 export function trialColumns(demands: readonly ColumnDemand[]): number {
   const each = demands.find(({ kind }) => kind === "each");
   return each?.count ?? Math.max(USUAL_COLUMNS, ...demands.map(({ count }) => count + 1));

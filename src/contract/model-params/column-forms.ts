@@ -151,7 +151,7 @@ export const GROUPS: ColumnForm = {
   },
 };
 
-/** Lists of columns in a string; the brackets around all of them may be missing where `bare`. */
+/** Lists of columns in a string; the brackets around all of them may be missing if `bare`. */
 export function groupsText(bare: boolean): ColumnForm {
   return {
     example: bare ? '"[0,1],[2]"' : '"[[0,1],[2]]"',
@@ -212,7 +212,7 @@ function named(columns: readonly string[]): ColumnNeed | undefined {
   return { kind: "named", count: columns.reduce((most, column) => Math.max(most, Number(column) + 1), 0) };
 }
 
-/** The fault of a demand that no ticker can meet; undefined where one can. */
+/** The fault of a demand that no ticker can meet; undefined if one can. */
 export function needFault({ kind, count }: ColumnNeed, raw: unknown): string | undefined {
   if (count <= MAX_COLUMNS) return undefined;
   const says = kind === "named" ? `names column ${count - 1}` : `holds ${count} values, one a column`;

@@ -6,7 +6,7 @@ type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object"
 /** What a parameter takes: a type, or one of two special cases that libraries accept. */
 export type AcceptedType =
   | JsonType
-  /** A float without a fraction, such as `6.0`, where an integer is meant. */
+  /** A float without a fraction, such as `6.0`, if an integer is meant. */
   | "whole"
   /** A string that holds a number. */
   | "number_text";

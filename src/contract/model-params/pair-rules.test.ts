@@ -6,7 +6,7 @@ import { parametersOf } from "./catalogue.ts";
 import { findModel } from "./models.ts";
 import { resolveModelParams } from "./resolve.ts";
 
-/** The one fault of lightgbm's arguments; undefined where they are taken. */
+/** The one fault of lightgbm's arguments; undefined if they are taken. */
 function fault(text: string): string | undefined {
   try {
     resolveModelParams({ model: findModel("lightgbm"), rawParams: rawNumbers(text), path: "params" });

@@ -8,7 +8,7 @@ interface PairRule {
   readonly library: Library;
   /** The parameter whose path the fault has, and the other one, by the constructor's own names. */
   readonly pair: readonly [string, string];
-  /** What to do; undefined where the values go together. Absent arguments are undefined. */
+  /** What to do; undefined if the values go together. Absent arguments are undefined. */
   readonly fault: (given: ReadonlyMap<string, unknown>, otherPath: string) => string | undefined;
 }
 

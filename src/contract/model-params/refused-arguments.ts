@@ -161,9 +161,9 @@ const REFUSALS: Record<Library, readonly Refusal[]> = {
 /**
  * Why a parameter may not be given.
  *
- * @param given the caller's name; `own` the catalogue's, where the catalogue has it.
+ * @param given the caller's name; `own` the catalogue's, if the catalogue has it.
  * @param isDefault whether the value is null, an empty list or the library's default.
- * @returns undefined where the parameter is allowed.
+ * @returns undefined if the parameter is allowed.
  */
 export function refusalReason(
   library: Library,
@@ -230,7 +230,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
 
 /**
  * Whether this argument asks for a GPU.
- * @param own the catalogue's name, or the caller's where it is unknown.
+ * @param own the catalogue's name, or the caller's if it is unknown.
  * @param value of a `rawNumbers` tree.
  * @param isDefault whether the value is null or the library's default.
  */

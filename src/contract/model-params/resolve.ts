@@ -25,7 +25,7 @@ export interface Estimator {
 
 export interface ResolvedModelParams {
   readonly estimator: Estimator;
-  /** Every argument of the constructor with its effective value, as the output records it; null where the library decides. */
+  /** Every argument of the constructor with its effective value, as the output records it; null if the library decides. */
   readonly resolved: RawObject;
   /** The arguments' demands on the columns of every fit. */
   readonly columnDemands: readonly ColumnDemand[];
@@ -43,7 +43,7 @@ interface ModelParamsRequest {
 /**
  * The arguments of a model's constructor: the caller's, checked, with threads, seed and silence set.
  *
- * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` where the
+ * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` if the
  *   only faults are arguments that ask for a GPU.
  */
 export function resolveModelParams(request: ModelParamsRequest): ResolvedModelParams {

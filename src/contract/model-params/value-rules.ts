@@ -22,7 +22,7 @@ import type { Library } from "./models.ts";
 /**
  * How mucast checks a parameter's value beyond its type:
  * - columns: the value speaks of columns; it is compared with the columns of each fit.
- * - most: the value may not exceed a number; one written as a fraction may not exceed `mostFraction`, where that is given.
+ * - most: the value may not exceed a number; one written as a fraction may not exceed `mostFraction`, if that is given.
  * - own: value-checks.ts has a rule for this parameter.
  * - trial: the value speaks of neither columns nor rows, and the trial fit checks it.
  */

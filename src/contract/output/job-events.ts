@@ -55,7 +55,7 @@ const epochPointSchema = z
 export type EpochPoint = z.infer<typeof epochPointSchema>;
 
 /**
- * Epochs in the order in which they ended. Where there are very many, an executor leaves some out, evenly spaced, but
+ * Epochs in the order in which they ended. If there are very many, an executor leaves some out, evenly spaced, but
  * never the best or the last epoch of a network.
  */
 export const epochsSchema = z

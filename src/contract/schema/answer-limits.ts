@@ -1,7 +1,7 @@
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 
 /**
- * The largest size of each part of an answer, in bytes of JSON text in UTF-8; docs/http.md states them. Where a list is
+ * The largest size of each part of an answer, in bytes of JSON text in UTF-8; docs/http.md states them. If a list is
  * longer, the answer has its first entries, as many as fit, and counts of all.
  */
 export const SIZES = {
@@ -58,7 +58,7 @@ export class CappedList<T extends { readonly code: string }> {
     for (const entry of first) this.add(entry);
   }
 
-  /** @returns the entry with its long texts cut, as the list has it; undefined where the list is full. */
+  /** @returns the entry with its long texts cut, as the list has it; undefined if the list is full. */
   add(entry: T): T | undefined {
     this.counts[entry.code] = (this.counts[entry.code] ?? 0) + 1;
     if (this.entries.length === MAX_LISTED || this.#room === 0) return undefined;

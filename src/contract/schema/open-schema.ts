@@ -23,7 +23,7 @@ const opened = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
  * The schema that a reader checks by. It is the schema of what this version writes, but at every level it accepts
- * further members, and further names where `mayGrow` marks a list. What `staysExact` marks stays as it is.
+ * further members, and further names if `mayGrow` marks a list. What `staysExact` marks stays as it is.
  *
  * The type is that of what this version writes. Members that a later version adds are kept, without a type.
  */

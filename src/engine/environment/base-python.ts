@@ -3,7 +3,7 @@ import { answerIn, runCommand } from "./run-command.ts";
 
 /** An interpreter of the system, from which environments are made. */
 export interface BasePython {
-  /** Absolute, of the interpreter itself even where a shim was called. */
+  /** Absolute, of the interpreter itself even if a shim was called. */
   readonly path: string;
   readonly version: string;
 }

@@ -31,7 +31,7 @@ export function isBuilt(folder: string): boolean {
  * Runs `body`, which builds folders in `parent`, while no other process does. It first removes what killed processes
  * have left.
  * @param python interpreter that holds the lock.
- * @param onWait called where another process is at work.
+ * @param onWait called if another process is at work.
  */
 export function whileBuildingAlone<T>(
   python: string,
@@ -75,15 +75,15 @@ function removeOld(folder: string): void {
   remove(aside);
 }
 
-/** Tries again where a child of a killed set-up is still writing into the folder. */
+/** Tries again if a child of a killed set-up is still writing into the folder. */
 function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /**
  * Runs `body` while no other process does so under the same lock file.
- * @param onWait called where another process holds it.
- * @throws MucastError engine_unavailable where the folder cannot hold a lock; what `body` throws.
+ * @param onWait called if another process holds it.
+ * @throws MucastError engine_unavailable if the folder cannot hold a lock; what `body` throws.
  */
 async function withSetUpLock<T>(
   python: string,

@@ -55,7 +55,7 @@ function digestOf(name: EnvironmentFlavour | "uv"): string {
     .digest("hex");
 }
 
-/** SHA-256 of the lock that the environment of a flavour is made of; null where MUCAST_PYTHON names another one. */
+/** SHA-256 of the lock that the environment of a flavour is made of; null if MUCAST_PYTHON names another one. */
 export function lockSha256(flavour: EnvironmentFlavour): string | null {
   return namedPython() === undefined ? digestOf(flavour) : null;
 }
@@ -73,7 +73,7 @@ export function namedPython(): string | undefined {
   return named.includes(sep) ? resolve(named) : named;
 }
 
-/** The installed environment of a flavour, even where MUCAST_PYTHON is set; undefined where its interpreter was removed. */
+/** The installed environment of a flavour, even if MUCAST_PYTHON is set; undefined if its interpreter was removed. */
 export function installedEnvironment(flavour: EnvironmentFlavour): Environment | undefined {
   const folder = environmentFolder(flavour);
   const python = join(folder, "bin", "python");
@@ -82,7 +82,7 @@ export function installedEnvironment(flavour: EnvironmentFlavour): Environment |
 
 /**
  * The environment to use: the interpreter of MUCAST_PYTHON, else the installed one. Nothing is started or changed.
- * @throws MucastError engine_unavailable where there is none.
+ * @throws MucastError engine_unavailable if there is none.
  */
 export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment {
   const named = namedPython();

@@ -26,7 +26,7 @@ const LINES_SHOWN = 12;
  * Makes the environment of `flavour` from its hashed lock, unless it is there; the interpreter of MUCAST_PYTHON is
  * taken as it is. One process at a time builds, and after a kill at any moment the next call removes what is
  * unfinished.
- * @throws MucastError engine_unavailable where there is no fit Python, or where uv or pip fails, with their words.
+ * @throws MucastError engine_unavailable if there is no fit Python, or if uv or pip fails, with their words.
  */
 export async function installEnvironment({ flavour, report }: InstallOptions): Promise<Environment> {
   const named = namedPython();

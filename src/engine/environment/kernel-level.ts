@@ -26,7 +26,7 @@ export const KERNEL_VARIABLES: Readonly<Record<KernelLevel, Readonly<Record<stri
   },
 };
 
-/** @throws MucastError engine_unavailable where this machine's processor is below the level. */
+/** @throws MucastError engine_unavailable if this machine's processor is below the level. */
 export function requireLevel(
   level: KernelLevel,
   architecture: string = process.arch,
@@ -40,7 +40,7 @@ export function requireLevel(
   );
 }
 
-/** None where the system does not list them: macOS has run on no x86-64 processor below the level since version 13. */
+/** None if the system does not list them: macOS has run on no x86-64 processor below the level since version 13. */
 function missingFlags(cpuinfo: () => string): string[] {
   let text: string;
   try {

@@ -32,7 +32,7 @@ export function importLibraries(python: string, flavour: EnvironmentFlavour): Pr
   return runCommand(python, [...module, ...LIBRARIES[flavour]], engineEnvironment());
 }
 
-/** The modules that run_ml_job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
+/** The modules that run_ml_job needs: the regressor's library, and scikit-learn if a scaler is asked for. */
 export function regressorLibraries(library: Library, scaler: ScalerName): Library[] {
   return library === "sklearn" || scaler === "none" ? [library] : [library, "sklearn"];
 }

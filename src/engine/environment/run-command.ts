@@ -3,7 +3,7 @@ import { closeHeldPipes } from "../held-pipes.ts";
 
 /** How a command ended, and what it printed. */
 export interface CommandEnd {
-  /** 0 where it succeeded; null where it was killed or never started. */
+  /** 0 if it succeeded; null if it was killed or never started. */
   readonly code: number | null;
   readonly stdout: string;
   /** Why it could not be started, or what it printed on stderr. */
@@ -36,7 +36,7 @@ export function runCommand(
  * The JSON object that a command has printed on one line. A wrapper of an interpreter, or what the interpreter's site imports, may print
  * before and after it.
  * @param first the name of its first member.
- * @returns undefined where there is none.
+ * @returns undefined if there is none.
  */
 export function answerIn(stdout: string, first: string): unknown {
   const begin = stdout.lastIndexOf(`{"${first}"`);

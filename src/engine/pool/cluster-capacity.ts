@@ -36,7 +36,7 @@ export function tasksAtGateway(slots: number, most: number): number {
   return Math.min(most, slots + Math.min(slots, MAX_AHEAD));
 }
 
-/** What a task takes of a cluster, where that is more than one core; the gateway takes a look for GPUs to a node that has one. */
+/** What a task takes of a cluster, if that is more than one core; the gateway takes a look for GPUs to a node that has one. */
 export function resourcesOf(task: EngineTask): TaskResources {
   switch (task.task) {
     case "train_joint": {

@@ -38,7 +38,7 @@ function tokensOf(env: Env): (string | undefined)[] {
   return [env.RAY_AUTH_TOKEN, ...files.map((file) => (file ? contentOf(file) : undefined))];
 }
 
-/** Undefined where the gateway will not read it either. */
+/** Undefined if the gateway will not read it either. */
 function contentOf(path: string): string | undefined {
   try {
     if (!statSync(path).isFile()) return undefined; // A pipe would keep this process waiting.

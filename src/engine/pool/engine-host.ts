@@ -65,7 +65,7 @@ export class EngineHost {
     this.#process = this.#begin(options.warmHost);
   }
 
-  /** Undefined where the system made no process. */
+  /** Undefined if the system made no process. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
@@ -79,7 +79,7 @@ export class EngineHost {
     this.#process.send(request, task);
   }
 
-  /** Asks the process to end, and returns at once; where it takes too long it is killed. */
+  /** Asks the process to end, and returns at once; if it takes too long it is killed. */
   stop(): void {
     const stopped = this.#process;
     stopped.stop();
@@ -94,7 +94,7 @@ export class EngineHost {
 
   /**
    * Releases a warm host for another pool, once `idle` has shown that it has no worker.
-   * @returns false where the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
+   * @returns false if the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
    */
   async release(idle: () => Promise<void>): Promise<boolean> {
     if (!this.#isWarm || !this.#isReady) return false;
@@ -106,7 +106,7 @@ export class EngineHost {
     return isIdle && this.#options.warmHost!.release();
   }
 
-  /** Stops the process, or kills it where it takes too long, and returns once it and its workers have ended. */
+  /** Stops the process, or kills it if it takes too long, and returns once it and its workers have ended. */
   async close(): Promise<void> {
     // While it imports, the host has no workers and does not read its stdin.
     if (this.#isReady) this.stop();
@@ -170,7 +170,7 @@ export class EngineHost {
     if (this.#options.onEnd(end, this.#errorOf(end))) this.#process = this.#begin();
   }
 
-  /** Why no other host is started after this end; undefined where one may be. */
+  /** Why no other host is started after this end; undefined if one may be. */
   #errorOf(end: HostEnd): MucastError | undefined {
     if (this.#isWarm && !this.#isReady) {
       // It was started before the job, and anything may have ended it since: its end says nothing about the job.

@@ -10,7 +10,7 @@ export interface PendingTask {
   readonly onProgress: ((progress: TaskProgress) => void) | undefined;
   /** Resolves or rejects the caller's promise. */
   readonly settle: (outcome: { readonly result: unknown } | { readonly error: unknown }) => void;
-  /** How each attempt so far ended, where its worker died. */
+  /** How each attempt so far ended, if its worker died. */
   readonly deaths: string[];
   /** Set once the caller's signal has fired. */
   aborted?: { readonly reason: unknown };
@@ -41,7 +41,7 @@ export class TaskQueue {
     return this.#next.pop();
   }
 
-  /** @returns false where it does not wait here. */
+  /** @returns false if it does not wait here. */
   remove(task: PendingTask): boolean {
     return [this.#next, this.#behind].some((tasks) => {
       const at = tasks.indexOf(task);

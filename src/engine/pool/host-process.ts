@@ -13,7 +13,7 @@ import type { EngineMessage, EngineRequest } from "./protocol.ts";
 export interface HostEnd {
   /** Why no process could be made, how it ended, or why this process has killed it. */
   readonly reason: string;
-  /** The signal that killed it; null where it ended by itself or was never started. */
+  /** The signal that killed it; null if it ended by itself or was never started. */
   readonly signal: NodeJS.Signals | null;
   /** The end of what it wrote to stderr. */
   readonly stderrTail: string;
@@ -82,7 +82,7 @@ export class HostProcess {
     this.#read(listener);
   }
 
-  /** Undefined where the system made none. */
+  /** Undefined if the system made none. */
   get pid(): number | undefined {
     return this.#child.pid;
   }

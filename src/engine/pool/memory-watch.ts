@@ -10,7 +10,7 @@ interface MemoryWatchOptions {
   readonly base: () => readonly number[];
   readonly workers: Iterable<Worker>;
   readonly kill: (worker: Worker, why: KillReason) => void;
-  /** Called where the job would be over the limit without its largest worker, too. */
+  /** Called if the job would be over the limit without its largest worker, too. */
   readonly fail: (error: MucastError) => void;
 }
 
@@ -18,7 +18,7 @@ const INTERVAL_MILLISECONDS = 200;
 
 /**
  * Kills the largest worker when the processes of a job together hold more than the limit, before the system's own
- * out-of-memory killer picks a process by its own rules. Where this process and the host hold more than any worker, no
+ * out-of-memory killer picks a process by its own rules. If this process and the host hold more than any worker, no
  * ticker is to blame, and the job fails.
  */
 export class MemoryWatch {

@@ -70,7 +70,7 @@ export interface TrainJointTask extends NetworkTask {
   readonly features: number;
   /** Shape (train + validate + predict, tickers): the row of the ticker's x on which its window ends, -1 for none. */
   readonly ends: ArrayRef;
-  /** Shape (train + validate, tickers): log-returns to learn from or to validate by, NaN where there is none. */
+  /** Shape (train + validate, tickers): log-returns to learn from or to validate by, NaN if there is none. */
   readonly labels: ArrayRef;
   readonly parts: SampleParts;
   /** Threads to work with; results do not depend on it. */
@@ -90,7 +90,7 @@ interface JointTicker {
   readonly scale_rows: number;
 }
 
-/** Resolves the device that a job gets for `device`. @throws device_unavailable where it is not there. */
+/** Resolves the device that a job gets for `device`. @throws device_unavailable if it is not there. */
 export interface DeviceTask {
   readonly task: "device";
   readonly label?: string;
@@ -114,10 +114,10 @@ interface EpochLosses {
 export interface TrainResult {
   /**
    * Log-returns of the samples that validate, then of those that the engine only predicts. train_network: shape (validate +
-   * predict). train_joint: shape ((validate + predict) * tickers), row-major, NaN where no window.
+   * predict). train_joint: shape ((validate + predict) * tickers), row-major, NaN if no window.
    */
   readonly predictions: ArrayRef;
-  /** Shape (parameters): those that made the predictions, where the task asks for them. */
+  /** Shape (parameters): those that made the predictions, if the task asks for them. */
   readonly weights?: ArrayRef;
   /** One for each epoch that was run, in order. */
   readonly epochs: readonly EpochLosses[];

@@ -58,12 +58,12 @@ export interface PoolOptions {
   readonly stoppedMilliseconds?: number;
   /** How long a gateway may take until it takes tasks, before it is killed; 15 minutes. */
   readonly connectMilliseconds?: number;
-  /** How the host starts workers, where the engine should not decide. */
+  /** How the host starts workers, if the engine should not decide. */
   readonly start?: "fork" | "spawn";
   /** What the libraries' kernels are pinned to; by default each picks its own by the processor. */
   readonly kernelLevel?: KernelLevel | undefined;
   /**
-   * A host of the same interpreter, pinned to nothing, and work folder to begin with; `close` releases it where it is fit for another pool.
+   * A host of the same interpreter, pinned to nothing, and work folder to begin with; `close` releases it if it is fit for another pool.
    * Where it has ended, the pool starts one of its own.
    */
   readonly warmHost?: WarmHost | undefined;
@@ -182,8 +182,8 @@ export class EnginePool {
   /**
    * Runs `task` on the next free worker, first come first served.
    * @throws MucastError of the task (such as `fit_failed`, `diverged` or `device_unavailable`), `engine_crashed`
-   *   with `ticker` where the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
-   *   of `signal` where that was aborted, once the task's worker has ended.
+   *   with `ticker` if the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
+   *   of `signal` if that was aborted, once the task's worker has ended.
    */
   run<T extends EngineTask>(
     task: T,
@@ -212,7 +212,7 @@ export class EnginePool {
     });
   }
 
-  /** Bytes that this process and the host hold, besides those of the workers; 0 where there is no /proc (macOS). */
+  /** Bytes that this process and the host hold, besides those of the workers; 0 if there is no /proc (macOS). */
   heldBytes(): number {
     return memoryOf(this.#base(), 0);
   }

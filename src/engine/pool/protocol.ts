@@ -26,7 +26,7 @@ type TaskKinds = Consistent<{
   train_joint: { task: TrainJointTask; result: TrainResult; progress: EpochProgress };
 }>;
 
-/** Compiles where each kind of task carries its own name. */
+/** Compiles if each kind of task carries its own name. */
 type Consistent<T extends { [K in keyof T]: { task: { task: K }; result: unknown; progress: unknown } }> = T;
 
 export type TaskKind = keyof TaskKinds;
@@ -54,9 +54,9 @@ export interface FitPredictTask {
   /** Shape (m), m <= n: every row that is learned from lies before m, and is finite. */
   readonly y: ArrayRef;
   readonly fits: readonly FitRows[];
-  /** Fits learn from views of x where the library copies by itself: for a matrix that many fits share. */
+  /** Fits learn from views of x if the library copies by itself: for a matrix that many fits share. */
   readonly views?: true;
-  /** x has NaN where a row lacks a column: each fit takes the mean of the column over its training rows, 0 where these lack it, too. */
+  /** x has NaN if a row lacks a column: each fit takes the mean of the column over its training rows, 0 if these lack it, too. */
   readonly absent?: true;
   /**
    * Where the predictions of all fits are written, one after the other, unless the result carries them itself; the file must
@@ -86,7 +86,7 @@ interface TrialTask {
 export interface ConstantDescription {
   readonly value: number;
   readonly train_rows: number;
-  /** Lasso and elastic net: at and above it every coefficient is 0; null where no alpha keeps one. */
+  /** Lasso and elastic net: at and above it every coefficient is 0; null if no alpha keeps one. */
   readonly largest_alpha?: number | null;
   /** lightgbm. */
   readonly min_child_samples?: number;
@@ -104,9 +104,9 @@ export interface FitPredictResult {
 }
 
 export interface Diagnosis {
-  /** Present where the fit predicts one value for two rows or more. */
+  /** Present if the fit predicts one value for two rows or more. */
   readonly constant?: ConstantDescription;
-  /** The 50 largest by absolute value, the largest first; absent where the library has none. */
+  /** The 50 largest by absolute value, the largest first; absent if the library has none. */
   readonly importances?: readonly (readonly [column: number, importance: number])[];
 }
 
@@ -137,11 +137,11 @@ export interface Greeting {
   /** `python`, numpy, scipy, scikit-learn and the libraries asked for, by their own names. */
   readonly versions: Readonly<Record<string, string>> & { readonly python: string };
   readonly threads: Threads;
-  /** The processor level that the libraries' kernels are pinned to; null where they are not. */
+  /** The processor level that the libraries' kernels are pinned to; null if they are not. */
   readonly kernel_level: string | null;
   /** What those libraries run on. */
   readonly machine: Machine;
-  /** How the host starts workers; `cluster` where it is a gateway. */
+  /** How the host starts workers; `cluster` if it is a gateway. */
   readonly start: "fork" | "spawn" | "cluster";
   readonly import_seconds: number;
   /** Of a gateway. The facts above are those of the nodes then, which all agree. */
@@ -184,7 +184,7 @@ export interface WorkerEnd {
 
 /** How the slot of a cluster ended that a task had. */
 export interface SlotEnd {
-  /** Null where the task had not come to a node. */
+  /** Null if the task had not come to a node. */
   readonly node: string | null;
   /** Such as `the node 10.0.0.7 was lost`. */
   readonly reason: string;

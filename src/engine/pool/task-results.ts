@@ -10,7 +10,7 @@ type TaskOf<K extends TaskKind> = Extract<EngineTask, { task: K }>;
 interface ResultRules<K extends TaskKind> {
   /** Holds whatever the task is. */
   readonly schema: z.ZodType<ResultOf<TaskOf<K>>>;
-  /** The member, by its path, that is not what this task asked for; undefined where all are. */
+  /** The member, by its path, that is not what this task asked for; undefined if all are. */
   readonly otherThanAsked: (
     task: TaskOf<K>,
     result: ResultOf<TaskOf<K>>,
@@ -124,8 +124,8 @@ let rules: ReturnType<typeof resultRules> | undefined;
 const SHOWN = 100;
 
 /**
- * Why what the engine has answered is no result of `task`, in words that name the member; undefined where it is one, with all
- * predictions, in the file that the task names or where `mayBeInline` in the message.
+ * Why what the engine has answered is no result of `task`, in words that name the member; undefined if it is one, with all
+ * predictions, in the file that the task names or if `mayBeInline` in the message.
  */
 export function resultFault(task: EngineTask, result: unknown, mayBeInline: boolean): string | undefined {
   rules ??= resultRules();

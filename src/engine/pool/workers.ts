@@ -12,7 +12,7 @@ export interface Worker {
   killed?: true;
   /** Runs until the host reports the end of a worker that it was asked to kill. */
   impatience?: NodeJS.Timeout;
-  /** Set where a watch had it killed, and not its caller. */
+  /** Set if a watch had it killed, and not its caller. */
   killReason?: KillReason;
 }
 
@@ -20,7 +20,7 @@ export interface Worker {
 export interface KillReason {
   /** For instance how much the worker and all processes of the job held. */
   readonly words: string;
-  /** False where a second attempt at its task would end in the same way. */
+  /** False if a second attempt at its task would end in the same way. */
   readonly mayEndBetter: boolean;
 }
 
@@ -65,7 +65,7 @@ export class Workers {
     return this.#byNumber.values();
   }
 
-  /** A worker without a task, newly started where there is none; undefined where as many as allowed are busy. */
+  /** A worker without a task, newly started if there is none; undefined if as many as allowed are busy. */
   free(): Worker | undefined {
     let free: Worker | undefined;
     let busy = 0;
@@ -99,7 +99,7 @@ export class Workers {
 
   /**
    * Takes the task of attempt `id`, which has its answer, from its worker.
-   * @returns undefined where the worker is being killed: its end is the answer, so that no work on the task goes on
+   * @returns undefined if the worker is being killed: its end is the answer, so that no work on the task goes on
    *   once the task is settled.
    */
   finish(id: number): PendingTask | undefined {
@@ -111,8 +111,8 @@ export class Workers {
   }
 
   /**
-   * Has the host kill a worker and whatever it started. Where the host does not report its end within the grace, as one
-   * that was stopped, this process kills them itself, and the host after another such time; the host at once where it
+   * Has the host kill a worker and whatever it started. If the host does not report its end within the grace, as one
+   * that was stopped, this process kills them itself, and the host after another such time; the host at once if it
    * has told no pid.
    */
   kill(worker: Worker, reason?: KillReason): void {

@@ -82,14 +82,14 @@ export function* adaptiveIntervals(
   return { ...bounds, ...tracker.identity() };
 }
 
-/** Rows that the first scale is taken from where the residuals test their own intervals. */
+/** Rows that the first scale is taken from if the residuals test their own intervals. */
 const WARM_UP_ROWS = 20;
 
 /** Fewer residuals tell nothing about how often intervals hold. */
 const MIN_PREQUENTIAL_ROWS = 40;
 
 /**
- * Intervals of residuals from the residuals before them: evidence where no score row has a label yet. Each label is
+ * Intervals of residuals from the residuals before them: evidence if no score row has a label yet. Each label is
  * known before the next row. The first WARM_UP_ROWS rows get no ends.
  * @returns undefined for fewer than MIN_PREQUENTIAL_ROWS residuals.
  */
@@ -148,7 +148,7 @@ class IntervalTracker {
     return Math.max((1 - slow_share) * this.fast + slow_share * this.slow, MIN_SCALE);
   }
 
-  /** @returns undefined where the scores support no ends, or one would leave the range of a float64. */
+  /** @returns undefined if the scores support no ends, or one would leave the range of a float64. */
   issue(predicted: number): Ends | undefined {
     const score = this.scores.quantile();
     if (score === undefined) return undefined;

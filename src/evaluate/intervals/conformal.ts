@@ -6,7 +6,7 @@ import type { Residuals } from "./interval-rows.ts";
 /** Which side of a forecast is bounded. */
 export type Bound = Intervals["bound"];
 
-/** Interval ends, shape (n) each: log-returns, NaN where there is none, which the output writes as null. */
+/** Interval ends, shape (n) each: log-returns, NaN if there is none, which the output writes as null. */
 export interface Bounds {
   readonly lower: Float64Array;
   readonly upper: Float64Array;
@@ -40,7 +40,7 @@ export function conformalRank(m: number, alpha: number): number {
 /**
  * The conformal quantile of the scores.
  * @param alpha in (0, 1): the share of labels that may fall outside.
- * @returns undefined where m scores support no finite interval at that alpha.
+ * @returns undefined if m scores support no finite interval at that alpha.
  */
 export function conformalQuantile(scores: Float64Array, alpha: number): number | undefined {
   return scores.slice().sort()[conformalRank(scores.length, alpha) - 1];
@@ -95,7 +95,7 @@ export interface Ends {
   readonly upper: number;
 }
 
-/** @returns undefined where an end would leave the range of a float64: such a row has no interval at all. */
+/** @returns undefined if an end would leave the range of a float64: such a row has no interval at all. */
 export function endsAt(predicted: number, distance: number, bound: Bound): Ends | undefined {
   const { lower, upper } = BOUNDS[bound];
   const low = predicted - distance;
@@ -106,7 +106,7 @@ export function endsAt(predicted: number, distance: number, bound: Bound): Ends 
 
 /**
  * The warning of a ticker whose m residuals support no interval at the alpha asked for.
- * @returns undefined where they do, and for m = 0, where no alpha would help: the ticker has no row to
+ * @returns undefined if they do, and for m = 0, if no alpha would help: the ticker has no row to
  *   take a residual from.
  */
 export function intervalUnsupported(ticker: string, m: number, alpha: number): Warning | undefined {

@@ -15,7 +15,7 @@ import type { IntervalRows, Residuals } from "./interval-rows.ts";
 export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {
   readonly ticker: string;
   /**
-   * Residuals with the ends that they have from the residuals before them, undefined where they are too few. Absent for a method that
+   * Residuals with the ends that they have from the residuals before them, undefined if they are too few. Absent for a method that
    * cannot be tested on residuals alone.
    */
   readonly prequential?: (Bounds & Residuals) | undefined;
@@ -272,7 +272,7 @@ class Year {
 
 /**
  * The interval score of a method relative to another's on the rows on which both have ends: the mean over tickers of the tickers'
- * ratios, null where no ticker has one.
+ * ratios, null if no ticker has one.
  * @param pairs of one ticker each.
  */
 export function* scoreRatio(

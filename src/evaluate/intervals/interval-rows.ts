@@ -3,10 +3,10 @@ export interface IntervalRows {
   readonly days: Int32Array;
   /** The date at whose close the label is known; has no meaning where there is no label. */
   readonly labelDays: Int32Array;
-  /** NaN where there is no label. */
+  /** NaN if there is no label. */
   readonly realised: Float64Array;
   readonly predicted: Float64Array;
-  /** Standard deviation of the last returns known at the row's date, NaN where there are too few. */
+  /** Standard deviation of the last returns known at the row's date, NaN if there are too few. */
   readonly volatility: Float64Array;
 }
 

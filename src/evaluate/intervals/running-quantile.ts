@@ -21,7 +21,7 @@ export class RunningQuantile {
     while (this.below.size > rank) this.above.push(-this.below.pop());
   }
 
-  /** @returns undefined where the scores are too few for a finite interval. */
+  /** @returns undefined if the scores are too few for a finite interval. */
   quantile(): number | undefined {
     const n = this.below.size + this.above.size;
     return conformalRank(n, this.alpha) > n ? undefined : -this.below.top()!;

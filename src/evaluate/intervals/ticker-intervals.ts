@@ -5,7 +5,7 @@ import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./a
 import { type Bound, type Bounds, intervalUnsupported, noBounds, splitIntervals } from "./conformal.ts";
 import type { IntervalRows, Residuals } from "./interval-rows.ts";
 
-/** The settings of intervals that are on; undefined where a job makes none. */
+/** The settings of intervals that are on; undefined if a job makes none. */
 export type IntervalChoice = Intervals | undefined;
 
 /** The intervals of one method around a ticker's forecasts. */
@@ -13,7 +13,7 @@ export interface MethodIntervals {
   readonly method: IntervalMethod;
   /** Shape (n). */
   readonly bounds: Bounds;
-  /** Of a method that can be tested on residuals alone: these and their ends, undefined where they are too few. */
+  /** Of a method that can be tested on residuals alone: these and their ends, undefined if they are too few. */
   readonly prequential?: (Bounds & Residuals) | undefined;
 }
 
@@ -52,8 +52,8 @@ export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<s
 
 /**
  * Intervals around one ticker's forecasts, from its own residuals.
- * @returns the ends of every score row, all NaN where no intervals are asked for or the residuals support none, the
- *   latter with a warning; the intervals of each method where they are asked for.
+ * @returns the ends of every score row, all NaN if no intervals are asked for or the residuals support none, the
+ *   latter with a warning; the intervals of each method if they are asked for.
  */
 export function* tickerIntervals(
   ticker: string,

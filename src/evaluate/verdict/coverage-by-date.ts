@@ -6,7 +6,7 @@ import type { CoverageByDate } from "./findings.ts";
 /** Rows of one ticker with their intervals: shape (n) each, dates ascending. */
 export interface BoundedRows extends Bounds {
   readonly days: Int32Array;
-  /** NaN where there is no label. */
+  /** NaN if there is no label. */
   readonly realised: Float64Array;
 }
 

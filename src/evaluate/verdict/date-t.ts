@@ -8,7 +8,7 @@ const ROUNDING = 1e-12;
  * The t of a mean over dates (Newey and West 1987, Bartlett weights up to NEWEY_WEST_LAG dates).
  * @param values one a date, in time order.
  * @param scale the typical size of the terms that a value is a sum or a mean of: a t of their rounding would be chance.
- * @returns infinite, with the sign of the values, where these are equal but for rounding. Null where they are 0 but for rounding,
+ * @returns infinite, with the sign of the values, if these are equal but for rounding. Null if they are 0 but for rounding,
  *   and without a date.
  */
 export function dateT(values: Float64Array, scale: number): number | null {

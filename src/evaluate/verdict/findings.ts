@@ -111,7 +111,7 @@ export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFind
   };
 }
 
-/** The baseline with the smaller squared error; zero where there is no mean. */
+/** The baseline with the smaller squared error; zero if there is no mean. */
 function bestBaseline({ zero, mean: ofMean }: SizeTests): Baseline {
   // 1 - SSE / baseline's SSE: the smaller it is, the better the baseline.
   return ofMean.r2 !== null && zero.r2 !== null && ofMean.r2 < zero.r2 ? "mean" : "zero";
@@ -145,7 +145,7 @@ export interface CoverageByDate {
 /** What is known of the intervals of one set of rows. */
 export interface IntervalEvidence {
   readonly byDate: CoverageByDate;
-  /** Coverage by tenths of each ticker's days by volatility, the quietest first; absent where it is not known. */
+  /** Coverage by tenths of each ticker's days by volatility, the quietest first; absent if it is not known. */
   readonly byVolatility?: readonly Coverage[] | undefined;
 }
 

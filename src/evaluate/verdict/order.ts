@@ -21,7 +21,7 @@ export interface OrderByDate {
 }
 
 /**
- * The order of forecasts by date. Where MIN_DATES dates or more have MIN_ORDER_TICKERS labelled tickers, the Pearson correlation of
+ * The order of forecasts by date. If MIN_DATES dates or more have MIN_ORDER_TICKERS labelled tickers, the Pearson correlation of
  * forecast and label across the tickers of each such date (the information coefficient, IC); dates on which either side is constant do
  * not count. Otherwise the product of forecast and label, each less its ticker's mean and over its deviation: its mean over all rows is
  * the pooled correlation over time.
@@ -59,7 +59,7 @@ const PARTS: Readonly<Record<ForecastPart, PartOf>> = {
 /** A rest so small, in root mean squares of the values, is their rounding. */
 const ROUNDING = 1e-6;
 
-/** The rest of a regression of `values` on `others` and a constant; exactly 0 where nothing is left but rounding. */
+/** The rest of a regression of `values` on `others` and a constant; exactly 0 if nothing is left but rounding. */
 function restOf(values: Float64Array, others: Float64Array): Float64Array {
   const [centre, otherCentre] = [mean(values), mean(others)];
   const size = largestMagnitude(others);
@@ -133,7 +133,7 @@ function* overTime(rows: readonly ForecastRows[], partOf: PartOf): Pausable<Orde
   };
 }
 
-/** Values less their mean, over their deviation (ddof 1); undefined where they are constant. */
+/** Values less their mean, over their deviation (ddof 1); undefined if they are constant. */
 function standardised(values: Float64Array): Float64Array | undefined {
   const deviation = sampleDeviation(values);
   if (!(deviation > 0)) return undefined;

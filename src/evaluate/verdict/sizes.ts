@@ -57,7 +57,7 @@ export interface DatedSizeTerms extends Readonly<Record<Baseline, SizeTerms>> {
 
 /**
  * Tests forecasts as sizes of returns, over all tickers at once.
- * @param rows as `sizeTerms` takes them. Where a training mean is NaN there is no t against it.
+ * @param rows as `sizeTerms` takes them. If a training mean is NaN there is no t against it.
  */
 export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
   const { days, zero, mean } = yield* sizeTerms(rows);
@@ -72,7 +72,7 @@ function sizeTest({ nested, gained, scale, r2 }: SizeTerms): SizeTest {
  * The terms that sizes are tested by. Labels, forecasts and means are in units of the ticker's root mean square label; terms are summed by
  * date, since the tickers of a date move together.
  * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker whose labels are all 0 does not count,
- *   nor does one without rows. Where a training mean is NaN so are the terms against it.
+ *   nor does one without rows. If a training mean is NaN so are the terms against it.
  */
 export function* sizeTerms(rows: readonly ForecastRows[]): Pausable<DatedSizeTerms> {
   const scaled: ForecastRows[] = [];

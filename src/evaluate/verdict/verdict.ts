@@ -32,7 +32,7 @@ const ROWS: Readonly<Record<JudgedRows, string>> = {
 
 /**
  * Judges forecasts, once for all who show them.
- * @param sets the held-out rows first, then the score rows where there are any with labels; at least one.
+ * @param sets the held-out rows first, then the score rows if there are any with labels; at least one.
  * @param intervals how the intervals were made; undefined without any.
  */
 export function* verdictOf(
@@ -105,7 +105,7 @@ function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
   return `${verdictTitle(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
 }
 
-/** One sentence where the other rows say something else. */
+/** One sentence if the other rows say something else. */
 function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
   const states = [headline, other].map(verdictState);
   if (states.includes("too_few")) return [];

@@ -7,7 +7,7 @@ import { findExecution } from "./start-execution.ts";
 /** An execution of a Container Apps job, by the names that Azure knows them by. */
 export interface ExecutionKey {
   readonly job: string;
-  /** Undefined where starting it was not answered. */
+  /** Undefined if starting it was not answered. */
   readonly name: string | undefined;
 }
 

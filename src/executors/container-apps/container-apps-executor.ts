@@ -30,7 +30,7 @@ export interface ContainerAppsOptions {
   readonly client?: ContainerAppsAPIClientOptionalParams;
 }
 
-/** `<job>/<execution>`, without the latter where starting it was not answered. */
+/** `<job>/<execution>`, without the latter if starting it was not answered. */
 const HANDLE = /^([a-z0-9-]{1,64})\/([A-Za-z0-9-]{0,128})$/;
 
 /**
@@ -51,7 +51,7 @@ export class ContainerAppsExecutor implements Executor {
     this.#options = options;
   }
 
-  /** Sends no request yet. @throws MucastError invalid_request where a setting is missing. */
+  /** Sends no request yet. @throws MucastError invalid_request if a setting is missing. */
   static async open(options: ContainerAppsOptions): Promise<ContainerAppsExecutor> {
     const subscription = needed(options.subscription, "azure_subscription", "MUCAST_AZURE_SUBSCRIPTION");
     const resourceGroup = needed(
@@ -90,7 +90,7 @@ export class ContainerAppsExecutor implements Executor {
     this.#watched.clear();
   }
 
-  /** Undefined where neither Azure nor a final status shows the execution. */
+  /** Undefined if neither Azure nor a final status shows the execution. */
   async #find(order: JobOrder, key: { job: string; name: string }): Promise<ExecutionKey | undefined> {
     const { signal } = this.#closing;
     try {

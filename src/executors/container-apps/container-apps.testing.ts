@@ -128,7 +128,7 @@ export class Stage implements ExecutionListener {
 /** After this a test that waits for what never happens fails, so that its file ends. */
 const MAX_WAIT_MS = 600_000;
 
-/** A test that ends, also where what it waits for never happens. */
+/** A test that ends, even if what it waits for never happens. */
 export function trial(name: string, body: () => Promise<void>): void {
   test(name, { timeout: MAX_WAIT_MS }, body);
 }

@@ -17,7 +17,7 @@ const SPACE = "MUCAST_BLOB_SPACE";
 /**
  * The template of an execution: the job's own, whole, with the order and the settings in the env of one container. Azure
  * replaces the job's template by it, so the execution lacks whatever the template lacks.
- * @throws MucastError too_large for a config over its limit; unavailable where the job has no container.
+ * @throws MucastError too_large for a config over its limit; unavailable if the job has no container.
  */
 export function executionTemplate(
   job: Job,

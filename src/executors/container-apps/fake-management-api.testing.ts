@@ -52,7 +52,7 @@ export class FakeManagementApi {
   pageSize = 100;
   /** Of executions that are started: lists and reads that do not show them yet. */
   hidden = 0;
-  /** Runs what was started, where a test wants that. */
+  /** Runs what was started, if a test wants that. */
   onStart: (execution: FakeExecution) => void = () => undefined;
   /** What a stop makes of an execution, in this order, one state a read. */
   stopping: string[] = ["Stopped"];

@@ -51,8 +51,8 @@ export class JobsApi {
   }
 
   /**
-   * Starts an execution; where Azure answers 202, waits until it has.
-   * @returns its name; undefined where Azure took the order and then did not name the execution.
+   * Starts an execution; if Azure answers 202, waits until it has.
+   * @returns its name; undefined if Azure took the order and then did not name the execution.
    */
   async start(job: string, template: JobExecutionTemplate, signal: AbortSignal): Promise<string | undefined> {
     const options = { ...within(signal, START_MS), template, updateIntervalInMs: 1_000 };
@@ -70,7 +70,7 @@ export class JobsApi {
     await called(poller.submitted());
   }
 
-  /** Undefined where it is gone. */
+  /** Undefined if it is gone. */
   async execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
     try {
       const options = within(signal, CALL_MS);

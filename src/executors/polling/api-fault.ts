@@ -2,7 +2,7 @@
  * How a call of a platform's API failed.
  *
  * - `missing`: what it asked for is not there (404).
- * - `throttled`: too many calls (429); `retryAfterMs` where the platform said for how long.
+ * - `throttled`: too many calls (429); `retryAfterMs` if the platform said for how long.
  * - `denied`: no credentials, or not the right ones (401, 403).
  * - `refused`: the platform understood and said no (other 4xx).
  * - `transient`: no answer, or a server error; the call may or may not have been carried out.

@@ -20,7 +20,7 @@ export function successIn(status: StatusBlob | undefined): ExecutionEnd | undefi
 /**
  * How an execution that runs no more has ended. The job's status blob decides; the platform gives only a reason.
  * @param reason what the platform says of its end.
- * @param asked why the service has asked it to stop; undefined where it has not.
+ * @param asked why the service has asked it to stop; undefined if it has not.
  */
 export function endOf(
   status: StatusBlob | undefined,

@@ -5,7 +5,7 @@ import { ApiFault } from "./api-fault.ts";
 import { endOf, isFinal, type StopCode, successIn } from "./execution-end.ts";
 import { StatusEvents } from "./status-events.ts";
 
-/** Reads the status blob of an attempt; undefined where the job has not written one yet. */
+/** Reads the status blob of an attempt; undefined if the job has not written one yet. */
 export type ReadStatus = (
   id: string,
   attempt: number,
@@ -23,7 +23,7 @@ export interface PlatformExecution {
   readonly platform: string;
   /** Looks for an execution whose start was not answered. @returns whether the platform's name of it is known. */
   find(signal: AbortSignal): Promise<boolean>;
-  /** Only once it is found. @returns undefined where the platform does not show it. */
+  /** Only once it is found. @returns undefined if the platform does not show it. */
   state(signal: AbortSignal): Promise<PlatformState | undefined>;
   /** Only once it is found. */
   stop(signal: AbortSignal): Promise<void>;
@@ -60,7 +60,7 @@ export class ExecutionPoll {
   }
 
   /**
-   * Polls once: reports what is new, and asks the platform to stop the execution where that is wanted.
+   * Polls once: reports what is new, and asks the platform to stop the execution if that is wanted.
    * @param asked whether it is to stop; called again when its end is judged, as that may change meanwhile.
    * @returns its end; undefined while it goes on. @throws ApiFault, MucastError: poll again later.
    */
@@ -91,7 +91,7 @@ export class ExecutionPoll {
     if (success !== undefined) return this.#ended(success, early);
     const state = this.#isFound ? await this.#execution.state(signal) : undefined;
     if (state ? state.kind === "running" : this.#mayStillShow()) return undefined;
-    // Read after the end was seen, so that nothing newer can follow; once more where storage lags behind.
+    // Read after the end was seen, so that nothing newer can follow; once more if storage lags behind.
     const status = await this.#status();
     if (!isFinal(status) && this.#silent++ === 0) return undefined;
     const reason =

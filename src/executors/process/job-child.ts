@@ -30,21 +30,21 @@ export interface ChildOptions extends JobStorage, JobMeans {
   readonly log: (line: string, operationId: string | undefined) => void;
 }
 
-/** How an order ended, and how its process ended, where it did. */
+/** How an order ended, and how its process ended, if it did. */
 export interface RunEnd {
-  /** The end message of the job; undefined where none came. */
+  /** The end message of the job; undefined if none came. */
   readonly end: JobEnd | undefined;
-  /** Why no process could be made, or how it ended; undefined where it waits for another order. */
+  /** Why no process could be made, or how it ended; undefined if it waits for another order. */
   readonly reason: string | undefined;
 }
 
 /** An order that a job process runs. */
 export interface ChildRun {
-  /** False where the process ended before it had taken the order. */
+  /** False if the process ended before it had taken the order. */
   readonly accepted: Promise<boolean>;
   /** Settles once nothing of the job runs any more; never rejects. */
   readonly ended: Promise<RunEnd>;
-  /** Asks the process to stop, and kills it where it has not ended in 5 s. Harmless when late. */
+  /** Asks the process to stop, and kills it if it has not ended in 5 s. Harmless when late. */
   stop(reason: StopReason): void;
 }
 
@@ -70,11 +70,11 @@ const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 
 /** The service's side of a job process. */
 export class JobChild implements BudgetedProcess {
-  /** Undefined where the system made none. */
+  /** Undefined if the system made none. */
   readonly pid: number | undefined;
   /** Settles with the reason once nothing of it runs any more, and its work folder is gone; never rejects. */
   readonly ended: Promise<string>;
-  /** Settles once its modules are loaded, and its engine, where it has one; or once it has ended. */
+  /** Settles once its modules are loaded, and its engine, if it has one; or once it has ended. */
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #readied = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ export class JobChild implements BudgetedProcess {
       this.#reason = reason;
       if (this.#run) this.#finish(this.#run, reason);
     });
-    // Undefined where this process has no descriptor left for a pipe; then `ended` settles with the reason.
+    // Undefined if this process has no descriptor left for a pipe; then `ended` settles with the reason.
     if (!this.#child.stdin) return;
     // A write to a process that has just died fails; `ended` settles with the reason.
     this.#child.stdin.on("error", () => undefined);
@@ -121,7 +121,7 @@ export class JobChild implements BudgetedProcess {
   }
 
   /**
-   * Gives it an order; it must run none. It is killed where it does not take the order in time, as after SIGSTOP: the job
+   * Gives it an order; it must run none. It is killed if it does not take the order in time, as after SIGSTOP: the job
    * would have no end.
    */
   give(order: JobOrder, listener: ExecutionListener): ChildRun {
@@ -155,7 +155,7 @@ export class JobChild implements BudgetedProcess {
     void this.ended.then(() => clearTimeout(killTimer));
   }
 
-  /** @param reason how the process ended; undefined where it did not. */
+  /** @param reason how the process ended; undefined if it did not. */
   #finish(run: CurrentRun, reason: string | undefined): void {
     if (this.#run === run) this.#run = undefined;
     run.accepted.resolve(false);
@@ -252,7 +252,7 @@ export class JobChild implements BudgetedProcess {
   }
 }
 
-/** The end message is lost where a library printed into its line. */
+/** The end message is lost if a library printed into its line. */
 function noEnd(): MucastError {
   return new MucastError(
     "internal",

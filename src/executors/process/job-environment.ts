@@ -2,7 +2,7 @@ import { CLUSTER_VARIABLES } from "../../engine/pool/cluster-secrets.ts";
 
 /**
  * What a job process gets of the service's environment: the variables that find programs, folders and certificates, and
- * the credentials of blobs in Azure and of a cluster, where there is one. It gets neither the database's URL nor any key of
+ * the credentials of blobs in Azure and of a cluster, if there is one. It gets neither the database's URL nor any key of
  * the service.
  */
 export function jobEnvironment(

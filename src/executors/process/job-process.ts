@@ -9,7 +9,7 @@ import { JobRuns } from "./job-runs.ts";
 import { MESSAGE_DESCRIPTOR, type ToJob, WARM_FLAG } from "./messages.ts";
 import { OOM_SCORES, offerToOomKiller } from "./oom-score.ts";
 
-// The service decides when a job ends, also where a whole group is signalled.
+// The service decides when a job ends, even if a whole group is signalled.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
 
 // Before anything is started that would keep the score of the service.

@@ -103,7 +103,7 @@ export class JobRuns {
     return (this.#engine?.open ?? openEngine)(need);
   };
 
-  /** @returns false where the process must take no further job: it drains, or the job met a defect. */
+  /** @returns false if the process must take no further job: it drains, or the job met a defect. */
   async #run(order: JobOrder): Promise<boolean> {
     const status = await this.#status(order);
     const events = new EventSender((batch) => this.#send({ event: "events", batch }));
@@ -157,7 +157,7 @@ export class JobRuns {
     for (const line of text.split("\n")) this.#send({ event: "log", line });
   };
 
-  /** Undefined where the store cannot be opened; the job fails by that too. */
+  /** Undefined if the store cannot be opened; the job fails by that too. */
   async #status({ id, attempt, config, space = "" }: JobOrder): Promise<StatusWriter | undefined> {
     try {
       const store = (await this.#store!).within(space);
@@ -168,7 +168,7 @@ export class JobRuns {
   }
 }
 
-/** Undefined where there is no environment yet; a job that needs one fails by that. */
+/** Undefined if there is no environment yet; a job that needs one fails by that. */
 function startEngine(libraries: readonly string[]): WarmEngine | undefined {
   try {
     return new WarmEngine(libraries);
@@ -189,7 +189,7 @@ function stopError(reason: StopReason): MucastError {
 }
 
 /**
- * The storage of one order: its caller's space. Where URLs of the service stand for a folder, they stand for the space
+ * The storage of one order: its caller's space. If URLs of the service stand for a folder, they stand for the space
  * alone, so that a job knows its blobs by the URLs that its caller knows, and reaches no other space. Only the shared
  * inputs of the order are those of the whole folder.
  */

@@ -23,8 +23,8 @@ interface MemoryBudgetOptions {
 const PAUSE = { least: 200, looks: 50 };
 
 /**
- * Watches the memory that the jobs of this machine share. Where all job processes together hold more than the limit on two
- * looks in a row, it stops those that wait for a job. Where none waits, it kills the job furthest over its share, an equal
+ * Watches the memory that the jobs of this machine share. If all job processes together hold more than the limit on two
+ * looks in a row, it stops those that wait for a job. If none waits, it kills the job furthest over its share, an equal
  * part of what the waiting processes leave. Two looks, because a job that is too large by itself notices that too, and may
  * go on without the worker that is.
  */

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 export const OOM_SCORES = { job: 500, request: 800 };
 
 /**
- * Makes the kernel end this process, and what it starts from now on, before its service where the machine's memory runs
- * out: then the service is there to report what failed. Does nothing where there is no such file (macOS).
+ * Makes the kernel end this process, and what it starts from now on, before its service if the machine's memory runs
+ * out: then the service is there to report what failed. Does nothing if there is no such file (macOS).
  */
 export function offerToOomKiller(more: number): void {
   const file = "/proc/self/oom_score_adj";

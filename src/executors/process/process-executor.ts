@@ -75,7 +75,7 @@ export class ProcessExecutor implements Executor {
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
   }
 
-  /** Settles once a job process waits for an order, or has ended; at once where none is kept ready. */
+  /** Settles once a job process waits for an order, or has ended; at once if none is kept ready. */
   async ready(): Promise<void> {
     await this.#standby?.child?.ready;
   }
@@ -186,7 +186,7 @@ interface Begun {
   readonly run: ChildRun;
 }
 
-/** @throws MucastError unavailable where the system does not let it look, as without a free descriptor. */
+/** @throws MucastError unavailable if the system does not let it look, as without a free descriptor. */
 function handleOf(child: JobChild): string {
   if (child.pid === undefined) return "";
   try {

@@ -31,7 +31,7 @@ export class Standby {
     this.#fill();
   }
 
-  /** The process that `take` would give; undefined where none waits. */
+  /** The process that `take` would give; undefined if none waits. */
   get child(): JobChild | undefined {
     return this.#waiting.at(-1);
   }
@@ -102,7 +102,7 @@ export class Standby {
     });
   }
 
-  /** Undefined where the system makes no process now; a job that needs one fails with the reason. */
+  /** Undefined if the system makes no process now; a job that needs one fails with the reason. */
   #started(): JobChild | undefined {
     try {
       return this.#options.start();
@@ -116,7 +116,7 @@ export class Standby {
     this.#fillIn(Math.min(pause, BACKOFF_MILLISECONDS.most));
   }
 
-  /** @param onDeath called where the process ends while it waits. */
+  /** @param onDeath called if the process ends while it waits. */
   #keep(child: JobChild, onDeath = () => this.#fillIn(0)): void {
     this.#waiting.push(child);
     void child.ended.then(() => {

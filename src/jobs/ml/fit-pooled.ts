@@ -44,9 +44,9 @@ export interface PooledFit {
 }
 
 export interface PooledOutcome extends FitOutcome {
-  /** Absent where no ticker takes part. */
+  /** Absent if no ticker takes part. */
   readonly pooled?: PooledFit;
-  /** The fit itself, where its rows are too few. */
+  /** The fit itself, if its rows are too few. */
   readonly listed: readonly Listed[];
   /** Of the fit itself. */
   readonly warnings: readonly Warning[];
@@ -62,7 +62,7 @@ type PooledOptions = FitOptions & {
 /**
  * Fits one regressor on the rows of all tickers: every fold, and the final model. A task is one fit, the largest first. As many run at a time
  * as there are workers, and as their memory has room.
- * @throws MucastError out_of_memory, before anything is fitted, where the largest fit would not fit into the memory; fit_failed or engine_crashed where any of them fails, since all tickers depend on it; output_failed where the work
+ * @throws MucastError out_of_memory, before anything is fitted, if the largest fit would not fit into the memory; fit_failed or engine_crashed if any of them fails, since all tickers depend on it; output_failed if the work
  *   folder's disk is full.
  */
 export async function fitPooled(
@@ -95,7 +95,7 @@ export function unitePooled({ members }: PooledPlan<PanelRows>): FeatureUnion {
   return uniteFeatures(panels, "the mean of the others in their place");
 }
 
-/** Every ticker, where the model's arguments name a column that the matrix lacks; none otherwise. */
+/** Every ticker, if the model's arguments name a column that the matrix lacks; none otherwise. */
 export function refusedTickers(
   panels: readonly Pick<PanelRows, "ticker">[],
   { names }: FeatureUnion,
@@ -137,7 +137,7 @@ type FitRunner = (
   options: { readonly signal: AbortSignal; readonly onProgress: (progress: { seconds: number }) => void },
 ) => Promise<FitPredictResult>;
 
-/** @throws MucastError out_of_memory where there is none for the largest. */
+/** @throws MucastError out_of_memory if there is none for the largest. */
 function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions): FitRunner {
   const { pool, settings, memoryLimit } = options;
   const sizeOf = (rows: number): FitSize => ({
@@ -265,7 +265,7 @@ function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
   return mean(labels);
 }
 
-/** Lists the fit of all tickers where their rows together are too few for the features. */
+/** Lists the fit of all tickers if their rows together are too few for the features. */
 export function listedOfPool({ blocks, folds }: PooledPlan, features: number): Listed[] {
   const ranges = folds.map((fold) => ({ ...fold, testStart: fold.trainEnd }));
   const [{ trainStart, trainEnd }] = blocks as readonly [PooledBlock];

@@ -32,9 +32,9 @@ export interface FitOptions {
 /**
  * Writes a ticker's matrix, drops the copy in memory (`fitTickers` says why), and fits the ticker.
  * @param index number of the ticker within the job: file names never hold a ticker's name.
- * @param onFit called after each fit, once, also where a worker dies and the engine tries again.
- * @returns the failure where the engine's error costs this ticker alone.
- * @throws MucastError output_failed, at once, where the work folder's disk is full; of the engine.
+ * @param onFit called after each fit, once, even if a worker dies and the engine tries again.
+ * @returns the failure if the engine's error costs this ticker alone.
+ * @throws MucastError output_failed, at once, if the work folder's disk is full; of the engine.
  */
 export function fitTicker(
   panel: TickerPanel,
@@ -65,7 +65,7 @@ function writeTickerMatrix(
   };
 }
 
-/** @param x shape (m, k); @returns shape (rows, k), a view where the rows follow each other in x, which is so of most tickers. */
+/** @param x shape (m, k); @returns shape (rows, k), a view if the rows follow each other in x, which is so of most tickers. */
 function rowsOf(x: Float64Array, k: number, rows: readonly number[]): Float64Array {
   const first = rows[0] ?? 0;
   if (rows.every((row, i) => row === first + i)) return x.subarray(first * k, (first + rows.length) * k);

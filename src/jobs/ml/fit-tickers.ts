@@ -26,8 +26,8 @@ export interface FitProgress {
  * The reader is faster than the engine: thousands of tickers wait for a worker, and their matrices together would hold
  * the whole feature blob in memory.
  *
- * @param read begins the reading; its signal aborts where the engine fails, so that no stalled blob holds up that error.
- * @throws MucastError of the reading, and of the engine where it is not about one ticker.
+ * @param read begins the reading; its signal aborts if the engine fails, so that no stalled blob holds up that error.
+ * @throws MucastError of the reading, and of the engine if it is not about one ticker.
  */
 export async function fitTickers(
   read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,

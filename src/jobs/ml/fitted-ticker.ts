@@ -35,7 +35,7 @@ export interface FittedTicker {
   /** Of a late ticker, the first date of the block that it joins. */
   readonly joins?: Day;
   readonly rows: RowFacts;
-  /** Of the fit on the fit rows, the largest first; absent where its library has none. */
+  /** Of the fit on the fit rows, the largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
   /** Of the last fit, with their deviation over the fits of all blocks. */
   readonly lastImportances?: readonly SpreadImportance[];

@@ -45,7 +45,7 @@ interface EvaluatedTicker extends ScoredTicker {
 interface MlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
-  /** One entry a block; empty where neither refits nor a window were asked for. */
+  /** One entry a block; empty if neither refits nor a window were asked for. */
   readonly blocks: readonly EvaluatedBlock[];
   /** Of the intervals and of the forecasts. */
   readonly warnings: readonly Warning[];

@@ -8,7 +8,7 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 
 /** The rows of all tickers as the engine maps them: those that some fit learns from, followed by the score rows. */
 export interface PooledMatrix {
-  /** Shape (learn + score, features of all): NaN where a ticker lacks the feature. */
+  /** Shape (learn + score, features of all): NaN if a ticker lacks the feature. */
   readonly x: ArrayRef;
   /** Shape (learn): targets. */
   readonly y: ArrayRef;
@@ -24,7 +24,7 @@ export function matrixBytes(plan: Pick<PooledPlan, "learnRows" | "scoreRows">, c
 
 /**
  * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers.
- * @throws MucastError output_failed where the work folder's disk is full.
+ * @throws MucastError output_failed if the work folder's disk is full.
  */
 export function* writePooledMatrix(
   plan: PooledPlan<PanelOnDisk>,

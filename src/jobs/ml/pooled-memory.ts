@@ -115,7 +115,7 @@ export class MemoryRoom {
 /**
  * The room for fits beside what the processes of the job hold already.
  * @param size of the largest fit.
- * @throws MucastError out_of_memory where that fit alone does not fit in.
+ * @throws MucastError out_of_memory if that fit alone does not fit in.
  */
 export function roomForFits(
   size: FitSize,

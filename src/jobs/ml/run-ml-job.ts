@@ -119,7 +119,7 @@ interface ReadAndFitted {
  * Reads both blobs and fits every ticker, each as soon as it is read. Meanwhile the engine imports its libraries and
  * tries the parameters on synthetic rows; every fit waits for that trial.
  * @throws MucastError invalid_model_params of the trial fit; what reading and fitting throw; insufficient_history,
- *   all_failed or no_forecast where no ticker has a forecast. The first fault stops everything else, and is thrown
+ *   all_failed or no_forecast if no ticker has a forecast. The first fault stops everything else, and is thrown
  *   once nothing runs any more.
  */
 async function readAndFit(
@@ -267,7 +267,7 @@ function fitsReport(report: Report) {
   };
 }
 
-/** The panels as they are read. Where none of them can have a `mu`, the job ends here, before the fits are done. */
+/** The panels as they are read. If none of them can have a `mu`, the job ends here, before the fits are done. */
 async function* currentPanels(
   inputs: Inputs,
   { onTiming }: Timed,

@@ -7,7 +7,7 @@ import type { PlannedFit, PlannedRefit, RowRange } from "./plan-fits.ts";
 /** The predictions of the score rows of one block, and the model that made them. */
 export interface BlockPredictions {
   readonly block: number;
-  /** The block that the model was fitted for: an earlier one where the fit of this block failed. */
+  /** The block that the model was fitted for: an earlier one if the fit of this block failed. */
   readonly model: number;
   /** The rows that the model learned from. */
   readonly train: RowRange;
@@ -26,7 +26,7 @@ export type RunFits = (
 ) => Promise<{ readonly result: FitPredictResult; readonly predicted: Float64Array }>;
 
 /**
- * Runs the fits of the blocks after the first, in tasks of neighbours. Where a fit cannot be trained, the model of the block before it
+ * Runs the fits of the blocks after the first, in tasks of neighbours. If a fit cannot be trained, the model of the block before it
  * is fitted once more and predicts the block's rows.
  *
  * A fit that can be trained and fails on the rows that it predicts is an error, as it is of the first block: these rows are at fault, and a

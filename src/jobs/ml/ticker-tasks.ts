@@ -25,7 +25,7 @@ export class TickerTasks {
   /** The fits that were not told yet, by the rows that they predict: one that is tried again is told once. */
   readonly #untold: Set<string>;
 
-  /** @param onFit called after each fit of the plan, once, also where a worker dies and the engine tries again. */
+  /** @param onFit called after each fit of the plan, once, even if a worker dies and the engine tries again. */
   constructor(
     ticker: string,
     matrix: TickerMatrix,

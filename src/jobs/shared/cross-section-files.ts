@@ -45,7 +45,7 @@ export interface CrossSectionMember<P extends PanelRows> {
 
 /**
  * Plans z-scores from dates and names alone. A row without a z-score of each scored feature is left out.
- * @throws MucastError invalid_data where a feature has the name of another one's z-score.
+ * @throws MucastError invalid_data if a feature has the name of another one's z-score.
  */
 export async function planCrossSection<P extends PanelRows>(
   panels: readonly P[],
@@ -86,7 +86,7 @@ function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<strin
 
 /**
  * Puts beside each feature its z-score among the tickers of its date, in new files in place of the old ones.
- * @throws MucastError invalid_data as `planCrossSection` does; output_failed where the work folder's disk is full.
+ * @throws MucastError invalid_data as `planCrossSection` does; output_failed if the work folder's disk is full.
  */
 export async function addZScores<P extends PanelOnDisk>(
   files: PanelFiles<P>,

@@ -5,7 +5,7 @@ import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { Shrinkage } from "../../evaluate/shrinkage.ts";
 import { verdictWarnings } from "./forecast-warnings.ts";
 
-/** The warning of a verdict in that state on those rows, where held-out rows give `pooled` that factor. */
+/** The warning of a verdict in that state on those rows, if held-out rows give `pooled` that factor. */
 function warned(
   state: VerdictState,
   { rows = "score" as Verdict["rows"], choice = "none" as ShrinkageChoice, factor = 0.256 } = {},

@@ -41,7 +41,7 @@ export interface DocumentParts {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
   readonly provenance: OrderedJson;
-  /** What the libraries ran on; null where none ran. */
+  /** What the libraries ran on; null if none ran. */
   readonly machine: Machine | null;
 }
 
@@ -170,7 +170,7 @@ export function provenance(facts: {
   readonly config: string;
   readonly engine: Omit<EngineFacts, "machine">;
   readonly seed: OrderedJson;
-  /** What the models were fitted on: `cpu` or `cuda:N`; `none` where no model was fitted. */
+  /** What the models were fitted on: `cpu` or `cuda:N`; `none` if no model was fitted. */
   readonly device: string;
   /** Of a replay. */
   readonly recorded?: RecordedInputs | undefined;
@@ -196,7 +196,7 @@ export function provenance(facts: {
   } satisfies Members<OutputBlob["provenance"]>;
 }
 
-/** Null where the text holds the signature of a URL, however its letters are escaped: without it it cannot run again. */
+/** Null if the text holds the signature of a URL, however its letters are escaped: without it it cannot run again. */
 function keptConfig(section: string): string | null {
   const decoded = JSON.stringify(JSON.parse(section));
   const isSecret = [section, decoded].some((text) => withoutSignature(text) !== text);

@@ -32,7 +32,7 @@ interface TickerReports {
 
 /**
  * Finds where the output goes and checks that it can be written there, before the job reads anything.
- * @throws MucastError output_failed; invalid_request where no output can be written there.
+ * @throws MucastError output_failed; invalid_request if no output can be written there.
  */
 export async function openJobOutput(
   operation: Operation,

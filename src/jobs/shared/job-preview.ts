@@ -85,7 +85,7 @@ export interface PreviewedConfig {
   listed(panel: TickerPanel): readonly Listed[];
   /**
    * Plans the tickers that were read, in any order.
-   * @param joinLate the others with too few fit rows, once, where `joinsLate`.
+   * @param joinLate the others with too few fit rows, once, if `joinsLate`.
    * @throws MucastError as the job would before it trains.
    */
   plan(panels: readonly PanelRows[], joinLate: JoinLate): Pausable<PlannedJob>;
@@ -99,7 +99,7 @@ export interface PlannedJob {
   readonly refits?: RefitsPreview;
   /** Of the plan as a whole. */
   readonly warnings?: readonly Warning[];
-  /** Lists a fit of all tickers where its rows are too few. */
+  /** Lists a fit of all tickers if its rows are too few. */
   readonly listed?: readonly Listed[];
 }
 

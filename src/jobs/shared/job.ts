@@ -112,7 +112,7 @@ export const openEngine: OpenEngine = (need) => {
 };
 
 /**
- * Opens the engine of a job, runs `body` with it, and closes it, also where `body` fails.
+ * Opens the engine of a job, runs `body` with it, and closes it, even if `body` fails.
  * @throws MucastError engine_unavailable, output_failed; what `body` throws.
  */
 export async function withEngine<T>(

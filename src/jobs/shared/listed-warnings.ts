@@ -37,7 +37,7 @@ const SENTENCES = {
     `The first epoch was the best by the validation ${watched}, for ${networks}`,
 } as const satisfies Partial<Record<Warning["code"], (count: string, watched?: Listed["watched"]) => string>>;
 
-/** What the names of a list are, where they are not tickers. */
+/** What the names of a list are, if they are not tickers. */
 const COUNTED: Partial<Record<keyof typeof SENTENCES, string>> = { chosen_early: "network" };
 
 /** One warning for each code that lists a ticker. @param listed tickers ascending within each code. */

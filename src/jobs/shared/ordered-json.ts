@@ -24,7 +24,7 @@ type LaterJson = () => OrderedJson;
  * characters), that of one ticker never is. Each member of a Map, such as a ticker, is a piece of its own, and so is each
  * element of a list, such as a warning, unless the list is inside such a piece. Numbers are printed shortest round-trip, members that
  * are undefined are left out.
- * @throws TypeError where a number is NaN or infinite: that is a defect of the caller, and no null replaces it.
+ * @throws TypeError if a number is NaN or infinite: that is a defect of the caller, and no null replaces it.
  */
 export function* orderedPieces(value: OrderedJson): Generator<string> {
   if (typeof value === "function") yield* orderedPieces(value());

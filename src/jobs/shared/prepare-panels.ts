@@ -23,7 +23,7 @@ type Compared<P> = Omit<Prepared<P>, "warnings"> & { readonly thinRows: number }
 
 /**
  * Adds z-scores and targets to panels, as the settings ask, before anything is planned.
- * @throws MucastError invalid_data where a feature has the name of a z-score; output_failed where the work folder's disk is full.
+ * @throws MucastError invalid_data if a feature has the name of a z-score; output_failed if the work folder's disk is full.
  */
 export async function preparePanels<P extends PanelOnDisk>(
   files: PanelFiles<P>,

@@ -88,13 +88,13 @@ export async function openInputs(
       },
     };
   } catch (error) {
-    // The stream of prices is still open where the signal aborts before it reads the first piece.
+    // The stream of prices is still open if the signal aborts before it reads the first piece.
     await Promise.all([priceBlob.close(), featureBlob.close()]);
     throw error;
   }
 }
 
-/** Window and date of the forecasts, from the prices alone; closes the prices where that fails. */
+/** Window and date of the forecasts, from the prices alone; closes the prices if that fails. */
 async function windowFromPrices(
   prices: PriceBlob,
   name: string,

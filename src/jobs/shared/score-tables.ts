@@ -26,7 +26,7 @@ import { timed } from "./timings.ts";
 export interface ScoreRows {
   /** Shape (n). */
   readonly days: Int32Array;
-  /** Shape (n): next-day log-return, NaN where the next price is not known yet. */
+  /** Shape (n): next-day log-return, NaN if the next price is not known yet. */
   readonly labels: Float64Array;
   /** Shape (n): the date at whose close the label is known. */
   readonly labelDays: Int32Array;
@@ -58,13 +58,13 @@ export interface ScoredTicker {
   /** Whether the published forecasts are too large to be believed. */
   readonly isWild: boolean;
   readonly bounds: Bounds;
-  /** Absent where no intervals were asked for. */
+  /** Absent if no intervals were asked for. */
   readonly intervals?: TickerIntervals;
   /** Of its intervals. */
   readonly warnings: readonly Warning[];
 }
 
-/** The tables of one forecast: on the score rows and, where there are folds, out of fold. */
+/** The tables of one forecast: on the score rows and, if there are folds, out of fold. */
 interface ForecastTables {
   readonly score: ForecastTable;
   readonly out_of_fold?: ForecastTable;
@@ -76,11 +76,11 @@ interface ForecastTables {
  */
 export interface ScoreTables {
   readonly score: ForecastTable;
-  /** Absent where there are no folds. */
+  /** Absent if there are no folds. */
   readonly outOfFold?: ForecastTable;
   readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
-  /** Absent where no intervals were asked for. */
+  /** Absent if no intervals were asked for. */
   readonly intervals?: IntervalTables;
   /** Absent without a ticker. */
   readonly verdict?: Verdict;
@@ -241,7 +241,7 @@ const TABLES_PER_SET = 3;
 /**
  * The units of progress of evaluating `tickers` tickers: a unit is one ticker of one table, and the scoring of a ticker
  * counts as one more.
- * @param sets of rows: score, and out of fold where there are folds.
+ * @param sets of rows: score, and out of fold if there are folds.
  */
 export function evaluationUnits(tickers: number, sets: 1 | 2): number {
   return tickers * (1 + sets * TABLES_PER_SET);

@@ -11,7 +11,7 @@ export interface TickerFit {
   readonly rows: RowFacts;
   /** Shape (n): labels of all fit rows. */
   readonly labels: Float64Array;
-  /** Of run_ml_job's final fit, the largest first; absent where its library has none. */
+  /** Of run_ml_job's final fit, the largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
   /** Of run_dl_job. */
   readonly splits?: Splits;
@@ -23,7 +23,7 @@ export interface Importance {
   readonly importance: number;
 }
 
-/** The first and the last date of a ticker's windows in each part; undefined where a part has none. */
+/** The first and the last date of a ticker's windows in each part; undefined if a part has none. */
 export type Splits = Readonly<Record<"train" | "validate" | "calibrate", DateSpan | undefined>>;
 
 export interface DateSpan {

@@ -2,7 +2,7 @@ import type { Timing } from "../../contract/output/status-blob.ts";
 
 export type OnTiming = (timing: Timing) => void;
 
-/** Gets the time that each step of a job took; absent where no caller wants it. */
+/** Gets the time that each step of a job took; absent if no caller wants it. */
 export interface Timed {
   readonly onTiming?: OnTiming | undefined;
 }
@@ -12,7 +12,7 @@ export function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Runs `body` and reports how long it took, also where it fails. */
+/** Runs `body` and reports how long it took, even if it fails. */
 export async function timed<T>({ onTiming }: Timed, name: string, body: () => T | Promise<T>): Promise<T> {
   const start = now();
   try {
@@ -27,7 +27,7 @@ const TIMED_TICKERS = 200;
 
 /**
  * The time that the engine spends on fitting: for each of the first tickers from its first fit to its last (`fit AAPL`), and
- * for all of them (`fit`). Spans of tickers overlap where workers run side by side.
+ * for all of them (`fit`). Spans of tickers overlap if workers run side by side.
  */
 export class FitTimings {
   readonly #onTiming: OnTiming | undefined;

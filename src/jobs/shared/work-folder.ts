@@ -15,12 +15,12 @@ import { makeFolder } from "../../contract/machine/folders.ts";
  */
 export interface WorkFolder {
   readonly path: string;
-  /** Removes the files in it. @returns false where it cannot be used any more, such as one that was removed. */
+  /** Removes the files in it. @returns false if it cannot be used any more, such as one that was removed. */
   clear(): boolean;
   remove(): void;
 }
 
-/** @throws MucastError output_failed where the folder cannot be made. */
+/** @throws MucastError output_failed if the folder cannot be made. */
 export function openWorkFolder(base: string = defaultBase()): WorkFolder {
   try {
     makePrivate(base);
@@ -48,7 +48,7 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
 
 /**
  * Opens a work folder for `body`, and removes it. Outputs that `body`, or a job that it runs, writes there are none of the caller's.
- * @throws MucastError output_failed where the folder cannot be made, or an output cannot be written into it: that names TMPDIR, and
+ * @throws MucastError output_failed if the folder cannot be made, or an output cannot be written into it: that names TMPDIR, and
  *   no path of the folder; what `body` throws.
  */
 export async function inWorkFolder<T>(body: (path: string) => Promise<T>, base?: string): Promise<T> {
