@@ -5,7 +5,7 @@ import { carries, executionTemplate, type JobSettings } from "./execution-templa
 import type { JobsApi } from "./jobs-api.ts";
 
 /**
- * Starts an execution for an attempt unless there is one already, so that an attempt never has two.
+ * Starts an execution for an attempt unless it already has one, so that an attempt never has two.
  * @returns its name; undefined if Azure did not answer, so that it may have started or not. The caller looks for it, and
  *   never starts it again.
  * @throws MucastError unavailable if nothing was started: the dispatcher tries again later; internal if Azure refuses the

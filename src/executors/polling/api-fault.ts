@@ -9,7 +9,7 @@
  */
 export type FaultKind = "missing" | "throttled" | "denied" | "refused" | "transient";
 
-/** A failed call. Its message holds no secret; the client's error is not kept, because it carries the request with its body. */
+/** A failed call. The message contains no secret. The client's error is dropped, because it includes the request with its body. */
 export class ApiFault extends Error {
   readonly kind: FaultKind;
   /** Milliseconds. */
