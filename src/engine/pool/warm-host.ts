@@ -7,12 +7,12 @@ interface WarmHostOptions {
   readonly workFolder: string;
 }
 
-/** Between two pools. */
+/** Discards messages between two pools. */
 const NO_LISTENER: HostListener = { onMessage: () => undefined, log: () => undefined };
 
 /**
- * A host that is started before its job is known, so that its libraries are imported when the job comes. One pool after
- * the other may acquire it.
+ * A host that starts before its job is known, so that its libraries are imported when the job comes. One pool after the other may acquire
+ * it.
  */
 export class WarmHost {
   /** Settles once the libraries are imported, or the host has ended; never rejects. */
@@ -31,7 +31,7 @@ export class WarmHost {
       listener: {
         log: (line) => this.#listener.log(line),
         onMessage: (message) => {
-          // Its first greeting lists what was imported ahead; a pool waits for the one that answers its own import.
+          // Its first greeting lists the libraries imported ahead; a pool waits for the answer to its own import.
           if (this.#imported || message.event !== "ready") this.#listener.onMessage(message);
           this.#imported = true;
           imported.resolve();

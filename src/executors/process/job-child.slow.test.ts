@@ -20,22 +20,18 @@ const LINGERER = `data:text/javascript,${encodeURIComponent(
    if (isMainThread) spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", 3], env: process.env });`,
 )}`;
 
-test(
-  "kills what a job process leaves behind, even if that holds its pipes",
-  options,
-  async () => {
-    const { blobUrl, temporary } = await newSandbox();
-    const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${LINGERER}` };
-    const log = () => undefined;
-    const memoryBytes = 2 ** 40;
-    const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
-    await child.ready;
-    assert.equal(processesOf({ blobUrl, temporary }).length, 2);
-    process.kill(child.pid!, "SIGKILL");
-    assert.equal(await child.ended, "it was ended by SIGKILL");
-    assert.deepEqual(processesOf({ blobUrl, temporary }), []);
-  },
-);
+test("kills what a job process leaves behind, even if that holds its pipes", options, async () => {
+  const { blobUrl, temporary } = await newSandbox();
+  const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: `--import ${LINGERER}` };
+  const log = () => undefined;
+  const memoryBytes = 2 ** 40;
+  const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
+  await child.ready;
+  assert.equal(processesOf({ blobUrl, temporary }).length, 2);
+  process.kill(child.pid!, "SIGKILL");
+  assert.equal(await child.ended, "it was ended by SIGKILL");
+  assert.deepEqual(processesOf({ blobUrl, temporary }), []);
+});
 
 /** Writes text that is no message to the message descriptor, and more at once than a message may have. */
 const BABBLER = `data:text/javascript,${encodeURIComponent(
@@ -64,23 +60,27 @@ test("logs text that is no message or too long for one, and continues", options,
   assert.equal(await child.ended, "exit code 0");
 });
 
-test("a defect in a job process is reported by its id alone, with the details in the log", options, async (t) => {
-  const { blobUrl, temporary } = await newSandbox();
-  const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: DEFECTIVE };
-  const lines: string[] = [];
-  const log = (line: string) => lines.push(line);
-  const memoryBytes = 2 ** 40;
-  const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
-  t.after(() => child.kill());
-  const { end: told } = await child.give(orderOf(TINY, QUICK), new RecordingListener()).ended;
-  assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
-  const { code, id } = told.problem;
-  assert.equal(code, "internal");
-  assert.doesNotMatch(JSON.stringify(told), /secret|parse-config/);
-  assert.equal(lines[0], `defect ${id}: TypeError: /srv/secret/x0.npy is undefined`);
-  assert.match(lines.join("\n"), /parse-config/);
-  await child.ended;
-});
+test(
+  "a defect in a job process is reported by its id alone, with the details in the log",
+  options,
+  async (t) => {
+    const { blobUrl, temporary } = await newSandbox();
+    const env = { PATH: process.env.PATH!, TMPDIR: temporary, NODE_OPTIONS: DEFECTIVE };
+    const lines: string[] = [];
+    const log = (line: string) => lines.push(line);
+    const memoryBytes = 2 ** 40;
+    const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
+    t.after(() => child.kill());
+    const { end: told } = await child.give(orderOf(TINY, QUICK), new RecordingListener()).ended;
+    assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
+    const { code, id } = told.problem;
+    assert.equal(code, "internal");
+    assert.doesNotMatch(JSON.stringify(told), /secret|parse-config/);
+    assert.equal(lines[0], `defect ${id}: TypeError: /srv/secret/x0.npy is undefined`);
+    assert.match(lines.join("\n"), /parse-config/);
+    await child.ended;
+  },
+);
 
 /** Writes the lines of TOLD to descriptor 3 in the sandbox of a job process, and then exits. */
 const TELLER = `data:text/javascript,${encodeURIComponent(
@@ -118,48 +118,34 @@ async function told(...lines: readonly unknown[]) {
   return { end, accepted, batches, logged };
 }
 
-test(
-  "logs and ignores a line that is no message or only half of one",
-  options,
-  async () => {
-    const odd = [
-      ...[
-        "",
-        "null",
-        "[]",
-        "3",
-        "{",
-        '{"event":',
-        "\u0000",
-        '{"event":{"toString":1}}',
-        '{"event":"unknown"}',
-      ],
-      ...[undefined, null, { progress: {} }, { warnings: [{}] }, { epochs: 3 }].map((batch) => ({
-        event: "events",
-        batch,
-      })),
-      { event: "events", batch: { counts: { warnings: null, failures: [] } } },
-      ...[
-        { event: "log" },
-        { event: "log", line: 7 },
-        { event: "timings" },
-        { event: "timings", timings: [null] },
-      ],
-      ...[{ event: "end" }, { event: "end", end: {} }, { event: "end", end: { record: {} } }],
-      { event: "end", end: { problem: "no" } },
-    ];
-    const batch = { progress: { stage: "fit", done: 1, total: 2 } };
-    const problem = problemOf(new MucastError("invalid_data", "no rows"));
-    const end = { event: "end", end: { problem } };
-    const heard = await told({ event: "accepted" }, ...odd, { event: "events", batch }, ...odd, end);
-    assert.deepEqual(heard.batches, [batch]);
-    assert.deepEqual(heard.end, { end: { problem }, reason: "exit code 7" });
-    assert.equal(
-      heard.logged.filter((line) => line.startsWith("what it told is no message")).length,
-      2 * odd.length,
-    );
-  },
-);
+test("logs and ignores a line that is no message or only half of one", options, async () => {
+  const odd = [
+    ...["", "null", "[]", "3", "{", '{"event":', "\u0000", '{"event":{"toString":1}}', '{"event":"unknown"}'],
+    ...[undefined, null, { progress: {} }, { warnings: [{}] }, { epochs: 3 }].map((batch) => ({
+      event: "events",
+      batch,
+    })),
+    { event: "events", batch: { counts: { warnings: null, failures: [] } } },
+    ...[
+      { event: "log" },
+      { event: "log", line: 7 },
+      { event: "timings" },
+      { event: "timings", timings: [null] },
+    ],
+    ...[{ event: "end" }, { event: "end", end: {} }, { event: "end", end: { record: {} } }],
+    { event: "end", end: { problem: "no" } },
+  ];
+  const batch = { progress: { stage: "fit", done: 1, total: 2 } };
+  const problem = problemOf(new MucastError("invalid_data", "no rows"));
+  const end = { event: "end", end: { problem } };
+  const heard = await told({ event: "accepted" }, ...odd, { event: "events", batch }, ...odd, end);
+  assert.deepEqual(heard.batches, [batch]);
+  assert.deepEqual(heard.end, { end: { problem }, reason: "exit code 7" });
+  assert.equal(
+    heard.logged.filter((line) => line.startsWith("what it told is no message")).length,
+    2 * odd.length,
+  );
+});
 
 test("a job whose last message is unreadable fails once its process waits again", options, async () => {
   const ready = { event: "ready" };
@@ -172,12 +158,16 @@ test("a job that was taken before its process was ready fails the same way", opt
   assert.equal(end.end && "problem" in end.end && end.end.problem.code, "internal");
 });
 
-test("the last message of a job counts even if the message of its start was unreadable", options, async () => {
-  const problem = problemOf(new MucastError("invalid_data", "no rows"));
-  const { accepted, end } = await told('printed{"event":"accepted"}', { event: "end", end: { problem } });
-  assert.equal(accepted, true);
-  assert.deepEqual(end.end, { problem });
-});
+test(
+  "the last message of a job counts even if the message of its start was unreadable",
+  options,
+  async () => {
+    const problem = problemOf(new MucastError("invalid_data", "no rows"));
+    const { accepted, end } = await told('printed{"event":"accepted"}', { event: "end", end: { problem } });
+    assert.equal(accepted, true);
+    assert.deepEqual(end.end, { problem });
+  },
+);
 
 test("a process without free descriptors for its pipes is reported as ended", options, async () => {
   const script = `

@@ -179,19 +179,15 @@ describe("a service that is killed leaves no process and no partial output", opt
   });
 });
 
-test(
-  "nothing of an earlier service's job runs once a later service does not adopt it",
-  options,
-  async () => {
-    const sandbox = await newSandbox();
-    const executor = executorIn(sandbox);
-    const order = orderOf(market, ENDLESS);
-    const execution = await executor.start(order, new RecordingListener());
-    const later = executorIn(sandbox);
-    const adopted = later.adopt(order, execution.handle);
-    process.kill(pidOf(execution), "SIGKILL");
-    assert.equal(await adopted, undefined);
-    await execution.ended;
-    await Promise.all([executor.close(), later.close()]);
-  },
-);
+test("nothing of an earlier service's job runs once a later service does not adopt it", options, async () => {
+  const sandbox = await newSandbox();
+  const executor = executorIn(sandbox);
+  const order = orderOf(market, ENDLESS);
+  const execution = await executor.start(order, new RecordingListener());
+  const later = executorIn(sandbox);
+  const adopted = later.adopt(order, execution.handle);
+  process.kill(pidOf(execution), "SIGKILL");
+  assert.equal(await adopted, undefined);
+  await execution.ended;
+  await Promise.all([executor.close(), later.close()]);
+});
