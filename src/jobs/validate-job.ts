@@ -13,10 +13,7 @@ const PREVIEWS: Readonly<Record<Operation, (config: string) => PreviewedConfig>>
   run_dl_job: previewDl,
 };
 
-/**
- * Reads both blobs as the job of the config would, and returns what that job would make of them.
- * @throws MucastError as reading does.
- */
+/** Reads both blobs like the job of the config, and returns what that job would make of them. @throws MucastError like reading them. */
 export async function validateJob(request: JobRequest, context: JobContext): Promise<JobPreview> {
   const config = PREVIEWS[operationOf(request.config)](request.config);
   const work = openWorkFolder();

@@ -117,7 +117,7 @@ trial("Succeeded without a final status is lost, Succeeded with a late one is no
   let reads = 0;
   stage.say({ end: { record: RECORD } });
   const late = stage.statuses.get("op-1.1");
-  // Two reads a look: the first look that sees the end finds no final status.
+  // Two reads per poll: the first poll that sees the end finds no final status.
   const executor = await stage.executor({ readStatus: async () => (++reads > 2 ? late : undefined) });
   const started = executor.start(ORDER, stage);
   await stage.until(() => stage.api.executions.length === 1);

@@ -23,7 +23,7 @@ export class EventPipe {
     this.#socket.write(`${withoutSignature(JSON.stringify(message))}\n`);
   }
 
-  /** Closes the pipe; settles once the system has taken every message. */
+  /** Closes the pipe; settles once the system has accepted every message. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#socket.destroyed) resolve();

@@ -2,7 +2,7 @@ import { sampleDeviation } from "../../evaluate/statistics.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import type { BlockPredictions } from "./run-refits.ts";
 
-/** An importance of the last of several fits. */
+/** An importance from the last of several fits. */
 export interface SpreadImportance extends Importance {
   /** Standard deviation (ddof 1) over the fits; absent if one of them does not list the feature. */
   readonly spread?: number;

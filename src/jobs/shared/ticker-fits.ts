@@ -5,19 +5,19 @@ import { medianSpan, pooledSpans } from "../../panel/label-spans.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { RowFacts } from "./row-facts.ts";
 
-/** What a ticker's model was fitted on, and what it makes of the features. */
+/** The rows that a ticker's model was fitted on, and the weights of its features. */
 export interface TickerFit {
   readonly ticker: string;
   readonly rows: RowFacts;
   /** Shape (n): labels of all fit rows. */
   readonly labels: Float64Array;
-  /** Of run_ml_job's final fit, the largest first; absent if its library has none. */
+  /** For run_ml_job's final fit, largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
-  /** Of run_dl_job. */
+  /** For run_dl_job. */
   readonly splits?: Splits;
 }
 
-/** How much a feature weighs in a model, by its library's own measure. */
+/** The weight of a feature in a model, by its library's own measure. */
 export interface Importance {
   readonly feature: string;
   readonly importance: number;
