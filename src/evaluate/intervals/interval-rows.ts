@@ -1,7 +1,7 @@
-/** Score rows of one ticker, ascending by date, as its intervals and their evidence see them: shape (n) each. */
+/** Score rows of one ticker, ascending by date, as needed for its intervals and their evidence: shape (n) each. */
 export interface IntervalRows {
   readonly days: Int32Array;
-  /** The date at whose close the label is known; has no meaning where there is no label. */
+  /** The date at whose close the label is known; meaningless without a label. */
   readonly labelDays: Int32Array;
   /** NaN if there is no label. */
   readonly realised: Float64Array;
@@ -10,7 +10,7 @@ export interface IntervalRows {
   readonly volatility: Float64Array;
 }
 
-/** Forecasts of rows that the model did not learn from, by date, and the labels of those rows, finite: shape (m) each. */
+/** Forecasts of rows that the model did not learn from, by date, with the finite labels of those rows: shape (m) each. */
 export interface Residuals {
   readonly realised: Float64Array;
   readonly predicted: Float64Array;

@@ -1,9 +1,9 @@
 import { conformalRank } from "./conformal.ts";
 
-/** The conformal quantile of scores that come one after the other; each costs the logarithm of their number. */
+/** The conformal quantile of a sequence of scores; the cost of each is the logarithm of their number. */
 export class RunningQuantile {
   private readonly alpha: number;
-  /** The scores up to the quantile, negated: the largest of them is on top. */
+  /** The scores up to the quantile, negated, so that the largest is on top. */
   private readonly below = new Heap();
   private readonly above = new Heap();
 
@@ -28,7 +28,7 @@ export class RunningQuantile {
   }
 }
 
-/** A binary heap, the smallest value on top. */
+/** A binary heap with the smallest value on top. */
 class Heap {
   private readonly values: number[] = [];
 

@@ -21,7 +21,7 @@ export function* coverageByDate(rows: readonly BoundedRows[]): Pausable<Coverage
     }
     counted.push({
       days: Int32Array.from(places, (i) => row.days[i]!),
-      // A side without an end is NaN, which no label is beyond.
+      // A side without an end is NaN, and no label is beyond it.
       hits: Float64Array.from(places, (i) =>
         row.realised[i]! < row.lower[i]! || row.realised[i]! > row.upper[i]! ? 0 : 1,
       ),
