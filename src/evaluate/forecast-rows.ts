@@ -52,7 +52,7 @@ export function labelled(rows: ForecastRows): ForecastRows {
   };
 }
 
-/** Arrays end to end. */
+/** Concatenates arrays. */
 export function concatenate(parts: readonly Float64Array[]): Float64Array {
   const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;

@@ -1,6 +1,6 @@
 import { MucastError } from "./errors.ts";
 
-/** The cause of a failed file operation in words, such as "no space left on the device (ENOSPC)". */
+/** The cause of a failed file operation as a phrase, such as "no space left on the device (ENOSPC)". */
 export function causeOf(error: unknown): string {
   const code = codeOf(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);

@@ -56,7 +56,7 @@ const PARTS: Readonly<Record<ForecastPart, PartOf>> = {
   beyond_mean: restOf,
 };
 
-/** A rest so small, in root mean squares of the values, is their rounding. */
+/** A residual this small, in root mean squares of the values, is their rounding. */
 const ROUNDING = 1e-6;
 
 /** The residual of a regression of `values` on `others` and a constant; exactly 0 if nothing is left but rounding. */
