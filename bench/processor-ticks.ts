@@ -15,7 +15,7 @@ interface ProcessTime {
   readonly endedChildren: number;
 }
 
-/** What a process has taken of the processors until now; undefined where it has ended. Linux only. */
+/** What a process has taken of the processors until now; undefined if it has ended. Linux only. */
 export function processTimeOf(pid: number): ProcessTime | undefined {
   const stat = statOf(pid);
   if (stat === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The checks that are no tests of TypeScript: each is a command, and fails where that does not end with 0. */
+/** The checks that are no tests of TypeScript: each is a command, and fails if that does not end with 0. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ async function passes([name, command, args]: Check): Promise<boolean> {
   const started = performance.now();
   const child = spawn(command(), args, {
     stdio: ["ignore", "pipe", "pipe"],
-    // Python keeps what it has compiled of the libraries, as it does where nothing says otherwise.
+    // Python keeps what it has compiled of the libraries, as it does if nothing says otherwise.
     env: { ...process.env, PYTHONPATH: "engine", PYTHONDONTWRITEBYTECODE: "" },
     timeout: MAX_MINUTES * 60_000,
     killSignal: "SIGKILL",

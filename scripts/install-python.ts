@@ -1,4 +1,4 @@
-/** Installs the Python environments named as arguments (ml, dl, ray, dev, lint), where they are missing. */
+/** Installs the Python environments named as arguments (ml, dl, ray, dev, lint), if they are missing. */
 
 import { MucastError } from "../src/contract/errors/errors.ts";
 import type { EnvironmentFlavour } from "../src/engine/environment/environment.ts";

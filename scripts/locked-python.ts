@@ -8,7 +8,7 @@ import { environmentFolder } from "../src/engine/environment/environment.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Python of an environment of its own, made from a hashed lock at the first run, whenever that has changed, and where its
+ * Python of an environment of its own, made from a hashed lock at the first run, whenever that has changed, and if its
  * Python has gone. Programs of its packages are run as `python -m`: a script in `bin` names the folder that the
  * environment was made in, and fails once the tree has moved.
  *

@@ -22,7 +22,7 @@ export async function takePicture(context: Context, page: Page, file: string, cl
   return bytes.length;
 }
 
-/** Writes how many bytes the pictures have together. @throws where that is more than `most`: a clone carries them. */
+/** Writes how many bytes the pictures have together. @throws if that is more than `most`: a clone carries them. */
 export function reportSizes(sizes: readonly number[], most: number): void {
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (bytes > most) throw new Error(`the pictures have ${bytes} bytes; at most ${most} are wanted`);

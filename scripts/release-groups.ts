@@ -17,7 +17,7 @@ export interface ReleaseGroup {
   readonly seconds: number;
 }
 
-/** In this order they are run, and left out where the time is short. */
+/** In this order they are run, and left out if the time is short. */
 export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "docs",
@@ -181,7 +181,7 @@ export function groupsAbout(changed: readonly string[]): readonly ReleaseGroup[]
   );
 }
 
-/** @throws Error where a name is none of a group. */
+/** @throws Error if a name is none of a group. */
 export function groupsNamed(names: readonly string[]): readonly ReleaseGroup[] {
   const known = RELEASE_GROUPS.map(({ name }) => name);
   const unknown = names.filter((name) => !known.includes(name));
@@ -189,7 +189,7 @@ export function groupsNamed(names: readonly string[]): readonly ReleaseGroup[] {
   return RELEASE_GROUPS.filter(({ name }) => names.includes(name));
 }
 
-/** @returns the files that differ from the parent of the last commit; undefined where Git knows no parent. */
+/** @returns the files that differ from the parent of the last commit; undefined if Git knows no parent. */
 export function changedPaths(): readonly string[] | undefined {
   try {
     const said = execFileSync("git", ["diff", "--name-only", "HEAD^1"], { encoding: "utf8", stdio: "pipe" });

@@ -25,7 +25,7 @@ function holding(file: string): string[] {
   return [process.execPath, "--input-type=module", "-e", script];
 }
 
-/** What a program says that takes the lock where it can. */
+/** What a program says that takes the lock if it can. */
 async function take(file: string): Promise<string> {
   const [command, ...args] = holding(file);
   const child = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });

@@ -22,7 +22,7 @@ const times = Number(values.times);
 const groups: readonly (readonly string[])[] =
   positionals.length > 0 ? positionals.map((file) => [file]) : testFiles().slow;
 
-// Each ends with this process, also where that is killed: its stdin is closed then.
+// Each ends with this process, even if that is killed: its stdin is closed then.
 const busy =
   "process.stdin.on('end', () => process.exit()).resume(); (function turn() { for (let i = 0; i < 1e7; i++); setImmediate(turn); })();";
 const loops = Array.from(

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Reports processor seconds, and refuses starts where MUCAST_TEST_STARTS is `refuse`. */
+/** Reports processor seconds, and refuses starts if MUCAST_TEST_STARTS is `refuse`. */
 const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).href];
 
 /** What node needs to run several files in one process. */
@@ -26,14 +26,14 @@ const MORE_MINUTES = 0.5;
 export type Starts = "refuse" | "allow";
 
 export interface FileRun {
-  /** Several, where they share a process. */
+  /** Several, if they share a process. */
   readonly files: readonly string[];
   readonly starts: Starts;
   readonly passed: boolean;
   /** What it printed, and whether it was killed. */
   readonly said: string;
   readonly seconds: number;
-  /** Of its process and of those that this one started and waited for; undefined where it was killed. */
+  /** Of its process and of those that this one started and waited for; undefined if it was killed. */
   readonly processorSeconds: number | undefined;
 }
 

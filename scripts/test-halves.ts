@@ -24,7 +24,7 @@ export async function runQuickHalf(): Promise<string[]> {
 
 /**
  * The quick half, beside it the set-up of what only the slow half needs, then the engine's checks and the tests that start
- * something or compute long, which begin where the quick half leaves a core.
+ * something or compute long, which begin if the quick half leaves a core.
  * @param onQuick gets the names of what failed in the quick half, when that has ended.
  * @returns the names of all that failed.
  */
@@ -86,7 +86,7 @@ export async function runReleaseGroups(groups: readonly ReleaseGroup[], until: n
   return failed;
 }
 
-/** Installs all that tests need, where it is missing. @returns whether it is there; why not is on stderr. */
+/** Installs all that tests need, if it is missing. @returns whether it is there; why not is on stderr. */
 async function setUpAll(): Promise<boolean> {
   const endsWithUs = new URL("./end-with-parent.mjs", import.meta.url).href;
   const setUp = ["--import", endsWithUs, "scripts/setup.mjs", "--dev"];
@@ -139,7 +139,7 @@ async function runFiles(files: readonly string[], starts: Starts): Promise<strin
   return failed;
 }
 
-/** With the checks, and with the set-up where something was missing. */
+/** With the checks, and with the set-up if something was missing. */
 function tellSpent(): void {
   process.stdout.write(`# all of this took ${processorSeconds().toFixed(0)} processor seconds\n`);
 }

@@ -74,7 +74,7 @@ export interface TestFiles {
   readonly release: readonly string[];
 }
 
-/** @throws Error where a list names what is not there. */
+/** @throws Error if a list names what is not there. */
 export function testFiles(): TestFiles {
   const all = globSync(["src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"]).sort();
   const slow = all.filter((file) => file.endsWith(".slow.test.ts"));

@@ -59,7 +59,7 @@ function packagesOf(lockFile: string): Record<string, Set<string>> {
   return versions;
 }
 
-/** @throws AssertionError where the command does not end with `status`. */
+/** @throws AssertionError if the command does not end with `status`. */
 export function run(command: string, args: readonly string[], cwd: string, env = process.env, status = 0) {
   const done = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
   assert.equal(done.status, status, `${command} ${args.join(" ")}: ${done.error ?? done.stderr}`);

@@ -139,7 +139,7 @@ function isGap(row: number): boolean {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** Whether a finding tells the fault, where it is. */
+/** Whether a finding tells the fault, if it is. */
 export function isOf({ codes, or }: BlobFault, place: Place, { code, ticker, feature }: Finding): boolean {
   const isThere = ticker === place.ticker && (feature === undefined || feature === place.feature);
   return isThere && (code === or || (codes as readonly string[]).includes(code));

@@ -167,7 +167,7 @@ function csvText({ prices }: Market): string {
 
 const SKILL_MARKETS = 10;
 
-/** How often a ridge lacks skill on markets whose returns hold a signal, where the dates of all labels are shuffled or not. */
+/** How often a ridge lacks skill on markets whose returns hold a signal, if the dates of all labels are shuffled or not. */
 async function lacksSkill(folder: string, days: number, isShuffled: boolean): Promise<string> {
   let [judged, noted] = [0, 0];
   for (let seed = 1; seed <= SKILL_MARKETS; seed++) {

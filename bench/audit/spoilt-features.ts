@@ -15,7 +15,7 @@ export const laterReturn =
 
 export const nextSize: Spoil = (_, prices) => shifted(logReturns(prices), 1).map(Math.abs);
 
-/** No value where the next return is among the worst 5 %. */
+/** No value if the next return is among the worst 5 %. */
 export const missingBeforeLosses: Spoil = (values, prices, days) => {
   const { y } = labelPrices(days, prices);
   const worst = y.filter(Number.isFinite).sort()[Math.floor(0.05 * y.length)]!;
@@ -86,14 +86,14 @@ export const restatedThird: Spoil = (values, _, days) =>
 export const tenthOfWeeksEarly: Spoil = (values, _, days) =>
   values.map((value, i) => (drawn(weekOf(days[i]!)) < 0.1 ? (values[i + 1] ?? Number.NaN) : value));
 
-/** No value where the next return is among the third with the smallest sizes. */
+/** No value if the next return is among the third with the smallest sizes. */
 export const missingBeforeCalm: Spoil = (values, prices, days) => {
   const sizes = labelPrices(days, prices).y.map(Math.abs);
   const calm = sizes.filter(Number.isFinite).sort()[Math.floor(sizes.length / 3)]!;
   return values.map((value, i) => (sizes[i]! < calm ? Number.NaN : value));
 };
 
-/** No value where the ticker's returns of the next 21 dates sum to less than those of four fifths of its dates. */
+/** No value if the ticker's returns of the next 21 dates sum to less than those of four fifths of its dates. */
 export const missingBeforeDecline: Spoil = (values, prices) => {
   const sums = prices.map((price, i) => Math.log(prices[Math.min(i + 21, prices.length - 1)]! / price));
   const low = sums.slice().sort()[Math.floor(sums.length / 5)]!;

@@ -8,7 +8,7 @@ const SIZE = { tickers: 10, days: 750 };
 /** Halves of the spread between bid and ask, as a log-return. */
 const HALF_SPREADS = [0.004, 0.007, 0.012, 0.02];
 
-/** What foresight finds where nothing is wrong but prices that bounce, so that each return goes with the next one. */
+/** What foresight finds if nothing is wrong but prices that bounce, so that each return goes with the next one. */
 export function thinMarkets(): Table {
   return {
     title: `clean markets of ${SIZE.tickers} tickers and ${SIZE.days} dates whose prices bounce between bid and ask, foresight`,

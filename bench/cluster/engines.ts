@@ -76,7 +76,7 @@ export function forest(trees: number): Estimator {
   } as unknown as Estimator;
 }
 
-/** A fit that takes no processor, where bench/cluster/sleeping lies on the path of the nodes. */
+/** A fit that takes no processor, if bench/cluster/sleeping lies on the path of the nodes. */
 export function sleep(seconds: number): Estimator {
   return { library: "sklearn", class: "Ridge", params: { alpha: seconds } } as unknown as Estimator;
 }

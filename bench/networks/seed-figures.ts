@@ -72,7 +72,7 @@ function momentsOf(forecasts: readonly Float64Array[]) {
   };
 }
 
-/** A correlation, 0 where its denominator is: a constant forecast agrees with none. */
+/** A correlation, 0 if its denominator is: a constant forecast agrees with none. */
 function ratio(covariance: number, size: number): number {
   return size === 0 ? 0 : covariance / size;
 }

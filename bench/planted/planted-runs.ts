@@ -20,11 +20,11 @@ export interface PlantedRun {
   readonly signals: readonly SignalName[];
   /** Of the market and of the training alike. */
   readonly seed: number;
-  /** The job's default where it is missing. */
+  /** The job's default if it is missing. */
   readonly loss?: string;
-  /** One network where it is missing. */
+  /** One network if it is missing. */
   readonly ensemble?: number;
-  /** All eight tickers and 1,500 days where it is missing. */
+  /** All eight tickers and 1,500 days if it is missing. */
   readonly size?: MarketSize;
 }
 

@@ -26,7 +26,7 @@ type Drawn = (ticker: number, feature: number, day: number) => number;
 interface Signal {
   /** Best possible IC: correlation of the signal with the return. */
   readonly bestIc: number;
-  /** Variance 1, except where there is no signal. */
+  /** Variance 1, except if there is no signal. */
   readonly at: (drawn: Drawn, ticker: number, day: number) => number;
 }
 

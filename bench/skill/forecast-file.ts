@@ -14,7 +14,7 @@ export interface ForecastFile {
   readonly processor_seconds: number | null;
 }
 
-/** Forecasts of the judged rows, by ticker: shape (its judged rows), NaN where there is none. */
+/** Forecasts of the judged rows, by ticker: shape (its judged rows), NaN if there is none. */
 export type Forecasts = readonly Float64Array[];
 
 export interface RowForecasts {

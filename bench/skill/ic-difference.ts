@@ -16,7 +16,7 @@ export interface IcDifference {
   /** Dates on which both have an IC. */
   readonly dates: number;
   readonly ic: number | null;
-  /** The mean difference by its own Newey-West error; null where the difference is the same on all dates. */
+  /** The mean difference by its own Newey-West error; null if the difference is the same on all dates. */
   readonly icT: number | null;
   readonly rankIc: number | null;
   readonly rankIcT: number | null;

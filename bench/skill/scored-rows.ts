@@ -100,7 +100,7 @@ export class ScoredRows {
     return { score, ics: icsByDate(rows) };
   }
 
-  /** -1 where no such row is done. */
+  /** -1 if no such row is done. */
   #indexOf(name: string | undefined): number {
     return this.#done.findIndex(({ row }) => row.name === name);
   }

@@ -9,7 +9,7 @@ export type SkillRow = {
   readonly what: string;
   /** The row whose ICs are taken off, date by date, where both run. */
   readonly than?: string;
-  /** The row of ours that learns the same thing, so that forecasts compare, where both run. */
+  /** The row of ours that learns the same thing, so that forecasts compare, if both run. */
   readonly sameAs?: string;
 } & (Ours | Peer);
 
@@ -74,7 +74,7 @@ const OTHER_NETWORKS: readonly SkillRow[] = ["lstm", "mlp", "cnn", "transformer"
   config: { "NN params": { "Dot prediction": { "current option": option, target: "relative" } } },
 }));
 
-/** The rows that run where none are named, but for networks. To add a row, add it to a list of this file, and a peer to forecast.py too. */
+/** The rows that run if none are named, but for networks. To add a row, add it to a list of this file, and a peer to forecast.py too. */
 const USUAL_ROWS: readonly SkillRow[] = [
   ...EXAMPLES,
   {

@@ -37,7 +37,7 @@ export function skillTable(scored: readonly ScoredRow[], { cut, until }: SkillOp
   };
 }
 
-/** The tables of pairs of rows; none where the rows have no pair. */
+/** The tables of pairs of rows; none if the rows have no pair. */
 export function comparisonTables(comparisons: readonly Comparison[]): Table[] {
   const tables = [differenceTable(comparisons), agreementTable(comparisons)];
   return tables.filter(({ rows }) => rows.length > 0);

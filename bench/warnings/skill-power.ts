@@ -21,7 +21,7 @@ interface Shares {
 }
 
 /**
- * How often `no_skill` stays away: by chance where there is no signal, and as it should where there is one. About half an hour on one core;
+ * How often `no_skill` stays away: by chance if there is no signal, and as it should if there is one. About half an hour on one core;
  * nothing in it depends on the machine.
  */
 export function skillPowerTable(): Table {

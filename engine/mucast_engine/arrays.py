@@ -57,7 +57,7 @@ class ArrayStore:
         self._folder = os.path.join(os.path.realpath(folder), "")
 
     def _open(self, ref: str, mode: Literal["rb", "wb"]) -> FileIO:
-        """The file that `ref` names, unbuffered; raises TaskError where that is none, such as a pipe.
+        """The file that `ref` names, unbuffered; raises TaskError if that is none, such as a pipe.
 
         A plain name leads out of the folder by a link alone, which is not followed: `realpath`, which asks for each
         folder on the way, takes a twentieth of a small task.
@@ -84,8 +84,8 @@ class ArrayStore:
     def read(self, ref: ArrayRef) -> Matrix:
         """A read-only view of the file, mapped into memory; shape and type must be those that `ref` states.
 
-        Raises TaskError `output_failed` where it cannot be read, such as from a folder that was removed, and `internal`
-        with its name where it is no such array: cut, empty, of another shape, or no file.
+        Raises TaskError `output_failed` if it cannot be read, such as from a folder that was removed, and `internal`
+        with its name if it is no such array: cut, empty, of another shape, or no file.
         """
         try:
             with self._open(ref["ref"], "rb") as file:
@@ -96,7 +96,7 @@ class ArrayStore:
     def write(self, ref: str, values: Matrix) -> ArrayRef:
         """Writes one-dimensional `values`. The caller reads the file once the task's result names it: then it is whole.
 
-        Raises TaskError `output_failed` where it cannot be written, such as on a full disk.
+        Raises TaskError `output_failed` if it cannot be written, such as on a full disk.
         """
         try:
             with BufferedWriter(self._open(ref, "wb")) as file:
@@ -149,7 +149,7 @@ def _mapped(file: FileIO, ref: ArrayRef) -> Matrix:
 def _judged(file: FileIO, ref: ArrayRef) -> int:
     """Where the values begin behind a header in other words than those expected, such as another version's.
 
-    NumPy evaluates such a header as Python: a fifth of a small fit. Raises TaskError where it is not that of `ref`.
+    NumPy evaluates such a header as Python: a fifth of a small fit. Raises TaskError if it is not that of `ref`.
     """
     try:
         shape, is_fortran, dtype = HEADERS[np.lib.format.read_magic(file)](file)

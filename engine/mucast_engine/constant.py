@@ -12,7 +12,7 @@ def describe_constant(spec: dict[str, Any], x: Matrix, y: Matrix, predicted: Mat
 
     `x` (n, k) and `y` (n) are the training rows as the regressor saw them, so after the scaler. The description has
     `value` and `train_rows`; for lasso and elastic net `largest_alpha`, below which a coefficient differs from zero
-    (None where no alpha keeps one); for lightgbm `min_child_samples`.
+    (None if no alpha keeps one); for lightgbm `min_child_samples`.
     """
     if len(predicted) < 2 or predicted.max() != predicted.min():
         return None

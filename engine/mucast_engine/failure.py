@@ -27,7 +27,7 @@ class TaskError(Exception):
 
 
 def unknown(what: str, name: Never) -> TaskError:
-    """The error for a name that no case of a match takes; mypy refuses the call where a name of the set has no case."""
+    """The error for a name that no case of a match takes; mypy refuses the call if a name of the set has no case."""
     return TaskError("internal", f"no {what} {name!r}")
 
 
@@ -45,7 +45,7 @@ MAX_LENGTH = 500
 
 
 def sentence_of(said: BaseException | Warning | str) -> str:
-    """The library's own words on one line; the type's name where an exception has none."""
+    """The library's own words on one line; the type's name if an exception has none."""
     words = " ".join(str(said).split())
     for noise in NOISE:
         words = noise.sub("", words)

@@ -22,9 +22,9 @@ def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], 
     `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
     `task["absent"]` NaN in `x` is filled from the training rows of each fit.
     Returns `{"predictions": ArrayRef | InlineArray, "seconds": [...], "unconverged_fits": count, "diagnoses": [...]}`.
-    `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` where its
-    library has them, and `"constant": {...}` where it predicts one constant for at least two rows.
-    Raises TaskError `fit_failed` where the library raises or its predictions cannot be used.
+    `diagnoses` has an entry for each fit marked `diagnose`, in order: `"importances": [[column, value], ...]` if its
+    library has them, and `"constant": {...}` if it predicts one constant for at least two rows.
+    Raises TaskError `fit_failed` if the library raises or its predictions cannot be used.
     """
     x, y = store.read(task["x"]), store.read(task["y"])
     predictions: list[Matrix] = []
@@ -129,7 +129,7 @@ def _params(task: Message) -> dict[str, Any]:
 
 
 def _fill_absent(train_x: Matrix, score_x: Matrix) -> None:
-    """Puts the mean of a column over the training rows that have it in the place of NaN; 0 where none has it."""
+    """Puts the mean of a column over the training rows that have it in the place of NaN; 0 if none has it."""
     for column in np.flatnonzero(np.isnan(train_x).any(axis=0) | np.isnan(score_x).any(axis=0)):
         values = train_x[:, column]
         known = values[~np.isnan(values)]

@@ -39,7 +39,7 @@ class Host:
 
     That of a task has its `id` too, and after a tab the task's JSON, which goes to the worker unread: nothing in it
     can break the host. A host that was started before its job was known gets `{"op": "import", "libraries": [...]}`
-    before any worker is started. `method` is how workers are started where that is safe; `folder` is the work folder.
+    before any worker is started. `method` is how workers are started if that is safe; `folder` is the work folder.
     """
 
     def __init__(self, stdin: int, stdout: int, folder: Path, method: StartMethod) -> None:

@@ -43,9 +43,9 @@ UNUSED_MODULES = ["scipy.stats", "scipy.stats.mstats"]
 
 
 def import_libraries(names: list[str]) -> None:
-    """Imports `names` (keys of DISTRIBUTIONS) with the modules that a job needs: one of networks where torch is there.
+    """Imports `names` (keys of DISTRIBUTIONS) with the modules that a job needs: one of networks if torch is there.
 
-    All but catboost take pandas where it is there and do without where it is not. It is a fifth of their import, and
+    All but catboost take pandas if it is there and do without if it is not. It is a fifth of their import, and
     only NumPy arrays are handed to them, so it is hidden from them. scikit-learn and xgboost import scipy.stats, a
     third of their processor time, for what no job does. Of what torch imports nothing of weight is optional.
     """

@@ -22,7 +22,7 @@ FIRST_CORE = 4096
 
 
 def thread_facts() -> dict[str, int | None]:
-    """How many threads each library was told to use before this process started; None where it decides by itself."""
+    """How many threads each library was told to use before this process started; None if it decides by itself."""
     told = {name: os.environ.get(variable, "") for name, variable in THREAD_VARIABLES.items()}
     return {name: int(count) if count.isdecimal() else None for name, count in told.items()}
 

@@ -62,7 +62,7 @@ def silence_input() -> None:
 
 
 def thread_count() -> int:
-    """Threads of this process as the kernel counts them; 1 where there is no /proc (macOS, which never forks)."""
+    """Threads of this process as the kernel counts them; 1 if there is no /proc (macOS, which never forks)."""
     try:
         return sum(1 for _ in Path("/proc/self/task").iterdir())
     except FileNotFoundError:

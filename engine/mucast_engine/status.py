@@ -23,7 +23,7 @@ def status(names: list[str]) -> dict[str, object]:
 
 
 def devices() -> list[str]:
-    """The CUDA devices that torch sees, such as `cuda:0 NVIDIA H200`; none where torch is not imported."""
+    """The CUDA devices that torch sees, such as `cuda:0 NVIDIA H200`; none if torch is not imported."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return []

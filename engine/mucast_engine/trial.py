@@ -25,8 +25,8 @@ def trial(task: Message) -> Message:
     """Fits `task["estimator"]`, after `task["scaler"]`, to 60 synthetic rows in at most 2 iterations.
 
     The rows have `task["columns"]` columns, as many as the arguments refer to. Raises TaskError
-    `invalid_model_params` with the library's own sentence and, where it is clear, `parameter` and `value`;
-    `device_unavailable` where the arguments ask for a device.
+    `invalid_model_params` with the library's own sentence and, if it is clear, `parameter` and `value`;
+    `device_unavailable` if the arguments ask for a device.
     """
     spec = task["estimator"]
     params = shortened(spec)
@@ -37,7 +37,7 @@ def trial(task: Message) -> Message:
 
 
 def _refusal(spec: Message, params: Params, scaler: str, width: int) -> str | None:
-    """The sentence by which the library refuses `params`; None where it takes them."""
+    """The sentence by which the library refuses `params`; None if it takes them."""
     generator = np.random.default_rng(7)
     x = generator.standard_normal((ROWS, width))
     y = 0.01 * generator.standard_normal(ROWS)

@@ -66,7 +66,7 @@ def shortened(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _at_most(limit: int, value: Any) -> Any:
-    """`value`, or `limit` of its type where it is a larger whole number; the rest stays for the library to judge."""
+    """`value`, or `limit` of its type if it is a larger whole number; the rest stays for the library to judge."""
     if isinstance(value, int) and not isinstance(value, bool) and value > limit:
         return limit
     return float(limit) if isinstance(value, float) and value.is_integer() and value > limit else value
@@ -84,7 +84,7 @@ def left_out(library: Library, params: dict[str, Any], name: str) -> dict[str, A
 
 
 def culprit_named(sentence: str, params: dict[str, Any]) -> str | None:
-    """The argument that the library's sentence names, the longest where several stand in it."""
+    """The argument that the library's sentence names, the longest if several stand in it."""
     # lightgbm's own variables end in an underscore.
     named = [name for name in params if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}_?(?![A-Za-z0-9_])", sentence)]
     return max(named, key=len, default=None)

@@ -29,7 +29,7 @@ class WorkerStarter(Protocol):
 
 
 def starter_for(libraries: list[str], folder: Path, asked: StartMethod) -> WorkerStarter:
-    """The starter of workers that need `libraries`; it forks where that is `asked` for and safe.
+    """The starter of workers that need `libraries`; it forks if that is `asked` for and safe.
 
     Imports the libraries that a fork is to have.
     """
@@ -98,6 +98,6 @@ def _interpreter_flags() -> list[str]:
 
 def _lead_own_group(pid: int) -> None:
     """Parent and child both ask for it, so that the group is there whichever of them runs first."""
-    # Refused where the child has done it and gone on, or has ended already.
+    # Refused if the child has done it and gone on, or has ended already.
     with contextlib.suppress(PermissionError, ProcessLookupError):
         os.setpgid(pid, pid)

@@ -12,7 +12,7 @@ Task = dict[str, Any]
 
 
 def save(folder: Path, name: str, values: Matrix) -> ArrayRef:
-    """A file in place of one of the name: an engine may have that mapped, and is ended by SIGBUS where it is cut."""
+    """A file in place of one of the name: an engine may have that mapped, and is ended by SIGBUS if it is cut."""
     unfinished = folder / f"{name}.new"
     with unfinished.open("wb") as file:
         np.save(file, values)

@@ -19,7 +19,7 @@ NEAR = 1e-5  # Labels and predictions are float32.
 
 
 def ic_twin(forecasts: Matrix, labels: Matrix) -> float:
-    """NaN where there is none; a constant side counts as 0."""
+    """NaN if there is none; a constant side counts as 0."""
     found = []
     for p, y in zip(forecasts, labels, strict=True):
         there = ~np.isnan(y)

@@ -53,7 +53,7 @@ class InFloat64(MahalanobisLoss):
 
 
 def data(missing: float) -> tuple[Matrix, Matrix]:
-    """Predictions and labels (dates, tickers); every ticker keeps a label, the last date loses all where any miss."""
+    """Predictions and labels (dates, tickers); every ticker keeps a label, the last date loses all if any miss."""
     random = np.random.default_rng(5)
     p, y = random.standard_normal((2, DATES, TICKERS))
     if missing > 0:

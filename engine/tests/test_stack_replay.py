@@ -1,4 +1,4 @@
-"""What a CUDA graph asks of a step, shown without CUDA; on CUDA itself where it is there."""
+"""What a CUDA graph asks of a step, shown without CUDA; on CUDA itself if it is there."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -6,7 +6,7 @@ export function canceled(signal: AbortSignal, doing: "reading" | "writing", name
   return new MucastError("canceled", `${doing} ${name} was cancelled`, { source: name });
 }
 
-/** @throws the error of `canceled`, where the signal is aborted. */
+/** @throws the error of `canceled`, if the signal is aborted. */
 export function throwIfAborted(
   signal: AbortSignal | undefined,
   doing: "reading" | "writing",

@@ -6,7 +6,7 @@ const MAGIC = [0x1f, 0x8b, 0x08];
 const OUTPUT_CHUNK_BYTES = 2 ** 18;
 
 /**
- * Decompresses where the first bytes are those of a gzip file (RFC 1952), and passes the bytes on as they are
+ * Decompresses if the first bytes are those of a gzip file (RFC 1952), and passes the bytes on as they are
  * otherwise: no JSON text begins like that. Several members one after the other are one content, as for gzip(1).
  * @throws MucastError unreadable_blob, in the stream, for a gzip file that is cut, corrupt, or followed by
  * anything else.
@@ -21,7 +21,7 @@ export async function* withoutGzip(
   yield* MAGIC.every((byte, i) => head[i] === byte) ? gunzip(whole, name) : whole;
 }
 
-/** The first `count` bytes or more, fewer only where there are no more. */
+/** The first `count` bytes or more, fewer only if there are no more. */
 async function takeAtLeast(iterator: AsyncIterator<Uint8Array>, count: number): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array(0);
   while (head.length < count) {

@@ -40,7 +40,7 @@ export type UrlLocation =
 
 const URL_LIKE = /:\/\/|^\W*(?:file|https?):/i;
 
-/** True where `location` is meant as a URL rather than a path, also where quotes or spaces stand around it. */
+/** True if `location` is meant as a URL rather than a path, even if quotes or spaces stand around it. */
 export function isUrl(location: string): boolean {
   return URL_LIKE.test(location);
 }
@@ -146,7 +146,7 @@ function notAllowed(text: string, fault: string): MucastError {
   return new MucastError("url_not_allowed", `${source} ${fault}`, { source });
 }
 
-/** Path of a file: URL. @throws MucastError invalid_request where it names a host, a query or an odd path. */
+/** Path of a file: URL. @throws MucastError invalid_request if it names a host, a query or an odd path. */
 export function filePath(location: string): string {
   try {
     const url = new URL(location);

@@ -19,7 +19,7 @@ const OUTPUT_PREFIXES = {
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** @throws MucastError invalid_request where `id` is not 1 to 64 letters, digits, `_` or `-`. */
+/** @throws MucastError invalid_request if `id` is not 1 to 64 letters, digits, `_` or `-`. */
 export function checkId(id: string, path = "OPERATION_ID"): string {
   if (ID.test(id)) return id;
   const value = id.slice(0, 100);

@@ -14,7 +14,7 @@ import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.
 
 /** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
 export interface Blob extends ByteSource {
-  /** Bytes as stored (before decompression); undefined where the source does not say. */
+  /** Bytes as stored (before decompression); undefined if the source does not say. */
   readonly size: number | undefined;
   /** SHA-256, hexadecimal, of the bytes as stored. Only after the stream was read to its end. */
   digest(): string;

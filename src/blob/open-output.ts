@@ -20,11 +20,11 @@ interface OutputWish {
   /** As `outputName` makes it, such as `ml_engine_<id>.json`. */
   readonly name: string;
   readonly blobUrl?: string | undefined;
-  /** Beside it, where there is no BLOB_URL. */
+  /** Beside it, if there is no BLOB_URL. */
   readonly featureLocation: string;
 }
 
-/** @throws MucastError invalid_request where no output can be written there. */
+/** @throws MucastError invalid_request if no output can be written there. */
 export async function openOutput(wish: OutputWish, options: StoreOptions): Promise<OutputTarget> {
   const { name, blobUrl } = wish;
   if (blobUrl === undefined || !isWebUrl(blobUrl)) {

@@ -12,7 +12,7 @@ export interface BlobPolicy {
   readonly container?: string | undefined;
   /** URLs that stand for a folder on this machine, as the service's own origin does. */
   readonly mapped?: readonly MappedBase[] | undefined;
-  /** What a blob may hold; the defaults where it is missing. */
+  /** What a blob may hold; the defaults if it is missing. */
   readonly limits?: BlobLimits | undefined;
   /** Of a job that a service runs for a caller: which blobs of the container are the caller's. */
   readonly own?: OwnBlobs | undefined;
@@ -116,7 +116,7 @@ function privateOrigin(entry: string): string {
 }
 
 /**
- * A URL as it may be shown: without query, fragment, user name and password, also where it is misspelt so that these
+ * A URL as it may be shown: without query, fragment, user name and password, even if it is misspelt so that these
  * would count as something else.
  */
 export function redactUrl(text: string): string {
@@ -136,7 +136,7 @@ const SEGMENT = /^[A-Za-z0-9$_~-][A-Za-z0-9._~$-]*$/;
 const SCHEME = /^https?:\/\//;
 
 /**
- * What is odd about a URL without query; undefined where it is plain. Whatever a parser would quietly change (dot
+ * What is odd about a URL without query; undefined if it is plain. Whatever a parser would quietly change (dot
  * segments, encoded slashes, backslashes, letter case, a default port, odd IP address forms, non-ASCII hosts) is
  * odd, so what is compared with a policy is what a server gets.
  */

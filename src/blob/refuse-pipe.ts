@@ -5,7 +5,7 @@ import { withoutSignature } from "./policy.ts";
 
 /**
  * Refuses a blob that can be read once alone, where a caller reads it again: a second reading would wait for a writer that has gone.
- * @throws MucastError invalid_request for a pipe; where nothing is there, opening it says so.
+ * @throws MucastError invalid_request for a pipe; if nothing is there, opening it says so.
  */
 export async function refusePipe(location: string): Promise<void> {
   const isFile = /^file:/i.test(location);

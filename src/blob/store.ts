@@ -24,24 +24,24 @@ export interface ReadPart {
 
 /**
  * The storage of all blobs of a service: a folder or an Azure container. Keys are `data/<name>` and `status/<name>`.
- * Every method throws MucastError blob_unavailable (reading) or output_failed (writing) where the storage fails
+ * Every method throws MucastError blob_unavailable (reading) or output_failed (writing) if the storage fails
  * after retries.
  */
 export interface BlobStore {
   /** What comes before `/data/<name>` in the URL of an output; no secret in it. */
   readonly url: string;
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   stat(key: string): Promise<StoredBlob | undefined>;
   /**
    * The bytes of a blob, or of a part of it (`end` exclusive), all of one version.
-   * @throws MucastError blob_not_found; blob_unavailable where it is no longer that of `etag`.
+   * @throws MucastError blob_not_found; blob_unavailable if it is no longer that of `etag`.
    */
   read(key: string, part?: ReadPart): AsyncIterable<Uint8Array>;
   /** Writes or replaces, whole or not at all. @throws MucastError too_large. */
   put(key: string, content: Content, options?: StoreWrite): Promise<{ created: boolean; etag: string }>;
-  /** Writes a new one, whole or not at all. @throws MucastError output_failed where it exists. */
+  /** Writes a new one, whole or not at all. @throws MucastError output_failed if it exists. */
   create(key: string, content: Content, options?: StoreWrite): Promise<{ etag: string }>;
-  /** Harmless where there is none. */
+  /** Harmless if there is none. */
   remove(key: string): Promise<void>;
   /** The part of it that is one caller's space, see names.ts; it is closed with the whole, not by itself. */
   within(space: string): BlobStore;
@@ -69,9 +69,9 @@ export function checkKey(key: string): string {
 
 /** A blob's bytes as they are stored, before decompression. Read at most once, then closed. */
 export interface StoredBytes {
-  /** Bytes as stored; undefined where the source does not say. */
+  /** Bytes as stored; undefined if the source does not say. */
   readonly size: number | undefined;
-  /** True where the server says that it compressed the bytes for the transfer (content-encoding). */
+  /** True if the server says that it compressed the bytes for the transfer (content-encoding). */
   readonly encoded: boolean;
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Closes the file or connection; harmless when repeated. */

@@ -1,6 +1,6 @@
 /** The limits of one transfer, and the retries of its requests. Sizes are bytes, times milliseconds. */
 export interface TransferLimits {
-  /** Bytes as stored, that is compressed where the blob is. */
+  /** Bytes as stored, that is compressed if the blob is. */
   readonly maxStoredBytes: number;
   /** Bytes after decompression. */
   readonly maxBytes: number;

@@ -3,7 +3,7 @@ import { MucastError } from "./errors/errors.ts";
 /** Limits of an input blob that are settings: what stays in memory while the blob is read. */
 export interface BlobLimits {
   readonly tickers: number;
-  /** Bytes in UTF-8 of all names: each ticker, and each column name once however many tickers share it. */
+  /** Bytes in UTF-8 of all names: each ticker, and each column name once even if tickers share it. */
   readonly nameBytes: number;
 }
 
@@ -26,7 +26,7 @@ export const DEFAULT_BLOB_LIMITS: BlobLimits = {
   nameBytes: BLOB_BOUNDS.nameBytes.byDefault,
 };
 
-/** Most bytes of one name, in UTF-8. */
+/** Maximum length of one name in bytes of UTF-8. */
 export const NAME_BYTES = { ticker: 256, column: 1_000 } as const;
 
 /** The limits in a job's environment. @throws MucastError invalid_request for a value that is no integer in range. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { clusterOf, engineEnv, engineUrlFault } from "./engine-url.ts";
 import { MucastError } from "./errors/errors.ts";
 
-test("the URL of a cluster is a scheme, a host and a port", () => {
+test("the URL of a cluster has a scheme, a host and a port", () => {
   for (const url of [
     "ray://127.0.0.1:10001",
     "ray://head.example:1/",
@@ -39,7 +39,7 @@ for (const [url, fault] of Object.entries(FAULTS)) {
   });
 }
 
-test("a password in the URL is refused, and not shown", () => {
+test("refuses a password in the URL without showing it", () => {
   for (const url of ["ray://me:hunter2@head:10001", "http://me:hunter2@head", "ray://hunter2@head:10001"]) {
     const fault = engineUrlFault(url)!;
     assert.match(fault, /must be ray/);
@@ -48,7 +48,7 @@ test("a password in the URL is refused, and not shown", () => {
   assert.match(engineUrlFault("ray://me:pw@head:10001")!, /the token comes from RAY_AUTH_TOKEN/);
 });
 
-test("without a token a cluster on this machine alone may be used", () => {
+test("allows only a cluster on this machine without a token", () => {
   for (const engine of ["ray://127.0.0.1:10001", "ray://localhost:10001", "ray://[::1]:10001"]) {
     assert.deepEqual(clusterOf(engine, true), { url: engine, insecure: true });
   }
@@ -65,7 +65,7 @@ test("without a token a cluster on this machine alone may be used", () => {
   assert.equal(clusterOf(undefined, true), undefined);
 });
 
-test("a job on another machine gets the URL, and never the leave to do without a token", () => {
+test("a job on another machine gets the URL, and never the permission to work without a token", () => {
   assert.deepEqual(engineEnv("ray://head:10001"), { MUCAST_ENGINE_URL: "ray://head:10001" });
   assert.deepEqual(engineEnv(undefined), {});
 });

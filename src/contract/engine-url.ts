@@ -5,11 +5,11 @@ import { isLoopbackName } from "./machine/loopback.ts";
 export interface ClusterEngine {
   /** `ray://host:port` of its Ray Client server. */
   readonly url: string;
-  /** Whether it may be used without a token, which only one on this machine may. */
+  /** Whether it may be used without a token, which is allowed only on this machine. */
   readonly insecure: boolean;
 }
 
-/** The variables that name a cluster. Its token and certificates stand in those that Ray reads itself. */
+/** The variables that name a cluster. Its token and certificates are in the variables that Ray reads itself. */
 export const ENGINE_VARIABLES = { url: "MUCAST_ENGINE_URL", insecure: "MUCAST_ENGINE_INSECURE" } as const;
 
 const EXAMPLE = "must be ray://<host>:<port>, such as ray://head.example:10001";
@@ -17,7 +17,7 @@ const MAX_LENGTH = 300;
 /** A name, whose parts have 63 characters at most, or an address. */
 const HOST = /^([\w-]{1,63}(\.[\w-]{1,63})*\.?|\[[\da-f:.]+\])$/i;
 
-/** What is wrong with the URL of a cluster; undefined where nothing is. Shows no password. */
+/** The fault of a cluster's URL; undefined if it is valid. Shows no password. */
 export function engineUrlFault(text: string): string | undefined {
   const got = text.includes("@") ? "" : `; got ${JSON.stringify(text.slice(0, MAX_LENGTH))}`;
   const url = text.length <= MAX_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
@@ -34,7 +34,7 @@ export function engineUrlFault(text: string): string | undefined {
   return isLonger ? `${EXAMPLE}, with nothing behind the port${got}` : undefined;
 }
 
-/** Why a cluster may not be used without a token; undefined where it may. @param url a right one. */
+/** Why a cluster may not be used without a token; undefined if it may. @param url a valid one. */
 export function insecureFault(url: string): string | undefined {
   const { hostname } = new URL(url);
   if (isLoopbackName(hostname)) return undefined;
@@ -45,7 +45,7 @@ export function insecureFault(url: string): string | undefined {
   );
 }
 
-/** The cluster of a service's settings. @throws MucastError invalid_request where it may not be used so. */
+/** The cluster of a service's settings. @throws MucastError invalid_request if it may not be used that way. */
 export function clusterOf(url: string | undefined, insecure: boolean): ClusterEngine | undefined {
   if (url === undefined) return undefined;
   const fault = insecure ? insecureFault(url) : undefined;

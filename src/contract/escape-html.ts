@@ -6,7 +6,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Text as HTML or SVG shows it, also as an attribute's value in quotes. */
+/** Escapes text for HTML or SVG, including quoted attribute values. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (mark) => ENTITIES[mark]!);
 }

@@ -5,7 +5,7 @@ import { settingNames, settingsSchema } from "./settings.ts";
 const settings = Object.entries(settingsSchema.shape);
 
 for (const [key, setting] of settings) {
-  test(`${key} says what it is, and has a name in the environment or stands in the settings file alone`, () => {
+  test(`${key} has a description, and either has a name in the environment or is only in the settings file`, () => {
     const names = settingNames.get(setting);
     assert.ok(setting.description, `settings.ts: ${key} has no describe()`);
     assert.ok(names !== undefined, `settings.ts: ${key} is not registered with settingNames`);

@@ -12,7 +12,7 @@ export type LimitUnit = "bytes" | "seconds" | "days" | "count";
 interface SettingNames {
   readonly env?: string;
   readonly flag?: string;
-  /** Never shown or logged. */
+  /** Never displayed or logged. */
   readonly secret?: true;
   /** Describes what is wrong with a malformed value. For values that can contain a secret, which the text must leave out. */
   readonly fault?: (text: string) => string | undefined;
@@ -46,7 +46,7 @@ function isPlainUrl(text: string): boolean {
 
 const port = count(0, 65_535);
 
-/** `true` and `false`, also as words of a variable. */
+/** `true` and `false`, or these words in a variable. */
 const flag = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean(),
@@ -56,7 +56,7 @@ const flag = z.preprocess(
 const webhookSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]{1,40}$/),
   url: z.url({ protocol: /^https?$/ }),
-  /** `whsec_` and base64, as Standard Webhooks writes it. */
+  /** `whsec_` and base64, in the format of Standard Webhooks. */
   secret: z
     .string()
     .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, "must be whsec_ and the base64 of 24 bytes or more"),
@@ -248,7 +248,7 @@ export const settingsSchema = z.strictObject({
     .describe("Maximum duration of an attempt at a job (`timed_out`).")
     .register(settingNames, { env: "MUCAST_JOB_SECONDS", limit: "seconds" }),
   drain_seconds: count(0, 3_600)
-    // With the 5 s in which a job process ends, it fits the 10 s that container engines give by default.
+    // Together with the 5 s in which a job process ends, it fits the 10 s that container engines allow by default.
     .default(3)
     .describe(
       "How long running jobs may continue after SIGTERM before the service releases them to the queue. Allow 15 s more than this before the service is killed (`--stop-timeout`, `TimeoutStopSec`, `terminationGracePeriodSeconds`); the default fits 10 s.",

@@ -1,12 +1,12 @@
 /**
- * What shows nothing or reorders what is beside it: controls, halves of surrogates, line separators, and what Unicode lets a
- * font ignore, among it zero-width, bidirectional and filling characters, variation selectors and tags; and the spaces that
- * HTML leaves out, so that ` ` and `A ` are not taken for an empty name and `A`.
+ * Characters that are invisible or reorder their neighbours: controls, unpaired surrogates, line separators, and what Unicode lets a font
+ * ignore, such as zero-width, bidirectional and filling characters, variation selectors and tags; and the spaces that HTML drops, so that `
+ * ` and `A ` are not mistaken for an empty name and `A`.
  */
 const UNSEEN =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|^\p{Zs}|\p{Zs}$|(?<=\p{Zs})\p{Zs}/gu;
 
-/** Hostile text with each character that cannot be seen by its number, such as `[U+202E]`. Not escaped. */
+/** Hostile text with each invisible character replaced by its number, such as `[U+202E]`. Not escaped. */
 export function visibleText(text: string): string {
   return text.replaceAll(
     UNSEEN,
@@ -14,7 +14,7 @@ export function visibleText(text: string): string {
   );
 }
 
-/** The same, of at most `most` characters; the last one stands for what is left out. */
+/** The same, with at most `most` characters; the last one stands for the omitted rest. */
 export function shortVisibleText(text: string, most: number): string {
   const characters = [...visibleText(text)];
   return characters.length <= most ? characters.join("") : `${characters.slice(0, most - 1).join("")}\u2026`;

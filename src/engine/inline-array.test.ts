@@ -10,7 +10,7 @@ import { writeNpy } from "./npy.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-inline-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** As the engine makes it of values whose bytes are these, little-endian. */
+/** The message that the engine makes of values with these bytes, little-endian. */
 function inline(bytes: Uint8Array, changes: object = {}): InlineArray {
   const shape = [bytes.length / 8];
   return { base64: Buffer.from(bytes).toString("base64"), dtype: "<f8", shape, order: "C", ...changes };
@@ -20,7 +20,7 @@ const bytesOf = (values: Float64Array) => new Uint8Array(values.buffer);
 
 describe("an array within a message", () => {
   let files = 0;
-  /** Holds whatever bits there are against what a file of the same values is read as. */
+  /** Compares any bits with the result of reading a file of the same values. */
   const readsAsAFile = (bytes: Uint8Array) => {
     const values = new Float64Array(bytes.slice().buffer);
     const ref = writeNpy(join(folder, `${files++}.npy`), values, [values.length]);
@@ -28,12 +28,12 @@ describe("an array within a message", () => {
     assert.deepEqual(bytesOf(readArray(inline(bytes))), bytes);
   };
 
-  test("is read bit for bit as its file is, whatever its bits", () => {
+  test("is read bit for bit like its file, whatever its bits", () => {
     const whole = fc.uint8Array({ maxLength: 320 }).map((bytes) => bytes.slice(0, bytes.length & ~7));
     fc.assert(fc.property(whole, readsAsAFile));
   });
 
-  test("is that at the sizes about the engine's largest, with -0 and NaNs of their own", () => {
+  test("is so at sizes around the engine's largest, with -0 and NaN payloads", () => {
     for (const count of [0, 1, 2, 3, 1_023, 1_024, 1_025]) {
       const view = new DataView(new ArrayBuffer(8 * count));
       const bits = [0x8000000000000000n, 0x7ff8000000000123n, 0xfff0000000000001n, 1n];
@@ -65,7 +65,7 @@ describe("an array within a message", () => {
     });
   }
 
-  test("whose last character has bits that no byte has is refused", () => {
+  test("whose last character has surplus bits is refused", () => {
     const one = inline(new Uint8Array(8));
     assert.deepEqual(readArray(one), new Float64Array(1));
     assert.throws(() => readArray({ ...one, base64: one.base64.replace(/A=$/, "B=") }), { code: "internal" });

@@ -2,7 +2,7 @@ import { endianness } from "node:os";
 import { MucastError } from "../contract/errors/errors.ts";
 import { type ArrayRef, readNpy, swapped } from "./npy.ts";
 
-/** An array of few values that travels within a message; no file holds it. */
+/** A small array that travels within a message; no file holds it. */
 export interface InlineArray {
   /** The values, row-major. */
   readonly base64: string;
@@ -14,9 +14,9 @@ export interface InlineArray {
 }
 
 /**
- * The values of an array that the engine handed over: from its file, or from the message itself.
+ * The values of an array from the engine, read from its file or from the message itself.
  * @returns its values in row-major order, aligned and owned by the caller.
- * @throws MucastError output_failed where its file cannot be read; internal where it is not the array that it is said to be.
+ * @throws MucastError output_failed if its file cannot be read; internal if it is not the array that the message describes.
  */
 export function readArray(array: ArrayRef | InlineArray): Float64Array {
   return "base64" in array ? decoded(array) : readNpy(array);
@@ -34,7 +34,7 @@ function decoded({ base64, dtype, shape, order }: InlineArray): Float64Array {
     const values = new Float64Array(length);
     const bytes = Buffer.from(values.buffer);
     bytes.write(base64, "base64");
-    // Node passes over what is no base64 and stops at its end: what was read is compared with what there is.
+    // Node ignores characters that are not base64 and stops at padding, so what was read is compared with the text.
     if (bytes.toString("base64") === base64) return endianness() === "LE" ? values : swapped(values);
   }
   const said = `${order} ${dtype} of shape (${shape.join(", ")})`;

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { onLines } from "./lines.ts";
 
-/** The lines that `onLines` makes of these pieces, and how many it has dropped. */
+/** The lines that `onLines` makes of these pieces, and how many it dropped. */
 async function linesOf(pieces: Iterable<string> | AsyncIterable<string>, longest: number, drops = false) {
   const lines: string[] = [];
   let dropped = 0;
@@ -15,7 +15,7 @@ async function linesOf(pieces: Iterable<string> | AsyncIterable<string>, longest
   return { lines, dropped };
 }
 
-test("lines come whole, however they are cut, and what follows the last line feed is dropped", async () => {
+test("passes complete lines on, however they are cut, and drops what follows the last line feed", async () => {
   const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\n"), maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(fc.array(text, { maxLength: 8 }), async (pieces) => {
@@ -25,13 +25,13 @@ test("lines come whole, however they are cut, and what follows the last line fee
   );
 });
 
-test("a line of 64 MiB in 65,536 pieces is read in one go through its characters", {
+test("reads a line of 64 MiB in 65,536 pieces in one pass over its characters", {
   timeout: 600_000,
 }, async () => {
   const piece = "x".repeat(1_024);
   const pieces = (async function* () {
     for (let i = 0; i < 65_536; i++) {
-      // So that the time of this test can run out.
+      // So that the time limit of this test can fire.
       if (i % 64 === 0) await setImmediate();
       yield piece;
     }
@@ -44,14 +44,14 @@ test("a line of 64 MiB in 65,536 pieces is read in one go through its characters
   );
 });
 
-test("a longer line is dropped and reported once, and the lines around it come", async () => {
+test("drops a longer line and reports it once, and passes on the lines around it", async () => {
   const outcome = await linesOf(["before\n", "x".repeat(30), "x".repeat(30), "x\nafter\n"], 32, true);
   assert.deepEqual(outcome, { lines: ["before", "after"], dropped: 1 });
   const short = await linesOf([`${"x".repeat(33)}\n`, `${"x".repeat(32)}\n`], 32, true);
   assert.deepEqual(short, { lines: ["x".repeat(32)], dropped: 1 });
 });
 
-test("a longer line comes in pieces where the reader gives no onLonger", async () => {
+test("passes a longer line on in pieces if there is no onLonger", async () => {
   const { lines } = await linesOf(["x".repeat(33), "y".repeat(40), "z\nlast\n"], 32);
   assert.deepEqual(lines, ["x".repeat(33), "y".repeat(40), "z", "last"]);
 });

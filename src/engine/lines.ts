@@ -1,21 +1,21 @@
-/** How long lines may be. */
+/** Maximum length of a line. */
 interface LineLimit {
-  /** Characters. */
+  /** In characters. */
   readonly longest: number;
-  /** Called once for each longer line, which is dropped; without it, `take` gets such a line in pieces. */
+  /** Called once for each longer line, which is dropped. Without it, `take` gets such a line in pieces. */
   readonly onLonger?: () => void;
 }
 
 /**
- * Calls `take` with every whole line; what follows the last line feed is dropped. Each character is looked at once,
- * in however many pieces its line comes, and no more than one line of the longest length waits in memory.
+ * Calls `take` with every complete line; drops what follows the last line feed. It looks at each character once, however many pieces a line
+ * comes in, and buffers at most one line of the maximum length.
  */
 export function onLines(
   stream: NodeJS.ReadableStream,
   take: (line: string) => void,
   { longest, onLonger }: LineLimit,
 ): void {
-  /** The line that has not ended, in the pieces in which it came. */
+  /** The current incomplete line, in pieces as received. */
   let pieces: string[] = [];
   let length = 0;
   let isDropped = false;

@@ -30,7 +30,7 @@ describe("an array file", () => {
     );
   });
 
-  test("that is written in pieces has the bytes of one that is written at once", () => {
+  test("that is written in pieces has the same bytes as one written at once", () => {
     const values = Float64Array.from({ length: 30 }, (_, i) => Math.sin(i));
     const whole = writeNpy(newPath(), values, [10, 3]);
     const writer = new NpyWriter(newPath(), [10, 3]);
@@ -50,7 +50,7 @@ describe("an array file", () => {
     assert.throws(() => writer.close(), /3 values are missing/);
   });
 
-  test("gives any of its rows", () => {
+  test("returns any of its rows", () => {
     const values = Float64Array.from({ length: 30 }, (_, i) => Math.sin(i));
     const ref = writeNpy(newPath(), values, [10, 3]);
     for (const [from, to] of [
@@ -79,7 +79,7 @@ describe("an array file", () => {
     }
   });
 
-  test("is the same array to NumPy, and NumPy's is the same to us", async () => {
+  test("is the same array to NumPy, and a NumPy file is the same array to us", async () => {
     const { python } = findEnvironment();
     const values = Float64Array.from([0.1, -0, 1e308, 5e-324, Math.PI, -7]);
     const { ref } = writeNpy(newPath(), values, [3, 2]);
@@ -95,7 +95,7 @@ numpy.save(sys.argv[2], a.ravel())`;
     assert.deepEqual(readNpy({ ref: theirs, dtype: "<f8", shape: [6], order: "C" }), values);
   });
 
-  test("of values that do not fill its shape is not written", () => {
+  test("is not written if its values do not fill its shape", () => {
     const path = newPath();
     assert.throws(() => writeNpy(path, new Float64Array(5), [2, 3]), /5 values do not fill shape \(2, 3\)/);
     assert.equal(existsSync(path), false);
@@ -109,7 +109,7 @@ numpy.save(sys.argv[2], a.ravel())`;
     );
   });
 
-  test("in a folder that was removed fails with the job's work folder named, and not its path", () => {
+  test("in a removed folder fails with an error that names the job's work folder but not its path", () => {
     const ref = join(newPath(), "x.npy");
     assert.throws(() => writeNpy(ref, new Float64Array(1), [1]), {
       code: "output_failed",
@@ -121,7 +121,7 @@ numpy.save(sys.argv[2], a.ravel())`;
     });
   });
 
-  test("that is cut, or of another shape than its name says, is not read", () => {
+  test("that is cut, or does not have the stated shape, is not read", () => {
     const { ref } = writeNpy(newPath(), new Float64Array(4), [4]);
     const isInternal = (error: unknown) => error instanceof MucastError && error.code === "internal";
     assert.throws(() => readNpy({ ref, dtype: "<f8", shape: [2, 2], order: "C" }), isInternal);
@@ -136,7 +136,7 @@ numpy.save(sys.argv[2], a.ravel())`;
     }
   });
 
-  test("that is a pipe or a folder is refused, and not waited for", async () => {
+  test("that is a pipe or a folder is refused without waiting", async () => {
     const pipe = newPath();
     assert.equal((await runCommand("mkfifo", [pipe])).code, 0);
     for (const ref of [pipe, folder]) {
@@ -147,7 +147,7 @@ numpy.save(sys.argv[2], a.ravel())`;
     }
   });
 
-  test("is removed, and what is no file says nothing of that", () => {
+  test("is removed; anything else is ignored", () => {
     const path = newPath();
     writeNpy(path, Float64Array.of(1), [1]);
     for (const gone of [path, path, folder]) removeArray(gone);

@@ -13,7 +13,7 @@ import { endianness } from "node:os";
 import { MucastError } from "../contract/errors/errors.ts";
 import { codeOf, workFolderError } from "../contract/errors/system-error.ts";
 
-/** An array that travels as a file: a message names it and never holds its numbers. */
+/** An array that travels as a file; a message names it and never contains its numbers. */
 export interface ArrayRef {
   /** Absolute path of the `.npy` file, under the job's work folder. */
   readonly ref: string;
@@ -27,14 +27,14 @@ export interface ArrayRef {
 // NumPy's format 1.0: magic, version, length of the header, header. The data start at a multiple of 64 bytes.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 const MAGIC = Buffer.from("\x93NUMPY\x01\x00", "latin1");
-/** Behind the magic the length of the header, in two bytes. */
+/** Offset of the header's length, in two bytes behind the magic. */
 const LENGTH_END = MAGIC.length + 2;
 const ALIGNMENT = 64;
 
 /**
  * Writes `values`, row-major, as the `.npy` file `path`, which must not exist.
  * @param shape its product is the number of values.
- * @throws MucastError output_failed where the disk is full or the folder cannot be written; no file is left then.
+ * @throws MucastError output_failed if the disk is full or the folder cannot be written; no file is left then.
  */
 export function writeNpy(path: string, values: Float64Array, shape: readonly number[]): ArrayRef {
   const expected = shape.reduce((product, size) => product * size, 1);
@@ -52,7 +52,7 @@ export function writeNpy(path: string, values: Float64Array, shape: readonly num
 /**
  * Reads back an array that the engine wrote.
  * @returns its values in row-major order, aligned and owned by the caller.
- * @throws MucastError output_failed where it cannot be read; internal where the file is not the array that `ref` names.
+ * @throws MucastError output_failed if it cannot be read; internal if the file is not the array that `ref` names.
  */
 export function readNpy(ref: ArrayRef): Float64Array {
   const bytes = bytesOf(ref.ref);
@@ -74,10 +74,10 @@ export function readNpy(ref: ArrayRef): Float64Array {
 }
 
 /**
- * Reads rows of an array that `writeNpy` or `NpyWriter` wrote, without the others.
- * @param from row number, `to` behind the last one.
+ * Reads some rows of an array that `writeNpy` or `NpyWriter` wrote, without the others.
+ * @param from first row; `to` is exclusive.
  * @returns shape (to - from, k), row-major.
- * @throws MucastError output_failed where the file cannot be read.
+ * @throws MucastError output_failed if the file cannot be read.
  */
 export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number): Float64Array {
   const width = shape.slice(1).reduce((product, size) => product * size, 1);
@@ -101,7 +101,7 @@ export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number):
   return endianness() === "LE" ? values : swapped(values);
 }
 
-/** Writes an array piece by piece, so that it is never in memory as a whole. */
+/** Writes an array piece by piece, so that the whole array is never in memory. */
 export class NpyWriter {
   readonly #ref: ArrayRef;
   readonly #file: number;
@@ -119,13 +119,13 @@ export class NpyWriter {
     this.#write(headerOf(shape));
   }
 
-  /** Appends values, row-major. @throws MucastError output_failed where the disk is full; no file is left then. */
+  /** Appends values, row-major. @throws MucastError output_failed if the disk is full; no file is left then. */
   append(values: Float64Array): void {
     this.#missing -= values.length;
     this.#write(littleEndian(values));
   }
 
-  /** @throws MucastError internal where the values do not fill the shape. */
+  /** @throws MucastError internal if the values do not fill the shape. */
   close(): ArrayRef {
     closeSync(this.#file);
     if (this.#missing === 0) return this.#ref;
@@ -143,7 +143,7 @@ export class NpyWriter {
   }
 }
 
-/** Removes the file of an array. One that is not there, such as of a task that failed, is fine; so is a folder, which its reader has named. */
+/** Removes the file of an array. Ignores a missing file, such as that of a failed task, and a folder, which its reader has reported. */
 export function removeArray(path: string): void {
   try {
     unlinkSync(path);
@@ -156,7 +156,7 @@ export function removeArray(path: string): void {
 function bytesOf(path: string): Buffer {
   let file: number | undefined;
   try {
-    // The opening of a pipe would wait for another process to write to it.
+    // Opening a pipe would wait for another process to write to it.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     if (fstatSync(file).isFile()) return readFileSync(file);
   } catch (cause) {
@@ -176,7 +176,7 @@ function headerOf(shape: readonly number[]): Buffer {
   return Buffer.concat([MAGIC, length, Buffer.from(`${text}${" ".repeat(padding)}\n`, "latin1")]);
 }
 
-/** As Python prints a tuple: one element keeps its comma. */
+/** Like a Python tuple: one element keeps its comma. */
 function tuple(shape: readonly number[]): string {
   return shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
 }
@@ -186,7 +186,7 @@ function littleEndian(values: Float64Array): Buffer {
   return Buffer.from(native.buffer, native.byteOffset, native.byteLength);
 }
 
-/** Turns the bytes of every value round, in place. */
+/** Reverses the bytes of every value in place. */
 export function swapped(values: Float64Array): Float64Array {
   Buffer.from(values.buffer, values.byteOffset, values.byteLength).swap64();
   return values;

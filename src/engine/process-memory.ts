@@ -4,23 +4,23 @@ import { MucastError } from "../contract/errors/errors.ts";
 const PAGE_BYTES = 4_096;
 
 /**
- * Memory of processes that only their end gives back: resident pages that are not of a file. Mapped input arrays do not
- * count; a page that several of the processes share, such as a forked worker with its host, counts once.
- * @param enough bytes up to which a cheap count is enough, which may count shared pages twice.
- * @returns bytes; 0 for a process that has ended, or where there is no /proc (macOS).
+ * Memory that processes return only when they end: resident pages that do not belong to a file. Mapped input arrays do not count; a page
+ * that several of the processes share, such as a forked worker with its host, counts once.
+ * @param enough bytes up to which a cheaper count suffices, which may count shared pages twice.
+ * @returns bytes; 0 for a process that has ended, or if there is no /proc (macOS).
  */
 export function memoryOf(pids: readonly number[], enough: number): number {
   const most = sum(pids.map(privateMemory));
   return most <= enough ? most : sum(pids.map(proportionalMemory));
 }
 
-/** As `memoryOf` of one process, but pages that it shares with others count whole. */
+/** Like `memoryOf` for one process, but pages that it shares with others count in full. */
 export function privateMemory(pid: number): number {
   const [, resident, shared] = textOf(`/proc/${pid}/statm`).split(" ").map(Number);
   return ((resident ?? 0) - (shared ?? 0)) * PAGE_BYTES;
 }
 
-/** Takes the kernel a walk over the pages. Before 5.14 a kernel does not report it: pages count whole. */
+/** The kernel walks over the pages for it. Before 5.14 a kernel does not report it; pages then count in full. */
 function proportionalMemory(pid: number): number {
   const rollup = textOf(`/proc/${pid}/smaps_rollup`);
   const [, kibibytes] = /^Pss_Anon:\s+(\d+)/m.exec(rollup) ?? [];
@@ -42,13 +42,13 @@ function textOf(path: string): string {
 /** The memory of a job that was killed because of it, in bytes. */
 interface MemoryFacts {
   readonly held: number;
-  /** Of all jobs together. */
+  /** The limit of all jobs together. */
   readonly limit: number;
   /** The share of this job, beside those that ran with it. */
   readonly share: number;
-  /** How many jobs shared the limit, this one among them. */
+  /** The number of jobs that shared the limit, including this one. */
   readonly jobs: number;
-  /** What all jobs held, with the process that waits for a job. */
+  /** What all jobs held, including the process that waits for a job. */
   readonly together: number;
 }
 
@@ -58,7 +58,7 @@ export function mib(bytes: number): string {
   return `${Math.round(bytes / MIB)} MiB`;
 }
 
-/** The error of a job that was killed because of the memory that its processes held. */
+/** The error of a job that was killed because of its processes' memory. */
 export function outOfMemory({ held, limit, share, jobs, together }: MemoryFacts): MucastError {
   const alone = jobs === 1 && together === held;
   const message = alone

@@ -2,7 +2,7 @@
 const RUN = 8;
 
 /**
- * The places of values in ascending order, equal ones by place: a merge sort of places. `sort` with a comparison takes twice as long.
+ * The indices of values in ascending order, ties by index: a merge sort of indices. `sort` with a comparison takes twice as long.
  * @param values shape (n), none NaN.
  * @returns shape (n).
  */
@@ -19,7 +19,7 @@ export function ascendingOrder(values: Float64Array): Uint32Array {
   return sorted;
 }
 
-/** Writes the places from `start` on, ascending by value. */
+/** Writes the indices from `start` on, ascending by value. */
 function insertRun(values: Float64Array, into: Uint32Array, start: number): void {
   const end = Math.min(start + RUN, values.length);
   for (let i = start; i < end; i++) {
@@ -30,7 +30,7 @@ function insertRun(values: Float64Array, into: Uint32Array, start: number): void
   }
 }
 
-/** Merges two sorted runs of `width` places, the second perhaps shorter, into the same places of `into`. */
+/** Merges two sorted runs of `width` indices, the second perhaps shorter, into the same range of `into`. */
 function mergeRuns(
   values: Float64Array,
   from: Uint32Array,

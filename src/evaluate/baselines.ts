@@ -4,7 +4,7 @@ import { type ForecastTable, forecastTable } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
 import { tableRows } from "./table-rows.ts";
 
-/** The tables of one set of rows: of the model's own forecasts, and of what any model has to beat on these very rows. */
+/** The tables of one set of rows: those of the model's own forecasts, and those of the baselines on the same rows. */
 export interface SetTables {
   readonly model: ForecastTable;
   /** Forecasts 0 everywhere. */
@@ -13,7 +13,7 @@ export interface SetTables {
   readonly mean: ForecastTable;
 }
 
-/** @param rows tickers in any order; the tables are the same, byte for byte. */
+/** @param rows tickers in any order, which does not change a byte of the tables. */
 export function* setTables(rows: readonly ForecastRows[]): Pausable<SetTables> {
   const laid = yield* tableRows(rows);
   const of = (forecast: (rows: ForecastRows) => Float64Array) =>
@@ -21,12 +21,12 @@ export function* setTables(rows: readonly ForecastRows[]): Pausable<SetTables> {
   return { model: yield* forecastTable(laid), zero: yield* of(zeroForecast), mean: yield* of(meanForecast) };
 }
 
-/** Of rows as a table takes them: shape (n). */
+/** The forecasts of rows in the form that a table needs: shape (n). */
 export function zeroForecast({ days }: ForecastRows): Float64Array {
   return new Float64Array(days.length);
 }
 
-/** As `zeroForecast`. */
+/** Like `zeroForecast`. */
 export function meanForecast({ trainingMean }: ForecastRows): Float64Array {
   return trainingMean;
 }
@@ -40,7 +40,7 @@ interface FoldRange {
 }
 
 /**
- * The historical mean known at each out-of-fold row: that of its fold's own training labels.
+ * The historical mean known at each out-of-fold row: the mean of its fold's training labels.
  * @param labels shape (n): labels of all fit rows, in date order.
  * @param folds in time order; the out-of-fold rows are their test ranges one after the other.
  * @returns shape (sum of the test ranges).
@@ -57,7 +57,7 @@ export function outOfFoldMeans(labels: Float64Array, folds: readonly FoldRange[]
   return means;
 }
 
-/** The mean of labels that were learned from, once for each of the `count` rows that are forecast. */
+/** The mean of the training labels, once for each of the `count` forecast rows. */
 export function trainingMeans(labels: Float64Array, count: number): Float64Array {
   return new Float64Array(count).fill(mean(labels));
 }

@@ -11,7 +11,7 @@ const TICKERS = ["A", "B", "C"].map((ticker, t) => {
   const y = Float64Array.from({ length: 90 }, () => random.normal());
   const p = y.map((value) => 0.5 * value + (t + 1) * random.normal());
   const days = Int32Array.from(y, (_, i) => 2 * i + t);
-  // Row 70 has no label; that of row 75 comes out late.
+  // Row 70 has no label; the label of row 75 is published late.
   const labels = y.slice(60).map((value, i) => (i === 10 || i === 29 ? Number.NaN : value));
   const labelDays = days.slice(60).map((day, i) => (i === 15 ? day + 9 : day + 2));
   return {
@@ -19,7 +19,7 @@ const TICKERS = ["A", "B", "C"].map((ticker, t) => {
     score: { days: days.slice(60), predicted: p.slice(60), labels, labelDays: labelDays.sort() },
   };
 });
-/** A ticker that has joined late: 31 score rows, each label known two days later. */
+/** A ticker that joined late: 31 score rows, each label known two days later. */
 const LATE = {
   heldOut: {
     ticker: "L",
@@ -36,7 +36,7 @@ const LATE = {
 };
 LATE.score.labels.set(LATE.score.predicted.map((value) => 0.9 * value));
 
-test("own: a ticker without held-out rows has no factor before 30 labels are known", () => {
+test("own: a ticker without held-out rows has no factor until 30 labels are known", () => {
   const blocks = [undefined, 102, 130, 131].map((known) => ({ known }));
   const factors = atOnce(blockFactors("own", [...TICKERS, LATE], blocks)).map((of) => of.get("L"));
   assert.deepEqual(factors.slice(0, 3), [0, 0, 0]);
@@ -46,7 +46,7 @@ test("own: a ticker without held-out rows has no factor before 30 labels are kno
 const BLOCKS = [{ known: undefined }, { known: 137 }, { known: 152 }, { known: 170 }];
 
 for (const choice of SHRINKAGES) {
-  test(`${choice}: a block's factors are those of all rows known at its first date, taken one by one`, () => {
+  test(`${choice}: a block's factors follow from all rows known at its first date, taken one by one`, () => {
     const factors = atOnce(blockFactors(choice, TICKERS, BLOCKS));
     assert.equal(factors.length, BLOCKS.length);
     for (const [b, { known }] of BLOCKS.entries()) {

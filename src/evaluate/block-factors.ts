@@ -4,25 +4,25 @@ import type { Day } from "../contract/market/dates.ts";
 import { concatenate, type DatedForecasts } from "./forecast-rows.ts";
 import { shrinkageFactors } from "./shrinkage.ts";
 
-/** A ticker without held-out rows has a factor of its own from so many known score rows on: a few have no error to judge it by. */
+/** A ticker without held-out rows gets its own factor from this many known score rows on: fewer have no error to judge it by. */
 const MIN_ROWS = 30;
 
-/** What the models of one ticker forecast of rows that they did not learn from. */
+/** What the models of one ticker forecast for rows that they did not learn from. */
 interface JudgedTicker {
-  /** All labelled, known when the first model was fitted. */
+  /** All labelled, and known when the first model was fitted. */
   readonly heldOut: DatedForecasts;
   /** The models' own forecasts, ascending by date. */
   readonly score: Omit<DatedForecasts, "ticker" | "realised"> & {
-    /** Shape (n), NaN where the label is not known yet. */
+    /** Shape (n), NaN if the label is not known yet. */
     readonly labels: Float64Array;
     readonly labelDays: Int32Array;
   };
 }
 
 /**
- * What shrinkage multiplies the forecasts of each block by, by ticker. Labels that come out after a block's first date have no part in its
- * factors: those of the first block come from the held-out rows, those of a later one from these and from the score rows of the blocks before
- * whose labels are known by then.
+ * The factors by which shrinkage multiplies the forecasts of each block, by ticker. Labels published after a block's first date do not
+ * affect its factors: those of the first block come from the held-out rows, those of a later block also from the score rows of earlier
+ * blocks whose labels are known by then.
  * @param blocks ascending; `known` is undefined for the first.
  */
 export function* blockFactors(

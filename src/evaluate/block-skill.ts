@@ -4,11 +4,11 @@ import type { ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable } from "./forecast-table.ts";
 import { tableRows } from "./table-rows.ts";
 
-/** Of the labelled score rows of one block. */
+/** Metrics of the labelled score rows of one block. */
 export interface BlockSkill {
-  /** The last date with a score row, labelled or not; the first date of the block where it has none. */
+  /** The last date with a score row, labelled or not; the first date of the block if it has none. */
   readonly end: Day;
-  /** With a score row. */
+  /** The number of tickers with a score row. */
   readonly tickers: number;
   readonly table: ForecastTable;
 }

@@ -21,7 +21,7 @@ export interface DateCorrelations {
 
 export type OnDate = (day: Day, correlations: DateCorrelations, tickers: number) => void;
 
-/** @returns undefined where the forecasts of the date are all the same. */
+/** @returns undefined if the forecasts of the date are all the same. */
 function dateCorrelations(predicted: Float64Array, labels: DateLabels): DateCorrelations | undefined {
   if (isConstant(predicted)) return undefined;
   const ic = correlationOf(correlationSide(predicted), labels.side);
@@ -31,15 +31,15 @@ function dateCorrelations(predicted: Float64Array, labels: DateLabels): DateCorr
 }
 
 /**
- * How well forecasts order the tickers of a date, over the dates that count: those with at least MIN_TICKERS tickers whose
- * forecasts and labels differ. IC is the Pearson correlation of forecast and label across the tickers of a date, RankIC the
- * same with ranks, ties averaged (Spearman); std has ddof 1, ICIR = mean / std per date and not annualised,
- * t = ICIR sqrt(dates), which takes the dates for independent; the t of Newey and West does not.
+ * How well forecasts rank the tickers of a date, over the dates that count: those with at least MIN_TICKERS tickers whose forecasts and
+ * labels differ. IC is the Pearson correlation of forecast and label across the tickers of a date, RankIC the same with ranks, ties
+ * averaged (Spearman); std has ddof 1, ICIR = mean / std per date and not annualised, t = ICIR sqrt(dates), which treats the dates as
+ * independent; the Newey-West t does not.
  *
  * @param predicted shape (n), laid out as the labels.
- * @param onDate called with each date that counts, ascending, and how many tickers it has.
+ * @param onDate called with each date that counts, ascending, and its number of tickers.
  * @returns sums over dates in ascending order. Without a date all are null, with one date all but the means;
- *   ICIR and t also where the standard deviation is 0.
+ *   ICIR and t even if the standard deviation is 0.
  */
 export function* crossSection(
   labels: LabelsByDate,
@@ -77,7 +77,7 @@ export function* crossSection(
   };
 }
 
-/** Correlations closer together than this differ by rounding alone; their deviation counts as 0, by which nothing is divided. */
+/** Correlations closer together than this differ by rounding alone. Their deviation counts as 0, and nothing is divided by it. */
 const ROUNDING_OF_A_CORRELATION = 1e-12;
 
 function overDates(values: Float64Array): {

@@ -1,31 +1,31 @@
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 
-/** Forecasts of one ticker beside the realised returns. */
+/** Forecasts of one ticker with the realised returns. */
 export interface DatedForecasts {
   readonly ticker: string;
   /** Shape (n), ascending: the market date of each forecast. */
   readonly days: Int32Array;
   /** Shape (n): next-day log-return, finite. */
   readonly predicted: Float64Array;
-  /** Shape (n): the label, NaN where it is not known yet. */
+  /** Shape (n): the label, NaN if it is not known yet. */
   readonly realised: Float64Array;
 }
 
 /** Forecasts that are compared with a baseline: score rows, out-of-fold rows, or the validation or calibration part of a network. */
 export interface ForecastRows extends DatedForecasts {
   /**
-   * Shape (n): mean of the labels the model had learned from at that row: of the fold's own training rows out of
-   * fold, of the network's training part in its validation and calibration parts, of all fit rows on score rows.
+   * Shape (n): mean of the labels the model had learned from at that row: out of fold, of the fold's training rows; in a network's
+   * validation and calibration parts, of its training part; on score rows, of all fit rows.
    */
   readonly trainingMean: Float64Array;
 }
 
-/** Tickers in the order in which every sum runs. It does not depend on which ticker was done first. */
+/** Tickers in the order of every sum, which does not depend on which ticker ended first. */
 export function inTickerOrder<T extends { readonly ticker: string }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-/** The rows whose label is known; as views where only the last labels are not, which is so of score rows. */
+/** The rows whose labels are known. They are views if only the last labels are missing, as in score rows. */
 export function labelled(rows: ForecastRows): ForecastRows {
   const { ticker, days, predicted, realised, trainingMean } = rows;
   let end = realised.length;
@@ -52,7 +52,7 @@ export function labelled(rows: ForecastRows): ForecastRows {
   };
 }
 
-/** Arrays end to end. */
+/** Concatenates arrays. */
 export function concatenate(parts: readonly Float64Array[]): Float64Array {
   const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;

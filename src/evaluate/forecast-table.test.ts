@@ -29,7 +29,7 @@ function slowCorrelation(pairs: readonly (readonly [number, number])[]): number 
   return covariance / Math.sqrt(spread);
 }
 
-/** The metrics of a list of rows, one obvious line each. */
+/** The metrics of a list of rows, each on one obvious line. */
 function slowMetrics(all: readonly Entry[]): Twin {
   const rows = all.filter((row) => !Number.isNaN(row.y));
   const squares = (error: (row: Entry) => number): number => sum(rows.map((row) => error(row) ** 2));
@@ -60,7 +60,7 @@ function slowRanks(values: readonly number[]): number[] {
   );
 }
 
-/** The variance of a mean from all pairs of dates, those further than 5 apart taken for uncorrelated. */
+/** The variance of a mean from all pairs of dates; those more than 5 apart count as uncorrelated. */
 function slowNeweyWest(values: readonly number[]): number | null {
   const mean = average(values)!;
   const pairs = values.flatMap((a, i) =>
@@ -208,7 +208,7 @@ test("the order in which tickers finished changes no byte, and tickers ascend by
   );
 });
 
-test("no table ever holds NaN, an infinity or a number for what is undefined", () => {
+test("no table contains NaN, an infinity or a number for an undefined metric", () => {
   const extreme = fc.constantFrom(0, -0, 1e-320, 1e300, -1e300, 1.7e308, 0.01, -0.01);
   const cell = fc.record({ p: extreme, y: fc.oneof(extreme, fc.constant(Number.NaN)), b: extreme });
   const property = fc.property(
@@ -254,13 +254,13 @@ test("without rows every metric is null and the counts are zero", () => {
   assert.equal(by_ticker.size, 0);
 });
 
-test("a ticker whose labels lie in the future is listed with n = 0", () => {
+test("lists a ticker whose labels lie in the future with n = 0", () => {
   const { by_ticker } = table([{ ticker: "AAA", p: [0.1], y: [Number.NaN] }]);
   assert.equal(by_ticker.get("AAA")?.n, 0);
   assert.equal(by_ticker.get("AAA")?.rmse, null);
 });
 
-test("a date with two tickers, or with one side constant, does not count", () => {
+test("ignores a date with two tickers, or with one side constant", () => {
   const rows = [
     { ticker: "A", p: [1, 1, 1, 1], y: [1, 1, 7, 1] },
     { ticker: "B", p: [2, 1, 2, 2], y: [2, 2, 7, 3] },
@@ -275,7 +275,7 @@ test("a date with two tickers, or with one side constant, does not count", () =>
   assert.equal(cross_section.ic_t, null);
 });
 
-test("the same IC on every date has no ratio and no t", () => {
+test("an equal IC on every date has no ratio and no t", () => {
   // Tripled and shifted predictions are perfectly correlated up to rounding, which differs from date to date.
   const y = [0.013, -0.021, 0.0047, 0.011];
   const { cross_section } = table(
@@ -303,7 +303,7 @@ test("a hit needs two signs: zero labels and zero forecasts do not count", () =>
   assert.deepEqual([hit_rate, up_share, hit_rate_se], [null, null, null]);
 });
 
-test("a perfect forecast and the benchmarks themselves get exact skills", () => {
+test("a perfect forecast and the benchmarks themselves have exact skills", () => {
   const rows = someForecasts(4, 5, 12);
   const perfect = tableOf(rows.map((ticker) => ({ ...ticker, predicted: ticker.realised })));
   assert.equal(perfect.pooled.r2_zero, 1);
@@ -318,7 +318,7 @@ test("a perfect forecast and the benchmarks themselves get exact skills", () => 
   assert.equal(mean.by_ticker.get("9")!.correlation, null);
 });
 
-test("a forecast that is a benchmark but for the rounding of its library has an R² of 0", () => {
+test("a forecast that equals a benchmark up to rounding of its library has an R² of 0", () => {
   const random = seededRandom(13);
   const labels = Float64Array.from({ length: 250 }, () => 0.01 * random.normal());
   const seen = Array.from({ length: 20 }, (_, i) => {
@@ -329,7 +329,7 @@ test("a forecast that is a benchmark but for the rounding of its library has an 
   assert.deepEqual(new Set(seen.map(({ r2_mean }) => r2_mean)), new Set([0]));
 });
 
-test("the historical mean of a fold is that of its own training labels", () => {
+test("the historical mean of a fold is the mean of its own training labels", () => {
   const labels = Float64Array.of(1, 2, 6, 100, 200, 300);
   const folds = [
     { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },

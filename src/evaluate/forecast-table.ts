@@ -10,17 +10,17 @@ import type { TableRows } from "./table-rows.ts";
 /** One table of the output's `metrics`. A Map because a plain object would move tickers such as `10`. */
 export interface ForecastTable {
   readonly pooled: Metrics;
-  /** Every ticker given, ascending by code point, also those without a labelled row. */
+  /** Every given ticker, ascending by code point, including those without a labelled row. */
   readonly by_ticker: ReadonlyMap<string, Metrics>;
   readonly cross_section: CrossSection;
-  /** Median of the tickers' r2_zero that exist: one volatile ticker can decide the pooled one. */
+  /** Median of the tickers' r2_zero values that exist, because one volatile ticker can decide the pooled value. */
   readonly r2_zero_median: number | null;
 }
 
 /**
  * Metrics per ticker, over all rows together, and across tickers date by date. Each ticker is a unit of progress.
- * @param predicted of each ticker of `rows`: shape (its rows). The forecasts of the rows themselves, or those of a baseline.
- * @param onDate as of `crossSection`.
+ * @param predicted for each ticker of `rows`: shape (its rows). The forecasts of the rows themselves, or those of a baseline.
+ * @param onDate as in `crossSection`.
  */
 export function* forecastTable(
   rows: TableRows,

@@ -8,7 +8,7 @@ import { type CorrelationSide, correlationSide } from "./statistics.ts";
 /** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
 export const MIN_TICKERS = 3;
 
-/** The labels of one date, which lie in [from, to), as correlations take them. */
+/** The labels of one date, at positions [from, to), prepared for correlations. */
 export interface DateLabels {
   readonly day: Day;
   readonly from: number;
@@ -17,14 +17,14 @@ export interface DateLabels {
   readonly rankSide: CorrelationSide;
 }
 
-/** The labels of all tickers, date after date: ranked once for every forecast of them. */
+/** The labels of all tickers, date after date, ranked once for all forecasts. */
 export interface LabelsByDate {
   readonly layout: DateLayout;
-  /** Ascending; without those of fewer than MIN_TICKERS tickers, or of equal labels. */
+  /** Ascending; without dates of fewer than MIN_TICKERS tickers or of equal labels. */
   readonly dates: readonly DateLabels[];
 }
 
-/** @param rows labelled rows, tickers in the order in which the sums of a date run. */
+/** @param rows labelled rows, with tickers in the order of the sums of a date. */
 export function* labelsByDate(
   rows: readonly Pick<DatedForecasts, "days" | "realised">[],
 ): Pausable<LabelsByDate> {
@@ -41,7 +41,7 @@ export function* labelsByDate(
     yield 0;
     const labels = realised.subarray(from, to);
     const side = correlationSide(labels);
-    // Ranks are constant exactly where the values are, so IC and RankIC cover the same dates.
+    // Ranks are constant exactly when the values are, so IC and RankIC cover the same dates.
     const rankSide = side && correlationSide(averageRanks(labels));
     if (side !== null && rankSide !== null) dates.push({ day: first + d, from, to, side, rankSide });
   }

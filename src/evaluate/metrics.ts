@@ -9,7 +9,7 @@ import {
   rootMeanSquare,
 } from "./statistics.ts";
 
-/** Labelled rows of one ticker, of one fold or of all tickers, as parallel arrays of shape (n). */
+/** Labelled rows of one ticker, one fold or all tickers, as parallel arrays of shape (n). */
 interface LabelledForecasts {
   readonly predicted: Float64Array;
   /** All finite. */
@@ -19,14 +19,14 @@ interface LabelledForecasts {
 }
 
 /**
- * Metrics over the rows given; sums run in their order. What is undefined on them is null: everything for no rows,
- * a hit rate without a signed pair, an r2 whose benchmark makes no error, a correlation with a constant.
+ * Metrics over the given rows; sums follow their order. Undefined metrics are null: everything for no rows, a hit rate without a signed
+ * pair, an r2 whose benchmark makes no error, a correlation with a constant.
  */
 export function metrics(rows: LabelledForecasts): Metrics {
   return atOnce(metricsInSteps(rows));
 }
 
-/** What the metrics of any forecast take from the labels alone. */
+/** The part of the metrics that depends only on the labels. */
 export interface LabelFacts {
   readonly rootMeanSquare: number;
   readonly side: CorrelationSide | null;
@@ -38,7 +38,7 @@ export function* labelFacts(realised: Float64Array): Pausable<LabelFacts> {
   return { rootMeanSquare: rootMeanSquare(realised), side: yield* correlationSideInSteps(realised) };
 }
 
-/** As `metrics`, for the rows of all tickers. @param facts of these labels, where they are known. */
+/** Like `metrics`, for the rows of all tickers. @param facts of these labels, if they are known. */
 export function* metricsInSteps(
   { predicted, realised, trainingMean }: LabelledForecasts,
   facts?: LabelFacts,
@@ -70,13 +70,13 @@ function* correlationWith(
   predicted: Float64Array,
   facts: LabelFacts | undefined,
 ): Pausable<number | null> {
-  // A constant forecast, as that of a baseline, is known before the labels are looked at.
+  // A constant forecast, such as that of a baseline, is known without looking at the labels.
   if (isConstant(predicted)) return null;
   const labels = facts === undefined ? yield* correlationSideInSteps(realised) : facts.side;
   return labels === null ? null : correlationOf(labels, yield* correlationSideInSteps(predicted));
 }
 
-/** Writes y less p. */
+/** Writes y minus p. */
 function differences(y: Float64Array, p: Float64Array, into: Float64Array): Float64Array {
   for (let i = 0; i < into.length; i++) into[i] = y[i]! - p[i]!;
   return into;
@@ -88,16 +88,16 @@ function meanMagnitude(values: Float64Array): number {
   return sum / values.length;
 }
 
-/** An R² below this is the rounding of its two sums: forecasts that are the benchmark have 0. */
+/** An R² below this is the rounding of its two sums: forecasts equal to the benchmark have 0. */
 const ROUNDING = 1e-12;
 
-/** 1 - SSE / SSE of the benchmark; null where the benchmark makes no error, which would divide by 0. */
+/** 1 - SSE / SSE of the benchmark; null if the benchmark makes no error, which would divide by 0. */
 function skill(rmse: number, benchmarkRmse: number): number | null {
   const r2 = 1 - (rmse / benchmarkRmse) ** 2;
   return Math.abs(r2) < ROUNDING ? 0 : finiteOrNull(r2);
 }
 
-/** Over the rows where neither side is 0; null without such a row. */
+/** Over the rows in which neither side is 0; null without such a row. */
 function signAgreement(
   realised: Float64Array,
   predicted: Float64Array,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
 import { MIN_DATES, NEWEY_WEST_LAG, neweyWestQuantile, neweyWestT } from "./newey-west.ts";
 
-test("the t is the mean over the error that all weighted pairs of days give", () => {
+test("the t is the mean divided by the error from all weighted pairs of days", () => {
   const random = seededRandom(11);
   let last = 0;
   const values = Float64Array.from({ length: 200 }, () => {
@@ -22,7 +22,7 @@ test("the t is the mean over the error that all weighted pairs of days give", ()
   assert.ok(Math.abs(neweyWestT(values)! - mean / Math.sqrt(variance)) < 1e-9);
 });
 
-test("a t is that of the plain error where values do not correlate, and lower where they do", () => {
+test("a t equals that of the plain error if values do not correlate, and is lower if they do", () => {
   const random = seededRandom(3);
   const independent = Float64Array.from({ length: 20_000 }, () => random.normal() + 0.05);
   const plain = (values: Float64Array) => {
@@ -35,7 +35,7 @@ test("a t is that of the plain error where values do not correlate, and lower wh
   assert.ok(neweyWestT(slow)! < 0.7 * plain(slow));
 });
 
-test("one value, none, and values that are all the same have no t", () => {
+test("no value, one value, and equal values have no t", () => {
   assert.equal(neweyWestT(new Float64Array(0)), null);
   assert.equal(neweyWestT(Float64Array.of(1)), null);
   assert.equal(neweyWestT(Float64Array.of(2, 2, 2)), null);
@@ -52,7 +52,7 @@ test("chance exceeds a quantile as often as its probability says, however few th
     for (const [probability, normal] of NORMAL_QUANTILES) {
       const share = ts.filter((t) => t >= neweyWestQuantile(n, probability)).length / draws;
       const asked = 1 - probability;
-      // Three binomial standard errors and a tenth, since the source's cubic is rounded.
+      // Three binomial standard errors plus a tenth, because the source's cubic is rounded.
       const slack = 3 * Math.sqrt(asked / draws) + 0.1 * asked;
       assert.ok(Math.abs(share - asked) < slack, `${share} of ${asked} over ${n}`);
       assert.ok(Math.abs(neweyWestQuantile(1e9, probability) - normal) < 1e-4);

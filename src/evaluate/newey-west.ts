@@ -3,14 +3,14 @@ import { finiteOrNull, mean } from "./statistics.ts";
 /** Values a day apart correlate over about a week. */
 export const NEWEY_WEST_LAG = 5;
 
-/** Fewer dates tell too little of their own error, so there is no band and no test. */
+/** Fewer dates say too little about their own error for a band or a test. */
 export const MIN_DATES = 30;
 
 /**
- * t statistic of a mean whose values correlate over time: the mean over its Newey-West error.
+ * t statistic of a mean whose values correlate over time: the mean divided by its Newey-West error.
  * @param values in time order, a step apart.
  * @param lag in values.
- * @returns null for fewer than two values, and where the variance is 0.
+ * @returns null for fewer than two values, and if the variance is 0.
  */
 export function neweyWestT(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
   const error = neweyWestError(values, lag);
@@ -31,7 +31,7 @@ const FIXED_B = {
 export type FixedBProbability = keyof typeof FIXED_B;
 
 /**
- * The t that chance alone exceeds with probability 1 - `probability`: the quantile of neweyWestT of n values whose mean is 0. The fewer
+ * The t that chance alone exceeds with probability 1 - `probability`: the quantile of neweyWestT for n values whose mean is 0. The fewer
  * the values, the smaller their Newey-West error; the fixed-b distribution, in which the lag keeps its share b = (lag + 1) / n of the
  * values, allows for that and becomes the normal one as n grows.
  * @param n at least lag + 1; the source's fit ends at b = 1.
@@ -46,10 +46,10 @@ export function neweyWestQuantile(
 }
 
 /**
- * Standard error of a mean whose values correlate over time (Newey and West 1987): the variance is that of the
- * autocovariances up to the lag, each weighted by 1 - j / (lag + 1).
+ * Standard error of a mean whose values correlate over time (Newey and West 1987): the variance sums the autocovariances up to the lag,
+ * each weighted by 1 - j / (lag + 1).
  * @param values in time order, a step apart.
- * @returns null for fewer than two values, and where the variance is 0.
+ * @returns null for fewer than two values, and if the variance is 0.
  */
 export function neweyWestError(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
   const n = values.length;

@@ -15,7 +15,7 @@ function slowRanks(values: readonly number[]): number[] {
   });
 }
 
-test("ranks agree with counting, ties averaged", () => {
+test("ranks agree with counting, with ties averaged", () => {
   const value = fc.oneof(
     fc.integer({ min: -3, max: 3 }),
     fc.constantFrom(0, -0, 5e-324, -5e-324),
@@ -27,7 +27,7 @@ test("ranks agree with counting, ties averaged", () => {
   fc.assert(property, { seed: 1 });
 });
 
-test("where a value is NaN every rank is NaN", () => {
+test("every rank is NaN if a value is", () => {
   for (const values of [[Number.NaN], [2, Number.NaN, 1], [Number.NaN, Number.NaN]]) {
     assert.deepEqual(
       [...averageRanks(Float64Array.from(values))],
@@ -43,7 +43,7 @@ test("ranking does not change its input", () => {
 });
 
 for (const { name, predicted, realised, ranks_of_predicted, spearman, ...rest } of stored.cases) {
-  test(`ranks and RankIC are those of scipy ${stored.scipy}: ${name}`, () => {
+  test(`ranks and RankIC equal those of scipy ${stored.scipy}: ${name}`, () => {
     const p = Float64Array.from(predicted);
     const y = Float64Array.from(realised);
     assert.deepEqual([...averageRanks(p)], ranks_of_predicted);
@@ -68,7 +68,7 @@ test("values that differ in their last digit only are correlated exactly", () =>
   assert.ok(Math.abs(found - 1.5 / Math.sqrt(4.75 * 5)) < 1e-15, String(found));
 });
 
-test("a correlation never leaves [-1, 1], however proportional the sides", () => {
+test("a correlation never leaves [-1, 1], even for proportional sides", () => {
   const side = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 3, maxLength: 12 });
   const factor = fc.double({ min: -9, max: 9, noNaN: true });
   const property = fc.property(side, factor, (values, by) => {

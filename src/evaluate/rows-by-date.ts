@@ -2,13 +2,13 @@ import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
 
-/** Where the rows of tickers stand when they lie date after date; those of a date in the order of the tickers given. */
+/** The positions of the tickers' rows when sorted by date; rows of a date keep the order of the given tickers. */
 export interface DateLayout {
-  /** The date number 0; has no meaning without rows. */
+  /** Date number 0; meaningless without rows. */
   readonly first: Day;
-  /** Rows of the date number d lie in [starts[d], starts[d + 1]). */
+  /** Rows of date number d are at [starts[d], starts[d + 1]). */
   readonly starts: Int32Array;
-  /** Shape (n): the place of each row, the tickers' rows end to end. */
+  /** Shape (n): the position of each row, for the concatenated rows of the tickers. */
   readonly places: Int32Array;
 }
 
@@ -18,7 +18,7 @@ export interface RowsByDate extends Pick<DateLayout, "first" | "starts"> {
   readonly realised: Float64Array;
 }
 
-/** Sorts by counting. @param rows days ascending each. */
+/** A counting sort. @param rows days ascending each. */
 export function* dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): Pausable<DateLayout> {
   const first = rows.reduce((day, ticker) => Math.min(day, ticker.days[0] ?? day), Number.POSITIVE_INFINITY);
   const last = rows.reduce((day, ticker) => Math.max(day, ticker.days.at(-1) ?? day), first);
@@ -52,7 +52,7 @@ export function* laidByDate({ places }: DateLayout, parts: readonly Float64Array
   return laid;
 }
 
-/** The sum of each date that has a row, in the order of time. */
+/** The sum of each date that has a row, in time order. */
 export function* dateSums(layout: DateLayout, parts: readonly Float64Array[]): Pausable<Float64Array> {
   const { starts } = layout;
   const laid = yield* laidByDate(layout, parts);

@@ -9,7 +9,7 @@ import { dateShrinkage, shrinkage, shrinkageFactors } from "./shrinkage.ts";
 const random = seededRandom(4);
 const draws = (n: number, scale = 1) => Float64Array.from({ length: n }, () => scale * random.normal());
 
-test("the slope, its robust error and the share are those of their formulas", () => {
+test("the slope, its robust error and the share follow their formulas", () => {
   const p = draws(300, 0.01);
   const y = p.map((value) => 0.6 * value + 0.02 * random.normal());
   const sum = (term: (i: number) => number) => Array.from(p, (_, i) => term(i)).reduce((a, b) => a + b);
@@ -22,7 +22,7 @@ test("the slope, its robust error and the share are those of their formulas", ()
   assert.ok(Math.abs(found.s - Math.max(0, Math.min(1, b - se))) < 1e-12);
 });
 
-test("forecasts that are too small are not enlarged, and those of the wrong sign count for nothing", () => {
+test("forecasts that are too small are not enlarged, and those of the wrong sign become 0", () => {
   const y = draws(50);
   assert.equal(
     shrinkage(
@@ -40,7 +40,7 @@ test("forecasts that are too small are not enlarged, and those of the wrong sign
   );
 });
 
-test("forecasts of 0, and no rows, are worth nothing", () => {
+test("forecasts of 0, and no rows, have a share of 0", () => {
   assert.deepEqual(shrinkage(draws(5), new Float64Array(5)), { n: 5, b: null, se: null, s: 0 });
   assert.deepEqual(shrinkage(new Float64Array(0), new Float64Array(0)), { n: 0, b: null, se: null, s: 0 });
 });
@@ -56,7 +56,7 @@ test("the share does not depend on the unit of the returns, however small or lar
   }
 });
 
-/** Tickers whose forecasts are `size` times too large, each with a slope of its own around 1 / size. */
+/** Tickers whose forecasts are `size` times too large, each with its own slope around 1 / size. */
 function oversized(tickers: number, dates: number, { size = 5, spread = 0 } = {}): DatedForecasts[] {
   return Array.from({ length: tickers }, (_, t) => {
     const slope = (1 + spread * random.normal()) / size;
@@ -70,7 +70,7 @@ function oversized(tickers: number, dates: number, { size = 5, spread = 0 } = {}
   });
 }
 
-test("the slope with dates as units is that of its formula", () => {
+test("the slope with dates as units follows its formula", () => {
   const rows = oversized(6, 60);
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const [products, squares] = [new Array<number>(60).fill(0), new Array<number>(60).fill(0)];
@@ -95,7 +95,7 @@ test("the slope with dates as units is that of its formula", () => {
   assert.ok(Math.abs(found.s - (b - se)) < 1e-9);
 });
 
-test("pooled shrinkage has one factor for all, and no ticker or date changes its order by it", () => {
+test("pooled shrinkage has one factor for all, and changes the order of no ticker or date", () => {
   const factors = atOnce(shrinkageFactors("pooled", oversized(30, 200)));
   const [first] = factors.values();
   assert.ok(first! > 0.1 && first! < 0.2, String(first));
@@ -103,7 +103,7 @@ test("pooled shrinkage has one factor for all, and no ticker or date changes its
   assert.deepEqual([...atOnce(shrinkageFactors("none", oversized(3, 40))).values()], [1, 1, 1]);
 });
 
-test("empirical Bayes keeps to the pooled factor where slopes agree, and leaves it where they do not", () => {
+test("empirical Bayes keeps the pooled factor if slopes agree, and departs from it if they do not", () => {
   const spreadOf = (rows: DatedForecasts[]) => {
     const factors = [...atOnce(shrinkageFactors("empirical_bayes", rows)).values()];
     const own = [...atOnce(shrinkageFactors("own", rows)).values()];
@@ -115,7 +115,7 @@ test("empirical Bayes keeps to the pooled factor where slopes agree, and leaves 
   assert.ok(spreadOf(oversized(40, 300, { size: 2, spread: 0.8 })) > 0.7);
 });
 
-test("the factors of empirical Bayes are those of its formula", () => {
+test("the factors of empirical Bayes follow its formula", () => {
   const rows = oversized(12, 120, { size: 2, spread: 0.6 });
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const slopes = rows.map(({ realised, predicted }) => shrinkage(realised, predicted));

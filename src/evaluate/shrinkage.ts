@@ -5,30 +5,30 @@ import { neweyWestError } from "./newey-west.ts";
 import { dateLayout, dateSums } from "./rows-by-date.ts";
 import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "./statistics.ts";
 
-/** What a model's forecasts are worth as sizes of returns. */
+/** How far a model's forecasts can be trusted as sizes of returns. */
 export interface Shrinkage {
   readonly n: number;
-  /** Slope of labels on forecasts, through 0; null where every forecast is 0. */
+  /** Slope of labels on forecasts through 0; null if every forecast is 0. */
   readonly b: number | null;
   /** Its standard error, robust to changing volatility (White 1980). */
   readonly se: number | null;
-  /** The share of a forecast that the slope less its error supports, in [0, 1]. */
+  /** The share of a forecast that the slope minus its error supports, in [0, 1]. */
   readonly s: number;
 }
 
 /**
- * The slope b = sum(y p) / sum(p²) of labels on forecasts, its standard error se = sqrt(sum(p² (y - b p)²)) / sum(p²),
- * and s = max(0, min(1, b - se)): what is left of a forecast that is only believed as far as it proved itself.
+ * The slope b = sum(y p) / sum(p²) of labels on forecasts, its standard error se = sqrt(sum(p² (y - b p)²)) / sum(p²), and s = max(0,
+ * min(1, b - se)): the part of a forecast that the evidence supports.
  * @param realised shape (n), labels of rows that the model did not learn from; `predicted` likewise.
  */
 export function shrinkage(realised: Float64Array, predicted: Float64Array): Shrinkage {
   return atOnce(shrinkageInSteps(realised, predicted));
 }
 
-/** As `shrinkage`, for the rows of all tickers. */
+/** Like `shrinkage`, for the rows of all tickers. */
 function* shrinkageInSteps(realised: Float64Array, predicted: Float64Array): Pausable<Shrinkage> {
   const n = realised.length;
-  // Divided by the largest of their side, squares stay in the range of a float64.
+  // Divided by the largest value of their side, so that squares stay in the range of a float64.
   const [largestLabel, largest] = [largestMagnitude(realised), largestMagnitude(predicted)];
   const y = realised.map((value) => (largestLabel === 0 ? 0 : value / largestLabel));
   yield 0;
@@ -53,15 +53,15 @@ function* shrinkageInSteps(realised: Float64Array, predicted: Float64Array): Pau
 /** Tickers ascend by code point. */
 export interface ShrinkageTable {
   readonly pooled: Shrinkage;
-  /** The pooled slope with dates as units: what `shrinkage: "pooled"` goes by. */
+  /** The pooled slope with dates as units, which `shrinkage: "pooled"` uses. */
   readonly by_date: Shrinkage;
   readonly by_ticker: ReadonlyMap<string, Shrinkage>;
 }
 
 /**
- * The pooled slope with dates as units, since the tickers of a date move together: labels and forecasts are in units of the ticker's root
- * mean square label, their products and squares are summed by date, and the error is that of a ratio of totals over dates (Cochran,
- * "Sampling Techniques", 1977, 6.4) by Newey and West.
+ * The pooled slope with dates as units, because the tickers of a date move together: labels and forecasts are in units of the ticker's root
+ * mean square label, their products and squares are summed by date, and the error is the Newey-West error of a ratio of totals over dates
+ * (Cochran, "Sampling Techniques", 1977, 6.4).
  */
 export function* dateShrinkage(rows: readonly DatedForecasts[]): Pausable<Shrinkage> {
   const ordered = inTickerOrder(rows);
@@ -92,8 +92,8 @@ function clipped(value: number): number {
 }
 
 /**
- * What the forecasts of each ticker are multiplied by: 1 without shrinkage.
- * @param rows of which the models did not learn, all labelled: the models' own forecasts.
+ * The factor for the forecasts of each ticker: 1 without shrinkage.
+ * @param rows that the models did not learn from, all labelled, with the models' own forecasts.
  */
 export function* shrinkageFactors(
   choice: ShrinkageChoice,
@@ -125,7 +125,7 @@ function* tickerShrinkage(rows: readonly DatedForecasts[]): Pausable<[ticker: st
 
 /**
  * Each ticker's slope, pulled towards the pooled factor c by how uncertain it is: (b / se² + c / v) / (1 / se² + 1 / v), within [0, 1]. v is
- * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); where it is 0, every ticker gets c.
+ * the variance of the true slopes between tickers by the moments of DerSimonian and Laird (1986); if it is 0, every ticker gets c.
  */
 function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<ReadonlyMap<string, number>> {
   const { s: pooled } = yield* dateShrinkage(rows);
@@ -156,7 +156,7 @@ function varianceBetween(slopes: readonly { readonly b: number | null; readonly 
 
 /**
  * The shrinkage of each ticker and of all rows together.
- * @param rows of which the models did not learn, all labelled; tickers in any order.
+ * @param rows that the models did not learn from, all labelled; tickers in any order.
  */
 export function* shrinkageTable(rows: readonly DatedForecasts[]): Pausable<ShrinkageTable> {
   const ordered = inTickerOrder(rows);

@@ -1,8 +1,8 @@
 import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 
 /**
- * Sums behind the metrics. Each runs over its input in the order given, so equal inputs give equal bytes, and none
- * loses digits to cancellation or exceeds the range of a float64 on the way to a result that is inside it.
+ * Sums behind the metrics. Each follows the order of its input, so equal inputs give equal bytes. None loses digits to cancellation, or
+ * leaves the range of a float64 if the result is inside it.
  */
 
 /** Arithmetic mean; NaN for no values. */
@@ -23,8 +23,8 @@ export function rootMeanSquare(values: Float64Array): number {
 }
 
 /**
- * Values less their mean. The mean of the differences is taken off again: for values that differ in their last
- * digits only, the rounding of the first mean is as large as the differences.
+ * Values minus their mean. The mean of the differences is subtracted again: for values that differ only in their last digits, the rounding
+ * of the first mean is as large as the differences.
  */
 function centred(values: Float64Array): Float64Array {
   // Loops, because `map` of a typed array takes several times as long.
@@ -36,7 +36,7 @@ function centred(values: Float64Array): Float64Array {
   return differences;
 }
 
-/** Whether all values are the same number: the one test of "constant" for predictions, labels and ranks alike. */
+/** Whether all values are the same number: the only test of "constant" for predictions, labels and ranks. */
 export function isConstant(values: Float64Array): boolean {
   const first = values[0];
   for (let i = 0; i < values.length; i++) if (values[i] !== first) return false;
@@ -45,27 +45,27 @@ export function isConstant(values: Float64Array): boolean {
 
 /**
  * Pearson correlation of two sides of equal length.
- * @returns null where either side is constant or has fewer than two values, else a number in [-1, 1].
+ * @returns null if either side is constant or has fewer than two values, else a number in [-1, 1].
  */
 export function correlation(a: Float64Array, b: Float64Array): number | null {
   if (isConstant(a) || isConstant(b)) return null;
   return correlationOf(correlationSide(a), correlationSide(b));
 }
 
-/** One side of correlations that is not constant. */
+/** One side of a correlation that is not constant. */
 export interface CorrelationSide {
-  /** Shape (n): its values less their mean, divided by the largest of these. */
+  /** Shape (n): its values minus their mean, divided by the largest of these. */
   readonly unit: Float64Array;
   /** The sum of the squares of `unit`. */
   readonly squares: number;
 }
 
-/** @returns null where the values are constant, or fewer than two. */
+/** @returns null if the values are constant, or fewer than two. */
 export function correlationSide(values: Float64Array): CorrelationSide | null {
   return atOnce(correlationSideInSteps(values));
 }
 
-/** As `correlationSide`, for millions of values. */
+/** Like `correlationSide`, for millions of values. */
 export function* correlationSideInSteps(values: Float64Array): Pausable<CorrelationSide | null> {
   if (isConstant(values)) return null;
   yield 0;
@@ -80,7 +80,7 @@ export function* correlationSideInSteps(values: Float64Array): Pausable<Correlat
   return { unit, squares };
 }
 
-/** As `correlation`, of two sides of equal length. */
+/** Like `correlation`, for two sides of equal length. */
 export function correlationOf(a: CorrelationSide | null, b: CorrelationSide | null): number | null {
   if (a === null || b === null) return null;
   let products = 0;
@@ -108,7 +108,7 @@ export function median(values: Float64Array): number | null {
   return sorted.length % 2 === 1 ? upper : finiteOrNull(sorted[half - 1]! / 2 + upper / 2);
 }
 
-/** What a table shows for a number that does not exist, or that a float64 cannot hold. */
+/** The value in a table for a number that does not exist, or that a float64 cannot hold. */
 export function finiteOrNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }

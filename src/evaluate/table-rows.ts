@@ -3,18 +3,18 @@ import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forec
 import { type LabelsByDate, labelsByDate } from "./labels-by-date.ts";
 import { type LabelFacts, labelFacts } from "./metrics.ts";
 
-/** Labelled rows of all tickers, with what the tables of every forecast of them share. */
+/** Labelled rows of all tickers, with what the tables of all their forecasts share. */
 export interface TableRows {
-  /** Ascending by code point, also those without a labelled row. */
+  /** Ascending by code point, including those without a labelled row. */
   readonly tickers: readonly ForecastRows[];
-  /** Shape (n), the tickers end to end; `trainingMean` likewise. */
+  /** Shape (n), for the concatenated rows of the tickers; `trainingMean` likewise. */
   readonly realised: Float64Array;
   readonly trainingMean: Float64Array;
   readonly facts: LabelFacts;
   readonly byDate: LabelsByDate;
 }
 
-/** Lays out rows for their tables. Rows without a label do not count. @param rows tickers in any order. */
+/** Prepares rows for their tables. Rows without a label do not count. @param rows tickers in any order. */
 export function* tableRows(rows: readonly ForecastRows[]): Pausable<TableRows> {
   const tickers: ForecastRows[] = [];
   for (const ticker of inTickerOrder(rows)) {

@@ -13,12 +13,12 @@ export function tableOf(rows: readonly ForecastRows[]): ForecastTable {
   return atOnce(forecastTable(atOnce(tableRows(rows))));
 }
 
-/** With those of the baselines. */
+/** Including the tables of the baselines. */
 export function setTablesOf(rows: readonly ForecastRows[]): SetTables {
   return atOnce(setTables(rows));
 }
 
-/** Of rows' own forecasts. @param rows all labelled. */
+/** The verdict on rows' own forecasts. @param rows all labelled. */
 export function crossSectionOf(rows: readonly DatedForecasts[], onDate?: OnDate): CrossSection {
   const labels = atOnce(labelsByDate(rows));
   const predicted = rows.map((row) => row.predicted);

@@ -5,7 +5,7 @@ import { isWild, type SizedForecasts } from "./wild-forecast.ts";
 
 const random = seededRandom(8);
 
-/** Of exactly that deviation (ddof 0) around 0. */
+/** Values with exactly that deviation (ddof 0) around 0. */
 function draws(n: number, deviation: number): Float64Array {
   const values = Float64Array.from({ length: n }, () => random.normal());
   const mean = values.reduce((a, b) => a + b) / n;
@@ -16,7 +16,7 @@ function draws(n: number, deviation: number): Float64Array {
 const UNIT = 0.01;
 const LABELS = draws(300, UNIT);
 
-/** Forecasts whose labels are `slope` times them, and noise that is orthogonal to them. */
+/** Forecasts, and labels that are `slope` times them plus orthogonal noise. */
 function heldOut(deviation: number, slope: number) {
   const predicted = draws(200, deviation);
   const noise = draws(200, UNIT);
@@ -41,13 +41,13 @@ test("forecasts of a believable size are not wild", () => {
   assert.equal(isWild(sized({ mu: undefined })), false);
 });
 
-test("out of sample forecasts are wild where they spread too far and their slope is too low", () => {
+test("out-of-sample forecasts are wild if they spread too far and their slope is too low", () => {
   assert.equal(isWild(sized({ heldOut: heldOut(0.51 * UNIT, 0.49) })), true);
   assert.equal(isWild(sized({ heldOut: heldOut(0.51 * UNIT, 0.51) })), false);
   assert.equal(isWild(sized({ heldOut: heldOut(0.49 * UNIT, 0.49) })), false);
 });
 
-test("forecasts of score rows are wild where they spread too far, and much further than those that were tested", () => {
+test("forecasts of score rows are wild if they spread too far, and much further than the tested ones", () => {
   const tested = heldOut(0.2 * UNIT, 1);
   assert.equal(isWild(sized({ heldOut: tested, score: draws(20, 0.61 * UNIT) })), true);
   assert.equal(isWild(sized({ heldOut: tested, score: draws(19, 0.61 * UNIT) })), false);
@@ -57,7 +57,7 @@ test("forecasts of score rows are wild where they spread too far, and much furth
   assert.equal(isWild(sized({ heldOut: calm, score: draws(20, 0.51 * UNIT) })), true);
 });
 
-test("mu is wild above two deviations of the labels, and above one where the slope is low or there is none", () => {
+test("mu is wild above two deviations of the labels, and above one if the slope is low or missing", () => {
   for (const sign of [1, -1]) {
     assert.equal(isWild(sized({ mu: 2.01 * UNIT * sign })), true);
     assert.equal(isWild(sized({ mu: 1.99 * UNIT * sign })), false);
@@ -70,7 +70,7 @@ test("mu is wild above two deviations of the labels, and above one where the slo
   }
 });
 
-test("a ticker without a forecast above 0 in size is not wild", () => {
+test("a ticker whose forecasts are all 0 is not wild", () => {
   const zeros = { realised: draws(50, UNIT), predicted: new Float64Array(50) };
   assert.equal(isWild({ fitLabels: LABELS, heldOut: zeros, score: new Float64Array(), mu: 0 }), false);
 });

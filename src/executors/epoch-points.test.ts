@@ -10,7 +10,7 @@ function point(ticker: string, epoch: number, validation_loss: number | null): E
   return { ticker, epoch, train_loss: 1 / epoch, validation_loss };
 }
 
-test("few epochs come back as they came, in their order", () => {
+test("returns a few epochs unchanged and in order", () => {
   const epochs = new EpochPoints();
   const points = [
     point("A", 1, 0.5),
@@ -24,7 +24,7 @@ test("few epochs come back as they came, in their order", () => {
   assert.equal(epochs.bounded(), undefined);
 });
 
-test("of very many epochs the best and the last of each network are kept, the others thinned evenly", () => {
+test("keeps the best and the last of very many epochs for each network, and thins the others evenly", () => {
   const epochs = new EpochPoints();
   for (let epoch = 1; epoch <= 10_000; epoch++) {
     epochs.add(point("A", epoch, Math.abs(epoch - 6_007)));
@@ -41,7 +41,7 @@ test("of very many epochs the best and the last of each network are kept, the ot
   assert.ok(Math.max(...gaps) <= 2 * Math.min(...gaps), `${gaps}`);
 });
 
-test("the epochs stay within their size, with tickers of any name", () => {
+test("stays within its size limit with tickers of any name", () => {
   const ticker = fc.string({ unit: fc.constantFrom("a", "\u0001", '"', "😀"), minLength: 1, maxLength: 256 });
   fc.assert(
     fc.property(fc.array(ticker, { minLength: 1, maxLength: 40 }), fc.nat(60), (names, rounds) => {
@@ -60,7 +60,7 @@ test("the epochs stay within their size, with tickers of any name", () => {
   );
 });
 
-test("gathered twice, nothing is counted twice", () => {
+test("counts nothing twice when epochs pass through two gatherers", () => {
   const first = new EpochPoints();
   const second = new EpochPoints();
   for (let epoch = 1; epoch <= 3_000; epoch++) {
@@ -75,7 +75,7 @@ test("gathered twice, nothing is counted twice", () => {
   assert.deepEqual([points[0]!.epoch, points.at(-1)!.epoch], [1, 3_000]);
 });
 
-test("a loss that is not finite is null, and progress without an epoch is no point", () => {
+test("writes a loss that is not finite as null, and makes no point of progress without an epoch", () => {
   const progress = { kind: "progress", stage: "fit", done: 1, ticker: "A", epoch: 1 } as const;
   assert.deepEqual(
     pointOf({ ...progress, train_loss: Number.NaN, validation_loss: Number.POSITIVE_INFINITY }),

@@ -2,11 +2,11 @@ import { jsonBytes } from "../contract/json/bounded-json.ts";
 import type { EpochPoint, Epochs, Progress } from "../contract/output/job-events.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
 
-/** Most epochs that are kept beside the best and the last of each network. */
+/** The number of epochs to keep in addition to the best and the last of each network. */
 const EVEN_POINTS = 200;
-/** The best and the last epoch are kept of so many networks, those with the newest epochs. */
+/** The number of networks whose best and last epochs are kept: those with the newest epochs. */
 const NETWORKS = 500;
-/** Bytes of JSON text of all points; what else an event holds has room beside them. */
+/** Limit of the JSON text of all points, in bytes; leaves room for the other contents of an event. */
 const MAX_BYTES = SIZES.epochs - 1_024;
 
 /** A point, and how many were added before it. */
@@ -21,7 +21,7 @@ interface Network {
   readonly last: Counted;
 }
 
-/** @returns the epoch that a job reports with its progress; undefined where it reports none. */
+/** @returns the epoch that a job reports with its progress; undefined if it reports none. */
 export function pointOf({
   ticker,
   member,
@@ -44,12 +44,12 @@ function finite(loss: number | null | undefined): number | null {
   return typeof loss === "number" && Number.isFinite(loss) ? loss : null;
 }
 
-/** Gathers epochs of any number of networks in bounded memory: thinned evenly, with the best and the last of each network kept. */
+/** Gathers epochs of any number of networks in bounded memory: keeps the best and the last of each network and thins the others evenly. */
 export class EpochPoints {
   #seen = 0;
-  /** Epochs that were left out elsewhere, before `addAll`. */
+  /** The number of epochs that were dropped before `addAll`. */
   #leftOut = 0;
-  /** Every so many-th point is kept. */
+  /** Every `step`-th point is kept. */
   #stride = 1;
   #even: Counted[] = [];
   /** The network with the newest epoch comes last. */
@@ -74,13 +74,13 @@ export class EpochPoints {
     if (this.#networks.size > NETWORKS) this.#networks.delete(this.#networks.keys().next().value!);
   }
 
-  /** Adds epochs that another EpochPoints has thinned. */
+  /** Adds epochs that another EpochPoints has thinned already. */
   addAll({ points, left_out = 0 }: Epochs): void {
     for (const point of points) this.add(point);
     this.#leftOut += left_out;
   }
 
-  /** The epochs added since the last `clear`, thinned to a bounded size; undefined where there are none. */
+  /** The epochs added since the last `clear`, thinned to a bounded size; undefined if there are none. */
   bounded(): Epochs | undefined {
     if (this.#seen === 0) return undefined;
     const chosen = new Set<Counted>();
@@ -113,18 +113,18 @@ export class EpochPoints {
   }
 }
 
-/** The one by which the best epoch is chosen. */
+/** The loss by which the best epoch is chosen. */
 function lossOf({ train_loss, validation_loss }: EpochPoint): number {
   return validation_loss ?? train_loss ?? Number.POSITIVE_INFINITY;
 }
 
-/** How many of these fit into so many bytes, were all as large as the largest. */
+/** How many points fit into this many bytes if all were as large as the largest. */
 function fitting(all: readonly Counted[], bytes: number): number {
   const largest = all.reduce((most, { point }) => Math.max(most, jsonBytes(point) + 1), 1);
   return Math.floor(bytes / largest);
 }
 
-/** So many of a list, at equal distances. */
+/** This many entries of a list, at equal distances. */
 function evenly<T>(list: readonly T[], most: number): readonly T[] {
   if (list.length <= most) return list;
   return Array.from({ length: most }, (_, i) => list[Math.floor((i * list.length) / most)]!);

@@ -4,10 +4,10 @@ import type { Warning } from "../contract/problems/warnings.ts";
 import { CappedList } from "../contract/schema/answer-limits.ts";
 import { EpochPoints, pointOf } from "./epoch-points.ts";
 
-/** Every part of a batch; undefined, or an empty list, where it has nothing. */
+/** Every part of a batch; undefined or an empty list if there is nothing to report. */
 type Parts = { readonly [P in keyof EventBatch]-?: EventBatch[P] | undefined };
 
-/** A batch of the parts that have something; undefined where none does. */
+/** A batch of the parts that are not empty; undefined if all are. */
 export function batchOf(parts: Parts): EventBatch | undefined {
   const isFull = (part: unknown) => part !== undefined && !(Array.isArray(part) && part.length === 0);
   const full = Object.entries(parts).filter(([, part]) => isFull(part));
@@ -15,8 +15,8 @@ export function batchOf(parts: Parts): EventBatch | undefined {
 }
 
 /**
- * Gathers what a job reports in bounded memory: the first warnings and failures of the attempt, counts of all of them, thinned
- * epochs, and the newest progress.
+ * Gathers the events of a job in bounded memory: the first warnings and failures of the attempt, counts of all of them, thinned epochs, and
+ * the newest progress.
  */
 export class EventGatherer {
   readonly #warnings = new CappedList<Warning>();
@@ -46,7 +46,7 @@ export class EventGatherer {
     }
   }
 
-  /** Adds a batch that another gatherer has made. */
+  /** Adds a batch from another gatherer. */
   add({ warnings = [], failures = [], epochs, counts, progress }: EventBatch): void {
     for (const warning of warnings) this.#warnings.add(warning);
     for (const failure of failures) this.#failures.add(failure);
@@ -55,7 +55,7 @@ export class EventGatherer {
     this.#progress = progress ?? this.#progress;
   }
 
-  /** What was gathered since the last `take`; undefined where there is nothing. */
+  /** What was gathered since the last `take`; undefined if nothing was. */
   get batch(): EventBatch | undefined {
     return batchOf({
       warnings: this.#warnings.entries.slice(this.#taken.warnings),
@@ -66,7 +66,7 @@ export class EventGatherer {
     });
   }
 
-  /** Returns the batch and begins the next one. */
+  /** Returns the batch and starts the next one. */
   take(): EventBatch | undefined {
     const { batch } = this;
     this.#taken = { warnings: this.#warnings.entries.length, failures: this.#failures.entries.length };

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { settingsSchema } from "../contract/settings.ts";
 
-test("every executor that the settings may name has a test file that puts it through the suite", () => {
+test("every executor that the settings accept has a test file that runs the suite", () => {
   const tests = globSync("src/executors/**/*.test.ts").map((file) => readFileSync(file, "utf8"));
   const tried = tests.flatMap((text) =>
     [...text.matchAll(/^testExecutor\("([^"]+)"/gm)].map(([, name]) => name),

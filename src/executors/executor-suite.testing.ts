@@ -1,4 +1,4 @@
-/** The suite that every executor must pass. A new executor calls `testExecutor` with a trial of its own. */
+/** The suite that every executor must pass. For a new executor, call `testExecutor` with its own trial. */
 import assert from "node:assert/strict";
 import { after, before, describe, type TestOptions, test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
@@ -6,7 +6,7 @@ import type { EventBatch } from "../contract/output/job-events.ts";
 import type { Timing } from "../contract/output/status-blob.ts";
 import type { Execution, ExecutionEnd, ExecutionListener, Executor, JobOrder } from "./executor.ts";
 
-/** Keeps what an execution reports. */
+/** Records the reports of an execution. */
 export class RecordingListener implements ExecutionListener {
   readonly batches: EventBatch[] = [];
   timings: readonly Timing[] = [];
@@ -23,28 +23,28 @@ export class RecordingListener implements ExecutionListener {
 /** How the job of an order ends: `goes on` runs until it is stopped, killed or finished. */
 export type JobKind = "succeeds" | "fails" | "goes on";
 
-/** An execution with its order and what it has reported. */
+/** An execution with its order and its reports. */
 export interface Tried {
   readonly order: JobOrder;
   readonly execution: Execution;
   readonly listener: RecordingListener;
 }
 
-/** The surroundings of one executor kind: storage, and a platform, which may be a fake. */
+/** The surroundings of one kind of executor: storage, and a platform, which may be a fake. */
 export interface ExecutorTrial {
   /** The executor of another service. The suite closes it. */
   open(): Promise<Executor>;
-  /** An order with an id of its own. One that succeeds has a warning; one that fails does so as `invalid_model_params`. */
+  /** An order with a new id. A job that succeeds has a warning; a job that fails does so as `invalid_model_params`. */
   order(kind: JobKind): JobOrder;
-  /** Settles once the job is amid its work. */
+  /** Settles once the job is running. */
   amid(tried: Tried): Promise<void>;
-  /** Lets the job come to its end: that of its order, and as succeeded for one that goes on. */
+  /** Lets the job end as its order says; a job that goes on succeeds. */
   finish(tried: Tried): Promise<void>;
-  /** Ends the execution by force, so that the job cannot say how it ended. */
+  /** Kills the execution, so that the job cannot report how it ended. */
   kill(tried: Tried): void;
-  /** Asserts what the job has left: no process, its status, its output or none. */
+  /** Asserts that no process is left, and that status and output are as expected. */
   checkLeft(tried: Tried, end: ExecutionEnd): Promise<void>;
-  /** Removes the surroundings, once every executor is closed, and asserts that nothing is left. */
+  /** Removes the surroundings after every executor is closed, and asserts that nothing is left. */
   close(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ const OPEN = Symbol("open");
 export function testExecutor(
   name: Executor["name"],
   options: TestOptions,
-  /** @param runsMany whether its one executor runs several jobs, one after the other. */
+  /** @param runsMany whether one executor runs several jobs, one after the other. */
   openTrial: (runsMany: boolean) => Promise<ExecutorTrial>,
 ): void {
   describe(`the executor ${name}`, options, () => {
@@ -70,7 +70,7 @@ export function testExecutor(
         await trial.close();
       });
 
-      test("one that succeeds reports its progress, warnings and timings, and ends with its record", async () => {
+      test("a job that succeeds reports progress, warnings and timings, and ends with its record", async () => {
         const tried = await start(trial, executor, "succeeds");
         await trial.amid(tried);
         await trial.finish(tried);
@@ -84,7 +84,7 @@ export function testExecutor(
         await trial.checkLeft(tried, end);
       });
 
-      test("one that fails ends with its problem", async () => {
+      test("a job that fails ends with its problem", async () => {
         const tried = await start(trial, executor, "fails");
         await trial.finish(tried);
         const end = await tried.execution.ended;
@@ -93,7 +93,7 @@ export function testExecutor(
         await trial.checkLeft(tried, end);
       });
 
-      test("the handle of no execution, or of another executor's, is not adopted", async () => {
+      test("does not adopt a handle without an execution or of another executor", async () => {
         for (const handle of ["", "1-1", "ml-worker-job/ml-worker-job-gone", '{"pid":1}'])
           assert.equal(
             await executor.adopt(trial.order("goes on"), handle, new RecordingListener()),
@@ -102,7 +102,7 @@ export function testExecutor(
       });
     });
 
-    test("an attempt that is started twice, or adopted while it runs, is one execution", () =>
+    test("an attempt that is started twice, or adopted while it runs, has one execution", () =>
       withTrial(openTrial, async (trial, open) => {
         const executor = await open();
         const tried = await start(trial, executor, "goes on");
@@ -111,7 +111,7 @@ export function testExecutor(
         const adopted = await executor.adopt(order, execution.handle, new RecordingListener());
         assert.deepEqual([again.handle, adopted?.handle], [execution.handle, execution.handle]);
         await trial.amid(tried);
-        // Each is stopped by its own service, which knows why it ends.
+        // Each is stopped by its own service, which knows the reason.
         for (const one of [execution, again, adopted!]) one.stop("canceled");
         const ends = await Promise.all([execution.ended, again.ended, adopted!.ended]);
         for (const end of ends) {
@@ -123,7 +123,7 @@ export function testExecutor(
       }));
 
     for (const reason of ["canceled", "timed_out"] as const) {
-      test(`one that is stopped for ${reason} ends as failed with that code, once nothing of it runs`, () =>
+      test(`a job that is stopped for ${reason} fails with that code, once nothing of it runs`, () =>
         withTrial(openTrial, async (trial, open) => {
           const tried = await start(trial, await open(), "goes on");
           const { execution } = tried;
@@ -138,7 +138,7 @@ export function testExecutor(
         }));
     }
 
-    test("one that is killed before it has said how it ended is lost", () =>
+    test("a job that is killed before it reports its end is lost", () =>
       withTrial(openTrial, async (trial, open) => {
         const tried = await start(trial, await open(), "goes on");
         await trial.amid(tried);
@@ -148,7 +148,7 @@ export function testExecutor(
         await trial.checkLeft(tried, end);
       }));
 
-    test("a service that closes detaches from it, or loses it; a later one finds it again, or nothing of it", () =>
+    test("a service that closes detaches from a job or loses it; a later service finds it again or finds nothing", () =>
       withTrial(openTrial, async (trial, open) => {
         const executor = await open();
         const tried = await start(trial, executor, "goes on");

@@ -6,74 +6,74 @@ import type { Timing } from "../contract/output/status-blob.ts";
 import type { Problem } from "../contract/problems/problem.ts";
 import type { Settings } from "../contract/settings.ts";
 
-/** One attempt at a job, as the dispatcher gives it to an executor. */
+/** One attempt at a job, as the dispatcher passes it to an executor. */
 export interface JobOrder {
-  /** Of the operation; names the output. */
+  /** Id of the operation; names the output. */
   readonly id: string;
-  /** Counted from 1; another attempt follows one that was lost or released. */
+  /** Starts at 1. Another attempt follows one that was lost or released. */
   readonly attempt: number;
   readonly operation: SubmittedOperation;
-  /** Empty where a replay leaves it to what its output records; so are the next two. */
+  /** Empty if a replay takes it from the recorded output; the same applies to the next two. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
-  /** JSON text, with its numbers as the caller wrote them. */
+  /** JSON text that keeps the numbers as the caller wrote them. */
   readonly config: string;
-  /** What the payload has beside them; URLs as the job reads them. */
+  /** The rest of the payload, with URLs as the job reads them. */
   readonly options?: PayloadOptions | undefined;
-  /** The caller's space of the storage, which takes output and status; the storage itself by default. */
+  /** The caller's space of the storage, for output and status; the storage itself by default. */
   readonly space?: string | undefined;
-  /** Which of its URLs, where they are the service's own, lie in the storage itself and not in the space. */
+  /** Those of the service's own URLs that lie in the storage itself and not in the space. */
   readonly shared?: readonly string[] | undefined;
   /** Cores this job may use at first; for executors on this machine. */
   readonly workers: number;
-  /** W3C trace context of the request that asked for it. */
+  /** W3C trace context of the request that submitted the job. */
   readonly traceparent?: string | undefined;
 }
 
 export type StopReason = "canceled" | "timed_out" | "draining";
 
-/** How an execution ended. `lost`: it is gone and its job has not said how it ended, by a kill or with its machine. */
+/** How an execution ended. `lost`: it no longer exists and its job did not report its end, because it or its machine was killed. */
 export type ExecutionEnd =
   | { readonly kind: "succeeded"; readonly record: ResultRecord }
   | { readonly kind: "failed"; readonly problem: Problem }
   | { readonly kind: "lost"; readonly reason: string };
 
-/** Takes what an execution reports while it runs. */
+/** Receives the reports of an execution while it runs. */
 export interface ExecutionListener {
   onEvents(batch: EventBatch): void;
-  /** Called once, at its end, with the times that its steps took. */
+  /** Called once, at the end, with the duration of each step. */
   onTimings(timings: readonly Timing[]): void;
 }
 
-/** A job that runs. */
+/** A running job. */
 export interface Execution {
-  /** By it a service finds the execution again after a restart. It is stored, so it holds no secret. */
+  /** A service uses it to find the execution after a restart. It is stored, so it holds no secret. */
   readonly handle: string;
   /** Settles once nothing of it runs any more; never rejects. */
   readonly ended: Promise<ExecutionEnd>;
   /** Changes how many tasks it runs at a time; running tasks continue. Harmless when late. Absent if it has a machine of its own. */
   setWorkers?(workers: number): void;
   /**
-   * Asks it to stop, and kills it where it does not; `ended` settles when that has happened. Stopped for `canceled` or
-   * `timed_out` it ends as failed with that code. Stopped for `draining` it ends as lost; where it outlives the service
-   * the executor detaches from it, it goes on, and `ended` stays open. Harmless when repeated or late.
+   * Asks it to stop, and kills it if it does not; `ended` settles afterwards. With `canceled` or `timed_out`, it ends as failed with that
+   * code. With `draining`, it ends as lost, or, if it outlives the service, the executor detaches from it, it continues, and `ended` stays
+   * pending. Repeated and late calls are harmless.
    */
   stop(reason: StopReason): void;
 }
 
-/** Runs jobs: on this machine, or on a platform. Each passes the suite in executor-suite.testing.ts. */
+/** Runs jobs on this machine or on a platform. Each executor passes the suite in executor-suite.testing.ts. */
 export interface Executor {
-  /** As the settings name it. */
+  /** Its name in the settings. */
   readonly name: Settings["executor"];
-  /** Whether its executions go on when the service ends. */
+  /** Whether its executions continue after the service ends. */
   readonly outlivesService: boolean;
   /**
    * Starts an attempt, or adopts the execution that carries its id and attempt already.
-   * @throws MucastError unavailable where it cannot start anything now; the dispatcher tries the attempt again later.
+   * @throws MucastError unavailable if it cannot start anything now; the dispatcher tries the attempt again later.
    */
   start(order: JobOrder, listener: ExecutionListener): Promise<Execution>;
-  /** @returns the running or ended execution of a stored handle; undefined where it is gone without a trace. */
+  /** @returns the running or ended execution of a stored handle; undefined if no trace of it is left. */
   adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined>;
-  /** Stops the processes that it keeps ready and those of jobs on this machine; detaches from executions elsewhere. */
+  /** Stops waiting processes and the jobs on this machine; detaches from executions elsewhere. */
   close(): Promise<void>;
 }

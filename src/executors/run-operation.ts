@@ -12,13 +12,13 @@ import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { runReplayJob } from "../replay/replay-job.ts";
 
-/** What an operation is, beside the three given members of its payload. */
+/** The options of an operation: its payload without the three inputs. */
 interface OperationKind {
   readonly operation: SubmittedOperation;
   readonly options: PayloadOptions;
 }
 
-/** Options as the schema of an operation reads them. */
+/** Options as parsed by the operation's schema. */
 type OptionsOf<K extends SubmittedOperation> = ReturnType<(typeof OPTION_SCHEMAS)[K]["parse"]>;
 
 type Run<K extends SubmittedOperation> = (
@@ -27,7 +27,7 @@ type Run<K extends SubmittedOperation> = (
   context: JobContext,
 ) => Promise<ResultRecord>;
 
-/** What runs each operation: one without its line does not compile. */
+/** What runs each operation. An operation without an entry does not compile. */
 const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
   run_ml_job: (request, { portable }, context) => runMlJob(request, { ...context, portable }),
   run_dl_job: (request, { portable }, context) => runDlJob(request, { ...context, portable }),
@@ -36,8 +36,8 @@ const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
 };
 
 /**
- * Runs an operation to its record.
- * @throws MucastError invalid_request for options that are none of the operation's; what it throws.
+ * Runs an operation and returns its record.
+ * @throws MucastError invalid_request for options that the operation does not have; errors of the run.
  */
 export function runOperation(
   { operation, options }: OperationKind,
@@ -50,7 +50,7 @@ export function runOperation(
   return (RUNS[operation] as Run<SubmittedOperation>)(request, parsed.data as never, context);
 }
 
-/** The URLs that an operation names, without queries: its service has checked them for its caller. */
+/** The URLs that an operation names, without queries. The service has checked them for its caller. */
 export function namedUrls({
   featureUrl,
   dataExtractorUrl,

@@ -42,11 +42,11 @@ async function until(id: string, wanted: (status: StatusBlob) => boolean): Promi
   }
 }
 
-test("where nothing was written there is no status", async () => {
+test("has no status if nothing was written", async () => {
   assert.equal(await readStatus(store, "none", 1), undefined);
 });
 
-test("a running job's progress and warnings are written, and every later state", {
+test("writes a running job's progress and warnings, and every later state", {
   timeout: 600_000,
 }, async () => {
   const status = writer("runs");
@@ -61,7 +61,7 @@ test("a running job's progress and warnings are written, and every later state",
   status.stop();
 });
 
-test("the end is there when it was told, with timings and the digest of the config", async () => {
+test("has stored the end when it returns, with timings and the digest of the config", async () => {
   const status = writer("ends", { config: '{"a":1.0}', pauseMilliseconds: 1_000_000 });
   status.report({ kind: "progress", stage: "write", done: 1, total: 1 });
   status.onTiming({ name: "write", start: 1.5, end: 2 });
@@ -75,7 +75,7 @@ test("the end is there when it was told, with timings and the digest of the conf
   assert.equal(await readStatus(store, "ends", 2), undefined, "another attempt has its own");
 });
 
-test("a problem is written unchanged, and 200 warnings at most", async () => {
+test("writes a problem unchanged, and at most 200 warnings", async () => {
   const status = writer("fails");
   for (let count = 0; count < 300; count++) {
     status.report({ kind: "warning", warning: { code: "stale_ticker", message: `${count}` } });
@@ -90,7 +90,7 @@ test("a problem is written unchanged, and 200 warnings at most", async () => {
   );
 });
 
-test("failures, epochs and counts are written", async () => {
+test("writes failures, epochs and counts", async () => {
   const status = writer("trains");
   const losses = { train_loss: 0.5, validation_loss: Number.POSITIVE_INFINITY };
   status.report({ kind: "progress", stage: "fit", done: 1, total: 2, ticker: "A", epoch: 1, ...losses });
@@ -103,7 +103,7 @@ test("failures, epochs and counts are written", async () => {
   assert.deepEqual([read.warning_counts, read.failure_counts], [{}, { diverged: 1 }]);
 });
 
-test("the end of a job with ever so much to tell can be read", async () => {
+test("keeps the end of a job readable, however much the job reports", async () => {
   const status = writer("hostile", { pauseMilliseconds: 1_000_000 });
   const failures = [];
   for (let i = 0; i < 20_000; i++) {
@@ -126,7 +126,7 @@ test("the end of a job with ever so much to tell can be read", async () => {
   assert.deepEqual(read.warning_counts, { no_prices: 20_000 });
 });
 
-test("the signature of a URL in a message is not told", async () => {
+test("removes the signature of a URL from a message", async () => {
   const status = writer("signed");
   const message = "the config's https://a.blob.core.windows.net/c?sv=1&sig=s3cret%2B is odd";
   status.report({ kind: "warning", warning: { code: "ignored_section", message } });
@@ -134,7 +134,7 @@ test("the signature of a URL in a message is not told", async () => {
   assert.ok(!JSON.stringify(await readStatus(store, "signed", 1)).includes("s3cret"));
 });
 
-test("a write that is slow does not overtake the last one", { timeout: 600_000 }, async () => {
+test("a slow write does not overwrite the last one", { timeout: 600_000 }, async () => {
   const { promise: slow, resolve: go } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let writes = 0;
@@ -156,7 +156,7 @@ test("a write that is slow does not overtake the last one", { timeout: 600_000 }
   assert.deepEqual([(await readStatus(store, "slow", 1))?.end, writes], [{ record: RECORD }, 2]);
 });
 
-test("a write that fails is logged, and costs nothing else", async () => {
+test("logs a failed write, and does nothing else", async () => {
   const lines: string[] = [];
   const file = join(folder, "no-folder");
   await writeFile(file, "");
@@ -174,7 +174,7 @@ for (const [what, text] of [
   ["another schema", '{"schema":"mucast.status/2"}'],
   ["larger than any status", `"${"x".repeat(9 * 2 ** 20)}"`],
 ] as const) {
-  test(`what is ${what} is refused by its key`, async () => {
+  test(`refuses ${what} and names the key`, async () => {
     await store.put("status/odd.1.json", text);
     await assert.rejects(
       () => readStatus(store, "odd", 1),
@@ -184,7 +184,7 @@ for (const [what, text] of [
   });
 }
 
-test("the status of a job of a later version is read, with what it adds", async () => {
+test("reads the status of a job of a later version, including additions", async () => {
   await writer("later").writeEnd({ record: RECORD });
   const status = (await readStatus(store, "later", 1))!;
   const warnings = [{ code: "added_later", message: "m", added_later: 1 }];
@@ -198,7 +198,7 @@ test("the status of a job of a later version is read, with what it adds", async 
   assert.deepEqual(await readStatus(store, "later", 1), later as unknown);
 });
 
-test("the status of another attempt under its name is refused", async () => {
+test("refuses the status of another attempt under its name", async () => {
   await writer("one").writeEnd({ record: RECORD });
   for await (const piece of store.read("status/one.1.json")) await store.put("status/two.1.json", piece);
   await assert.rejects(() => readStatus(store, "two", 1), /is not the status of attempt 1 at two/);

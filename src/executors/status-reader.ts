@@ -4,14 +4,14 @@ import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/output
 import { SIZES } from "../contract/schema/answer-limits.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
 
-/** More than this version writes, for the status blob of a job of another version. */
+/** Larger than this version writes, because a job of another version may have written the blob. */
 const MAX_BYTES = 8 * SIZES.statusBlob;
 /** Open, because a job of a later version may have written the blob. */
 const READ = openSchema(statusBlobSchema);
 
 /**
- * The status blob of an attempt; undefined where there is none.
- * @throws MucastError blob_unavailable; invalid_data for a blob that is no status of that attempt.
+ * The status blob of an attempt; undefined if there is none.
+ * @throws MucastError blob_unavailable; invalid_data if the blob is not a status of that attempt.
  */
 export async function readStatus(
   store: BlobStore,
@@ -44,7 +44,7 @@ async function textOf(store: BlobStore, key: string): Promise<string | undefined
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the text is not JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

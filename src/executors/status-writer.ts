@@ -15,29 +15,28 @@ export interface StatusOptions {
   readonly attempt: number;
   /** JSON text of the config. */
   readonly config: string;
-  /** Called with a line for each write that failed; none fails the job. */
+  /** Called with a line for each failed write; none fails the job. */
   readonly log: (line: string) => void;
-  /** At least so long between two writes; 3 s by default. */
+  /** Minimum time between two writes; 3 s by default. */
   readonly pauseMilliseconds?: number;
 }
 
 const PAUSE_MILLISECONDS = 3_000;
 const MAX_WRITE_MILLISECONDS = 20_000;
-/** Most timings of a job, far more than it has steps, and their bytes. */
+/** Limits of the timings of a job, in entries and bytes: far more than it has steps. */
 const TIMINGS = { most: 1_000, bytes: 128 * 2 ** 10 };
 
 /**
- * Writes the status blob of an attempt at a job: the whole blob, every few seconds at most while the job runs, and once
- * more at its end. The blob's size is bounded whatever the job reports, so that its end can always be read. The job
- * reports to `report` and `onTiming`.
+ * Writes the status blob of an attempt at a job: the whole blob, at most every few seconds while the job runs, and once more at its end.
+ * The blob's size is bounded whatever the job reports, so that its end can always be read. The job reports to `report` and `onTiming`.
  */
 export class StatusWriter {
   readonly #options: StatusOptions;
-  /** Of the whole attempt. */
+  /** For the whole attempt. */
   readonly #gathered = new EventGatherer();
   #end: StatusBlob["end"] = null;
   readonly #timings: StatusBlob["timings"] = [];
-  /** Settles once no write is under way; never rejects. */
+  /** Settles once no write is in progress; never rejects. */
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   /** Whether the job has reported something since the last write. */
@@ -63,7 +62,7 @@ export class StatusWriter {
     return boundedCopy(this.#timings, { bytes: TIMINGS.bytes, text: SIZES.text })!;
   }
 
-  /** Writes how the job ended, after a write that is under way; returns once the blob is there, or its write has failed. */
+  /** Writes how the job ended, after any write in progress. Returns once the blob is stored or its write has failed. */
   async writeEnd(end: NonNullable<StatusBlob["end"]>): Promise<void> {
     this.stop();
     this.#end = "problem" in end ? { problem: boundedProblem(end.problem as Problem) } : end;
@@ -71,13 +70,13 @@ export class StatusWriter {
     await this.#write();
   }
 
-  /** Plans no further write: the status of the attempt stays without an end. */
+  /** Schedules no further write: the status of the attempt stays without an end. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
-  /** The next write, where none is planned or under way. */
+  /** The next write, if none is scheduled or in progress. */
   #plan(): void {
     if (this.#isStopped || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {

@@ -39,7 +39,7 @@ export class BlockStore {
     return this.#file !== undefined;
   }
 
-  /** Keeps a copy of `values`. @throws MucastError output_failed where the disk is full. */
+  /** Keeps a copy of `values`. @throws MucastError output_failed if the disk is full. */
   append(values: Float64Array): BlockSpan {
     const span = { at: this.#length, length: values.length };
     if (this.#file === undefined && this.#length + values.length <= this.inMemory) {

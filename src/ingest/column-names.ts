@@ -58,7 +58,7 @@ function bare(name: string): string {
 
 /**
  * The column that holds a ticker's prices: the first of adj_close, close, price.
- * @throws MucastError invalid_data where there is none, or one in two spellings.
+ * @throws MucastError invalid_data if there is none, or one in two spellings.
  */
 export function priceColumn(roles: ColumnRoles, columns: readonly string[], position: Position): number {
   const rankOf = (name: string) => {

@@ -16,7 +16,7 @@ export interface ReadOptions {
   readonly workFolder: string;
   /** Aborts the reading, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The defaults where it is missing. */
+  /** The defaults if it is missing. */
   readonly limits?: BlobLimits | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface PriceBlob {
  * work folder.
  *
  * @throws MucastError `unreadable_blob` for bytes that are no JSON text, `invalid_data` for JSON without usable
- *   prices, `too_large` over a limit, `output_failed` where the work folder is full; and the errors of the
+ *   prices, `too_large` over a limit, `output_failed` if the work folder is full; and the errors of the
  *   source and of the signal.
  */
 export async function readPrices(

@@ -15,7 +15,7 @@ const MAX_VALUES = 2 ** 27;
 
 /**
  * A step of the reading. It yields each ticker once it is complete (of a price blob, with its price columns alone), and
- * undefined where it needs more bytes.
+ * undefined if it needs more bytes.
  */
 export type Steps<T> = Generator<TickerSeries | undefined, T, void>;
 
@@ -55,7 +55,7 @@ export interface FoundTicker {
 
 /**
  * Records a complete ticker.
- * @throws MucastError invalid_data where the ticker occurs twice, or has no price column in a price blob; too_large over a
+ * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a
  *   limit.
  */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
@@ -77,7 +77,7 @@ export function keepTicker(reading: Reading, count: number, ticker: string, offs
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** @throws MucastError too_large where a ticker has MAX_COLUMNS already. */
+/** @throws MucastError too_large if a ticker has MAX_COLUMNS already. */
 export function checkColumnCount(reading: Reading, count: number, offset: number, ticker?: string): void {
   if (count < MAX_COLUMNS) return;
   throw tooLarge(positionOf(reading, offset, ticker), `has more than ${MAX_COLUMNS} columns`);

@@ -18,7 +18,7 @@ export class SeriesStore {
     this.#store = store;
   }
 
-  /** Keeps a copy. @throws MucastError output_failed where the disk is full. */
+  /** Keeps a copy. @throws MucastError output_failed if the disk is full. */
   add({ ticker, columns, days, values }: TickerSeries): void {
     // Nearly all tickers have the same columns.
     if (!isEqual(columns, this.#lastColumns)) this.#lastColumns = [...columns];
@@ -29,7 +29,7 @@ export class SeriesStore {
     });
   }
 
-  /** @returns the series of a ticker, which is no longer kept; undefined where none is. */
+  /** @returns the series of a ticker, which is no longer kept; undefined if none is. */
   take(ticker: string): TickerSeries | undefined {
     const stored = this.#tickers.get(ticker);
     if (stored === undefined) return undefined;

@@ -13,7 +13,7 @@ const TINY = "examples/tiny/data";
 const CONFIG =
   '{"ML params": {"model": "ridge", "cv_test_size": 3, "n_splits": 5, "intervals": {"alpha": 0.2}}}';
 
-/** A network of its own for each ticker, or one for all. */
+/** Either one network per ticker, or one for all. */
 const networks = (option: string, more: object = {}) =>
   JSON.stringify({ "NN params": { "Dot prediction": { "current option": option, ...more } } });
 
@@ -47,7 +47,7 @@ function codes({ warnings }: JobPreview): string[] {
   return warnings.map(({ code, ticker }) => `${code} ${ticker ?? ""}`.trim());
 }
 
-test("a ticker without a column that the model's arguments name fails, and the job's error follows where no ticker has it", async () => {
+test("a ticker without a column that the model's arguments name fails, and so does the job if no ticker has it", async () => {
   const config = (column: number) =>
     JSON.stringify({
       "ML params": { model: "lightgbm", model_params: { categorical_feature: [0, column] } },
@@ -73,7 +73,7 @@ test("a ticker without a column that the model's arguments name fails, and the j
   );
 });
 
-test("tickers that can be forecast have their rows and folds, and no error follows", async () => {
+test("tickers that can be forecast have rows and folds, and there is no error", async () => {
   const understanding = await validate();
   assert.ok(!("error" in understanding));
   assert.deepEqual(
@@ -100,7 +100,7 @@ test("tickers that can be forecast have their rows and folds, and no error follo
   assert.equal(understanding.window.median_spacing_days, 1);
 });
 
-/** Takes the prices of a ticker away, but for those that stay. */
+/** Removes the prices of a ticker, except those that `stays` accepts. */
 const keepPrices =
   (ticker: string, stays: (row: number) => boolean) =>
   ({ prices }: Blobs) => {
@@ -127,7 +127,7 @@ test("a ticker whose mu would be older than the forecasts has a warning", async 
   );
 });
 
-test("nothing of a config that is switched off is older than the forecasts", async () => {
+test("a config that is switched off has no warning about old forecasts", async () => {
   const drop = keepPrices("BETA", (row) => row < 58);
   const told = await validate(drop, networks("mlp", { data_processing: { lookback: 5 } }));
   assert.ok(codes(told).includes("older_forecast"));
@@ -135,7 +135,7 @@ test("nothing of a config that is switched off is older than the forecasts", asy
   assert.ok(!codes(off).includes("older_forecast"));
 });
 
-/** Dates every seventh day. */
+/** Dates on every seventh day. */
 const weekly = ({ prices, features }: Blobs) => {
   const dates = prices.dates.map((date, row) => {
     const day = Date.parse(prices.dates[0]!) + 7 * row * 86_400_000;
@@ -147,7 +147,7 @@ const weekly = ({ prices, features }: Blobs) => {
   Object.assign(features, { dates });
 };
 
-test("weekly prices are told not to be daily", async () => {
+test("reports that weekly prices are not daily", async () => {
   const { warnings, window } = await validate(weekly);
   assert.equal(window.median_spacing_days, 7);
   const [told] = warnings.filter(({ code }) => code === "not_daily");
@@ -155,7 +155,7 @@ test("weekly prices are told not to be daily", async () => {
   assert.match(told!.message, /: ALFA \(7\), BETA \(7\), GAMA \(7\)\.$/);
 });
 
-/** Moves each date to so many days after the one before it. @param stepOf by row. */
+/** Moves each date to this many days after the previous one. @param stepOf by row. */
 const spacedBy =
   (stepOf: (row: number) => number) =>
   ({ prices, features }: Blobs) => {
@@ -168,7 +168,7 @@ const spacedBy =
     Object.assign(features, { dates });
   };
 
-test("prices that turn weekly after the cut, or daily, are told with the spacing of both", async () => {
+test("reports both spacings of prices that turn weekly, or daily, after the cut", async () => {
   const told = async (stepOf: (row: number) => number) =>
     (await validate(spacedBy(stepOf))).warnings.find(({ code }) => code === "not_daily")?.message ?? "";
   assert.match(await told((row) => (row > 50 ? 7 : 1)), /: ALFA \(1 to learn from, 7 before mu\), BETA/);
@@ -176,7 +176,7 @@ test("prices that turn weekly after the cut, or daily, are told with the spacing
   assert.equal(await told(() => 1), "");
 });
 
-test("a spacing beyond which labels are lost says how many are lost of how many dates", async () => {
+test("a spacing that loses labels reports how many are lost of how many dates", async () => {
   const everyThird = await validate(spacedBy((row) => (row % 3 === 0 ? 12 : 7)));
   const gaps = everyThird.warnings.filter(({ code }) => code === "long_gap");
   assert.equal(gaps.length, 3);
@@ -184,7 +184,7 @@ test("a spacing beyond which labels are lost says how many are lost of how many 
   assert.match(gaps[0]!.message, /^ALFA: 19 of 60 price dates \(32%\) have their next price more than 10 /);
 });
 
-/** Gives every ticker the features that `more` makes of its first one. */
+/** Gives every ticker the features that `more` makes from its first one. */
 const addFeatures =
   (more: (values: readonly (number | null)[]) => Readonly<Record<string, (number | null)[]>>) =>
   ({ features }: Blobs) => {
@@ -193,7 +193,7 @@ const addFeatures =
     }
   };
 
-test("few rows for many features have a warning, in the folds and in all", async () => {
+test("warns of few rows for many features, in the folds and overall", async () => {
   const copies = (count: number) =>
     addFeatures((values) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`c${i}`, [...values]])),
@@ -209,7 +209,7 @@ test("few rows for many features have a warning, in the folds and in all", async
   assert.deepEqual(await told(10 - own), [10, 3]);
 });
 
-test("features of different scales have a warning where a penalty picks by scale, and where no scaler is set", async () => {
+test("warns of features of different scales if a penalty depends on scale and no scaler is set", async () => {
   const large = addFeatures((values) => ({
     large: values.map((value) => (value === null ? null : 1e6 * value)),
   }));
@@ -227,7 +227,7 @@ test("features of different scales have a warning where a penalty picks by scale
   assert.deepEqual(await told({ model: "ridge" }, () => undefined), []);
 });
 
-test("features that end a day early are the no_forecast that the job would end with", async () => {
+test("features that end a day early give the no_forecast error of the job", async () => {
   const { error, tickers } = await validate(({ features }) => {
     features.dates.pop();
     for (const columns of Object.values(features.features)) {
@@ -239,7 +239,7 @@ test("features that end a day early are the no_forecast that the job would end w
   assert.equal(tickers.length, 3, "their rows are counted all the same");
 });
 
-test("monthly prices are sparse_prices", async () => {
+test("monthly prices give sparse_prices", async () => {
   const { error, failures } = await validate(({ prices }) => {
     prices.prices = Object.fromEntries(
       Object.entries(prices.prices).map(([ticker, values]) => [
@@ -252,7 +252,7 @@ test("monthly prices are sparse_prices", async () => {
   assert.match(failures[0]!.message, /^ALFA has prices 29 calendar days apart \(median\)/);
 });
 
-test("a history that is too short for every ticker is insufficient_history", async () => {
+test("a history that is too short for every ticker gives insufficient_history", async () => {
   const { error, failures } = await validate(({ prices }) => {
     prices.start = prices.dates[35]!;
   });
@@ -264,7 +264,7 @@ test("a history that is too short for every ticker is insufficient_history", asy
   );
 });
 
-test("an alpha that the folds cannot support is warned about before anything is fitted", async () => {
+test("warns of an alpha that the folds cannot support before anything is fitted", async () => {
   const understanding = await validate(undefined, CONFIG.replace("0.2", "0.01").replace("5,", "9,"));
   assert.deepEqual(codes(understanding).slice(0, 2), ["fewer_folds ALFA", "interval_unsupported ALFA"]);
   assert.match(understanding.warnings[1]!.message, /15 residuals .* they support is 0\.0625\./);
@@ -276,7 +276,7 @@ test("without a fold there is no interval either, and fewer_folds is the only wa
   assert.ok(!codes(understanding).includes("interval_unsupported ALFA"));
 });
 
-test("a config of networks is previewed with the windows of each part", async () => {
+test("previews a config of networks with the windows of each part", async () => {
   const understanding = await validate(undefined, networks("mlp", { data_processing: { lookback: 5 } }));
   assert.ok(!("error" in understanding));
   assert.deepEqual(understanding.model, { name: "mlp", params: { hidden_dims: [128, 64], dropout: 0.2 } });
@@ -290,7 +290,7 @@ test("a config of networks is previewed with the windows of each part", async ()
   );
 });
 
-test("windows too long for the history are the error that the job would end with", async () => {
+test("windows too long for the history give the error of the job", async () => {
   const { error, failures } = await validate(
     undefined,
     networks("lstm", { data_processing: { lookback: 11 } }),
@@ -300,7 +300,7 @@ test("windows too long for the history are the error that the job would end with
   assert.match(failures[0]!.message, /ALFA has 29 training windows/);
 });
 
-test("a joint network is previewed over the dates of all tickers, with what a ticker lacks", async () => {
+test("previews a joint network over the dates of all tickers, with what a ticker lacks", async () => {
   const drop = ({ features }: Blobs) => {
     const columns = features.features.BETA!;
     delete columns[Object.keys(columns)[0]!];
@@ -320,7 +320,7 @@ test("a joint network is previewed over the dates of all tickers, with what a ti
   ]);
 });
 
-test("a config that is switched off has the warning disabled and is previewed all the same", async () => {
+test("previews a config that is switched off, with the warning disabled", async () => {
   const config = networks("mlp", { status: false, data_processing: { lookback: 1 } });
   const understanding = await validate(undefined, config);
   assert.equal(codes(understanding)[0], "disabled");
@@ -330,7 +330,7 @@ test("a config that is switched off has the warning disabled and is previewed al
   );
 });
 
-test("a config that is switched off has no error, also where its networks would have too little to learn", async () => {
+test("a config that is switched off has no error, even if its networks would have too little to learn", async () => {
   const config = networks("lstm", { status: false, data_processing: { lookback: 11 } });
   const { error, failures } = await validate(undefined, config);
   assert.equal(error, undefined);

@@ -13,10 +13,7 @@ const PREVIEWS: Readonly<Record<Operation, (config: string) => PreviewedConfig>>
   run_dl_job: previewDl,
 };
 
-/**
- * Reads both blobs as the job of the config would, and returns what that job would make of them.
- * @throws MucastError as reading does.
- */
+/** Reads both blobs like the job of the config, and returns what that job would make of them. @throws MucastError like reading them. */
 export async function validateJob(request: JobRequest, context: JobContext): Promise<JobPreview> {
   const config = PREVIEWS[operationOf(request.config)](request.config);
   const work = openWorkFolder();
@@ -32,7 +29,7 @@ export async function validateJob(request: JobRequest, context: JobContext): Pro
   }
 }
 
-/** run_dl_job where the config has `NN params` and no `ML params`, else run_ml_job. */
+/** run_dl_job if the config has `NN params` and no `ML params`, else run_ml_job. */
 function operationOf(text: string): Operation {
   const operations = operationsOf(text);
   return operations.length === 1 ? operations[0]! : "run_ml_job";

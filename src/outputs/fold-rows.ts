@@ -17,7 +17,7 @@ export interface FoldRows {
 
 /**
  * The folds of each ticker of `outOfFold`, in the order of time.
- * @throws MucastError invalid_data where the folds of a ticker do not add up to its rows.
+ * @throws MucastError invalid_data if the folds of a ticker do not add up to its rows.
  */
 export function foldRows({
   name,

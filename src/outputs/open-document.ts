@@ -19,11 +19,11 @@ export interface OutputDocument {
   readonly sha256: string;
   readonly document: OutputSummary;
   readonly rows: readonly ScoredRows[];
-  /** Undefined where there are no folds. */
+  /** Undefined if there are no folds. */
   readonly outOfFold: readonly ForecastRows[] | undefined;
 }
 
-/** @throws MucastError invalid_data where lists differ in length, or dates do not ascend. */
+/** @throws MucastError invalid_data if lists differ in length, or dates do not ascend. */
 export function outputDocument(name: string, sha256: string, output: OutputBlob): OutputDocument {
   const rows = scoredRows(name, output);
   return { name, sha256, document: summaryOf(output), rows, outOfFold: outOfFoldRows(name, output) };
@@ -46,7 +46,7 @@ export interface Reading {
 /**
  * Reads the output of a job.
  * @param location a path, a file: URL or an https URL.
- * @throws MucastError of reading it; too_large; unreadable_blob where it is no JSON, or no output of a job; of `outputDocument`.
+ * @throws MucastError of reading it; too_large; unreadable_blob if it is no JSON, or no output of a job; of `outputDocument`.
  */
 export async function openDocument(location: string, reading: Reading): Promise<OutputDocument> {
   return asOutput(await readJson(location, reading, DOCUMENT_BYTES));

@@ -5,12 +5,12 @@ import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import type { Bounds } from "../evaluate/intervals/conformal.ts";
 
-/** Score rows of one ticker with their ends; `trainingMean` is NaN where the output does not have it. */
+/** Score rows of one ticker with their ends; `trainingMean` is NaN if the output does not have it. */
 export interface ScoredRows extends ForecastRows, Bounds {}
 
 /**
  * The score rows of an output as typed arrays, tickers ascending by code point.
- * @throws MucastError invalid_data where lists differ in length, or dates do not ascend.
+ * @throws MucastError invalid_data if lists differ in length, or dates do not ascend.
  */
 export function scoredRows(name: string, document: OutputBlob): ScoredRows[] {
   const { forecasts } = document;
@@ -52,7 +52,7 @@ function ownMember<T>(part: Readonly<Record<string, T>> | undefined, name: strin
   return part !== undefined && Object.hasOwn(part, name) ? part[name] : undefined;
 }
 
-/** The out-of-fold rows of an output; undefined where it has no cross-validation. Their training means are not recorded: NaN. */
+/** The out-of-fold rows of an output; undefined if it has no cross-validation. Their training means are not recorded: NaN. */
 export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): ForecastRows[] | undefined {
   if (cross_validation === undefined) return undefined;
   const dayOf = dayReader();

@@ -13,7 +13,7 @@ import type { ResolvedWindow } from "./window.ts";
 
 /**
  * The date of the forecasts: the last price date of any ticker in the window, with or without features.
- * @throws MucastError `insufficient_history` where no ticker has a price in the window.
+ * @throws MucastError `insufficient_history` if no ticker has a price in the window.
  */
 export function* asOf(prices: Iterable<TickerPrices>, window: ResolvedWindow): Pausable<Day> {
   let last: Day | undefined;

@@ -30,7 +30,7 @@ export interface FeatureCounts extends Grid {
   readonly counts: Int32Array;
 }
 
-/** @throws MucastError out_of_memory where features and days make more than MAX_CELLS cells. */
+/** @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells. */
 export function* countFeatures(
   panels: readonly Featured[],
   scored: ReadonlySet<string>,
@@ -103,7 +103,7 @@ function tooManyCells(features: number, days: number): MucastError {
  * Reads all rows three times, a ticker at a time. Sums run in that order.
  * @param read the rows of each ticker, ascending by code point, so that the sums are the same to the bit.
  * @param panels the dates of the same tickers, in any order.
- * @throws MucastError out_of_memory where features and days make more than MAX_CELLS cells.
+ * @throws MucastError out_of_memory if features and days make more than MAX_CELLS cells.
  */
 export function* crossSections(
   read: () => Iterable<FeatureRows>,
@@ -141,7 +141,7 @@ export function* crossSections(
 
 /**
  * The z-scores of a ticker's rows: (value - mean) / deviation over the tickers that have the feature on the date, within
- * [-MAX_Z_SCORE, MAX_Z_SCORE]; 0 where all values are equal but for rounding. Everything is known at the close of the date.
+ * [-MAX_Z_SCORE, MAX_Z_SCORE]; 0 if all values are equal but for rounding. Everything is known at the close of the date.
  * @returns shape (n, scored features of the ticker), row-major, in the order of its columns.
  */
 export function zScores(rows: FeatureRows, sections: CrossSections): Float64Array {
@@ -160,7 +160,7 @@ export function zScores(rows: FeatureRows, sections: CrossSections): Float64Arra
   return scores;
 }
 
-/** Visits the scored features of each row in turn. @param see the cell of date and feature, and where x has the value. */
+/** Visits the scored features of each row in turn. @param see the cell of date and feature, and if x has the value. */
 function eachCell(
   { columns, days }: Pick<FeatureRows, "columns" | "days">,
   { numbers, first }: Pick<CrossSections, "numbers" | "first">,

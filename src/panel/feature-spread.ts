@@ -9,7 +9,7 @@ const MAX_SPREAD = 1e300;
 /**
  * How many times the largest standard deviation of a ticker's features over its fit rows is the smallest one. Constant
  * features do not count.
- * @returns 1 to MAX_SPREAD; 1 where fewer than two features vary.
+ * @returns 1 to MAX_SPREAD; 1 if fewer than two features vary.
  */
 export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" | "x" | "fit">): number {
   const values = new Float64Array(fit.length);
@@ -26,7 +26,7 @@ export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" |
 }
 
 /**
- * Standard deviation (ddof 0) of values from the whole range of a float64; 0 where they are constant but for rounding.
+ * Standard deviation (ddof 0) of values from the whole range of a float64; 0 if they are constant but for rounding.
  * Scales the values in place: every ticker of a job comes here with every feature.
  */
 function deviation(values: Float64Array): number {

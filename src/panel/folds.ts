@@ -4,7 +4,7 @@ import { MIN_FIT_ROWS } from "./ticker-panel.ts";
 
 /** One walk-forward fold, as positions in the list of fit rows: trains on [trainStart, trainEnd), tests [testStart, testEnd). */
 export interface Fold {
-  /** 0 where training uses every row before the test; with a window it uses the last of these. */
+  /** 0 if training uses every row before the test; with a window it uses the last of these. */
   readonly trainStart: number;
   readonly trainEnd: number;
   readonly testStart: number;
@@ -20,7 +20,7 @@ export interface Fold {
  * which that forecast is made; a one-day horizon needs no gap.
  *
  * @param window rows that a fold trains on at most, at least MIN_FIT_ROWS.
- * @returns k folds in time order; none where the history is too short.
+ * @returns k folds in time order; none if the history is too short.
  */
 export function walkForwardFolds(
   n: number,
@@ -36,7 +36,7 @@ export function walkForwardFolds(
   });
 }
 
-/** @returns a `fewer_folds` warning where a ticker got fewer folds than were asked for. */
+/** @returns a `fewer_folds` warning if a ticker got fewer folds than were asked for. */
 export function fewerFolds(facts: {
   readonly ticker: string;
   readonly fitRows: number;

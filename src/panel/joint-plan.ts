@@ -43,7 +43,7 @@ export interface JointPlan<P extends JointRows = JointRows> {
 /**
  * Splits the dates of all fit windows by time and decides which tickers take part, before anything is trained.
  *
- * Timing: a label is learned only where it is realised by the first validation date, and watched only where it is
+ * Timing: a label is learned only if it is realised by the first validation date, and watched only if it is
  * realised by the first calibration date: with prices missing here and there, a ticker's label may come out later
  * than the next date of the others.
  *

@@ -9,7 +9,7 @@ interface JointSamples {
    * the dates that train, validate and calibrate, then those with a score window.
    */
   readonly ends: Float64Array;
-  /** Shape (train + validate, tickers): the target to learn or to watch, NaN where there is none. */
+  /** Shape (train + validate, tickers): the target to learn or to watch, NaN if there is none. */
   readonly labels: Float64Array;
   readonly parts: { readonly train: number; readonly validate: number; readonly predict: number };
 }
@@ -50,7 +50,7 @@ export function* jointSamples({ dates, members }: JointPlan, lookback: number): 
 /**
  * The row of a ticker on each date.
  * @param days ascending; `dates` likewise.
- * @returns shape (dates): -1 where the ticker has no row on that date.
+ * @returns shape (dates): -1 if the ticker has no row on that date.
  */
 function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
   const rows = new Int32Array(dates.length).fill(-1);

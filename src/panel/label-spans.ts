@@ -20,7 +20,7 @@ export function labelSpans({
 const LATEST_SPANS = 11;
 
 /**
- * The median span of the last LATEST_SPANS rows before the last one, whose own label is still open: how far apart prices lie where `mu` is
+ * The median span of the last LATEST_SPANS rows before the last one, whose own label is still open: how far apart prices lie if `mu` is
  * made, whatever they were in the rows to learn from. A row before a gap without a label counts as MAX_GAP_DAYS + 1.
  * @param panel at least two rows.
  */
@@ -44,7 +44,7 @@ export function pooledSpans(each: Iterable<LabelSpans>): LabelSpans {
 /**
  * The median span, in calendar days: 1 of daily prices, 7 of weekly ones. Of an even number of labels the mean of the two
  * in the middle.
- * @returns null where there is no label.
+ * @returns null if there is no label.
  */
 export function medianSpan(spans: LabelSpans): number | null {
   const labels = spans.reduce((sum, count) => sum + count, 0);

@@ -6,7 +6,7 @@ export const NO_LABEL_DAY = -2_147_483_648;
 
 /** One label per price date. */
 interface Labels {
-  /** Shape (m): next-day log-return, NaN where there is no label. */
+  /** Shape (m): next-day log-return, NaN if there is no label. */
   readonly y: Float64Array;
   /** Shape (m): the day on which `y` becomes known, or NO_LABEL_DAY. */
   readonly labelDays: Int32Array;
@@ -42,10 +42,10 @@ const VOLATILITY_RETURNS = 20;
 
 /**
  * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: those
- * of the price dates before it, whose labels are out by then. The work grows with the dates alone, also where long gaps leave
+ * of the price dates before it, whose labels are out by then. The work grows with the dates alone, even if long gaps leave
  * few returns.
  * @param y shape (m), as `labelPrices` gives it.
- * @returns shape (m), NaN where there are fewer returns.
+ * @returns shape (m), NaN if there are fewer returns.
  */
 export function recentVolatility(y: Float64Array): Float64Array {
   const returns = y.filter((value) => !Number.isNaN(value));
@@ -57,7 +57,7 @@ export function recentVolatility(y: Float64Array): Float64Array {
   });
 }
 
-/** Of the VOLATILITY_RETURNS returns before the number `end`; exactly 0 where all are equal. */
+/** Of the VOLATILITY_RETURNS returns before the number `end`; exactly 0 if all are equal. */
 function deviationOfLast(returns: Float64Array, end: number): number {
   const start = end - VOLATILITY_RETURNS;
   if (start < 0) return Number.NaN;
@@ -70,7 +70,7 @@ function deviationOfLast(returns: Float64Array, end: number): number {
   return Math.sqrt(squares / VOLATILITY_RETURNS);
 }
 
-/** ln of the float64 next / price, correctly rounded; of the exact ratio where that leaves the range of a float64. */
+/** ln of the float64 next / price, correctly rounded; of the exact ratio if that leaves the range of a float64. */
 function logReturn(price: number, next: number): number {
   const ratio = next / price;
   return ratio > 0 && Number.isFinite(ratio) ? naturalLog(ratio) : logOfRatio(next, price);

@@ -15,7 +15,7 @@ export function naturalLog(x: number): number {
   return high + low;
 }
 
-/** ln(a / b), correctly rounded, where the quotient itself leaves the range of a float64. @param a, b finite and above zero. */
+/** ln(a / b), correctly rounded, if the quotient itself leaves the range of a float64. @param a, b finite and above zero. */
 export function logOfRatio(a: number, b: number): number {
   const [high, low] = logarithm(a);
   const [subtrahend, subtrahendLow] = logarithm(b);

@@ -44,7 +44,7 @@ export function priceDates(
   return { days: days.slice(0, kept), prices: values.slice(0, kept), nonpositive };
 }
 
-/** The ticker's last price date in the window, or undefined where it has none. */
+/** The ticker's last price date in the window, or undefined if it has none. */
 export function lastPriceDay(
   prices: TickerPrices,
   window: { readonly start: Day; readonly end: Day },

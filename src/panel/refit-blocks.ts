@@ -23,7 +23,7 @@ type ScoredRows = Pick<PanelRows, "days" | "labelDays" | "fit" | "score">;
  * Timing: the labels that are known at the close of the first counted date are those of the fit rows, so the first block's models are those of
  * a job without refits. Every later block's models know the labels of its first date, at whose close its first forecasts are made.
  * @param every undefined: one block.
- * @returns at least one block, ascending; its `from` is 0 where no ticker has a score row.
+ * @returns at least one block, ascending; its `from` is 0 if no ticker has a score row.
  * @throws MucastError invalid_request for more than LIMITS.refitBlocks.
  */
 export function refitBlocks(panels: readonly ScoredRows[], every: number | undefined): RefitBlock[] {

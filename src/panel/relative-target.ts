@@ -29,16 +29,16 @@ export interface RelativeTargets {
 
 /** The part of one ticker. */
 export interface RelativeTarget {
-  /** Shape (rows): of fit rows, and of score rows with a label, from which a later refit learns; NaN where a row teaches nothing. */
+  /** Shape (rows): of fit rows, and of score rows with a label, from which a later refit learns; NaN if a row teaches nothing. */
   readonly values: Float64Array;
-  /** Shape (rows): what a prediction of 1 stands for, log-return above the level; known at the row's date, NaN where it is not. */
+  /** Shape (rows): what a prediction of 1 stands for, log-return above the level; known at the row's date, NaN if it is not. */
   readonly widths: Float64Array;
   readonly levels: Levels;
 }
 
 /** Means of the labels of rows with a target, over all tickers. */
 export interface Levels {
-  /** The mean of the labels that are known at the close of `day`; NaN where there is none. */
+  /** The mean of the labels that are known at the close of `day`; NaN if there is none. */
   knownAt(day: Day): number;
   /** The mean of the labels of all fit rows. */
   readonly final: number;
@@ -49,7 +49,7 @@ export type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y"
 /**
  * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation (ddof 0)
  * of the labels of date d over the tickers whose label is known by the time the row's own is. So no target depends on a label that comes
- * later than its own. A row teaches nothing where fewer than MIN_DATE_TICKERS labels make its mean, or where these are all equal.
+ * later than its own. A row teaches nothing if fewer than MIN_DATE_TICKERS labels make its mean, or if these are all equal.
  *
  * The width of a row of date d is the root mean square of s over the last WIDTH_DATES dates that have enough labels known at d.
  * @param panels in any order; the results are the same to the bit.

@@ -50,7 +50,7 @@ interface Completeness {
    * since the first row.
    */
   readonly warmUpRows: number;
-  /** The index of the column that is missing on most of the first rows, the first of equals; undefined where none is. */
+  /** The index of the column that is missing on most of the first rows, the first of equals; undefined if none is. */
   readonly slowest: number | undefined;
   /** Shape (columns): rows on which that column is missing, those that wait for a window left out. */
   readonly missingByColumn: Int32Array;
@@ -64,7 +64,7 @@ export function completeRows(
 ): Completeness {
   const { values, n } = features;
   const broken = new Uint8Array(dates.length);
-  /** 1 where a feature is missing that had a value before. */
+  /** 1 if a feature is missing that had a value before. */
   const torn = new Uint8Array(dates.length);
   const leading = new Int32Array(columns.length);
   const missingLater = new Int32Array(columns.length);

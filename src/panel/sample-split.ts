@@ -12,7 +12,7 @@ interface SplitSizes {
 }
 
 /**
- * Splits n samples by time: 80 / 20, or 70 / 15 / 15 where intervals need a part of their own. Parts are rounded
+ * Splits n samples by time: 80 / 20, or 70 / 15 / 15 if intervals need a part of their own. Parts are rounded
  * down, to no less than 1, and the training part takes the rest, which may then be too few, or none.
  */
 export function splitSizes(n: number, calibrates: boolean): SplitSizes {

@@ -26,11 +26,11 @@ export interface TickerPanel {
   readonly days: Int32Array;
   /** Shape (rows, k), row-major, all finite. */
   readonly x: Float64Array;
-  /** Shape (rows): next-day log-return, NaN where there is no label. */
+  /** Shape (rows): next-day log-return, NaN if there is no label. */
   readonly y: Float64Array;
-  /** Shape (rows): when the label is known, NO_LABEL_DAY where there is none. */
+  /** Shape (rows): when the label is known, NO_LABEL_DAY if there is none. */
   readonly labelDays: Int32Array;
-  /** Shape (rows): standard deviation of the ticker's last 20 returns known at the date, NaN where there are fewer. */
+  /** Shape (rows): standard deviation of the ticker's last 20 returns known at the date, NaN if there are fewer. */
   readonly volatility: Float64Array;
   /** Ascending row indices to learn from: labels known by the cut. */
   readonly fit: Int32Array;
@@ -38,7 +38,7 @@ export interface TickerPanel {
   readonly score: Int32Array;
   /** The ticker's last price date in the window. */
   readonly lastPriceDay: Day;
-  /** The ticker's last feature date in the window; undefined where it has none. */
+  /** The ticker's last feature date in the window; undefined if it has none. */
   readonly lastFeatureDay: Day | undefined;
   /** The last row before `cross_section` leaves out rows; absent without `cross_section`. */
   readonly lastRowDay?: Day;
@@ -59,7 +59,7 @@ export interface TickerPanel {
 /** Rows that were left out since they wait for the window of a feature. */
 export interface WarmUp {
   readonly rows: number;
-  /** The feature that waits longest, the first of equals; undefined where no row waits. */
+  /** The feature that waits longest, the first of equals; undefined if no row waits. */
   readonly feature: string | undefined;
 }
 
@@ -71,7 +71,7 @@ export function fitLabels({ fit, y }: Pick<TickerPanel, "fit" | "y">): Float64Ar
   return Float64Array.from(fit, (row) => y[row]!);
 }
 
-/** Shape (rows): what a model learns of each row, NaN where that is nothing. */
+/** Shape (rows): what a model learns of each row, NaN if that is nothing. */
 export function targetsOf({ y, relative }: Pick<TickerPanel, "y" | "relative">): Float64Array {
   return relative === undefined ? y : relative.values;
 }
@@ -103,12 +103,12 @@ export interface TickerInput {
 /**
  * Prices and features of one ticker become rows: price dates, labels, feature rows, fit and score.
  *
- * A row is a candidate to learn from where its label date is at or before `window.cut`. Which features are empty is
+ * A row is a candidate to learn from if its label date is at or before `window.cut`. Which features are empty is
  * decided on candidates alone, so that no later row decides about it; which rows are complete is decided row by
  * row.
  *
- * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, where fewer than
- *   MIN_FIT_ROWS fit rows remain; `sparse_prices` where that is because prices lie too far apart. Only this ticker fails; the caller goes on with the others.
+ * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, if fewer than
+ *   MIN_FIT_ROWS fit rows remain; `sparse_prices` if that is because prices lie too far apart. Only this ticker fails; the caller goes on with the others.
  */
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);
@@ -180,7 +180,7 @@ function splitAtCut(labelDays: Int32Array, window: ResolvedWindow): { fit: Int32
   return { fit, score: all.subarray((fit.at(-1) ?? -1) + 1) };
 }
 
-/** A longer window would not help where most dates have no label. */
+/** A longer window would not help if most dates have no label. */
 function tooFar(ticker: string, counts: RowCounts, days: Int32Array): MucastError | undefined {
   const gapDays = sparseGapDays(days);
   if (gapDays === undefined) return undefined;

@@ -9,9 +9,9 @@ import { isPrice } from "./price-dates.ts";
 export interface ResolvedWindow {
   readonly start: Day;
   readonly end: Day;
-  /** Absent where the request has no `Learning_end`. */
+  /** Absent if the request has no `Learning_end`. */
   readonly learningEnd?: Day;
-  /** Last day whose labels may be learned: `learningEnd` where there is one, else `end`. */
+  /** Last day whose labels may be learned: `learningEnd` if there is one, else `end`. */
   readonly cut: Day;
 }
 
@@ -19,11 +19,11 @@ export interface ResolvedWindow {
  * Fills in what the data-extraction blob leaves out and checks the rest.
  *
  * @param requested bounds as the blob has them.
- * @param prices every ticker of the blob, in any order; read once, and only where a bound is missing.
+ * @param prices every ticker of the blob, in any order; read once, and only if a bound is missing.
  * @param source the blob's name, for errors.
  * @returns the window, and a `window_defaulted` warning for each bound that was missing.
- * @throws MucastError `invalid_data` where start > end or `Learning_end` lies outside the window;
- *   `insufficient_history` where a bound is missing and no price date can stand in for it.
+ * @throws MucastError `invalid_data` if start > end or `Learning_end` lies outside the window;
+ *   `insufficient_history` if a bound is missing and no price date can stand in for it.
  */
 export function* resolveWindow(
   requested: RequestedWindow,
@@ -89,7 +89,7 @@ function noPriceInWindow(start: Day, end: Day, source: string): MucastError {
   );
 }
 
-/** First and last price date of any ticker, or undefined where there is no price at all. */
+/** First and last price date of any ticker, or undefined if there is no price at all. */
 function* priceSpan(prices: Iterable<TickerPrices>): Pausable<{ first: Day; last: Day } | undefined> {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;

@@ -49,7 +49,7 @@ export interface PreparedBlobs {
   readonly end: string;
   readonly learningEnd?: string;
   readonly features: readonly string[];
-  /** False where both blobs existed before, with the same bytes. */
+  /** False if both blobs existed before, with the same bytes. */
   readonly written: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface PreparedBlobs {
  * Turns a price CSV into the two canonical input blobs: prices, and features that are known at the close of their date.
  * The same input and options give the same bytes under the same names.
  * @throws MucastError invalid_data (with the line) for a CSV that cannot be read without a guess; invalid_request for the
- * options; output_failed where the folder cannot be made (before the CSV is read), or where a blob of that name exists with
+ * options; output_failed if the folder cannot be made (before the CSV is read), or if a blob of that name exists with
  * other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {

@@ -8,7 +8,7 @@ import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blo
  * the same bytes is not touched.
  * @param limit bytes of each.
  * @returns their paths, and whether any was new.
- * @throws MucastError output_failed, too_large; nothing is changed where one exists with other bytes.
+ * @throws MucastError output_failed, too_large; nothing is changed if one exists with other bytes.
  */
 export async function publishBlobs(
   folder: string,
@@ -27,7 +27,7 @@ export async function publishBlobs(
       else if (!(await sameBytes(file))) throw nameTaken(file.target);
     }
   } finally {
-    // In reverse, so that the folder that was made for the first is empty in the end where nothing was published.
+    // In reverse, so that the folder that was made for the first is empty in the end if nothing was published.
     for (const file of staged.reverse()) await discardStaged(file);
   }
   return { paths: staged.map(({ target }) => target).reverse(), written };
@@ -35,7 +35,7 @@ export async function publishBlobs(
 
 const BLOCK_BYTES = 2 ** 20;
 
-/** @returns undefined where the target does not exist. */
+/** @returns undefined if the target does not exist. */
 async function sameBytes({ path, target }: StagedFile): Promise<boolean | undefined> {
   const there = await open(target, "r").catch(() => undefined);
   if (there === undefined) return undefined;

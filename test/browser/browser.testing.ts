@@ -139,7 +139,7 @@ export async function judge(page: Page): Promise<{
 /**
  * Starts the Chromium that set-up unpacked, with its own libraries and its own font; or the one that the variable
  * MUCAST_TEST_CHROMIUM names, with those of the system.
- * @throws Error where there is none: a test of a page is never skipped.
+ * @throws Error if there is none: a test of a page is never skipped.
  */
 export async function openBrowser(): Promise<Browser> {
   const named = process.env.MUCAST_TEST_CHROMIUM;

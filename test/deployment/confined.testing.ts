@@ -30,7 +30,7 @@ const CONFINE = `
   exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
 `;
 
-/** Root takes the user of the image, as the manifests have it, where that one may read the checkout and run its Python. */
+/** Root takes the user of the image, as the manifests have it, if that one may read the checkout and run its Python. */
 const WAYS = [
   { namespace: ["--mount", "--uts"], user: "1000" },
   { namespace: ["--mount", "--uts"], user: "" },
@@ -51,7 +51,7 @@ const PROBE = [
   python,
 ];
 
-/** The first way that works here; undefined where none does. */
+/** The first way that works here; undefined if none does. */
 const way = WAYS.find((each) => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-confined-"));
   mkdirSync(join(folder, "tmp"));
@@ -63,12 +63,12 @@ const way = WAYS.find((each) => {
   return status === 0;
 });
 
-/** Why nothing can be confined here; false where it can. */
+/** Why nothing can be confined here; false if it can. */
 export const unconfined = way === undefined && "NO NAMESPACE CAN BE MADE HERE: no read-only root is tried";
 
 /**
  * The words before a program that confine it: a read-only root but for the folder above TMPDIR, no capability, no new privileges,
- * user 1000 where that can be, and a host name of its own, so that services take each other for those of other machines.
+ * user 1000 if that can be, and a host name of its own, so that services take each other for those of other machines.
  */
 export function confined(host: string): readonly string[] {
   if (way === undefined) throw new Error(String(unconfined));

@@ -4,9 +4,9 @@ import { lockedPython } from "../../scripts/locked-python.ts";
 
 export interface Checked {
   readonly file: string;
-  /** Null where the file is no YAML. */
+  /** Null if the file is no YAML. */
   readonly document: Resource | null;
-  /** What the schema does not allow; null where there is nothing. */
+  /** What the schema does not allow; null if there is nothing. */
   readonly fault: string | null;
 }
 
@@ -73,7 +73,7 @@ export interface Deployment extends Resource {
   };
 }
 
-/** @param version of Kubernetes, such as `1.37`. @throws Error where the program itself fails. */
+/** @param version of Kubernetes, such as `1.37`. @throws Error if the program itself fails. */
 export function checkManifests(version: string, files: readonly string[]): readonly Checked[] {
   const python = lockedPython("kubernetes", "test/deployment/requirements-kubernetes.txt");
   const run = spawnSync(python, ["test/deployment/read_manifests.py", version, ...files], {

@@ -1,7 +1,7 @@
 """Holds manifests to the JSON schemas of Kubernetes, in which unknown fields are refused.
 
 Takes the version of Kubernetes and files. Prints one JSON array with an object for each document: its file, the document,
-and its fault, which is null where there is none; the document is null where the file is no YAML. Of a resource that Kubernetes itself does not know, such as a RayCluster,
+and its fault, which is null if there is none; the document is null if the file is no YAML. Of a resource that Kubernetes itself does not know, such as a RayCluster,
 its templates of pods are held to their schema.
 """
 

@@ -108,7 +108,7 @@ class Recursion:
             self.theta = -quantile
 
     def issue(self, predicted):
-        """The recursion issues the scale and the ends of one row; both ends are None where there are none."""
+        """The recursion issues the scale and the ends of one row; both ends are None if there are none."""
         n = len(self.sides)
         k = max(1, math.ceil((n + 1) * (1 - self.alpha) - 1e-9))
         scale = self.scale()
@@ -278,7 +278,7 @@ def joint_misses_of(by_ticker):
 
 
 def worst_of(rows):
-    """The twin finds the lowest coverage of any 250 successive labelled rows; None where there is none."""
+    """The twin finds the lowest coverage of any 250 successive labelled rows; None if there is none."""
     coverages = [coverage_of(rows[i : i + WINDOW]) for i in range(len(rows) - WINDOW + 1)]
     return min((coverage for coverage in coverages if coverage is not None), default=None)
 

@@ -1,4 +1,4 @@
-/** run_ml_job with its blobs in a real Azurite; over the command line where the environment has credentials. */
+/** run_ml_job with its blobs in a real Azurite; over the command line if the environment has credentials. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";

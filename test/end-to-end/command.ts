@@ -19,7 +19,7 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** Resolves once a line of stderr is a JSON object that `wanted` accepts; rejects where the process ends first. */
+  /** Resolves once a line of stderr is a JSON object that `wanted` accepts; rejects if the process ends first. */
   told(wanted: (line: Record<string, unknown>) => boolean): Promise<void>;
 }
 

@@ -68,7 +68,7 @@ async function failure(market: Market, config: string): Promise<MucastError> {
   return assert.fail("the job has to fail");
 }
 
-/** Files below `folder` that this process has open, where the system tells (Linux). */
+/** Files below `folder` that this process has open, if the system tells (Linux). */
 function openFilesIn(folder: string): string[] {
   if (process.platform !== "linux") return [];
   return openFiles().filter((path) => path.startsWith(folder));

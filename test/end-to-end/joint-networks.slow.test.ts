@@ -1,4 +1,4 @@
-/** portfolio_lstm and portfolio_transformer: one network for all tickers, where those that are missing do not disturb. */
+/** portfolio_lstm and portfolio_transformer: one network for all tickers, if those that are missing do not disturb. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";

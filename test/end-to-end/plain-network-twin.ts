@@ -9,9 +9,9 @@ import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWar
 interface ZeroLosses {
   /** Of the second epoch, where a batch holds every sample. */
   readonly train_loss: number;
-  /** Of every epoch; null where no label validates. */
+  /** Of every epoch; null if no label validates. */
   readonly validation_loss: number | null;
-  /** null where the contract leaves the layers open. */
+  /** null if the contract leaves the layers open. */
   readonly parameters: number | null;
 }
 

@@ -15,7 +15,7 @@ export interface TwinWarning {
   readonly count?: number;
   /** The feature an `empty_feature` names. */
   readonly feature?: string;
-  /** The features that cost most rows; more than one where they cost the same. */
+  /** The features that cost most rows; more than one if they cost the same. */
   readonly features?: readonly string[];
   /** The bound of the window that was made up. */
   readonly bound?: string;
@@ -51,7 +51,7 @@ export async function askTwin<T>(script: string, python: string, request: unknow
   return JSON.parse(stdout);
 }
 
-/** Members in the order of their text, also where a name looks like an index. */
+/** Members in the order of their text, even if a name looks like an index. */
 export function keyOrder(text: string, name: string): string[] {
   const at = text.indexOf(`"${name}":{`);
   assert.ok(at >= 0, `the output has ${name}`);
@@ -152,7 +152,7 @@ export function assertSameWarnings(
   }
 }
 
-/** Same structure, same strings and nulls, numbers within `tolerance`, relative where they are larger than 1. */
+/** Same structure, same strings and nulls, numbers within `tolerance`, relative if they are larger than 1. */
 export function assertClose(
   actual: unknown,
   expected: unknown,

@@ -26,14 +26,14 @@ CONSTANTS = {
 
 
 def settings_of(given):
-    """The settings of intervals with their defaults, None where they are off."""
+    """The settings of intervals with their defaults, None if they are off."""
     if given is None or not given.get("enabled", True):
         return None
     return {key: given.get(key, value) for key, value in (("method", "adaptive"), ("alpha", 0.1), ("bound", "both"))}
 
 
 def quantile_of(pairs, alpha, bound):
-    """The conformal quantile over (realised, predicted) pairs; None where no finite one exists."""
+    """The conformal quantile over (realised, predicted) pairs; None if no finite one exists."""
     score = {"both": lambda y, p: abs(y - p), "lower": lambda y, p: p - y, "upper": lambda y, p: y - p}[bound]
     ordered = sorted(score(y, p) for y, p in pairs)
     rank = max(1, math.ceil((len(ordered) + 1) * (1 - alpha) - 1e-9))

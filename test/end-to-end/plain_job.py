@@ -141,7 +141,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
 
 
 def regressor(model, given):
-    """A fresh, unfitted regressor: the caller's arguments, and seed, silence and one thread where they are not."""
+    """A fresh, unfitted regressor: the caller's arguments, and seed, silence and one thread if they are not."""
     model = model.lower()
     params = dict(given)
     if model in ("random_forest", "rf"):

@@ -139,7 +139,7 @@ def mahalanobis(plans, part):
 
 
 def loss_of_zero(loss, plans, part):
-    """What the whole part costs a forecast of 0, as one batch; None where there is no label."""
+    """What the whole part costs a forecast of 0, as one batch; None if there is no label."""
     cells = [(ticker, z) for labels in scaled_labels(plans, part).values() for ticker, z in labels.items()]
     if not cells:
         return None
@@ -173,7 +173,7 @@ def zero_losses(loss, plans):
 
 
 def parameters_of(option, given, lookback, features):
-    """How many numbers a network learns. None where the contract leaves the layers open."""
+    """How many numbers a network learns. None if the contract leaves the layers open."""
     dense = lambda widths: sum((a + 1) * b for a, b in zip(widths, widths[1:]))
     if option == "mlp":
         return dense([lookback * features, *given.get("hidden_dims", [128, 64]), 1])
@@ -192,7 +192,7 @@ def union_of_features(panels, plans):
 
 
 def judge(rows, plan, forecast, intervals, vanishing):
-    """One ticker's entry in `forecasts` as it has to be, given its predictions; the ends too where those of the residuals are known."""
+    """One ticker's entry in `forecasts` as it has to be, given its predictions; the ends too if those of the residuals are known."""
     score, label = plan["score"], rows["label"]
     predicted = forecast["predicted"]
     training_mean = mean(label[d] for d in rows["fit"])
@@ -223,7 +223,7 @@ def judge(rows, plan, forecast, intervals, vanishing):
 
 
 def given_ends(forecast, intervals):
-    """The ends that an output has, where they are possible: those of `split` all lie as far from their forecast."""
+    """The ends that an output has, if they are possible: those of `split` all lie as far from their forecast."""
     lower, upper = forecast["lower"], forecast["upper"]
     distances = [p - end for p, end in zip(forecast["predicted"], lower) if end is not None]
     distances += [end - p for p, end in zip(forecast["predicted"], upper) if end is not None]

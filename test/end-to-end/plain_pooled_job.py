@@ -71,7 +71,7 @@ def z_scored(tickers, comparison=None):
 
 
 def spread(labels):
-    """Mean and standard deviation of labels; None where they are too few, and a deviation of None where they are all equal."""
+    """Mean and standard deviation of labels; None if they are too few, and a deviation of None if they are all equal."""
     if len(labels) < FEWEST:
         return None
     total, square = 0.0, 0.0
@@ -124,7 +124,7 @@ def relative(tickers):
 
 
 def level_at(tickers, targets, until):
-    """The mean of the labels with a target that are known at the close of `until`; of all where that is None."""
+    """The mean of the labels with a target that are known at the close of `until`; of all if that is None."""
     known = sorted(
         (tickers[ticker]["label_day"][d], d, ticker)
         for ticker, d in targets

@@ -80,7 +80,7 @@ class Job:
         return [(ticker, d) for ticker, rows in self.tickers.items() if ticker not in self.joins for d in rows["fit"]]
 
     def level(self, until):
-        """Of the fit rows where `until` is None."""
+        """Of the fit rows if `until` is None."""
         known = []
         for ticker, d in self.targets:
             if ticker in self.joins:

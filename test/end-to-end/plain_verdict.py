@@ -34,7 +34,7 @@ def by_day(rows):
 
 
 def t_over_dates(values, scale):
-    """Infinite where the values are equal but for rounding, None where they are 0 or there is none."""
+    """Infinite if the values are equal but for rounding, None if they are 0 or there is none."""
     if not values:
         return None
     floor = ROUNDING * scale

@@ -23,7 +23,7 @@ def median_spacing(panels):
 
 
 def latest_spans(rows):
-    """Calendar days from each of the 11 rows before the last one to its label's date; 11 where it has no label."""
+    """Calendar days from each of the 11 rows before the last one to its label's date; 11 if it has no label."""
     return [rows["label_day"].get(d, d + 11) - d for d in sorted(rows["x"])[-12:-1]]
 
 

@@ -17,7 +17,7 @@ def slope_of(pairs):
 
 
 def newey_west_t(values, lag=5):
-    """The t of a mean whose values correlate over time; None where there is none."""
+    """The t of a mean whose values correlate over time; None if there is none."""
     n = len(values)
     if n < 2 or max(values) == min(values):
         return None
@@ -30,7 +30,7 @@ def newey_west_t(values, lag=5):
 
 
 def is_wild(labels, pairs, score, mu):
-    """The three reasons, one after the other; `mu` is None where there is none."""
+    """The three reasons, one after the other; `mu` is None if there is none."""
     unit = statistics.pstdev(labels)
     slope = slope_of(pairs)["b"] or 0
     tested = statistics.pstdev(p for _, p in pairs) if pairs else None

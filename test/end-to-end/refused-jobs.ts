@@ -22,7 +22,7 @@ export interface Refusal {
 /** For a job that is refused before it has an engine. */
 export const noEngine: OpenEngine = () => assert.fail("an engine was looked for");
 
-/** Asserts that `job` ends with a valid problem that says so, and makes nothing where its output would go. */
+/** Asserts that `job` ends with a valid problem that says so, and makes nothing if its output would go. */
 export async function assertRefused(
   job: Job,
   blobs: BlobPair,

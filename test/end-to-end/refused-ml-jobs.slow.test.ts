@@ -22,7 +22,7 @@ after(removeFolders);
 interface JobRefusal extends Refusal {
   readonly name: string;
   readonly blobs?: () => Promise<BlobPair> | BlobPair;
-  /** QUICK where it is missing. */
+  /** QUICK if it is missing. */
   readonly config?: string;
 }
 

@@ -43,7 +43,7 @@ after(async () => {
   await removeFolders();
 });
 
-/** An interpreter that sets variables where the engine has not set them. */
+/** An interpreter that sets variables if the engine has not set them. */
 async function pythonWith(python: string, variables: Readonly<Record<string, string>>): Promise<string> {
   const path = join(await newFolder(), "python");
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}="\${${name}:-${value}}"`);

@@ -1,6 +1,6 @@
 /**
  * Engines that stay warm from job to job: starting one and importing its libraries takes longer than most jobs of tests.
- * Each imports every library of its environment where a file asks for no less, so that jobs of several models share it; its greeting, and so the
+ * Each imports every library of its environment if a file asks for no less, so that jobs of several models share it; its greeting, and so the
  * provenance of an output, names them all.
  */
 import assert from "node:assert/strict";

@@ -7,7 +7,7 @@ const CONNECTIONS = 16;
 /**
  * Submits small jobs, each under an idempotency key of its own, in turn to every service. Every fifth is submitted once more, at another
  * service. @param storage URL of the container that has the inputs. @returns their ids.
- * @throws Error where a repeated key gives another id.
+ * @throws Error if a repeated key gives another id.
  */
 export async function submitAll(
   urls: readonly string[],

@@ -49,7 +49,7 @@ let pairOrder: { readonly seed: number; readonly pairs: typeof STRUCTURAL_PAIRS 
 
 /**
  * Every model and every one of its parameters gets its turn, beside up to six others. Of two cases in three, arguments
- * are drawn again where a rule speaks against them, and left out where one always does, so that they come to the library.
+ * are drawn again if a rule speaks against them, and left out if one always does, so that they come to the library.
  */
 function madeUpArguments(number: number, values: MadeUpValues): Arguments {
   const [model, turn] = TURNS[(number * STRIDE) % TURNS.length]!;
@@ -70,7 +70,7 @@ function madeUpArguments(number: number, values: MadeUpValues): Arguments {
 
 const DRAWS = 8;
 
-/** An argument, one that may stand beside `others` where these are given; undefined where none was drawn. */
+/** An argument, one that may stand beside `others` if these are given; undefined if none was drawn. */
 function madeUp(
   model: Model,
   parameter: Parameter,

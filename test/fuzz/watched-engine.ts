@@ -155,7 +155,7 @@ function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Bytes; 0 where the process has ended. */
+/** Bytes; 0 if the process has ended. */
 function peakOf(pid: number): number {
   try {
     const [, kibibytes] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!;

@@ -1,7 +1,7 @@
 """Constructs and fits the regressors named on stdin, a JSON list of {"library", "class", "params"}.
 
 Prints one JSON list: for each, the error's text, or null with the arguments as Python reads them, the number of rows
-predicted, the threads that were used where the library tells them, and whether a second fit gives the same bits.
+predicted, the threads that were used if the library tells them, and whether a second fit gives the same bits.
 """
 
 import json
@@ -39,7 +39,7 @@ def fitted(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def trained_with(spec: dict[str, Any], model: Any) -> dict[str, Any]:
-    """Native parameters as the library itself reports them after the fit; empty where it does not."""
+    """Native parameters as the library itself reports them after the fit; empty if it does not."""
     if spec["library"] == "lightgbm":
         import lightgbm
 

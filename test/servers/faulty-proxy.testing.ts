@@ -25,7 +25,7 @@ export type Fault = (
 
 export interface FaultyProxy {
   readonly origin: string;
-  /** Method and, where there is one, the `comp` of each request: `PUT block`, `GET`. In order. */
+  /** Method and, if there is one, the `comp` of each request: `PUT block`, `GET`. In order. */
   readonly asked: string[];
   /** The faults of the next requests of a kind, one each; further ones are passed on unharmed. */
   plan(kind: string, ...faults: Fault[]): void;

@@ -99,7 +99,7 @@ async function startIn(folder: string, watcher: ChildProcess): Promise<Postgres>
   return postgres;
 }
 
-/** @returns the folder of the binaries; a copy where their user may not reach them, as under a private folder. */
+/** @returns the folder of the binaries; a copy if their user may not reach them, as under a private folder. */
 async function readableBinaries(folder: string): Promise<string> {
   const tried = spawnSync(join(NATIVE, "bin/postgres"), ["--version"], { ...owner, cwd: "/" });
   if (tried.status === 0 || !asRoot) return NATIVE;

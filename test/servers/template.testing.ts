@@ -11,7 +11,7 @@ const WEEK_MILLISECONDS = 7 * 24 * 3_600_000;
 
 /**
  * A folder that takes seconds of a processor to make and is copied by tests. It is kept between runs, and for a week
- * where no run uses it; of several that make it at the same moment, the first is used.
+ * if no run uses it; of several that make it at the same moment, the first is used.
  * @param sources files under the root whose change asks for a new one.
  * @param make writes it into a new folder, which becomes its parent.
  * @returns its path.

@@ -106,7 +106,7 @@ export class Api {
     throw new Error(`waited in vain: ${JSON.stringify(last)}`);
   }
 
-  /** The operation once it runs. @throws where it has ended instead. */
+  /** The operation once it runs. @throws if it has ended instead. */
   async running(id: string): Promise<OperationView> {
     const seen = await this.once(id, ({ status }) => status !== "NotStarted");
     assert.equal(seen.status, "Running", JSON.stringify(seen.error));

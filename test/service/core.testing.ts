@@ -6,7 +6,7 @@ import { FEATURES, PRICES, payload, putInputs, RIDGE } from "./inputs.testing.ts
 import { type Serving, startServe } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
-/** The largest upload where a core is limited: more than the system buffers of what a reader has not taken. */
+/** The largest upload if a core is limited: more than the system buffers of what a reader has not taken. */
 export const UPLOAD_BYTES = 2 ** 24;
 
 /** Bounds that a test meets in a moment, and that leave room for all other tests. */

@@ -5,7 +5,7 @@ const MILLISECONDS_BETWEEN_LOOKS = 50;
 /** No test passes or fails by this; it ends one that would never end, with what it waited for. */
 const PATIENCE_MILLISECONDS = 600_000;
 
-/** Waits until `look` gives something. @throws where it does not, with `what` was waited for. */
+/** Waits until `look` gives something. @throws if it does not, with `what` was waited for. */
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,

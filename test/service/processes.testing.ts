@@ -18,7 +18,7 @@ export function allProcesses(): SeenProcess[] {
     .filter((seen) => seen !== undefined);
 }
 
-/** A process and all that descend from it; empty where it does not run. */
+/** A process and all that descend from it; empty if it does not run. */
 export function treeOf(root: number): SeenProcess[] {
   const all = allProcesses();
   const tree = all.filter(({ pid }) => pid === root);

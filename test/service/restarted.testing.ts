@@ -45,7 +45,7 @@ export class Restarted {
 
   /**
    * The next service, which runs so many jobs at the same time.
-   * @param more `held` where every job that it runs waits for its blobs until the service ends.
+   * @param more `held` if every job that it runs waits for its blobs until the service ends.
    */
   async start(jobs: number, more: Environment | "held" = {}, settings: Environment = {}): Promise<void> {
     const env = more === "held" ? await silentEngine(this.#folder) : more;

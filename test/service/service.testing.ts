@@ -87,7 +87,7 @@ export async function serviceFolder({ isFirstStart = false } = {}): Promise<stri
   return folder;
 }
 
-/** A service that answers. @throws with all that it said, where it ends before. */
+/** A service that answers. @throws with all that it said, if it ends before. */
 export async function startServe(options: ServeOptions = {}): Promise<Serving> {
   const launched = await launchServe(options);
   const exited = launched.exited.then(({ code, signal }) => {

@@ -64,7 +64,7 @@ class Grid:
     """
 
     exog: np.ndarray  # shape (tickers, dates, 1 + features): whether the row is learned from, and its features, 0 without a row
-    y: np.ndarray  # shape (tickers, dates): 0 where there is no label
+    y: np.ndarray  # shape (tickers, dates): 0 if there is no label
     first_score: int  # place of the first date to forecast
     score_dates: int
 

@@ -5,6 +5,6 @@ parameter under the constructor's own name, its aliases, the JSON types it takes
 TypeScript side checks `model_params` against it, so that a service without Python refuses a wrong name at submit.
 
 Types are those of JSON text as Python reads it: null, bool, int, float, string, list, object; and two more that
-libraries take: `whole`, a float without a fraction (`6.0`) where an integer is meant, and `number_text`, a string
+libraries take: `whole`, a float without a fraction (`6.0`) if an integer is meant, and `number_text`, a string
 that holds a number. A parameter without `types` takes every type, or its type is not known.
 """

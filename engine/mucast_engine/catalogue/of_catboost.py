@@ -95,7 +95,7 @@ _SAMPLES: dict[str, list[Any]] = {
 
 
 def _types(name: str) -> list[str] | None:
-    """The JSON types that the option reader takes; None where it takes nearly all, so that nothing is known."""
+    """The JSON types that the option reader takes; None if it takes nearly all, so that nothing is known."""
     if name in _NOT_TRIED:
         return None
     types = {kind for kind, samples in _SAMPLES.items() if any(_is_read(name, sample) for sample in samples)}

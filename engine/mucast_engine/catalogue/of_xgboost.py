@@ -72,7 +72,7 @@ def _native_groups() -> dict[tuple[str, ...], tuple[str, Setting]]:
 
 
 def _moving_together(name: str, base: dict[str, str]) -> tuple[str, ...]:
-    """The names that change with this one: itself and its aliases. Empty where no value tried is accepted."""
+    """The names that change with this one: itself and its aliases. Empty if no value tried is accepted."""
     for probe in ("2", "0", "0.5", "grow_colmaker"):
         try:
             changed = _reported({name: probe})

@@ -14,7 +14,7 @@ class CnnEncoder(nn.Module):
 
     The last block's output, flattened, describes the window.
 
-    Pools end on the window's last row: where they do not come out even, its oldest rows are left out.
+    Pools end on the window's last row: if they do not come out even, its oldest rows are left out.
     """
 
     def __init__(self, features: int, lookback: int, filters: Sequence[int], kernel: int, pool: int) -> None:

@@ -30,9 +30,9 @@ class DropoutMasks:
         self._counters = torch.empty(0, dtype=torch.int64, device=device)
 
     def draw(self, step: int, shapes: Sequence[tuple[int, ...]], part: int = 0) -> Masks:
-        """Masks of `shapes` in order, 0 where dropped and 1 / (1 - rate) elsewhere; None where nothing is dropped.
+        """Masks of `shapes` in order, 0 if dropped and 1 / (1 - rate) elsewhere; None if nothing is dropped.
 
-        `part` numbers the pieces of one step where they are drawn one by one.
+        `part` numbers the pieces of one step if they are drawn one by one.
         """
         if self._dropped == 0:
             return None
@@ -67,5 +67,5 @@ def first_counter(seed: int, step: int, part: int) -> int:
 
 
 def dropped(x: Tensor, masks: Masks) -> Tensor:
-    """`x` under the next mask; unchanged where there are none, as in prediction."""
+    """`x` under the next mask; unchanged if there are none, as in prediction."""
     return x if masks is None else x * next(masks)

@@ -29,9 +29,9 @@ class Labels(NamedTuple):
     """Labels of a batch, (n) windows or (dates, tickers) cells."""
 
     values: Tensor
-    """Scaled returns; 0 where there is no label."""
+    """Scaled returns; 0 if there is no label."""
     known: Tensor
-    """1 where there is a label and 0 elsewhere, of the values' dtype."""
+    """1 if there is a label and 0 elsewhere, of the values' dtype."""
 
 
 class Loss(Protocol):
@@ -165,7 +165,7 @@ class MahalanobisLoss:
 def label_correlation(labels: Matrix) -> Matrix:
     """Shape (tickers, tickers): Ledoit-Wolf covariance of scaled training labels (dates, tickers), to unit diagonal.
 
-    NaN, where a ticker has no label, counts as the ticker's mean. Ledoit, Wolf 2004, by scikit-learn.
+    NaN, if a ticker has no label, counts as the ticker's mean. Ledoit, Wolf 2004, by scikit-learn.
     """
     from sklearn.covariance import ledoit_wolf
 

@@ -75,7 +75,7 @@ SCALERS: dict[str, Callable[[Matrix], tuple[Matrix, Matrix]]] = {
 def target_scale(labels: Matrix) -> float:
     """Standard deviation (ddof 0) of the labels to learn from.
 
-    Raises TaskError `constant_target` where that is 0, or rounding alone.
+    Raises TaskError `constant_target` if that is 0, or rounding alone.
     """
     deviation = float(labels.std())
     if not np.isfinite(deviation) or labels.max() - labels.min() <= ROUNDING:

@@ -21,7 +21,7 @@ NO_MEMORY = "can't allocate memory"
 
 
 def run_network_task(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Raises TaskError of the task; `fit_failed` where the memory does not suffice."""
+    """Raises TaskError of the task; `fit_failed` if the memory does not suffice."""
     try:
         return _run(_with_floats(task), store, progress)
     except (MemoryError, RuntimeError) as error:
@@ -32,7 +32,7 @@ def run_network_task(task: Message, store: ArrayStore, progress: Callable[[Messa
 
 
 def _with_floats(task: Message) -> Message:
-    """`task` with floats where numbers may have a fraction.
+    """`task` with floats if numbers may have a fraction.
 
     JSON writes 1.0 as `1` and 1e19 as `10000000000000000000`, Python reads both as int, and PyTorch takes none that is
     longer than 64 bits.
@@ -60,7 +60,7 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
 
 
 def resolve_device(asked: str) -> Message:
-    """`{"device": "cpu" | "cuda:N"}` for auto, cpu, cuda or cuda:N; auto takes a GPU where there is one.
+    """`{"device": "cpu" | "cuda:N"}` for auto, cpu, cuda or cuda:N; auto takes a GPU if there is one.
 
     Raises TaskError `device_unavailable`: a job that asks for a GPU never runs on the CPU instead.
     """

@@ -104,7 +104,7 @@ def monitored_cost(monitor: MonitorName, record: dict[str, float]) -> float:
 
 
 def largest_loss(labels: Tensor) -> float:
-    """The limit for `labels`, scaled returns with 0 where there is none.
+    """The limit for `labels`, scaled returns with 0 if there is none.
 
     Most labels are about 1 in size, but returns are not centred: those of a ticker that gains steadily are large.
     """
@@ -112,7 +112,7 @@ def largest_loss(labels: Tensor) -> float:
 
 
 def check_losses(record: dict[str, float], epoch: int, largest: float) -> None:
-    """Raises TaskError `diverged` where a loss of the epoch is not finite or beyond `largest`."""
+    """Raises TaskError `diverged` if a loss of the epoch is not finite or beyond `largest`."""
     for name in LOSSES:
         loss = record[name]
         if not abs(loss) <= largest:
@@ -125,7 +125,7 @@ def check_losses(record: dict[str, float], epoch: int, largest: float) -> None:
 
 
 def finite(predictions: Matrix) -> Matrix:
-    """Raises TaskError `diverged` where a forecast cannot be used."""
+    """Raises TaskError `diverged` if a forecast cannot be used."""
     if not np.isfinite(predictions).all():
         raise TaskError("diverged", f"some forecasts are not finite; {ADVICE}")
     return predictions

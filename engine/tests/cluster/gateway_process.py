@@ -26,7 +26,7 @@ def with_limits(**seconds: float) -> tuple[str, ...]:
 
 
 class GatewayProcess:
-    """Every message it sends is kept. It is killed where a test leaves it running."""
+    """Every message it sends is kept. It is killed if a test leaves it running."""
 
     def __init__(
         self,

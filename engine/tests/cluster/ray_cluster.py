@@ -10,7 +10,7 @@ one that has Ray.
 
 The first line is the plan: {"nodes": [NodePlan, ...], "env": {...}, "token": true}, the first node being the head. Its
 answer says {"address", "inside", "token_file", "enter", "nodes"}: `address` is reached from outside, by loopback alone;
-`inside` where a command was put behind `enter`. Further lines, each answered by one, {"error"} where it failed:
+`inside` if a command was put behind `enter`. Further lines, each answered by one, {"error"} if it failed:
 
     {"do": "add", "nodes": [NodePlan, ...]}
     {"do": "kill", "freeze", "thaw", "cut", "restore", "processes" or "logs", "name": NODE}
@@ -39,7 +39,7 @@ from relay import Relay
 
 ENGINE = Path(__file__).resolve().parents[2]
 TOKEN_FILE = "ray-token"
-# Folders of every Linux where little lies. Sockets lie below, whose paths may have 107 characters.
+# Folders of every Linux if little lies. Sockets lie below, whose paths may have 107 characters.
 _PLACES = ("/srv", "/mnt", "/media", "/opt")
 _DRIVER = "driver"
 _Answer = dict[str, Any]

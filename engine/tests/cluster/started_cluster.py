@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).with_name("ray_cluster.py")
 
 
 class StartedCluster:
-    """Starts the nodes of a plan, head first, and ends them. It raises where it cannot, as where no namespace is had.
+    """Starts the nodes of a plan, head first, and ends them. It raises if it cannot, as if no namespace is had.
 
     >>> with StartedCluster(tmp_path, [{"name": "head", "cpus": 0}, {"name": "a"}, {"name": "b"}]) as cluster:
     ...     cluster.address, cluster.token_file

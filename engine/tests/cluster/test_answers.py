@@ -1,4 +1,4 @@
-"""What a node hands back is taken where it is what the task asks for, and else it is none."""
+"""What a node hands back is taken if it is what the task asks for, and else it is none."""
 
 from typing import Any
 

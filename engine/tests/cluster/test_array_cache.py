@@ -35,7 +35,7 @@ def test_an_array_beyond_the_bound_is_kept_alone() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=60), st.integers(1, 40))
 def test_it_is_a_list_by_last_use(steps: list[tuple[int, bool]], bound: int) -> None:
-    """Against a plain list: array n has n bytes, and is added where it is not there."""
+    """Against a plain list: array n has n bytes, and is added if it is not there."""
     cache: ArrayCache[int] = ArrayCache(bound)
     plain: list[int] = []
     for number, asks_only in steps:

@@ -77,7 +77,7 @@ def test_no_short_task_is_started_twice() -> None:
 
 @pytest.mark.parametrize("changes", [{"gpus": 1.0}, {"cpus": 4.0}, {"node": "a"}, {"kind": "train_joint"}])
 def test_what_is_not_started_a_second_time(changes: dict[str, Any]) -> None:
-    """On a GPU, on more cores than are idle, for one node alone, and where no task of the kind is done."""
+    """On a GPU, on more cores than are idle, for one node alone, and if no task of the kind is done."""
     runs = Runs()
     run_of(runs, **changes)
     finished(runs, seconds=1.0)

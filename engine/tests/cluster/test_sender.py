@@ -68,7 +68,7 @@ def test_a_node_can_use_an_array_where_its_store_has_it(session: KeepingSession,
 
 
 def test_an_array_goes_once_until_its_file_is_another(session: KeepingSession, tmp_path: Path) -> None:
-    """Also where the time of its last change was put back."""
+    """Also if the time of its last change was put back."""
     request = request_in(tmp_path)
     sender = Sender(cast(Session, session), tmp_path, 1 << 20)
     send(sender, request)

@@ -102,7 +102,7 @@ export class AzureContainer {
 
   /**
    * One request by the SDK, retried while its failures may pass.
-   * @throws Refusal where Azure says no; MucastError blob_unavailable (reading) or output_failed (writing), canceled.
+   * @throws Refusal if Azure says no; MucastError blob_unavailable (reading) or output_failed (writing), canceled.
    */
   async ask<T>(asked: Asked, question: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
     const retry = new Retry(this.options.limits);
@@ -136,7 +136,7 @@ function proofOf(
   }
 }
 
-/** Why a request that failed may be retried. @throws where it may not. */
+/** Why a request that failed may be retried. @throws if it may not. */
 function reasonToRetry(asked: Asked, error: unknown): string {
   if (error instanceof MucastError) throw error;
   if (isRestError(error) && error.statusCode !== undefined) {

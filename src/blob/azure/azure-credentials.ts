@@ -18,7 +18,7 @@ export interface CredentialSources {
 /**
  * AZURE_STORAGE_CONNECTION_STRING, else AZURE_STORAGE_SAS_TOKEN, else the SAS of BLOB_URL, else what
  * DefaultAzureCredential finds when it is first asked (a managed identity, `az login`, ...).
- * @throws MucastError invalid_request where they do not fit the container.
+ * @throws MucastError invalid_request if they do not fit the container.
  */
 export async function findCredentials(
   container: string,

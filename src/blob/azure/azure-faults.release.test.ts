@@ -1,4 +1,4 @@
-/** What the Azure store does where the storage fails: a real Azurite behind a fake, a proxy that fails as planned. */
+/** What the Azure store does if the storage fails: a real Azurite behind a fake, a proxy that fails as planned. */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

@@ -15,7 +15,7 @@ import { type CredentialSources, findCredentials } from "./azure-credentials.ts"
 import type { TransportOptions } from "./azure-transport.ts";
 import { upload } from "./azure-upload.ts";
 
-/** @throws MucastError invalid_request where the credentials do not fit the container. */
+/** @throws MucastError invalid_request if the credentials do not fit the container. */
 export async function openAzureStore(
   container: string,
   { sas, env, ...options }: TransportOptions & CredentialSources,
@@ -59,7 +59,7 @@ class AzureStore implements JobStore {
     }
   }
 
-  /** Without the SDK, whose downloads end where a connection breaks (12.34). */
+  /** Without the SDK, whose downloads end if a connection breaks (12.34). */
   async #openPart(key: string, { signal, ...part }: ReadPart): Promise<StoredBytes> {
     const { name } = this.#asked("reading", key);
     const access = await this.#container.readAccess(this.#nameOf(key));
@@ -111,7 +111,7 @@ class AzureStore implements JobStore {
     return { doing, name: `${this.url}/${checkKey(key)}`, signal };
   }
 
-  /** @returns undefined where there is no such blob; where there is no such container, that is an error. */
+  /** @returns undefined if there is no such blob; if there is no such container, that is an error. */
   async #properties(asked: Asked, key: string) {
     try {
       return await this.#container.ask(asked, (options) =>

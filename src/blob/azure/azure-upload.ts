@@ -10,7 +10,7 @@ const BLOCK_BYTES = 4 * 2 ** 20;
 interface Upload {
   readonly content: Content;
   readonly limit: number | undefined;
-  /** Fail where the blob exists. */
+  /** Fail if the blob exists. */
   readonly onlyNew: boolean;
 }
 
@@ -77,7 +77,7 @@ class Uploading {
     this.#blockIds.push(id);
   }
 
-  /** The last step: from it on the blob is there. @param whole the content, where it is one block. */
+  /** The last step: from it on the blob is there. @param whole the content, if it is one block. */
   async #finish(whole: Uint8Array): Promise<string> {
     const md5 = this.#md5.digest();
     const facts: BlockBlobCommitBlockListOptions = {

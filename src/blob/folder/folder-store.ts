@@ -32,7 +32,7 @@ export class FolderStore implements JobStore {
   readonly #space: string;
   readonly #root: string | undefined;
 
-  /** @param root a folder that has to be there, `folder` or one above it: where it is gone nothing is written. */
+  /** @param root a folder that has to be there, `folder` or one above it: if it is gone nothing is written. */
   constructor(folder: string, url: string, space = "", root?: string) {
     this.#folder = folder;
     this.#space = checkSpace(space);
@@ -40,7 +40,7 @@ export class FolderStore implements JobStore {
     this.#root = root;
   }
 
-  /** Its URL is the same where that only stands for the folder: a request's credentials name the space. */
+  /** Its URL is the same if that only stands for the folder: a request's credentials name the space. */
   within(space: string): FolderStore {
     const url = space !== "" && this.url.startsWith("file:") ? `${this.url}/${space}` : this.url;
     return new FolderStore(this.#folder, url, space, this.#root);
@@ -107,7 +107,7 @@ export class FolderStore implements JobStore {
     return `${this.url}/${checkKey(key)}`;
   }
 
-  /** @throws an ELOOP where the space, `data` or `status` is a link. */
+  /** @throws an ELOOP if the space, `data` or `status` is a link. */
   async #path(key: string): Promise<string> {
     const path = join(this.#folder, this.#space, checkKey(key));
     const folder = dirname(path);
@@ -162,7 +162,7 @@ interface OpenedFile {
   readonly etag: string;
 }
 
-/** Follows no link, and does not wait for a writer where it is a pipe. */
+/** Follows no link, and does not wait for a writer if it is a pipe. */
 async function openOwnFile(path: string): Promise<OpenedFile> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -198,7 +198,7 @@ function etagOf({ ino, size, mtimeNs }: BigIntStats): string {
   return `"${[ino, size, mtimeNs].map((part) => part.toString(36)).join("-")}"`;
 }
 
-/** Wider than what is lost where a time becomes a double. */
+/** Wider than what is lost if a time becomes a double. */
 const LATER_MICROSECONDS = 10n;
 
 /**

@@ -10,8 +10,8 @@ const CHUNK_BYTES = 2 ** 20;
 
 /**
  * Opens a local file of any name, or a pipe, whose size is unknown.
- * @throws MucastError blob_not_found where nothing, or a folder, is there; blob_unavailable without the right to
- * read it, and in the stream where the file changes while it is read; canceled at once where `signal` aborts, also
+ * @throws MucastError blob_not_found if nothing, or a folder, is there; blob_unavailable without the right to
+ * read it, and in the stream if the file changes while it is read; canceled at once if `signal` aborts, also
  * while the system does not answer.
  */
 export async function openLocalFile(path: string, name: string, signal?: AbortSignal): Promise<StoredBytes> {

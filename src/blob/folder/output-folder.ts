@@ -18,10 +18,10 @@ export function isWebUrl(blobUrl: string): boolean {
 }
 
 /**
- * The absolute folder an output is written to: `data` under BLOB_URL where that is given (a path or a file: URL),
- * else under the folder of the feature file, or under that folder's parent where it is itself called `data`.
+ * The absolute folder an output is written to: `data` under BLOB_URL if that is given (a path or a file: URL),
+ * else under the folder of the feature file, or under that folder's parent if it is itself called `data`.
  * Nothing is created.
- * @throws MucastError invalid_request where neither is a folder.
+ * @throws MucastError invalid_request if neither is a folder.
  */
 export function resolveOutput(target: { blobUrl?: string | undefined; featureLocation: string }): string {
   const { blobUrl, featureLocation } = target;
@@ -104,7 +104,7 @@ async function exists(path: string, shown: string): Promise<boolean> {
  * a file of that name is never replaced. The folder is made only now.
  * @param content bytes or text, whole or in pieces.
  * @returns the file: URL of the output.
- * @throws MucastError output_failed where the name exists, the disk is full, or the right is missing; what
+ * @throws MucastError output_failed if the name exists, the disk is full, or the right is missing; what
  * `content` or the signal throws is thrown on. In every case nothing is left behind.
  */
 export async function writeOutput(

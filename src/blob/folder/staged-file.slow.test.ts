@@ -9,7 +9,7 @@ import { folderObstacle } from "./staged-file.ts";
 const base = mkdtempSync(join(tmpdir(), "mucast-obstacle-"));
 after(() => rmSync(base, { recursive: true }));
 
-/** Runs a command where `$BASE` is a read-only file system. */
+/** Runs a command if `$BASE` is a read-only file system. */
 const READ_ONLY = ["--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$BASE" && exec "$@"', "sh"];
 const env = { ...process.env, BASE: base };
 const NAMESPACE = [[], ["--user", "--map-root-user"]].find(

@@ -78,7 +78,7 @@ export async function stageFile(
  * Gives a staged file its name, never replacing another: readers see it whole or not at all. On a file system
  * without hard links (some network mounts) an empty file reserves the name for the moment before.
  * @param hardLink makes the link; a parameter for tests, because such a file system is not at hand everywhere.
- * @returns false, with the staged file still there, where the name exists already.
+ * @returns false, with the staged file still there, if the name exists already.
  * @throws MucastError output_failed, with the staged file gone.
  */
 export async function publishStaged(staged: StagedFile, hardLink: typeof link = link): Promise<boolean> {
@@ -139,7 +139,7 @@ async function nameExclusively({ path, target }: StagedFile, hardLink: typeof li
   return true;
 }
 
-/** Removes a staged file, and the folders made for it where nothing else has come into them. */
+/** Removes a staged file, and the folders made for it if nothing else has come into them. */
 export async function discardStaged(staged: StagedFile): Promise<void> {
   await unlink(staged.path).catch(() => undefined);
   if (staged.madeFolder === undefined) return;
@@ -163,7 +163,7 @@ async function onDisk<T>(shown: string, action: Promise<T>): Promise<T> {
 /**
  * Why a folder cannot be made, given the error of `mkdir`: on a read-only file system Node says only that the folder
  * does not exist (ENOENT).
- * @returns the error of writing to the nearest parent that is there; `error` itself where that may be written to.
+ * @returns the error of writing to the nearest parent that is there; `error` itself if that may be written to.
  */
 export function folderObstacle(folder: string, error: unknown): unknown {
   if (codeOf(error) !== "ENOENT") return error;

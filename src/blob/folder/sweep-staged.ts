@@ -40,7 +40,7 @@ export function ownMark(): string {
   return `${machine()}-${process.pid}-${startTimeOf(process.pid) ?? 0}`;
 }
 
-/** @returns true where the process of a mark was one of this machine and runs no more. */
+/** @returns true if the process of a mark was one of this machine and runs no more. */
 export function isGone(mark: string): boolean {
   const [, pid, start] = mark.split("-");
   return isOfThisMachine(mark) && startTimeOf(Number(pid)) !== start;

@@ -69,7 +69,7 @@ function isLoopback6(address: string): boolean {
   return isIP(address) === 6 && canonical6(address) === "::1";
 }
 
-/** @returns the IPv4 address that an IPv6 address stands for; undefined where it stands for none. */
+/** @returns the IPv4 address that an IPv6 address stands for; undefined if it stands for none. */
 function carriedIpv4(address: string): string | undefined {
   if (isIP(address) !== 6 || !CARRIES_4.check(address, "ipv6")) return undefined;
   const [high, low] = canonical6(address).split(":").slice(-2) as [string, string];

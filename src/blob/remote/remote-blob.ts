@@ -39,10 +39,10 @@ interface BlobPart {
 }
 
 /**
- * Opens a blob over https (or http, where the caller has allowed that). Where the server serves ranges and names
+ * Opens a blob over https (or http, if the caller has allowed that). If the server serves ranges and names
  * the version by a strong entity tag, the blob is read range by range with If-Match: a range that fails is asked
  * for again from where it broke, and a blob that is replaced meanwhile is an error. Elsewhere it is read in one
- * stream, which cannot be resumed. Where the server sends the MD5 of the whole, the bytes are checked against it.
+ * stream, which cannot be resumed. If the server sends the MD5 of the whole, the bytes are checked against it.
  * @throws MucastError blob_not_found, blob_unavailable, url_not_allowed (a redirect, an address), canceled.
  */
 export async function openRemoteBlob(url: URL, name: string, options: RemoteOptions): Promise<StoredBytes> {
@@ -100,7 +100,7 @@ class RemoteReader {
     this.#agent.destroy();
   }
 
-  /** The first answer: a range where the server can resume it, else the whole blob. */
+  /** The first answer: a range if the server can resume it, else the whole blob. */
   async begin(): Promise<IncomingMessage> {
     const answer = await this.#ask(this.#nextHeaders());
     const tag = strongTag(answer);
@@ -219,7 +219,7 @@ class RemoteReader {
     }
   }
 
-  /** Waits before the next attempt, or throws where there is none. */
+  /** Waits before the next attempt, or throws if there is none. */
   async #afterFailure(error: unknown, resumable = true): Promise<void> {
     if (error instanceof MucastError || this.#signal.aborted) throw this.#broken(error);
     if (!resumable)

@@ -23,7 +23,7 @@ const standing = new WeakSet<Socket>();
 
 /**
  * One request, answered by its headers; the body of the answer is still to be read. Follows nothing, keeps no cookies.
- * @throws PassingFailure where the connection or the headers do not come in time; else the error of the system.
+ * @throws PassingFailure if the connection or the headers do not come in time; else the error of the system.
  */
 export function send({ url, body, limits, ...options }: RemoteRequest): Promise<IncomingMessage> {
   const secure = url.protocol === "https:";
@@ -63,7 +63,7 @@ export function send({ url, body, limits, ...options }: RemoteRequest): Promise<
 
 /**
  * The body of an answer, piece by piece.
- * @throws PassingFailure where a piece does not come in time; the system's error where the connection breaks.
+ * @throws PassingFailure if a piece does not come in time; the system's error if the connection breaks.
  */
 export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGenerator<Uint8Array> {
   const iterator = (answer as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
@@ -85,13 +85,13 @@ export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGen
 export interface Span {
   /** First byte. */
   readonly start: number;
-  /** One past the last byte; undefined where the server does not say. */
+  /** One past the last byte; undefined if the server does not say. */
   readonly end: number | undefined;
-  /** Length of the whole blob; undefined where the server does not say. */
+  /** Length of the whole blob; undefined if the server does not say. */
   readonly total: number | undefined;
 }
 
-/** @returns the span of a 206 (from its Content-Range) or a 200; undefined where a 206 does not say it clearly. */
+/** @returns the span of a 206 (from its Content-Range) or a 200; undefined if a 206 does not say it clearly. */
 export function spanOf(answer: IncomingMessage): Span | undefined {
   if (answer.statusCode === 206) {
     const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(answer.headers["content-range"] ?? "");
@@ -103,19 +103,19 @@ export function spanOf(answer: IncomingMessage): Span | undefined {
   return { start: 0, end: total, total };
 }
 
-/** The entity tag, where it is a strong one (RFC 9110, section 8.8.3): only those stand for the exact bytes. */
+/** The entity tag, if it is a strong one (RFC 9110, section 8.8.3): only those stand for the exact bytes. */
 export function strongTag(answer: IncomingMessage): string | undefined {
   const tag = answer.headers.etag;
   return tag !== undefined && /^"[^"]*"$/.test(tag) ? tag : undefined;
 }
 
-/** The MD5 of the whole blob in base64; undefined where the server sends none. With a range, Azure sends it by another name. */
+/** The MD5 of the whole blob in base64; undefined if the server sends none. With a range, Azure sends it by another name. */
 export function contentMd5(answer: IncomingMessage): string | undefined {
   const md5 = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
   return typeof md5 === "string" && md5 !== "" ? md5 : undefined;
 }
 
-/** True where the server says that it compressed the bytes for the transfer. @throws MucastError unreadable_blob. */
+/** True if the server says that it compressed the bytes for the transfer. @throws MucastError unreadable_blob. */
 export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
   const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (encoding === "gzip" || encoding === "x-gzip") return true;
@@ -157,7 +157,7 @@ export function isPassingStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Azure's short error code, shown only where it is one word. */
+/** Azure's short error code, shown only if it is one word. */
 function serverCode(answer: IncomingMessage): string {
   const code = answer.headers["x-ms-error-code"];
   return typeof code === "string" && /^[A-Za-z]{1,60}$/.test(code) ? ` ${code}` : "";
@@ -165,12 +165,12 @@ function serverCode(answer: IncomingMessage): string {
 
 const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO$)/;
 
-/** True where trying again cannot help: the certificate is not trusted, or there is no TLS. */
+/** True if trying again cannot help: the certificate is not trusted, or there is no TLS. */
 export function isTrustFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && TRUST.test(String(error.code));
 }
 
-/** Why a connection failed, in words, with what could mend it where a retry cannot. */
+/** Why a connection failed, in words, with what could mend it if a retry cannot. */
 export function failureOf(error: unknown): string {
   if (error instanceof PassingFailure) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -10,13 +10,13 @@ export class Retry {
     this.#limits = limits;
   }
 
-  /** Counts a failure. @returns false where there is no further attempt. */
+  /** Counts a failure. @returns false if there is no further attempt. */
   another(): boolean {
     this.failures += 1;
     return this.failures < this.#limits.attempts;
   }
 
-  /** Waits before the next attempt: longer after each failure, and a little at random. @throws where the signal aborts. */
+  /** Waits before the next attempt: longer after each failure, and a little at random. @throws if the signal aborts. */
   async pause(signal: AbortSignal): Promise<void> {
     const factor = Math.min(16, 2 ** (this.failures - 1)) * (0.75 + Math.random() / 2);
     await pause(this.#limits.backoffMs * factor, undefined, { signal });

@@ -8,7 +8,7 @@ import {
 import { outputBlobSchema } from "../output/output-blob.ts";
 import { queryCount } from "./query-count.ts";
 
-/** Most tickers of one answer, and how many there are where none are asked for. */
+/** Maximum number of tickers in one answer, and the number if none are requested. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
 
 /** How often intervals held, without the tables of an output. */
@@ -122,7 +122,7 @@ const query = {
     ),
 };
 
-/** Not both of `tickers` and `limit`. */
+/** Either `tickers` or `limit`, not both. */
 const ONE_WAY = { path: ["limit"], error: "give tickers or limit, not both" };
 const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
   tickers === undefined || limit === undefined;
@@ -130,7 +130,7 @@ const isOneWay = ({ tickers, limit }: { tickers?: unknown; limit?: unknown }) =>
 export const forecastParams = z.strictObject(params);
 export const forecastQuery = z.strictObject(query).refine(isOneWay, ONE_WAY);
 
-/** Which tickers of an operation's output the caller asks for. */
+/** The tickers of an operation's output that the caller requests. */
 export const forecastInput = z.strictObject({ ...params, ...query }).refine(isOneWay, ONE_WAY);
 
 export type ForecastQuery = z.infer<typeof forecastInput>;

@@ -4,20 +4,20 @@ import type { SubmittedOperation } from "../config/job-operations.ts";
 /** An argument of a model's constructor that a config may give. */
 export interface ModelParameter {
   readonly name: string;
-  /** In words, such as `an integer or null`; empty where only a fit can tell. */
+  /** A phrase such as `an integer or null`; empty if only a fit can tell. */
   readonly takes: string;
   readonly choices: readonly string[];
-  /** The library's default as JSON text, which keeps `1.0` apart from `1`; null where it has no single value. */
+  /** The library's default as JSON text, which distinguishes `1.0` from `1`; null if it has no single value. */
   readonly byDefault: string | null;
 }
 
-/** What the console makes its forms of: what the service takes, in the words of its own schemas. `forms.json` of the console. */
+/** The console's forms are made of this: what the service accepts, according to its own schemas. `forms.json` of the console. */
 export interface FormSchemas {
   /** The JSON Schema of each operation's payload. */
   readonly payloads: Readonly<Record<SubmittedOperation, object>>;
-  /** By every name of a model, aliases among them, the name by which `parameters` lists it. */
+  /** By every name of a model, including aliases: the name under which `parameters` lists it. */
   readonly models: Readonly<Record<string, string>>;
-  /** By model, what `model_params` may hold. */
+  /** By model: what `model_params` may contain. */
   readonly parameters: Readonly<Record<string, readonly ModelParameter[]>>;
   readonly examples: readonly ExampleConfig[];
 }

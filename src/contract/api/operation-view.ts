@@ -56,7 +56,7 @@ export const operationSchema = z
 
 export type OperationView = z.infer<typeof operationSchema>;
 
-/** One page of operations, newest first: as many as the caller asked for, or fewer where the page would be too large. */
+/** One page of operations, newest first: as many as the caller requested, or fewer if the page would be too large. */
 export const operationPageSchema = z
   .strictObject({
     operations: z.array(operationSchema),

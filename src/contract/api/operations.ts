@@ -20,14 +20,14 @@ export interface ApiOperation {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly scope: "read" | "write";
-  /** Fields of the path, the query and the body in one object. */
+  /** The fields of the path, the query and the body in one object. */
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   /** The schema of a job's config. */
   readonly config?: z.ZodType;
 }
 
-/** A key that the caller chooses for each job that it means. */
+/** An idempotency key: the caller chooses one for each job. */
 export const idempotencyKeySchema = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
@@ -56,7 +56,7 @@ const VERDICT =
   "The call is asynchronous, like a job: it returns an operation to follow with get_operation. Once it has Succeeded, the verdict " +
   "is the blob at `result.output_url`, and get_verdict returns it.";
 
-/** The config of either job, whose whole schema the jobs themselves have. */
+/** The config of either job; the jobs themselves have its complete schema. */
 const anyConfigSchema = z.looseObject({});
 
 function alternatives(names: readonly string[]): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Of `POST /v1/prepare`: what `mucast prepare` has flags for. */
+/** The parameters of `POST /v1/prepare`, which match the flags of `mucast prepare`. */
 export const prepareQuery = z.strictObject({
   id: z
     .string()
@@ -18,7 +18,7 @@ export const prepareQuery = z.strictObject({
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
 
-/** What a price CSV has become. */
+/** The result of preparing a price CSV. */
 export const preparedBlobsSchema = z
   .strictObject({
     id: z.string().describe("Id in the names of both blobs."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A number from 1 to `most`, also as the decimal digits that a query has. */
+/** A number from 1 to `most`, or its decimal digits in a query. */
 export function queryCount(most: number) {
   return z.preprocess(ofDigits, z.int().min(1).max(most));
 }

@@ -7,7 +7,7 @@ const unendedSchema = z.strictObject({
   running: count.describe("Number of running operations."),
 });
 
-/** How busy the service is, and what the caller may do. Of other callers it has nothing but the totals. */
+/** How busy the service is, and what the caller may do. About other callers it contains only totals. */
 export const queueSchema = z
   .strictObject({
     waiting: count.describe("Number of queued operations of all callers."),

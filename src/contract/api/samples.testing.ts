@@ -1,10 +1,10 @@
-/** Values that a schema takes, made of the schema itself: with every optional member, and one of each kind. */
+/** Values that match a schema, generated from the schema itself: with every optional member, and one of each kind. */
 import { z } from "zod";
 import { resultRecordSchema } from "../output/result-record.ts";
 
 const TEXTS = ["text", "2026-01-05", "2026-01-05T21:00:00.000Z", "ml_engine_1.json", "a".repeat(64)];
 
-/** At least one value; as many as there are options where it has unions. */
+/** At least one value; with unions, as many as there are options. */
 export function samplesOf(schema: z.ZodType): unknown[] {
   if (schema instanceof z.ZodObject) return objectsOf(schema);
   if (schema instanceof z.ZodArray) return samplesOf(schema.element as z.ZodType).map((item) => [item]);
@@ -30,7 +30,7 @@ function objectsOf({ shape }: z.ZodObject): unknown[] {
   );
 }
 
-/** Every object inside a sample all of whose members its schema names, but for result records. */
+/** Every object inside a sample whose members are all named by its schema, except result records. */
 export function namedObjects(schema: z.ZodType, value: unknown): Record<string, unknown>[] {
   if (schema === resultRecordSchema) return [];
   if (schema instanceof z.ZodObject) {

@@ -63,7 +63,7 @@ export const snapshotSchema = z
 
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-/** Every type of event, and whether it ends its operation; in the order of the schema. */
+/** Every type of event in the order of the schema, and whether it ends its operation. */
 const ENDS_OPERATION: Readonly<Record<StoredEventType, boolean>> = {
   queued: false,
   started: false,

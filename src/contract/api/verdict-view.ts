@@ -4,7 +4,7 @@ import { auditBlobSchema } from "../output/audit-blob.ts";
 import { replayBlobSchema } from "../output/replay-blob.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
-/** The verdict of an audit or a replay that has succeeded: its blob, as it is stored. */
+/** The verdict of an audit or a replay that succeeded: its blob, as it is stored. */
 export const verdictViewSchema = z
   .strictObject({
     id: z.string(),

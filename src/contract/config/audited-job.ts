@@ -3,7 +3,7 @@ import { invalidRequest } from "../errors/faults.ts";
 import { parseJson } from "../json/json-text.ts";
 import { JOB_OPERATIONS, type Operation } from "./job-operations.ts";
 
-/** Whose sections a config has, by their keys alone. @throws MucastError invalid_request where it is no JSON text. */
+/** The jobs whose sections a config has, judged by its keys alone. @throws MucastError invalid_request if it is not JSON. */
 export function operationsOf(text: string): Operation[] {
   const config = parseJson(text);
   const has = (section: string) =>
@@ -15,9 +15,10 @@ export function operationsOf(text: string): Operation[] {
 }
 
 /**
- * The job that an audit looks at: the one of the config's section, or of its two sections the one given.
- * @param given the member `operation`, or undefined. @param path of that member, for a fault.
- * @throws MucastError invalid_request where the config leaves it open, or does not have the section of the one given.
+ * The job that an audit examines: the one whose section the config has, or, if it has both, the given one.
+ * @param given the member `operation`, or undefined.
+ * @param path of that member, for a fault.
+ * @throws MucastError invalid_request if the config is ambiguous, or lacks the section of the given job.
  */
 export function auditedJob(config: string, given: Operation | undefined, path = "operation"): Operation {
   const held = operationsOf(config);

@@ -1,4 +1,4 @@
-/** docs/config.md names every setting of both jobs and every value that a list of the contract holds. */
+/** docs/config.md names every setting of both jobs and every value of the contract's lists. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -12,20 +12,20 @@ const read = (name: string) => readFileSync(new URL(`../../../docs/${name}`, imp
 const page = read("config.md");
 const [, mlPart, dlPart] = page.split(/^## Config of run_[md]l_job$/m);
 
-/** The cells of the row of a key. */
+/** The cells in the row of a key. */
 function rowOf(part: string, key: string): string {
   const row = part.split("\n").find((line) => line.startsWith(`| \`${key}\` |`));
   assert.ok(row !== undefined, `docs/config.md has no row of \`${key}\``);
   return row;
 }
 
-/** Every setting with its path below the section, but the entries of models_params, which have a table of their own. */
+/** Every setting with its path below the section, except the entries of models_params, which have their own table. */
 function* settingsIn(schema: z.ZodType, path: readonly string[] = []): Generator<[string, z.ZodType]> {
   let inner = schema;
   while ("innerType" in inner.def) inner = inner.def.innerType as z.ZodType;
   const key = path.join(".");
   const shape = key === "models_params" ? undefined : (inner as z.ZodObject).shape;
-  // A section has no row of its own, but for intervals, which can be left out as a whole.
+  // A section has no row, except intervals, which can be omitted as a whole.
   if (path.length > 0 && (shape === undefined || key === "intervals")) yield [key, inner];
   for (const [name, field] of Object.entries(shape ?? {})) {
     if (name !== "test_size") yield* settingsIn(field, [...path, name]);
@@ -43,9 +43,9 @@ for (const [job, schema, part] of [
 ] as const) {
   describe(`docs/config.md, ${job}`, () => {
     for (const [key, field] of settingsIn(schema)) {
-      // The intervals of both jobs have the rows of run_ml_job.
+      // The intervals of both jobs are in the rows of run_ml_job.
       if (job === "run_dl_job" && key.startsWith("intervals.")) continue;
-      it(`has a row of ${key} with all that it takes`, () => {
+      it(`has a row of ${key} with everything that it accepts`, () => {
         const { entries = {} } = field.def as { entries?: Record<string, string> };
         namesIn(part, key, Object.values(entries));
       });
@@ -79,7 +79,7 @@ describe("the docs", () => {
   });
 
   for (const [name, { entry }] of Object.entries(NETWORKS)) {
-    it(`tell how ${name} is made and what it takes`, () => {
+    it(`say how ${name} is built and what it accepts`, () => {
       const row = new RegExp(`^\\| \`${name}\` \\|`, "m");
       assert.ok(row.test(read("networks.md")), `docs/networks.md has no row of ${name}`);
       assert.ok(read("../README.md").includes(`\`${name}\``), `README.md lacks ${name}`);

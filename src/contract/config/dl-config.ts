@@ -67,7 +67,7 @@ export const dotPredictionSchema = z.strictObject({
   refit_start: refitStartSchema,
 });
 
-/** Config of run_dl_job. Sections of other services beside `Dot prediction` are ignored, with a warning. */
+/** Config of run_dl_job. Sections of other services next to `Dot prediction` are ignored, with a warning. */
 export const dlConfigSchema = z
   .looseObject({ "NN params": z.looseObject({ "Dot prediction": dotPredictionSchema }) })
   .meta({ id: "DlConfig", title: "Config of run_dl_job" });

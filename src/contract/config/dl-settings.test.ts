@@ -20,7 +20,7 @@ const DEFAULT_NETWORKS = {
   mlp: { hidden_dims: [128, 64], dropout: 0.2 },
 };
 
-test("every default is filled in", () => {
+test("fills in every default", () => {
   const { settings, warnings } = parse({ "current option": "mlp" });
   assert.deepEqual(warnings, []);
   assert.deepEqual(settings, {
@@ -116,7 +116,7 @@ for (const architecture of ARCHITECTURES) {
   });
 }
 
-test("dim_feedforward is 4 x d_model where it is missing", () => {
+test("dim_feedforward defaults to 4 x d_model", () => {
   const entry = (params: Section) =>
     network({ "current option": "transformer", models_params: { transformer: params } });
   assert.deepEqual(entry({ d_model: 30, nhead: 5 }), {
@@ -130,7 +130,7 @@ test("dim_feedforward is 4 x d_model where it is missing", () => {
   assert.partialDeepStrictEqual(entry({ dim_feedforward: 7 }), { dim_feedforward: 7 });
 });
 
-test("the entry of another architecture is not used", () => {
+test("ignores the entry of another architecture", () => {
   const models_params = { lstm: { hidden_dims: [9] }, portfolio_lstm: { hidden_dims: [8] } };
   assert.deepEqual(network({ "current option": "lstm", models_params }), {
     architecture: "lstm",
@@ -143,14 +143,14 @@ test("the entry of another architecture is not used", () => {
   });
 });
 
-test("intervals are on where they are given, and off where they are switched off", () => {
+test("intervals are on if they are given, unless they are switched off", () => {
   const intervals = (given: Section) =>
     parse({ "current option": "cnn", intervals: given }).settings.intervals;
   assert.deepEqual(intervals({}), { alpha: 0.1, bound: "both", method: "adaptive" });
   assert.equal(intervals({ enabled: false, alpha: 0.2 }), undefined);
 });
 
-test("seeds up to 2^53 - 1 are kept exactly, and larger ones are refused", () => {
+test("keeps seeds up to 2^53 - 1 exactly, and refuses larger ones", () => {
   const seeded = (seed: string) =>
     parseDlSettings(
       configOf({ "current option": "lstm", global_settings: { seed: "?" } }).replace('"?"', seed),
@@ -162,7 +162,7 @@ test("seeds up to 2^53 - 1 are kept exactly, and larger ones are refused", () =>
   }
 });
 
-test("numbers of the optimiser stay within what float32 can hold", () => {
+test("limits numbers of the optimiser to the range of float32", () => {
   for (const key of ["learning_rate", "weight_decay"]) {
     const config = (value: number) => ({ "current option": "mlp", training_params: { [key]: value } });
     parse(config(1e30));
@@ -170,14 +170,14 @@ test("numbers of the optimiser stay within what float32 can hold", () => {
   }
 });
 
-test("a known loss is known in exactly its own spelling", () => {
+test("accepts a known loss only in its exact spelling", () => {
   for (const loss of LOSS_TYPES) {
     const { settings, warnings } = parse({ "current option": "cnn", training_params: { loss_type: loss } });
     assert.deepEqual([settings.training.loss, warnings], [loss, []]);
   }
 });
 
-test("any other loss, whatever its type or case, is mse with a warning that shows it in one printable line", () => {
+test("replaces any other loss, whatever its type or case, by mse, with a warning that shows it in one printable line", () => {
   const anyLoss = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom("MSE", "R2", " r2", "toString", null, true, 0, {}, [], ["mse"], "\u001b[2J\u202e\n"),
@@ -204,7 +204,7 @@ test("any other loss, whatever its type or case, is mse with a warning that show
   );
 });
 
-test("warnings about sections beside Dot prediction come before those about its fields", () => {
+test("warns about sections next to Dot prediction before its fields", () => {
   const text = JSON.stringify({
     "ML params": {},
     "NN params": { "Dot prediction": { "current option": "cnn", training_params: { loss_type: 1 } } },

@@ -16,23 +16,23 @@ export interface DlSettings extends PanelSettings, RefitSettings {
   readonly enabled: boolean;
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
-  /** Networks of one ticker, or of all, whose mean is the forecast. */
+  /** The number of networks per ticker, or for all, whose mean is the forecast. */
   readonly ensemble: number;
   readonly scaler: Exclude<ScalerName, "none">;
-  /** Rows of one window. */
+  /** The number of rows in a window. */
   readonly lookback: number;
-  /** As the config names it: auto, cpu, cuda or cuda:N. */
+  /** As in the config: auto, cpu, cuda or cuda:N. */
   readonly device: string;
   readonly seed: number;
-  /** Absent where the job makes no intervals. */
+  /** Absent if the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly shrinkage: ShrinkageChoice;
   readonly refitStart: RefitStart;
-  /** True: one network learns from all tickers. False: one network a ticker. */
+  /** True: one network learns from all tickers. False: one network per ticker. */
   readonly joint: boolean;
 }
 
-/** Columns of a ticker at least: a network that is too large with them is refused before a blob is read. */
+/** Minimum number of columns of a ticker: a network that is too large with these is refused before a blob is read. */
 const MIN_FEATURES = 1;
 
 /**

@@ -10,13 +10,13 @@ const PARSERS: Readonly<Record<Operation, (config: string) => { readonly warning
   run_dl_job: parseDlSettings,
 };
 
-test("every example is a config of its job, without a warning", () => {
+test("every example is a valid config of its job, without a warning", () => {
   for (const example of EXAMPLE_CONFIGS) {
     assert.deepEqual(PARSERS[example.operation](exampleConfigText(example)).warnings, [], example.name);
   }
 });
 
-test("names are file names, and no two are alike", () => {
+test("names are unique file names", () => {
   const names = EXAMPLE_CONFIGS.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) assert.match(name, /^[a-z]+(-[a-z]+)*$/);

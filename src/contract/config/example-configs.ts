@@ -1,8 +1,8 @@
 import type { Operation } from "./job-operations.ts";
 
-/** A config to begin with. */
+/** A config to start from. */
 export interface ExampleConfig {
-  /** Lower-case words with hyphens: the name of its file, and what `mucast examples` takes. */
+  /** Lower-case words with hyphens: the name of its file, and the argument of `mucast examples`. */
   readonly name: string;
   readonly operation: Operation;
   /** One sentence: what it trains. */
@@ -13,7 +13,7 @@ export interface ExampleConfig {
 /** Blocks of a quarter of a year, five of them: 315 out-of-fold dates for six fits. */
 const QUARTERS = { cv_test_size: 63, n_splits: 5 };
 
-/** What the published forecasts of a large panel need: intervals, and sizes that are as large as the out-of-fold rows justify. */
+/** What the published forecasts of a large panel need: intervals, and sizes that the out-of-fold rows justify. */
 const PUBLISHED = { shrinkage: "pooled", intervals: { alpha: 0.1 } };
 
 const POOLED_LIGHTGBM = {
@@ -119,7 +119,7 @@ function jointNetwork(option: string, epochs: number, size: object): object {
   };
 }
 
-/** The text of a config as its file has it. */
+/** The text of a config as in its file. */
 export function exampleConfigText({ config }: ExampleConfig): string {
   return `${JSON.stringify(config, null, 2)}\n`;
 }

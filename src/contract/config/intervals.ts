@@ -3,11 +3,11 @@ import { z } from "zod";
 /** Which side of a forecast has a bound. */
 export const INTERVAL_BOUNDS = ["both", "lower", "upper"] as const;
 
-/** How the intervals are made: `adaptive` follows the ticker's volatility, `split` keeps one width. Ours. */
+/** How the intervals are made: `adaptive` follows the ticker's volatility, `split` keeps a constant width. Our addition. */
 export const INTERVAL_METHODS = ["adaptive", "split"] as const;
 export type IntervalMethod = (typeof INTERVAL_METHODS)[number];
 
-/** Conformal prediction intervals. Giving the object, even empty, switches them on. */
+/** Conformal prediction intervals. The object switches them on, even if it is empty. */
 export const intervalsSchema = z
   .strictObject({
     enabled: z.boolean().default(true),
@@ -29,10 +29,10 @@ export const intervalsSchema = z
   })
   .meta({ id: "Intervals" });
 
-/** The intervals that a job makes, every field of the config but its switch. */
+/** The intervals of a job: every field of the config except its switch. */
 export type Intervals = Readonly<Omit<z.infer<typeof intervalsSchema>, "enabled">>;
 
-/** @returns a settings object's `intervals`; none where the config has none or switches them off. */
+/** @returns a settings object's `intervals`; none if the config has none or switches them off. */
 export function intervalsAskedFor(given: z.infer<typeof intervalsSchema> | undefined): {
   readonly intervals?: Intervals;
 } {

@@ -4,15 +4,15 @@ export const LIMITS = {
   cvTestSize: 10_000,
   nSplits: 1_000,
   refitEvery: 10_000,
-  /** Blocks of score rows that models are fitted for, one after the other. */
+  /** The number of blocks of score rows, each of which gets its own models. */
   refitBlocks: 1_000,
-  /** As many rows as a fit needs at least. */
+  /** The minimum number of rows for a fit. */
   leastWindow: 30,
-  /** As many rows as leave a network 30 to train on, whatever it holds back. */
+  /** Enough rows to leave a network 30 for training, however many it holds back. */
   leastNetworkWindow: 42,
   window: 100_000,
   epochs: 10_000,
-  /** Networks of one ensemble. */
+  /** The number of networks in an ensemble. */
   ensemble: 50,
   batchSize: 65_536,
   lookback: 1_000,
@@ -21,9 +21,9 @@ export const LIMITS = {
   layerWidth: 4_096,
   kernelSize: 101,
   heads: 64,
-  /** Of learning_rate and weight_decay, because networks compute in float32. */
+  /** For learning_rate and weight_decay, because networks compute in float32. */
   optimizerNumber: 1e30,
   networkParameters: 50_000_000,
-  /** Numbers in the input of one batch. */
+  /** The number of values in the input of one batch. */
   batchElements: 2 ** 28,
 } as const;

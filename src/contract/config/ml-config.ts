@@ -6,7 +6,7 @@ import { crossSectionSchema, targetSchema } from "./panel-settings.ts";
 import { refitEverySchema, windowSchema } from "./refit-settings.ts";
 import { shrinkageSchema } from "./shrinkage.ts";
 
-/** Whose rows a regressor learns from. Ours. */
+/** The tickers whose rows a regressor learns from. Our addition. */
 export const FITS = ["per_ticker", "pooled"] as const;
 export type FitKind = (typeof FITS)[number];
 
@@ -60,7 +60,7 @@ function conflicting(params: { cv_test_size?: number | undefined; test_size?: nu
   return cv_test_size !== undefined && test_size !== undefined && cv_test_size !== test_size;
 }
 
-/** Config of run_ml_job. Sections of other services beside `ML params` are ignored, with a warning. */
+/** Config of run_ml_job. Sections of other services next to `ML params` are ignored, with a warning. */
 export const mlConfigSchema = z
   .looseObject({ "ML params": mlParamsSchema })
   .meta({ id: "MlConfig", title: "Config of run_ml_job" });

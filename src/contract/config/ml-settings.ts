@@ -23,7 +23,7 @@ export interface MlSettings extends PanelSettings, RefitSettings {
   readonly columnDemands: readonly ColumnDemand[];
   readonly cvTestSize: number;
   readonly nSplits: number;
-  /** Absent where the job makes no intervals. */
+  /** Absent if the job makes no intervals. */
   readonly intervals?: Intervals;
   readonly scaler: ScalerName;
   readonly shrinkage: ShrinkageChoice;
@@ -36,7 +36,7 @@ export interface MlSettings extends PanelSettings, RefitSettings {
  */
 export function parseMlSettings(text: string): { settings: MlSettings; warnings: readonly Warning[] } {
   const { value, warnings } = parseConfig(text, mlConfigSchema, SECTION_KEYS.run_ml_job, (_config, found) =>
-    // Where the model alone is at fault, findModel and resolveModelParams throw codes of their own.
+    // If only the model is at fault, findModel and resolveModelParams throw their own codes.
     found.length === 0 ? [] : modelFaults(rawNumbers(text)),
   );
   const { model: name, model_params: _, ...params } = value["ML params"];
@@ -80,7 +80,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
   };
 }
 
-/** What is wrong with the model and its parameters in a config that has other faults too. */
+/** The faults of the model and its parameters in a config that has other faults too. */
 function modelFaults(config: unknown): readonly Fault[] {
   const params = isObject(config) ? config["ML params"] : undefined;
   if (!isObject(params) || typeof params.model !== "string") return [];
@@ -98,7 +98,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-/** The regressor's seed; null where it takes none. */
+/** The regressor's seed; null if it has none. */
 export function seedOf({ resolvedParams }: MlSettings): RawJson {
   return resolvedParams.random_state ?? resolvedParams.random_seed ?? null;
 }

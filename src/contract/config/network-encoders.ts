@@ -19,26 +19,28 @@ export interface Lookback {
   readonly isDefault: boolean;
 }
 
-/** What turns a window into one vector; a linear read-out makes the forecast of it. */
+/** The part of a network that turns a window into one vector; a linear read-out turns the vector into the forecast. */
 interface Encoder<E extends z.ZodObject> {
   /** The schema of its entry in `models_params`. */
   readonly entry: E;
   /** Fills in the defaults that depend on other settings. */
   fill?(entry: z.infer<E>): Filled<E>;
   /**
-   * How many numbers it learns, and how many its vector has.
-   * @param features columns of the input. @param lookback rows of a window.
+   * The number of learned parameters, and the length of its vector.
+   * @param features columns of the input.
+   * @param lookback rows of a window.
    */
   size(
     entry: Filled<E>,
     features: number,
     lookback: number,
   ): { readonly parameters: number; readonly width: number };
-  /** The settings that decide how large it is, with their values. */
+  /** The settings that decide its size, with their values. */
   widths(entry: Filled<E>, lookback: number): string;
   /**
-   * Faults of settings that are valid one by one but make no network together.
-   * @param entry as its author wrote it. @param lookback undefined where it is invalid by itself.
+   * Faults of settings that are valid one by one but cannot form a network together.
+   * @param entry as its author wrote it.
+   * @param lookback undefined if it is invalid by itself.
    */
   faults?(architecture: string, entry: unknown, lookback: Lookback | undefined): Fault[];
 }
@@ -49,7 +51,7 @@ function encoder<E extends z.ZodObject>(made: Encoder<E>): Encoder<E> {
 
 export const LSTM = encoder({
   entry: z.strictObject({ hidden_dims: layerWidths.default([64, 32]), dropout: dropout(0.2) }),
-  // As torch.nn.LSTM counts: four gates, each with two biases.
+  // Counted like torch.nn.LSTM: four gates, each with two biases.
   size: ({ hidden_dims }, features) => ({
     parameters: chain([features, ...hidden_dims], (from, to) => 4 * to * (from + to + 2)),
     width: hidden_dims.at(-1)!,
@@ -76,7 +78,7 @@ const poolingSchema = cnnSchema.pick({ filters: true, pool_size: true }).strip()
 
 export const CNN = encoder({
   entry: cnnSchema,
-  // The vector: the outputs of the last filters, side by side for each row after the pools.
+  // The vector: the outputs of the last filters, concatenated for each row after the pools.
   size: ({ filters, kernel_size, pool_size }, features, lookback) => ({
     parameters: chain([features, ...filters], (from, to) => linear(from * kernel_size, to)),
     width: filters.at(-1)! * Math.floor(lookback / pool_size ** filters.length),
@@ -139,13 +141,13 @@ function attention({ d_model, dim_feedforward }: Transformer): number {
   return looking + chain([d_model, dim_feedforward, d_model], linear) + 2 * norm(d_model);
 }
 
-/** Numbers of a layer on each ticker's vector beside the mean of all. */
+/** Parameters of a layer on each ticker's vector and the mean of all. */
 export function meanContext({ hidden_dims }: Filled<typeof LSTM.entry>): number {
   const width = hidden_dims.at(-1)!;
   return linear(2 * width, width);
 }
 
-/** Numbers of one more attention layer, across tickers, and the norm after it. */
+/** Parameters of one more attention layer, across tickers, and the norm after it. */
 export function attentionContext(entry: Transformer): number {
   return attention(entry) + norm(entry.d_model);
 }

@@ -9,7 +9,7 @@ type Section = Readonly<Record<string, unknown>>;
 
 const configOf = (prediction: Section) => ({ "NN params": { "Dot prediction": prediction } });
 
-/** Of the whole config, schema and all. */
+/** Faults of the whole config, including those of the schema. */
 function faultsOf(prediction: Section): readonly Fault[] {
   try {
     parseDlSettings(JSON.stringify(configOf(prediction)));
@@ -35,7 +35,7 @@ const watching = (architecture: string, monitor: string) => ({
   training_params: { monitor },
 });
 
-test("only a network of all tickers can stop by the IC", () => {
+test("only a network of all tickers can monitor the IC", () => {
   assert.deepEqual(faultsOf(watching("lstm", "ic")), [
     {
       path: "config.NN params.Dot prediction.training_params.monitor",
@@ -60,22 +60,22 @@ for (const architecture of ["transformer", "portfolio_transformer"]) {
   });
 }
 
-test("a default that contradicts a given value is called the default", () => {
+test("reports a default that contradicts a given value as the default", () => {
   assert.match(faultsOf(transformer({ d_model: 33 }))[0]!.message, /got 4 \(the default\) for d_model 33;/);
   assert.match(faultsOf(transformer({ nhead: 5 }))[0]!.message, /got 5 for d_model 64 \(the default\);/);
 });
 
-test("an odd d_model is fine where nhead divides it", () => {
+test("accepts an odd d_model if nhead divides it", () => {
   assert.deepEqual(faultsOf(transformer({ d_model: 9, nhead: 3 })), []);
   assert.deepEqual(faultsOf(transformer({ d_model: 1, nhead: 1 })), []);
 });
 
-test("the entry of another architecture is not checked for whether it can be built", () => {
+test("does not check whether the entry of another architecture can be built", () => {
   const models_params = { transformer: { d_model: 30, nhead: 8 }, cnn: { filters: [1, 1, 1, 1, 1] } };
   assert.deepEqual(faultsOf({ "current option": "lstm", models_params }), []);
 });
 
-test("a wrong type is a fault in the entry of another architecture too", () => {
+test("reports a wrong type even in the entry of another architecture", () => {
   const found = faultsOf({ "current option": "lstm", models_params: { transformer: { nhead: "4" } } });
   assert.deepEqual(
     found.map(({ path }) => path),
@@ -83,7 +83,7 @@ test("a wrong type is a fault in the entry of another architecture too", () => {
   );
 });
 
-test("the fault of a lookback too short for the pooling names the block that fails and the least lookback", () => {
+test("the fault of a lookback too short for the pooling names the failing block and the minimum lookback", () => {
   assert.deepEqual(faultsOf(cnn({ filters: [8, 8, 8, 8] })), [
     {
       path: "config.NN params.Dot prediction.data_processing.lookback",
@@ -102,7 +102,7 @@ test("the fault of a lookback too short for the pooling names the block that fai
   );
 });
 
-test("a cnn is refused exactly where a block, one after the other, would leave no row", () => {
+test("refuses a cnn exactly if one of its successive blocks would leave no row", () => {
   const cases = fc.record({
     blocks: fc.integer({ min: 1, max: 16 }),
     pool: fc.integer({ min: 1, max: 101 }),
@@ -136,12 +136,12 @@ test("a cnn is refused exactly where a block, one after the other, would leave n
   );
 });
 
-test("the least lookback of a fault is accepted, and one less is not", () => {
+test("accepts the minimum lookback of a fault, and refuses one less", () => {
   const accepts = (lookback: number) => faultsOf(cnn({ filters: [2, 2, 2] }, lookback)).length === 0;
   assert.deepEqual([accepts(7), accepts(8)], [false, true]);
 });
 
-test("one error has the network's fault and every other", () => {
+test("one error contains the network's fault and all others", () => {
   const found = faultsOf({
     ...transformer({ d_model: 30, nhead: 8, dropout: 1 }),
     training_params: { epochs: 0 },
@@ -152,7 +152,7 @@ test("one error has the network's fault and every other", () => {
   );
 });
 
-test("a config of any shape gives faults and no other error", () => {
+test("any config results in faults and no other error", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => assert.ok(Array.isArray(networkFaults(value)))));
   for (const broken of [null, [], 3, { lookback: null }, { lookback: "10" }]) {
     assert.deepEqual(networkFaults(configOf({ ...cnn({}), data_processing: broken })), []);

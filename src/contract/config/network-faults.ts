@@ -27,8 +27,8 @@ const predictionSchema = z.object({
 });
 
 /**
- * Faults of settings that are valid one by one but make no network together; only the entry of `current option` counts.
- * A field that is invalid by itself is skipped, because the schema reports it.
+ * Faults of settings that are valid one by one but cannot form a network together. Only the entry of `current option` counts. A field that
+ * is invalid by itself is skipped, because the schema reports it.
  * @param config a config as its author wrote it, checked or not.
  */
 export function networkFaults(config: unknown): Fault[] {
@@ -51,7 +51,7 @@ function refitFaults({ refit_every, refit_start }: z.infer<typeof predictionSche
   return [{ path: settingPath("refit_start"), message }];
 }
 
-/** An IC compares the tickers of a date, and a network of one ticker knows no other. */
+/** An IC compares the tickers of a date, but a network of one ticker knows no other. */
 function monitorFaults(architecture: Architecture, monitor: unknown): Fault[] {
   if (NETWORKS[architecture].joint || monitor !== ("ic" satisfies Monitor)) return [];
   const joint = architecturesOf({ joint: true }).join(" and ");
@@ -63,7 +63,7 @@ function monitorFaults(architecture: Architecture, monitor: unknown): Fault[] {
   ];
 }
 
-/** The settings that decide how large a network and its batches are. */
+/** The settings that decide the size of a network and its batches. */
 interface SizedNetwork {
   readonly network: NetworkSpec;
   readonly training: Pick<TrainingSpec, "batch_size">;
@@ -72,9 +72,9 @@ interface SizedNetwork {
 }
 
 /**
- * Refuses a network that is beyond the limits of docs/config.md.
+ * Refuses a network that exceeds the limits of docs/config.md.
  * @param features columns of its input; for a joint network the union of the tickers'.
- * @param tickers in one sample: 1, unless the network is a joint one.
+ * @param tickers in one sample: 1, unless the network is joint.
  * @throws MucastError invalid_request.
  */
 export function checkNetworkSize(settings: SizedNetwork, features: number, tickers = 1): void {
@@ -98,8 +98,7 @@ function parameterFaults({ network, lookback }: SizedNetwork, features: number):
 }
 
 /**
- * A joint network works on its batch in pieces of whole dates. A piece has at most so many windows, or one date where that
- * has more.
+ * A joint network processes its batch in pieces of whole dates. A piece has at most this many windows, or a single date if that has more.
  */
 const WINDOWS_OF_A_PIECE = 2_048;
 

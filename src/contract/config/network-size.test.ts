@@ -27,7 +27,7 @@ const mlp = (hidden_dims: readonly number[], lookback = 1000) =>
     models_params: { mlp: { hidden_dims } },
   });
 
-test("a network that is too large is refused with its size, its limit and the settings to lower", () => {
+test("refuses a network that is too large, with its size, the limit and the settings to lower", () => {
   const message = messageOf(() => checkNetworkSize(mlp([4096, 16]), 13));
   assert.equal(
     message,
@@ -36,7 +36,7 @@ test("a network that is too large is refused with its size, its limit and the se
   );
 });
 
-test("the limit is the last size that is accepted", () => {
+test("accepts a size equal to the limit", () => {
   // 1,000,000 x features + 2,001.
   checkNetworkSize(mlp([1000]), 49);
   assert.match(
@@ -45,7 +45,7 @@ test("the limit is the last size that is accepted", () => {
   );
 });
 
-test("the widths of every architecture are named", () => {
+test("names the widths of every architecture", () => {
   const wide = {
     lstm: [{ hidden_dims: [4096, 4096] }, /hidden_dims \[4096,4096\]$/],
     portfolio_lstm: [{ hidden_dims: [4096, 4096] }, /hidden_dims \[4096,4096\]$/],
@@ -63,7 +63,7 @@ test("the widths of every architecture are named", () => {
   }
 });
 
-test("what is too large with a single feature is refused before any blob is read", () => {
+test("refuses a network that is too large even with a single feature before any blob is read", () => {
   const prediction = {
     "current option": "lstm",
     models_params: { lstm: { hidden_dims: [4096] } },
@@ -74,7 +74,7 @@ test("what is too large with a single feature is refused before any blob is read
   );
 });
 
-test("a batch that holds too many numbers is refused with what makes it large", () => {
+test("refuses a batch with too many values, and names what makes it large", () => {
   const settings = settingsOf({
     "current option": "lstm",
     data_processing: { lookback: 1000, batch_size: 4096 },
@@ -87,7 +87,7 @@ test("a batch that holds too many numbers is refused with what makes it large", 
   );
 });
 
-test("a batch of a joint network is worked on in pieces, of a date with all its tickers at least", () => {
+test("processes a batch of a joint network in pieces of at least a date with all its tickers", () => {
   const settings = settingsOf({
     "current option": "portfolio_lstm",
     data_processing: { lookback: 1000, batch_size: 64 },
@@ -107,7 +107,7 @@ test("a batch of a joint network is worked on in pieces, of a date with all its 
   );
 });
 
-test("one error has both limits", () => {
+test("one error reports both limits", () => {
   const settings = settingsOf({
     "current option": "mlp",
     data_processing: { lookback: 1000, batch_size: 65536 },

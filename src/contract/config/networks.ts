@@ -12,8 +12,8 @@ import {
 } from "./network-encoders.ts";
 
 /**
- * Every network of run_dl_job, in the order of the docs: its encoder, whether one network learns from all tickers (`joint`)
- * instead of one from each, and how many numbers a joint one learns beside the encoder and the read-out.
+ * Every network of run_dl_job, in the order of the docs: its encoder, whether one network learns from all tickers (`joint`) or one from
+ * each, and how many parameters a joint one has in addition to the encoder and the read-out.
  */
 export const NETWORKS = {
   lstm: { ...LSTM, joint: false },
@@ -48,7 +48,7 @@ export function networkOf(
 }
 
 /**
- * How many numbers the engine's network learns; test/cases/network-sizes.json holds both counts equal.
+ * The number of parameters of the engine's network; test/cases/network-sizes.json keeps both counts equal.
  * @param features columns of its input.
  * @param lookback rows of its window.
  */
@@ -64,7 +64,7 @@ type LossType = (typeof LOSS_TYPES)[number];
 
 export const OPTIMIZERS = ["adam", "sgd", "rmsprop"] as const;
 
-/** What early stopping watches on the validation part. Ours. */
+/** What early stopping monitors on the validation part. Our addition. */
 export const MONITORS = ["loss", "ic"] as const;
 export type Monitor = (typeof MONITORS)[number];
 
@@ -102,7 +102,7 @@ export const trainingParamsSchema = z.strictObject({
     ),
 });
 
-/** How a network is trained, every default filled in; the engine reads each field. */
+/** How to train a network, with every default filled in; the engine reads each field. */
 export type TrainingSpec = Readonly<
   Omit<z.infer<typeof trainingParamsSchema>, "loss_type" | "ensemble"> & {
     batch_size: number;

@@ -4,17 +4,17 @@ import { ownSection } from "./own-section.ts";
 
 const ML = '{\n  "model": "ridge", "model_params": {"alpha": 1.0, "tol": 1e-04}\n}';
 
-test("the own section of run_ml_job is kept as it was written, and no other section", () => {
+test("keeps only run_ml_job's own section, as it was written", () => {
   const config = `\uFEFF {"keys": {"password": "hunter2"}, "\\u004dL params": ${ML} , "NN params": {"a": 1}}`;
   assert.equal(ownSection(config, "run_ml_job"), ML);
 });
 
-test("the own section of run_dl_job is kept as it was written where Dot prediction stands alone in it", () => {
+test("keeps run_dl_job's own section as it was written if Dot prediction is alone in it", () => {
   const section = '{ "Dot prediction": { "current option" : "lstm" } }';
   assert.equal(ownSection(`{"ML params": ${ML}, "NN params":${section}}`, "run_dl_job"), section);
 });
 
-test("of what stands beside Dot prediction the names alone are kept", () => {
+test("keeps only the names of what is next to Dot prediction", () => {
   const own = '{ "current option" : "lstm" }';
   const config = `{"NN params": {"Portfolio \\"x\\"": {"token": "hunter2"}, "Dot prediction": ${own}, "b": {}}}`;
   const kept = ownSection(config, "run_dl_job");

@@ -2,17 +2,17 @@ import { scanJson } from "../json/json-scan.ts";
 import { MAX_JSON_DEPTH, withoutByteOrderMark } from "../json/json-text.ts";
 import type { Operation } from "./job-operations.ts";
 
-/** The keys on the way to what a job reads in its config. */
+/** The keys on the way to a job's section in its config. */
 export const SECTION_KEYS = {
   run_ml_job: ["ML params"],
   run_dl_job: ["NN params", "Dot prediction"],
 } as const satisfies Record<Operation, readonly [string, ...string[]]>;
 
 /**
- * The text of the job's own section in its config: the value of `ML params` or `NN params`, as the caller wrote it.
- * Sections beside `Dot prediction` belong to other services and may hold their secrets: each becomes `{}`.
+ * The text of the job's own section in its config: the value of `ML params` or `NN params`, as the caller wrote it. Sections next to `Dot
+ * prediction` belong to other services and may contain their secrets: each becomes `{}`.
  *
- * @param text of a config that the job's parser took.
+ * @param text of a config that the job's parser accepted.
  */
 export function ownSection(text: string, operation: Operation): string {
   const [section, ...inner] = SECTION_KEYS[operation];

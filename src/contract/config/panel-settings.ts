@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** What models learn: the next return, or its z-score among the tickers of its date. Ours. */
+/** What models learn: the next return, or its z-score among the tickers of its date. Our addition. */
 export const TARGETS = ["return", "relative"] as const;
 export type Target = (typeof TARGETS)[number];
 
-/** What both jobs do to the rows of all tickers before anything is fitted. Ours. */
+/** What both jobs do to the rows of all tickers before anything is fitted. Our addition. */
 export interface PanelSettings {
   readonly target: Target;
   readonly crossSection: boolean;
@@ -23,7 +23,7 @@ export const crossSectionSchema = z
   .describe("Adds to each feature its z-score among the tickers that have it on the same date.");
 
 /**
- * The settings as an output records them: those that differ from the defaults, so that an output of a config without them is what it was
+ * The settings as an output records them: those that differ from the defaults, so that an output of a config without them stays as it was
  * before they existed.
  */
 export function recordedPanelSettings({

@@ -6,7 +6,7 @@ import { ARCHITECTURES, type NetworkSpec, parameterCount } from "./networks.ts";
 const weights = (...shapes: readonly (readonly number[])[]) =>
   shapes.reduce((sum, shape) => sum + shape.reduce((product, size) => product * size, 1), 0);
 
-/** Query, key, value and their join, two norms, and a feed-forward part of width 12, around a width of 6. */
+/** Query, key, value and output, two norms, and a feed-forward part of width 12, for a width of 6. */
 const ATTENTION = [
   ...Array(4).fill([6, 6]),
   ...Array(4).fill([6]),
@@ -31,12 +31,12 @@ const CASES: readonly (readonly [NetworkSpec, readonly (readonly number[])[]])[]
   [{ architecture: "portfolio_transformer", ...TRANSFORMER }, [...ENCODER, ...ATTENTION, [6], [6], [6], [1]]],
 ];
 
-test("every network is counted matrix by matrix", () => {
+test("counts every network matrix by matrix", () => {
   assert.deepEqual(CASES.map(([{ architecture }]) => architecture).sort(), [...ARCHITECTURES].sort());
 });
 
 for (const [network, shapes] of CASES) {
-  test(`${network.architecture} has as many parameters as its matrices have numbers, one by one`, () => {
+  test(`${network.architecture} has as many parameters as its matrices have entries`, () => {
     assert.equal(parameterCount(network, 3, 10), weights(...shapes));
   });
 }
@@ -48,7 +48,7 @@ interface Case {
   readonly parameters: number;
 }
 
-test("the counts are those of the engine's own networks, which its tests compare with the same file", () => {
+test("the counts equal those of the engine's own networks, which its tests compare with the same file", () => {
   const file = new URL("../../../test/cases/network-sizes.json", import.meta.url);
   const { cases }: { cases: readonly Case[] } = JSON.parse(readFileSync(file, "utf8"));
   const architectures = new Set(cases.map(({ network }) => network.architecture));

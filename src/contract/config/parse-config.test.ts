@@ -26,7 +26,7 @@ function faults(body: () => unknown, code: ErrorCode = "invalid_request"): reado
   return assert.fail("nothing was thrown");
 }
 
-test("every default of run_ml_job is filled in", () => {
+test("fills in every default of run_ml_job", () => {
   const params = ml({ model: "ridge", intervals: {} }).value["ML params"];
   assert.deepEqual(params, {
     model: "ridge",
@@ -41,7 +41,7 @@ test("every default of run_ml_job is filled in", () => {
   });
 });
 
-test("every default of run_dl_job is filled in", () => {
+test("fills in every default of run_dl_job", () => {
   const prediction = dl({ "current option": "lstm" }).value["NN params"]["Dot prediction"];
   assert.deepEqual(prediction, {
     status: true,
@@ -67,7 +67,7 @@ test("every default of run_dl_job is filled in", () => {
   });
 });
 
-test("one error has all faults, each with its path, its value and the nearest name", () => {
+test("one error contains all faults, each with its path, its value and the nearest name", () => {
   const found = faults(() =>
     ml({
       modle: "rf",
@@ -89,7 +89,7 @@ test("one error has all faults, each with its path, its value and the nearest na
   assert.match(found.find(({ path }) => path.endsWith("n_splits"))!.message, /must be a number, got "3"/);
 });
 
-test("test_size is cv_test_size, and both with different values are a fault", () => {
+test("test_size means cv_test_size, and different values for both are a fault", () => {
   assert.equal(ml({ model: "rf", test_size: 7 }).value["ML params"].test_size, 7);
   assert.equal(ml({ model: "rf", test_size: 7, cv_test_size: 7 }).value["ML params"].cv_test_size, 7);
   assert.match(faults(() => ml({ model: "rf", test_size: 7, cv_test_size: 8 }))[0]!.path, /test_size/);
@@ -104,14 +104,14 @@ test("a section of another service is ignored with a warning, a stray value is a
   assert.equal(faults(() => ml({ model: "rf" }, { n_splits: 3 }))[0]!.path, "config.n_splits");
 });
 
-test("a misspelt section is the fault of the missing one", () => {
+test("a misspelt section is reported as the missing one", () => {
   const found = faults(() => parseConfig('{"ML parms": {"model": "rf"}}', mlConfigSchema, ["ML params"]));
   assert.deepEqual(found, [
     { path: "config.ML params", message: 'is required, and "ML parms" was given', suggestion: "ML params" },
   ]);
 });
 
-test("the fault of keys outside their section says where they belong, and the error has their own faults", () => {
+test("the fault of keys outside their section says where they belong, and the error contains their own faults", () => {
   const found = (text: string, wanted: readonly string[], schema: z.ZodType) =>
     faults(() => parseConfig(text, schema, wanted)).map(({ path, message }) => `${path}: ${message}`);
   assert.deepEqual(found('{"model": "ridge"}', ["ML params"], mlConfigSchema), [
@@ -138,13 +138,13 @@ test("the fault of the other job's section names that job", () => {
   });
 });
 
-test("a wrong type is named in the words of JSON", () => {
+test("names a wrong type by its JSON name", () => {
   for (const wrong of [{ model_params: null }, { model_params: [] }, { intervals: 3 }]) {
     assert.match(faults(() => ml({ model: "rf", ...wrong }))[0]!.message, /^must be an object, got /);
   }
 });
 
-test("values outside their ranges are refused", () => {
+test("refuses values outside their ranges", () => {
   for (const params of [
     { n_splits: 0 },
     { n_splits: 1.5 },
@@ -159,13 +159,13 @@ test("values outside their ranges are refused", () => {
   }
 });
 
-test("loss_type alone never fails", () => {
+test("loss_type is the only field that never fails", () => {
   for (const loss_type of ["MSE", 3, null, [], "hinge"]) {
     assert.doesNotThrow(() => dl({ "current option": "cnn", training_params: { loss_type } }));
   }
 });
 
-test("a config that is no object, or over 32 KiB, or broken, is refused", () => {
+test("refuses a config that is not an object, over 32 KiB, or broken", () => {
   for (const text of ["[]", "3", '"x"', "null"]) {
     assert.ok(faults(() => parseConfig(text, mlConfigSchema, ["ML params"])).length > 0);
   }

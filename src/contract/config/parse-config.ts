@@ -6,8 +6,8 @@ import type { Warning } from "../problems/warnings.ts";
 import { LIMITS } from "./limits.ts";
 
 /**
- * What a section of a config has left once every field that its settings use is taken out: a field that the schema has
- * and the settings do not name is a compile error at `satisfies NoField`.
+ * The fields of a config section that its settings do not use. A field that the schema has and the settings do not name is a compile error
+ * at `satisfies NoField`.
  */
 export type NoField = Readonly<Record<string, never>>;
 
@@ -18,13 +18,12 @@ interface CheckedConfig<T> {
 }
 
 /**
- * Reads a config's JSON text and checks it against its schema. One error has every fault.
+ * Reads a config's JSON text and checks it against its schema. One error contains every fault.
  *
- * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`.
- *   An object beside these is another service's section and gives the warning `ignored_section`; any other value is an
- *   unknown key.
- * @param more finds faults that no schema can express. It gets the unchecked config, so that one error has these faults
- *   too, and the faults found so far.
+ * @param wanted keys on the way to the job's own section: `["ML params"]` or `["NN params", "Dot prediction"]`. An object next to these is
+ * another service's section and causes the warning `ignored_section`; any other value is an unknown key.
+ * @param more finds faults that no schema can express. It gets the unchecked config, so that one error contains these faults too, and the
+ * faults found so far.
  * @throws MucastError `too_large` over 32 KiB, `invalid_request` with every fault otherwise.
  */
 export function parseConfig<T>(
@@ -60,8 +59,8 @@ export function parseConfig<T>(
 }
 
 /**
- * The fault of a config that has the keys of an inner section at its top, and the config with these keys in their
- * section, so that the error has their faults too.
+ * The fault of a config that has the keys of an inner section at its top, and the config with these keys moved into their section, so that
+ * the error includes their faults too.
  */
 function lackingSection(
   plain: unknown,

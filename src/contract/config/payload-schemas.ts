@@ -15,7 +15,7 @@ const portable = z
     "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
   );
 
-/** What the jobs take beside the three given members. All of it is ours, and optional. */
+/** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
 const jobOptionsSchema = z.strictObject({ portable });
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
@@ -28,10 +28,10 @@ export const payloadSchema = z
   })
   .meta({ id: "Payload", title: "Payload of run_ml_job and run_dl_job" });
 
-/** The largest options of an audit. Each cut costs a job; with 999 permutations the least p-value is 0.001. */
+/** The largest options of an audit. Each cut costs a job; with 999 permutations, the smallest p-value is 0.001. */
 export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200, featureName: 200 } as const;
 
-/** What an audit takes beside a job's payload; `mucast audit` has a flag for each. */
+/** What an audit accepts besides a job's payload; `mucast audit` has a flag for each. */
 export const auditOptionsSchema = z.strictObject({
   operation: z
     .enum(JOB_OPERATIONS)
@@ -72,10 +72,10 @@ export const auditOptionsSchema = z.strictObject({
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
-/** What `auditOptionsSchema` leaves out. */
+/** The members that `auditOptionsSchema` omits. */
 export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
-/** The payload of an audit: that of the job, and how to look. */
+/** The payload of an audit: that of the job, and how to examine it. */
 export const auditPayloadSchema = z
   .strictObject({
     feature_url: featureUrl,
@@ -85,7 +85,7 @@ export const auditPayloadSchema = z
   })
   .meta({ id: "AuditPayload", title: "Payload of audit" });
 
-/** What a replay takes beside the inputs in place of the recorded ones. */
+/** Inputs that a replay uses in place of the recorded ones. */
 export const replayOptionsSchema = z.strictObject({
   output_url: z
     .string()
@@ -132,10 +132,10 @@ export const OPTION_SCHEMAS = {
   replay: replayOptionsSchema,
 } as const satisfies Record<SubmittedOperation, z.ZodObject>;
 
-/** The options of an operation on its way to the process that runs it, where its schema reads them. */
+/** The options of an operation on its way to the process that runs it, in the form that its schema reads. */
 export type PayloadOptions = Readonly<Record<string, unknown>>;
 
-/** Members of payloads that name a blob, and what kind. */
+/** Members of payloads that name a blob, and the kind of blob. */
 export const URL_MEMBERS = {
   feature_url: "input",
   data_extractor_url: "input",
@@ -145,7 +145,7 @@ export const URL_MEMBERS = {
 } as const satisfies Record<string, "input" | "output">;
 export type UrlMember = keyof typeof URL_MEMBERS;
 
-/** Those of them that stand among the options. */
+/** Those of them that are options. */
 export const OPTION_URL_MEMBERS = (Object.keys(URL_MEMBERS) as UrlMember[]).filter((name) =>
   Object.values(OPTION_SCHEMAS).some(({ shape }) => Object.hasOwn(shape, name)),
 );

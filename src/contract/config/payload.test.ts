@@ -40,8 +40,8 @@ function told(error: MucastError, code: ErrorCode): string[] {
   return faults.map(({ path }) => path);
 }
 
-describe("a payload that is right", () => {
-  it("gives its URLs, and its config in the caller's own text", () => {
+describe("a valid payload", () => {
+  it("returns its URLs, and its config in the caller's own text", () => {
     const config = '{ "ML params" : {"model":"ridge",\n "model_params": {"alpha": 1e0, "tol":0.0010} } }';
     const parsed = parsePayload("run_ml_job", payload(config));
     assert.deepEqual([parsed.featureUrl, parsed.dataExtractorUrl, parsed.config], [FEATURES, PRICES, config]);
@@ -53,7 +53,7 @@ describe("a payload that is right", () => {
     assert.deepEqual(told(refusal(payload(config)), "invalid_request"), ["config.ML params"]);
   });
 
-  it("takes a byte order mark, and brackets and quotes inside strings", () => {
+  it("accepts a byte order mark, and brackets and quotes inside strings", () => {
     const config =
       '{"ML params":{"model":"ridge"},"other":{"}\\"]":"{[\\\\","1":[{},[]],"0":{"config":"x"}}}';
     assert.equal(parsePayload("run_ml_job", `\uFEFF${payload(config)} `).config, config);
@@ -63,7 +63,7 @@ describe("a payload that is right", () => {
 describe("a canonical payload", () => {
   const canonical = (config: string) => parsePayload("run_ml_job", payload(config)).canonical;
 
-  it("sorts its keys, drops its spaces, spells its strings one way and leaves its numbers", () => {
+  it("sorts its keys, drops its spaces, normalises its strings and keeps its numbers", () => {
     const text = `{ "data_extractor_url":"${PRICES}",
       "config": {"ML params": {"n_splits": 5, "model": "\\u0072idge", "model_params": {"alpha": 1.50}}},
       "feature_url": "${FEATURES.replaceAll("/", "\\/")}" }`;
@@ -74,13 +74,13 @@ describe("a canonical payload", () => {
     );
   });
 
-  it("differs where Python would read numbers differently", () => {
+  it("differs if Python would read numbers differently", () => {
     const alpha = (text: string) => canonical(ridge(`,"model_params":{"alpha":${text}}`));
     assert.notEqual(alpha("1"), alpha("1.0"));
     assert.equal(alpha("1.0"), alpha(" 1.0 "));
   });
 
-  it("is the same for every order of keys and every spacing, and means what the text means", () => {
+  it("is the same for every order of keys and every spacing, and has the same meaning as the text", () => {
     const value = fc.json({ maxDepth: 4 });
     fc.assert(
       fc.property(value, fc.constantFrom(" ", "\n\t", ""), (json, space) => {
@@ -117,8 +117,8 @@ it("passes any config on as the caller wrote it, first or last among the fields"
   );
 });
 
-describe("a payload that is wrong", () => {
-  it("gets one error with every fault", () => {
+describe("an invalid payload", () => {
+  it("causes one error with every fault", () => {
     const text =
       `{"feature_ur": "x", "data_extractor_url": 5, "more": 1, "more": 2, ` +
       `"config": {"ML params": {"model": "rigde", "n_split": 5, "cv_test_size": 0}, "mode": 1}}`;
@@ -155,13 +155,13 @@ describe("a payload that is wrong", () => {
     ["invalid_request", ridge(',"n_splits":0'), ["config.ML params.n_splits"]],
   ];
   for (const [code, config, paths] of own) {
-    it(`is ${code} where only that is wrong, and invalid_request where something else is too`, () => {
+    it(`is ${code} if only that is wrong, and invalid_request if something else is too`, () => {
       assert.deepEqual(told(refusal(payload(config)), code), paths);
       assert.deepEqual(told(refusal(payload(config, '"x":1,')), "invalid_request"), ["x", ...paths]);
     });
   }
 
-  it("is too_large where its config has more than 32 KiB, and may have spaces around it", () => {
+  it("is too_large if its config has more than 32 KiB, without the spaces around it", () => {
     const config = (bytes: number) => ridge().replace(/}$/, `${" ".repeat(bytes - ridge().length)}}`);
     const spaces = " ".repeat(LIMITS.configBytes);
     const fits = payload(spaces + config(LIMITS.configBytes) + spaces);
@@ -173,7 +173,7 @@ describe("a payload that is wrong", () => {
     assert.match(both.message, /config: has 32769 bytes; at most 32768/);
   });
 
-  it("gets one error with keys that occur twice, at the top and inside the config, and every other fault", () => {
+  it("causes one error with keys that occur twice, at the top and inside the config, and every other fault", () => {
     const text = payload('{"ML params":{"model":"ridge","n_splits":3,"n_splits":0}}', '"config":{},');
     assert.deepEqual(told(refusal(text), "invalid_request"), [
       "config",
@@ -182,7 +182,7 @@ describe("a payload that is wrong", () => {
     ]);
   });
 
-  it("gets one error with both URLs that may not be read, by the path of their field", () => {
+  it("causes one error with both URLs that may not be read, by the path of their field", () => {
     const checkUrl = (url: string) =>
       url.includes("a.example") ? undefined : { message: "is outside the allowed origins" };
     const there = { checkUrl };
@@ -213,7 +213,7 @@ describe("a payload that is wrong", () => {
   }
 });
 
-it("gives for every text a payload or a MucastError with paths", () => {
+it("results in a payload or a MucastError with paths for every text", () => {
   const names = fc.constantFrom("feature_url", "data_extractor_url", "config", "confg", "__proto__");
   const held = fc.oneof(fc.json({ maxDepth: 3 }), fc.constantFrom(ridge(), ridge(',"n_splits":-1'), '""'));
   const members = fc.array(fc.tuple(names, held), { maxLength: 5 });
@@ -230,7 +230,7 @@ it("gives for every text a payload or a MucastError with paths", () => {
   );
 });
 
-it("tells the first 100 faults of a body that is made of them, and how many more there are", () => {
+it("reports the first 100 faults of a body full of faults, and how many more there are", () => {
   const unknown = Array.from({ length: 1_500 }, (_, i) => `"k${i}":1`).join(",");
   for (const text of [payload(ridge(), `${unknown},`), payload(ridge(`,"model_params":{${unknown}}`))]) {
     const error = refusal(text);
@@ -241,7 +241,7 @@ it("tells the first 100 faults of a body that is made of them, and how many more
   assert.ok(JSON.stringify(refusal(payload(ridge(), `"deep":${deep},`)).data).length < 100_000);
 });
 
-it("reads strings longer than the stack of a matcher is high", () => {
+it("reads strings longer than a matcher's stack allows", () => {
   const long = `${"\\n".repeat(2 ** 23)}${"a".repeat(2 ** 24)}`;
   const { featureUrl } = parsePayload("run_ml_job", payload(ridge()).replace(FEATURES, long));
   assert.equal(featureUrl.length, 2 ** 23 + 2 ** 24);
@@ -251,14 +251,14 @@ describe("the payload of an audit and of a replay", () => {
   const NETWORK = '"NN params": {"Dot prediction": {"current option": "mlp"}}';
   const both = `{"ML params": {"model": "ridge"}, ${NETWORK}}`;
 
-  it("says of a name that is too long what may be longer", () => {
+  it("says how long a name may be if it is too long", () => {
     const long = JSON.stringify("x".repeat(201));
     assert.throws(() => parsePayload("audit", payload(ridge(), `"accept": [${long}],`)), {
       message: /^accept\[0\]: must be text of length <= 200, got "x/,
     });
   });
 
-  it("keeps what it has beside inputs and config, and the job that is audited", () => {
+  it("keeps the options, and the audited job", () => {
     const parsed = parsePayload("audit", payload(ridge(), '"truncations": 2, "accept": ["a"],'));
     assert.deepEqual(parsed.options, { truncations: 2, accept: ["a"], operation: "run_ml_job" });
     const chosen = parsePayload("audit", payload(both, '"operation": "run_dl_job",'));
@@ -268,7 +268,7 @@ describe("the payload of an audit and of a replay", () => {
     });
   });
 
-  it("of a replay may have its output alone, and a config byte for byte", () => {
+  it("of a replay may have only its output, or a config byte for byte", () => {
     const output = '"output_url": "https://a.example/c/data/nn_engine_1.json"';
     const { canonical: _, ...alone } = parsePayload("replay", `{${output}}`);
     const output_url = "https://a.example/c/data/nn_engine_1.json";
@@ -276,7 +276,7 @@ describe("the payload of an audit and of a replay", () => {
     assert.equal(parsePayload("replay", `{${output}, "config": { "x" :1.0}}`).config, '{ "x" :1.0}');
   });
 
-  it("is refused with every fault at once, of every URL too", () => {
+  it("is refused with every fault at once, including those of every URL", () => {
     const checkUrl: PayloadChecks["checkUrl"] = (url, names) =>
       url.includes(names) ? undefined : { message: "is refused" };
     const before = '"previous_feature_url": "p", "previous_data_extractor_url": "input", "truncations": 0,';
@@ -296,10 +296,10 @@ describe("the payload of an audit and of a replay", () => {
   });
 });
 
-describe("a payload of too many values", () => {
+describe("a payload with too many values", () => {
   const members = (count: number) => Array.from({ length: count }, (_, index) => `, "k${index}": 1`).join("");
 
-  it("is one error, whether they are members or parts of one", () => {
+  it("is one error, whether they are members or nested", () => {
     for (const after of [members(2_000), `, "accept": [${"1,".repeat(2_000)}1]`]) {
       const error = refusal(payload(ridge(), "", after));
       assert.deepEqual([error.code, error.data.faults], ["too_large", undefined]);

@@ -15,38 +15,37 @@ import {
   type UrlMember,
 } from "./payload-schemas.ts";
 
-/** A payload that passed every check that reads no blob. */
+/** A payload that passed every check that does not read a blob. */
 export interface ParsedPayload {
-  /** Empty where a replay leaves it to what its output records; so are the next two. */
+  /** Empty if a replay takes it from the recorded output; the same applies to the next two. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   /** JSON text, byte for byte as the caller wrote it. */
   readonly config: string;
-  /** The members beside these three, and of an audit the job that it looks at. */
+  /** The members besides these three, and for an audit the job that it examines. */
   readonly options: PayloadOptions;
   /** The same text for all spellings of a payload, to compare the bodies of one idempotency key. */
   readonly canonical: string;
 }
 
 export interface PayloadChecks {
-  /** The fault of a blob's URL; undefined where the URL is allowed. parsePayload adds the path. */
+  /** The fault of a blob's URL; undefined if the URL is allowed. parsePayload adds the path. */
   readonly checkUrl?: (
     url: string,
     names: (typeof URL_MEMBERS)[UrlMember],
   ) => Pick<Fault, "message" | "suggestion"> | undefined;
 }
 
-/** The beginning of paths during the scan; the paths of faults do not have it. */
+/** The prefix of paths during the scan, which is removed from the paths of faults. */
 const ROOT = "payload";
 
 /**
  * Reads the JSON text of a payload and checks its members, every URL, and the config as its job does. The config of a
  * replay is checked by its digest once the output is read.
  *
- * @throws MucastError with every fault in `data.faults`: `invalid_request`; or where the config alone is at fault, the
- *   error of `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`,
- *   `device_unavailable`, `too_large`), or where URLs alone are, `url_not_allowed`. `too_large` without faults where the
- *   payload has more than 2,000 values outside its config.
+ * @throws MucastError with every fault in `data.faults`: `invalid_request`; or if only the config is at fault, the error of
+ * `parseMlSettings` or `parseDlSettings` (`unknown_model`, `invalid_model_params`, `device_unavailable`, `too_large`), or if URLs alone
+ * are, `url_not_allowed`. `too_large` without faults if the payload has more than 2,000 values outside its config.
  */
 export function parsePayload(
   operation: SubmittedOperation,
@@ -74,10 +73,10 @@ export function parsePayload(
   };
 }
 
-/** Far more than the members of a payload may have. */
+/** Far more than the members of a payload can have. */
 const MAX_VALUES = 2_000;
 
-/** So that a small body does not cost thousands of faults in words. @throws MucastError too_large. */
+/** Keeps a small body from causing thousands of fault messages. @throws MucastError too_large. */
 function checkValues(withoutConfig: unknown): void {
   if (!hasMoreValues(withoutConfig, MAX_VALUES)) return;
   const message = `the payload has more than ${MAX_VALUES} values outside its config`;
@@ -134,11 +133,11 @@ const READ_CONFIG: Readonly<Record<Operation, (text: string) => unknown>> = {
   run_dl_job: parseDlSettings,
 };
 
-/** What an operation reads of its config before it runs. */
+/** What an operation reads from its config before it runs. */
 interface ReadConfig {
   /** The error with which the job itself would refuse the config. */
   readonly refused?: MucastError;
-  /** Of an audit, the job that it looks at. */
+  /** For an audit, the job that it examines. */
   readonly found?: { readonly operation: Operation };
 }
 
@@ -149,7 +148,7 @@ function readConfig(
   hasDuplicates: boolean,
 ): ReadConfig {
   if (config === undefined || operation === "replay") return {};
-  // The scan has found the duplicates already; as text they would hide the other faults.
+  // The scan has already found the duplicates; a parse error for them would hide the other faults.
   const text = hasDuplicates ? JSON.stringify(rawNumbersOf(config)) : config;
   try {
     if (operation !== "audit") {

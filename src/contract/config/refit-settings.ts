@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { LIMITS } from "./limits.ts";
 
-/** How models are fitted again on the way through the score rows, and how far back each fit learns. Ours. */
+/** How models are refitted while forecasting the score rows, and how far back each fit learns. Our addition. */
 export interface RefitSettings {
-  /** Dates that one set of models forecasts; absent where the models of the cut forecast all score rows. */
+  /** The number of dates that one set of models forecasts; absent if the models of the cut forecast all score rows. */
   readonly refitEvery?: number;
-  /** Each fit learns from the labels of so many label dates; absent where it learns from all. */
+  /** The number of label dates that each fit learns from; absent if it learns from all. */
   readonly window?: number;
 }
 
@@ -25,7 +25,7 @@ export const windowSchema = z
   .optional()
   .describe("Each fit learns only from its last `window` label dates. Without it, each fit learns from all.");
 
-/** What the networks of a block begin with: the weights that were drawn, or those of the block before. Ours. */
+/** The initial weights of a block's networks: random ones, or those of the previous block. Our addition. */
 export const REFIT_STARTS = ["cold", "warm"] as const;
 export type RefitStart = (typeof REFIT_STARTS)[number];
 
@@ -45,7 +45,7 @@ export const networkWindowSchema = z
     "Each network learns from its last so many label dates, validation and calibration included. Without it it learns from all.",
   );
 
-/** The settings that are given, for `exactOptionalPropertyTypes`. */
+/** The given settings, for `exactOptionalPropertyTypes`. */
 export function refitSettings(refitEvery: number | undefined, window: number | undefined): RefitSettings {
   return {
     ...(refitEvery === undefined ? {} : { refitEvery }),
@@ -53,7 +53,7 @@ export function refitSettings(refitEvery: number | undefined, window: number | u
   };
 }
 
-/** The settings as an output records them: those that are given. */
+/** The settings as an output records them: only the given ones. */
 export function recordedRefitSettings({ refitEvery, window }: RefitSettings): Record<string, number> {
   return {
     ...(refitEvery === undefined ? {} : { refit_every: refitEvery }),
@@ -61,7 +61,7 @@ export function recordedRefitSettings({ refitEvery, window }: RefitSettings): Re
   };
 }
 
-/** Whether an output tells of the blocks of its score rows. */
+/** Whether an output describes the blocks of its score rows. */
 export function recordsRefits({ refitEvery, window }: RefitSettings): boolean {
   return refitEvery !== undefined || window !== undefined;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /**
- * What becomes of a model's forecasts: they stay, or are multiplied by a factor in [0, 1]: one for all tickers, one per ticker that is
+ * What to do with a model's forecasts: keep them, or multiply them by a factor in [0, 1]: one for all tickers, one per ticker that is
  * pulled towards that, or one per ticker from its own rows alone.
  */
 export const SHRINKAGES = ["none", "pooled", "empirical_bayes", "own"] as const;

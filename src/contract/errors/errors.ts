@@ -1,6 +1,6 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorEntry } from "./error-codes.ts";
 
-/** One fault of a payload: its path, what is wrong, and the nearest valid name where there is one. */
+/** One fault of a payload: its path, the problem, and the nearest valid name if there is one. */
 export interface Fault {
   /** Such as `config.ML params.n_splits`. */
   readonly path: string;
@@ -8,12 +8,12 @@ export interface Fault {
   readonly suggestion?: string | undefined;
 }
 
-/** Structured facts beside the message. They may hold no secret, because problems are shown and logged. */
+/** Structured facts that accompany the message. They may hold no secret, because problems are displayed and logged. */
 export interface ErrorData {
   /** Path inside the payload, or inside the blob (ticker, key). */
   readonly path?: string | undefined;
   readonly value?: unknown;
-  /** The blob or file that is at fault; a URL without its query string. */
+  /** The blob or file at fault; a URL without its query string. */
   readonly source?: string | undefined;
   /** Byte offset into the decompressed blob. */
   readonly offset?: number | undefined;
@@ -25,7 +25,7 @@ export interface ErrorData {
   readonly [key: string]: unknown;
 }
 
-/** The one error class. `message` names what is at fault and its value; ERROR_TABLE adds the advice. */
+/** The only error class. `message` names what is at fault and its value; ERROR_TABLE adds the advice. */
 export class MucastError extends Error {
   readonly code: ErrorCode;
   readonly data: ErrorData;

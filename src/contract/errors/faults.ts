@@ -4,8 +4,7 @@ import { nearestName } from "./nearest-name.ts";
 import { printable } from "./wording.ts";
 
 /**
- * Every fault that zod found, in words: its path, what is wrong with the value, and for an unknown key the nearest key
- * that is known.
+ * A message for every fault that zod found: its path, what is wrong with the value, and for an unknown key the nearest known key.
  * @param root the path of the checked value itself, such as `config`.
  */
 export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, input: unknown): Fault[] {
@@ -19,7 +18,7 @@ export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, inp
   });
 }
 
-/** The fault of one unknown key, with the nearest of the keys that are known there. */
+/** The fault of one unknown key, with the nearest of the known keys. */
 export function unknownKey(path: string, key: string, known: readonly string[]): Fault {
   return fault(path, `unknown key ${show(key)}; known here: ${known.join(", ")}`, nearestName(key, known));
 }
@@ -28,8 +27,8 @@ const MAX_FAULTS = 100;
 const MAX_PATH_LENGTH = 300;
 
 /**
- * The message and the data of an error with these faults: the first 100, and how many more there are. So an answer stays
- * small, however many faults a small body has.
+ * The message and the data of an error with these faults: the first 100, and how many more there are, so that an answer stays small however
+ * many faults a small body has.
  */
 export function listedFaults(all: readonly Fault[]): { message: string; faults: readonly Fault[] } {
   const faults = all
@@ -40,12 +39,12 @@ export function listedFaults(all: readonly Fault[]): { message: string; faults: 
   return { message: lines.join("; "), faults };
 }
 
-/** The beginning of a text that is longer than that many characters. */
+/** The beginning of a text that is longer than this many characters. */
 export function cut(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-/** A fault in the words of a message: its path, what is wrong, and the nearest valid name. */
+/** A fault as part of a message: its path, the problem, and the nearest valid name. */
 export function faultLine({ path, message, suggestion }: Fault): string {
   return `${path}: ${message}${suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`}`;
 }
@@ -68,13 +67,16 @@ function valueFault(path: string, issue: z.core.$ZodIssue, input: unknown): Faul
   return fault(path, `${rule(issue)}, got ${show(value)}`, nearestName(textOf(value), accepted));
 }
 
-/** Of a value that may be meant as a name, also as the only one of a list. An object has none: its `toString` may be data. */
+/**
+ * The text of a value that may be meant as a name, possibly as the only one of a list. Objects are excluded, because their `toString` may
+ * be data.
+ */
 function textOf(value: unknown): string {
   const only = Array.isArray(value) && value.length === 1 ? value[0] : value;
   return typeof only === "object" && only !== null ? "" : String(only);
 }
 
-/** What a bound is of, where it is not of the value itself. */
+/** The noun that a bound applies to, if that is not the value itself. */
 const LENGTHS: Readonly<Record<string, string>> = {
   array: "a list of length ",
   string: "text of length ",
@@ -103,13 +105,13 @@ const JOB_OF_SECTION: Readonly<Record<string, string>> = {
   "NN params": "run_dl_job",
 };
 
-/** The section of the other job, where the section of this one is missing. */
+/** The section of the other job, if the section of this one is missing. */
 function otherSection(input: unknown, path: readonly PropertyKey[]): string | undefined {
   if (path.length !== 1 || !Object.hasOwn(JOB_OF_SECTION, path[0]!)) return undefined;
   return Object.keys(input as object).find((name) => Object.hasOwn(JOB_OF_SECTION, name));
 }
 
-/** A key beside the missing one that its author probably meant. */
+/** An existing key that its author probably meant instead of the missing one. */
 function misspelt(input: unknown, path: readonly PropertyKey[]): string | undefined {
   const parent = valueAt(input, path.slice(0, -1));
   if (typeof parent !== "object" || parent === null) return undefined;
@@ -153,7 +155,7 @@ function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> | und
   return schema === undefined ? undefined : (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
 }
 
-/** Steps through optional, default and prefault to the schema inside. */
+/** Unwraps optional, default and prefault to the schema inside. */
 function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   let inner = schema;
   while (inner !== undefined && "innerType" in inner.def) inner = inner.def.innerType as z.ZodType;

@@ -1,7 +1,7 @@
 /**
  * The known name nearest to a mistyped one, by optimal string alignment distance (insertions, deletions,
  * substitutions and swaps of neighbours), case aside.
- * @returns undefined where nothing is near: more than a third of the letters differ.
+ * @returns undefined if none is close: more than a third of the letters differ.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -10,7 +10,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   for (const candidate of known) {
     const other = normalise(candidate);
     const limit = Math.max(1, Math.ceil(Math.max(given.length, other.length) / 3));
-    // No distance is less than the difference in length.
+    // The distance is at least the difference in length.
     if (Math.abs(given.length - other.length) > Math.min(limit, bestDistance - 1)) continue;
     const distance = alignmentDistance(given, other);
     if (distance <= limit && distance < bestDistance) {

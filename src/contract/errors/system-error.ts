@@ -1,6 +1,6 @@
 import { MucastError } from "./errors.ts";
 
-/** The cause of a failed file operation in words, such as "no space left on the device (ENOSPC)". */
+/** The cause of a failed file operation as a phrase, such as "no space left on the device (ENOSPC)". */
 export function causeOf(error: unknown): string {
   const code = codeOf(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);
@@ -34,7 +34,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such host is known",
 };
 
-/** The error of a file in a job's work folder, where that was removed, its disk is full, or descriptors have run out. */
+/** The error of a file in a job's work folder, if that was removed, its disk is full, or descriptors have run out. */
 export function workFolderError(doing: "read" | "written", cause: unknown): MucastError {
   const hint = doing === "written" ? "; TMPDIR names another place" : "";
   return new MucastError(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { boundedCopy, jsonBytes } from "./bounded-json.ts";
 
-/** Texts that JSON writes longer than they are. */
+/** Texts that are longer as JSON. */
 const hostile = fc.string({
   unit: fc.constantFrom("a", '"', "\\", "\n", "\u0001", "\u007f", "é", "€", "😀", "\ud800"),
   maxLength: 60,
@@ -19,7 +19,7 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
-test("a text is itself where it fits, else its longest beginning that does, with an ellipsis", () => {
+test("keeps a text that fits, and cuts others to the longest beginning that fits, with an ellipsis", () => {
   fc.assert(
     fc.property(hostile, fc.integer({ min: 5, max: 120 }), (text, bytes) => {
       const short = boundedCopy(text, { bytes, text: bytes })!;
@@ -35,7 +35,7 @@ test("a text is itself where it fits, else its longest beginning that does, with
   );
 });
 
-test("a copy never exceeds its limit, and equals the value where that fits", () => {
+test("a copy never exceeds its limit, and equals the value if that fits", () => {
   fc.assert(
     fc.property(json, fc.integer({ min: 0, max: 400 }), (value, bytes) => {
       const copy = boundedCopy(value, { bytes, text: 80 });

@@ -1,4 +1,4 @@
-/** Stands for the end of a text that is cut. */
+/** Replaces the end of a text that is cut. */
 const ELLIPSIS = { text: "…", bytes: 3 };
 const QUOTES = 2;
 /** JSON writes these control characters as a backslash and a letter, the others as \uXXXX. */
@@ -12,7 +12,7 @@ export function shortText(text: string, bytes: number): string {
   // A UTF-16 unit takes at most six bytes.
   if (6 * text.length + QUOTES <= bytes) return text;
   let used = QUOTES;
-  /** Where the text would be cut so that the ellipsis fits. */
+  /** The position to cut the text at so that the ellipsis fits. */
   let cut = 0;
   for (let i = 0; i < text.length; ) {
     const point = text.codePointAt(i)!;
@@ -33,7 +33,7 @@ function bytesOf(point: number): number {
   return point >= 0xd800 && point <= 0xdfff ? 6 : 3;
 }
 
-/** Bytes of a value as JSON in UTF-8. */
+/** The size of a value as JSON, in bytes of UTF-8. */
 export function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }
@@ -52,18 +52,18 @@ interface Copy {
   readonly isWhole: boolean;
 }
 
-/** How large a copy may be. */
+/** The size limits of a copy. */
 interface CopyLimit {
-  /** Bytes of the whole copy as JSON in UTF-8. */
+  /** Limit of the whole copy as JSON, in bytes of UTF-8. */
   readonly bytes: number;
-  /** Bytes of each text in the copy, as JSON. */
+  /** Limit of each text in the copy, in bytes as JSON. */
   readonly text: number;
 }
 
 /**
- * A copy of a JSON value within a limit. Longer texts are cut. A list keeps its first entries, as many as fit whole. An
- * object loses the members that do not fit. Values beyond the limit are not looked at.
- * @returns undefined where not even an empty copy fits.
+ * A copy of a JSON value within a limit. Longer texts are cut. A list keeps as many of its first entries as fit completely. An object loses
+ * the members that do not fit. Values beyond the limit are not looked at.
+ * @returns undefined if not even an empty copy fits.
  */
 export function boundedCopy<T>(value: T, limit: CopyLimit): T | undefined {
   return copyOf(value, limit)?.value as T | undefined;
@@ -73,7 +73,7 @@ function copyOf(value: unknown, { bytes, text }: CopyLimit): Copy | undefined {
   if (typeof value === "string") {
     const short = shortText(value, Math.min(bytes, text));
     const used = textBytes(short);
-    // A text that is cut because the whole copy is full is no whole entry of a list.
+    // A text that is cut because the whole copy is full does not count as a complete entry of a list.
     const isWhole = short === value || bytes >= text;
     return used > bytes ? undefined : { value: short, bytes: used, isWhole };
   }

@@ -1,16 +1,13 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
 
 /**
- * One strict pass over JSON text (RFC 8259). It finds what JSON.parse does not report: duplicate keys, the line and
- * column of a fault, numbers that no float64 holds.
- *
- * @param root what paths begin with.
- * @param deepest levels of arrays and objects that are allowed.
- * @param members where the value is an object, gets the text of each of its values by key, byte for byte; of a key that
- *   occurs twice the last.
- * @returns a fault for every key that its object already has.
- * @throws MucastError `invalid_request` at the first fault of syntax; lines and columns count from 1, columns in
- *   UTF-16 units.
+ * One strict pass over JSON text (RFC 8259). It finds what JSON.parse does not report: duplicate keys, the line and column of a fault,
+ * numbers beyond float64.
+ * @param root prefix of paths.
+ * @param deepest maximum depth of arrays and objects.
+ * @param members if the value is an object, receives the text of each of its values by key, byte for byte; for a key that occurs twice, the
+ *   last one. @returns a fault for every key that its object already has. @throws MucastError `invalid_request` at the first fault of
+ *   syntax; lines and columns count from 1, columns in UTF-16 units.
  */
 export function scanJson(
   text: string,
@@ -25,7 +22,7 @@ export function scanJson(
   return scanner.duplicates;
 }
 
-/** UTF-16 units. A long key with thousands of duplicates below it would fill the memory with their paths. */
+/** In UTF-16 units. A long key with thousands of duplicates below it would fill the memory with their paths. */
 const MAX_PATH_LENGTH = 400;
 
 interface Scanner {
@@ -38,7 +35,7 @@ interface Scanner {
 }
 
 const SPACE = /[ \t\n\r]*/y;
-// All characters from the space on, without the quote and the backslash: control characters must be escaped.
+// All characters from the space on, except the quote and the backslash; control characters must be escaped.
 const PLAIN = /[ !#-[\]-\uffff]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -88,7 +85,7 @@ function scanArray(scanner: Scanner, path: string, depth: number): void {
 function scanString(scanner: Scanner): string {
   const start = scanner.at;
   scanner.at += 1;
-  // Not one pattern for the whole string: a long one would exhaust the matcher's stack.
+  // Not a single pattern for the whole string: a long one would exhaust the matcher's stack.
   do match(scanner, PLAIN);
   while (match(scanner, ESCAPE) !== undefined);
   if (taken(scanner, '"', false)) return JSON.parse(scanner.text.slice(start, scanner.at)) as string;
@@ -125,13 +122,13 @@ function skipSpace(scanner: Scanner): void {
   match(scanner, SPACE);
 }
 
-/** Steps over one bracket and the space after it. */
+/** Consumes one bracket and the space after it. */
 function step(scanner: Scanner): void {
   scanner.at += 1;
   skipSpace(scanner);
 }
 
-/** Steps over `mark` where it is next, and over the space after it unless `mark` ends a value. */
+/** Consumes `mark` if it is next, and the space after it unless `mark` ends a value. */
 function taken(scanner: Scanner, mark: string, withSpace = true): boolean {
   if (scanner.text[scanner.at] !== mark) return false;
   scanner.at += 1;

@@ -22,13 +22,13 @@ describe("numbers", () => {
     });
   }
 
-  it("marks numbers and nothing else", () => {
+  it("marks only numbers", () => {
     const raw = rawNumbers('[1.0, "1.0", null, true, {}]') as unknown[];
     assert.deepEqual(raw.map(isRawNumber), [true, false, false, false, false]);
     assert.equal(JSON.stringify({ added: rawNumber("-1") }), '{"added":-1}');
   });
 
-  it("refuses what no float64 holds", () => {
+  it("refuses numbers beyond float64", () => {
     assert.match(refusal('{"a": 1e999}').message, /line 1, column 7: the number 1e999 is beyond/);
     assert.match(refusal(`[-${"9".repeat(400)}]`).message, /is beyond the range of a float64/);
   });
@@ -58,16 +58,16 @@ describe("keys", () => {
     assert.ok(data.faults.every(({ path }) => path.length <= 400));
   });
 
-  it("compares keys without their escapes", () => {
+  it("compares keys after unescaping", () => {
     assert.equal(refusal('{"eta": 1, "\\u0065ta": 2}').data.path, "config.eta");
   });
 
-  it("takes one name in several objects, and names that objects inherit", () => {
+  it("accepts the same name in several objects, and names that objects inherit", () => {
     const text = '{"a":{"a":1},"b":[{"a":1},{"a":2}],"toString":1,"constructor":2}';
     assert.equal(JSON.stringify(parseJson(text)), text);
   });
 
-  it("holds __proto__ as a key like any other", () => {
+  it("treats __proto__ as a key like any other", () => {
     const parsed = parseJson('{"__proto__": {"x": 1}}') as object;
     assert.deepEqual(Object.keys(parsed), ["__proto__"]);
     assert.equal(Object.getPrototypeOf(parsed), Object.prototype);
@@ -90,7 +90,7 @@ describe("syntax", () => {
     ["a bad escape", '["\\x"]', /column 2: a string that is not closed, or contains a bad escape/],
   ];
   for (const [name, text, expected] of cases) {
-    it(`gives line and column of ${name}`, () => {
+    it(`reports line and column of ${name}`, () => {
       const error = refusal(text);
       assert.equal(error.code, "invalid_request");
       assert.match(error.message, expected);
@@ -98,19 +98,19 @@ describe("syntax", () => {
     });
   }
 
-  it("gives line and column as data", () => {
+  it("reports line and column as data", () => {
     const { data } = refusal('{\n "a": 1\n "b": 2\n}');
     assert.deepEqual([data.line, data.column], [3, 2]);
   });
 
-  it("refuses more than MAX_JSON_DEPTH levels, whatever the stack", () => {
+  it("refuses more than MAX_JSON_DEPTH levels, whatever the stack size", () => {
     const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
     assert.doesNotThrow(() => parseJson(nested(MAX_JSON_DEPTH)));
     assert.match(refusal(nested(MAX_JSON_DEPTH + 1)).message, /more than 64 levels/);
     assert.match(refusal("[".repeat(1_000_000)).message, /more than 64 levels/);
   });
 
-  it("takes a byte order mark, which editors on Windows write", () => {
+  it("accepts a byte order mark, which editors on Windows write", () => {
     assert.deepEqual(parseJson('\uFEFF{"a": 1}'), { a: 1 });
   });
 });
@@ -125,7 +125,7 @@ it("agrees with JSON.parse on every JSON text", () => {
   );
 });
 
-it("accepts no text that JSON.parse refuses, nor fails otherwise than by its own error", () => {
+it("accepts no text that JSON.parse refuses, and only fails with its own error", () => {
   const mutated = fc
     .tuple(fc.json({ maxDepth: 3 }), fc.nat(), fc.constantFrom(..."{}[]\",:0-+.eE\\ \n\tnNatf1x\u0000'"))
     .map(([text, at, mark]) => {

@@ -2,14 +2,12 @@ import { type Fault, MucastError } from "../errors/errors.ts";
 import { scanJson } from "./json-scan.ts";
 
 /**
- * Reading JSON that people wrote, strictly, without losing the text of its numbers.
- *
- * Python tells `1` from `1.0` and keeps integers over 2^53 exact; a JavaScript number does neither. So the text
- * is parsed into plain values to look at, and into a twin tree to pass on, in which every number is the caller's
- * own text (`JSON.rawJSON`), which `JSON.stringify` prints unchanged.
+ * Reads JSON that people wrote, strictly, without losing the text of its numbers. Python distinguishes `1` from `1.0` and keeps integers
+ * over 2^53 exact; a JavaScript number does neither. So the text is parsed into plain values to check, and into a parallel tree to pass on,
+ * in which every number is the caller's own text (`JSON.rawJSON`), which `JSON.stringify` prints unchanged.
  */
 
-/** proposal-json-parse-with-source, in Node since 21, which TypeScript's own library does not declare yet. */
+/** proposal-json-parse-with-source: in Node since 21; TypeScript's library does not declare it yet. */
 interface JsonWithSource {
   parse(
     text: string,
@@ -32,14 +30,14 @@ export interface RawObject {
 
 const json = JSON as unknown as JsonWithSource;
 
-/** Levels of arrays and objects: more than any config needs, and few enough for every stack. */
+/** Maximum depth of arrays and objects: more than any config needs, and little enough for every stack. */
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * Plain values of JSON text, as JSON.parse gives them (`__proto__` is a key like any other), except that a key that
- * occurs twice in one object, of which JSON.parse drops one, is an error.
+ * Plain values of JSON text, as JSON.parse returns them (`__proto__` is a key like any other), except that a key that occurs twice in one
+ * object, of which JSON.parse drops one, is an error.
  *
- * @param root what error paths begin with, such as `config`.
+ * @param root prefix of error paths, such as `config`.
  * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path),
  *   NaN, Infinity or a number beyond float64, or more than MAX_JSON_DEPTH levels.
  */
@@ -53,7 +51,7 @@ export function parseJson(text: string, root = "config"): unknown {
  * The tree of `parseJson` with every number as its own text, so that `JSON.stringify` prints what the caller wrote:
  * `1.0`, `1e3`, `-0.0` and `9007199254740993` stay as they are.
  *
- * @throws MucastError as parseJson.
+ * @throws MucastError like parseJson.
  */
 export function rawNumbers(text: string, root = "config"): unknown {
   const body = withoutByteOrderMark(text);
@@ -61,7 +59,7 @@ export function rawNumbers(text: string, root = "config"): unknown {
   return rawNumbersOf(body);
 }
 
-/** The tree of `rawNumbers` of a text that a scan has found to be JSON; of a key that occurs twice the last. */
+/** The tree of `rawNumbers` for a text that a scan has found to be JSON; for a key that occurs twice, the last one counts. */
 export function rawNumbersOf(scanned: string): unknown {
   return json.parse(scanned, (_key, value, context) =>
     typeof value === "number" ? json.rawJSON(context.source!) : value,
@@ -92,8 +90,8 @@ function refuseDuplicates(duplicates: readonly Fault[], root: string): void {
 }
 
 /**
- * The same text for all JSON texts of one value: keys sorted by UTF-16 units, no white space, the escapes of
- * JSON.stringify. Numbers keep the caller's text, because to the libraries `1` is not `1.0`.
+ * A canonical text, equal for all JSON texts of one value: keys sorted by UTF-16 units, no white space, the escapes of JSON.stringify.
+ * Numbers keep the caller's text, because to the libraries `1` is not `1.0`.
  *
  * @param value a tree of `rawNumbers`, at most MAX_JSON_DEPTH levels and a few more.
  */

@@ -8,7 +8,7 @@ function countOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, part) => sum + countOf(part), 1);
 }
 
-test("JSON has as many values as it has leaves, arrays and objects", () => {
+test("counts leaves, arrays and objects as values", () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(30), (text, most) => {
       const value: unknown = JSON.parse(text);
@@ -18,7 +18,7 @@ test("JSON has as many values as it has leaves, arrays and objects", () => {
   );
 });
 
-test("values inside one another are counted at any depth", () => {
+test("counts nested values at any depth", () => {
   let deep: unknown = [];
   for (let depth = 1; depth < 100_000; depth++) deep = [deep];
   assert.deepEqual([hasMoreValues(deep, 99_999), hasMoreValues(deep, 100_000)], [true, false]);

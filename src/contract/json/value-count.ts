@@ -1,7 +1,4 @@
-/**
- * Whether parsed JSON has more than so many values, those inside one another counted each. It stops at the first value beyond
- * them.
- */
+/** Whether parsed JSON has more than this many values, including nested ones. Stops at the first value beyond the limit. */
 export function hasMoreValues(value: unknown, most: number): boolean {
   const open: unknown[] = [value];
   let count = 0;

@@ -9,7 +9,7 @@ import { makeFolder, userFolder } from "./folders.ts";
 const root = mkdtempSync(join(tmpdir(), "mucast-folder-"));
 after(() => rmSync(root, { recursive: true, force: true }));
 
-test("makeFolder does not make `root`, nor a folder above or below it", () => {
+test("makeFolder does not create a missing `root`, nor a folder above or below it", () => {
   const store = join(root, "away/blobs");
   for (const path of [store, join(store, "data"), join(store, "space/data")])
     assert.throws(() => makeFolder(path, 0o700, store), { code: "ENOENT" });
@@ -19,20 +19,20 @@ test("makeFolder does not make `root`, nor a folder above or below it", () => {
   assert.equal(makeFolder(store, 0o700, store), undefined);
 });
 
-test("makeFolder makes the folders that are missing, and returns the topmost of them", () => {
+test("makeFolder creates missing folders, and returns the topmost of them", () => {
   assert.equal(makeFolder(join(root, "a/b/c"), 0o700), join(root, "a"));
   assert.equal(statSync(join(root, "a/b/c")).mode & 0o777, 0o700);
   assert.equal(makeFolder(join(root, "a/b/c")), undefined);
 });
 
-test("a folder that cannot be made, such as below a file, is an error", () => {
+test("a folder that cannot be created, such as below a file, is an error", () => {
   writeFileSync(join(root, "file"), "");
   assert.throws(() => makeFolder(join(root, "file/x")), { code: "ENOTDIR" });
   assert.throws(() => makeFolder(join(root, "file")), { code: "EEXIST" });
 });
 
-// In a process of its own, which can be ended where it never returns.
-test("a file system that makes no folders is an error, and makeFolder returns", () => {
+// In a separate process, which can be killed if it never returns.
+test("a file system without folder creation is an error, and makeFolder returns", () => {
   const program = `import { makeFolder, userFolder } from ${JSON.stringify(new URL("./folders.ts", import.meta.url))};
     for (const path of ["/proc/x", "/proc/x/y/z"])
       try { makeFolder(path); } catch ({ code }) { console.log(path, code); }`;
@@ -43,7 +43,7 @@ test("a file system that makes no folders is an error, and makeFolder returns", 
 
 const listed = () => "/home/listed";
 
-test("the variable comes before HOME, and HOME before the list of users; a relative path is ignored", () => {
+test("prefers the variable to HOME, and HOME to the list of users; ignores a relative path", () => {
   const of = (env: NodeJS.ProcessEnv) => userFolder("XDG_CACHE_HOME", env, listed);
   assert.equal(of({ XDG_CACHE_HOME: "/c", HOME: "/h" }), "/c");
   assert.equal(of({ HOME: "/h" }), "/h/.cache");
@@ -51,7 +51,7 @@ test("the variable comes before HOME, and HOME before the list of users; a relat
     assert.equal(of(none), "/home/listed/.cache");
 });
 
-test("without any home the error names what to set", () => {
+test("without any home, the error names what to set", () => {
   const unknown = () => {
     throw new Error("no such user");
   };

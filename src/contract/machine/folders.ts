@@ -4,11 +4,11 @@ import { dirname, isAbsolute, join } from "node:path";
 import { MucastError } from "../errors/errors.ts";
 
 /**
- * Makes a folder, and the folders above it that are missing. Node's own recursive mkdir never returns where a file system
- * reports a parent folder as missing that exists, as /proc does.
- * @param mode of each new folder, less the umask.
- * @param root has to be there: it is not made, nor what is above it.
- * @returns the topmost folder that was made; undefined where it was there.
+ * Creates a folder and its missing parents. Node's own recursive mkdir never returns if a file system reports an existing parent folder as
+ * missing, as /proc does.
+ * @param mode of each new folder, reduced by the umask.
+ * @param root must exist: neither it nor its parents are created.
+ * @returns the topmost folder that was created; undefined if the folder existed.
  * @throws the system's error.
  */
 export function makeFolder(path: string, mode = 0o777, root?: string): string | undefined {
@@ -21,7 +21,7 @@ export function makeFolder(path: string, mode = 0o777, root?: string): string | 
   return made ?? path;
 }
 
-/** @returns undefined where it was made; EEXIST where it is there; ENOENT where the folder above is missing. */
+/** @returns undefined if it was created; EEXIST if it exists; ENOENT if its parent is missing. */
 function tried(path: string, mode: number): "EEXIST" | "ENOENT" | undefined {
   try {
     mkdirSync(path, { mode });
@@ -49,10 +49,10 @@ const FOLDERS = {
 } as const;
 
 /**
- * The user's folder for data or caches, absolute: from the variable, else below HOME, else below the home in the system's
- * list of users. An empty or relative variable is ignored, because files would go to the current folder.
- * @param home the user's home in the system's list of users; throws where the list does not have the user.
- * @throws MucastError invalid_request where there is no home at all.
+ * The user's folder for data or caches, absolute: from the variable, else below HOME, else below the home in the system's list of users. An
+ * empty or relative variable is ignored, because files would go to the current folder.
+ * @param home the user's home in the system's list of users; throws if the user is not in the list.
+ * @throws MucastError invalid_request if there is no home at all.
  */
 export function userFolder(
   variable: keyof typeof FOLDERS,

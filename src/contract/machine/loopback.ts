@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
 
-/** Whether a host name or an address, an IPv6 one with or without brackets, always means this machine. Asks no DNS. */
+/** Whether a host name or an address (IPv6 with or without brackets) always means this machine. Does not ask DNS. */
 export function isLoopbackName(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
   return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));

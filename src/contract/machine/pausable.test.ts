@@ -8,7 +8,7 @@ function* endless(): Pausable<never> {
   for (;;) yield 1;
 }
 
-test("endless work ends with its signal, which a timer aborts during the work", {
+test("endless work ends with its signal, which a timer aborts", {
   timeout: 600_000,
 }, async () => {
   const controller = new AbortController();
@@ -21,7 +21,7 @@ test("endless work ends with its signal, which a timer aborts during the work", 
   assert.ok(told.length > 0 && told.every((done, i) => i === 0 || done > told[i - 1]!));
 });
 
-test("a signal that aborts during the last turn counts", async () => {
+test("a signal that aborts during the last turn still counts", async () => {
   const controller = new AbortController();
   const work = (function* (): Pausable<string> {
     setImmediate(() => controller.abort(STOP));
@@ -39,7 +39,7 @@ test("inTurns returns the result of the work", async () => {
   assert.equal(await inTurns(work, new AbortController().signal), "done");
 });
 
-test("a loop pauses once a turn, not at each step", async () => {
+test("a loop pauses once per turn, not at each step", async () => {
   let now = 0;
   let turns = 0;
   const controller = new AbortController();

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
- * Pure work that can be paused: a generator that yields every few milliseconds and returns its result. It yields the
- * units of progress that the step has done, 0 for a pause inside a unit.
+ * Pure work that can be paused: a generator that yields every few milliseconds and returns its result. It yields the units of progress that
+ * the step completed, 0 for a pause inside a unit.
  */
 export type Pausable<T> = Generator<number, T, void>;
 
@@ -14,19 +14,19 @@ export function atOnce<T>(work: Pausable<T>): T {
   }
 }
 
-/** Long enough that pauses cost nothing measurable, short enough that a signal takes effect at once. */
+/** Long enough for pauses to cost nothing measurable, short enough for a signal to take effect at once. */
 const TURN_MILLISECONDS = 25;
 
 /**
- * Shares the main thread during long work. After each turn the event loop serves timers, streams and signals, and the
- * work ends where its AbortSignal is aborted.
+ * Shares the main thread during long work. After each turn the event loop serves timers, streams and signals, and the work ends if its
+ * AbortSignal has been aborted.
  */
 export class Turns {
   readonly #signal: AbortSignal | undefined;
   readonly #clock: () => number;
   #since: number;
 
-  /** @param clock milliseconds; another one is for tests. */
+  /** @param clock in milliseconds; tests pass another one. */
   constructor(signal: AbortSignal | undefined, clock: () => number = () => performance.now()) {
     this.#signal = signal;
     this.#clock = clock;
@@ -38,12 +38,12 @@ export class Turns {
     return this.#clock() - this.#since >= TURN_MILLISECONDS;
   }
 
-  /** Pauses where the turn is over. @throws the reason of the signal where that is aborted. */
+  /** Pauses if the turn is over. @throws the reason of the signal if that is aborted. */
   async pauseIfOver(): Promise<void> {
     if (this.isOver) await this.pause();
   }
 
-  /** Pauses, and begins the next turn. @throws the reason of the signal where that is aborted. */
+  /** Pauses, and starts the next turn. @throws the reason of the signal if that is aborted. */
   async pause(): Promise<void> {
     await nextTurn();
     this.#since = this.#clock();
@@ -54,7 +54,7 @@ export class Turns {
 /**
  * Runs pausable work turn by turn.
  * @param onTurn called between two turns with the units done so far.
- * @throws the reason of `signal` where that is aborted before the work is over; what the work throws.
+ * @throws the reason of `signal` if that is aborted before the work is over; errors of the work.
  */
 export async function inTurns<T>(
   work: Pausable<T>,

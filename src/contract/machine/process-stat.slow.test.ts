@@ -18,7 +18,7 @@ test("a process has a start time until it ends", async (t) => {
   );
 });
 
-test("a pid that no process has does not run", () => {
+test("a pid without a process is not running", () => {
   const beyond = 2 ** 22 + 1;
   assert.deepEqual([startTimeOf(beyond), isRunning(beyond)], [undefined, false]);
 });

@@ -1,23 +1,23 @@
 import { readFileSync } from "node:fs";
 
 /**
- * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat). Pid and start time together name one
- * process. "0" where the system has no /proc and the process is alive; undefined where no such process runs. A process
- * that has ended and whose parent has not waited for it (state Z or X) counts as ended: it holds nothing.
+ * When a process started, in clock ticks since boot (field 22 of /proc/pid/stat). Pid and start time together identify a process. "0" if
+ * the system has no /proc and the process is alive; undefined if no such process runs. A process that has ended and whose parent has not
+ * waited for it (state Z or X) counts as ended: it holds nothing.
  */
 export function startTimeOf(pid: number): string | undefined {
   if (process.platform !== "linux") return takesSignals(pid) ? "0" : undefined;
   return fieldsOf(pid)?.[START];
 }
 
-/** Whether a process with that pid runs. */
+/** Whether a process with that pid is running. */
 export function isRunning(pid: number): boolean {
   return startTimeOf(pid) !== undefined;
 }
 
 /**
- * Whether a process is stopped, as by SIGSTOP, on Linux. A process under a debugger (state t) is not; one that cannot be looked
- * up, as without a free descriptor, counts as not stopped.
+ * Whether a process is stopped, as by SIGSTOP, on Linux. A process under a debugger (state t) does not count, nor does one that cannot be
+ * looked up, such as without a free descriptor.
  */
 export function isStopped(pid: number): boolean {
   try {
@@ -27,7 +27,7 @@ export function isStopped(pid: number): boolean {
   }
 }
 
-/** The session of a running process, on Linux; undefined where no such process runs. */
+/** The session of a running process, on Linux; undefined if no such process is running. */
 export function sessionOf(pid: number): number | undefined {
   const session = fieldsOf(pid)?.[SESSION];
   return session === undefined ? undefined : Number(session);
@@ -39,7 +39,7 @@ const [STATE, SESSION, START] = [0, 3, 19];
 function fieldsOf(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name stands in parentheses and may hold anything.
+    // The name is in parentheses and may contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return /[ZX]/i.test(fields[STATE]!) ? undefined : fields;
   } catch (error) {

@@ -8,7 +8,7 @@ import { StoppedWatch } from "./stopped-watch.ts";
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 60_000 };
 
 test(
-  "a process that is stopped for the whole limit is reported, and one that goes on before is not",
+  "reports a process that is stopped for the whole limit, and not one that continues earlier",
   linux,
   async (t) => {
     t.mock.timers.enable({ apis: ["setInterval"] });

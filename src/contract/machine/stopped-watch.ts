@@ -1,10 +1,10 @@
 import { isStopped } from "./process-stat.ts";
 
-/** A process that is watched. */
+/** A watched process. */
 interface WatchedProcess {
-  /** Undefined where the process has not started. */
+  /** Undefined if the process has not started. */
   readonly pid: number | undefined;
-  /** Called at each look after the process has been stopped for the whole limit. @param why in words, for an error. */
+  /** Called at each check after the process has been stopped for the whole limit. @param why text for an error. */
   readonly onStopped: (why: string) => void;
 }
 
@@ -13,14 +13,14 @@ const LIMIT_MILLISECONDS = 120_000;
 const LOOKS = 8;
 
 /**
- * Reports processes that are stopped, as by SIGSTOP (Linux): a stopped process keeps its work forever and closes no pipe. The
- * watch counts its own looks and not time, since this process may have been stopped together with the others.
+ * Reports processes that are stopped, as by SIGSTOP (Linux): a stopped process keeps its work forever and closes no pipe. The watch counts
+ * its own checks instead of time, because this process may have been stopped together with the others.
  */
 export class StoppedWatch {
   readonly #processes: () => Iterable<WatchedProcess>;
   readonly #why: string;
   readonly #timer: NodeJS.Timeout;
-  /** Looks in a row at which a pid was stopped. */
+  /** Successive checks at which a pid was stopped. */
   #looks = new Map<number, number>();
 
   constructor(processes: () => Iterable<WatchedProcess>, limitMilliseconds: number = LIMIT_MILLISECONDS) {
@@ -40,7 +40,7 @@ export class StoppedWatch {
       if (pid === undefined || !isStopped(pid)) continue;
       const looks = (before.get(pid) ?? 0) + 1;
       this.#looks.set(pid, looks);
-      // The first look finds a process that was stopped a moment ago.
+      // The first check finds a process that was stopped just before.
       if (looks > LOOKS) onStopped(this.#why);
     }
   }

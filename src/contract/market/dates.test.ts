@@ -23,7 +23,7 @@ test("days agree with the calendar of Date", () => {
   );
 });
 
-test("a date-time counts as its first ten characters, whatever its offset", () => {
+test("only the first ten characters of a date-time count, whatever its offset", () => {
   const expected = parseDay("2024-02-29");
   for (const time of [
     ...[
@@ -50,7 +50,7 @@ test("a date-time counts as its first ten characters, whatever its offset", () =
   }
 });
 
-test("a date with something behind it that is no time is no date", () => {
+test("a date followed by something other than a time is not a date", () => {
   for (const rest of [
     ...[
       " garbage",
@@ -78,7 +78,7 @@ test("a date with something behind it that is no time is no date", () => {
   }
 });
 
-test("a text that is no date gives undefined", () => {
+test("a text that is not a date gives undefined", () => {
   for (const text of ["2023-02-29", "2023-13-01", "2023-00-10", "2023-1-1", "20230101", "2023-01-01x", ""]) {
     assert.equal(parseDay(text), undefined, text);
   }

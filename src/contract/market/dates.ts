@@ -10,7 +10,7 @@ export const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
  * Day number of a civil date.
- * @returns the day, or undefined where that month has no such day (such as 2021-02-29).
+ * @returns the day, or undefined if that month has no such day (such as 2021-02-29).
  */
 export function dayOfCivil(year: number, month: number, day: number): Day | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
@@ -29,8 +29,8 @@ function daysInMonth(year: number, month: number): number {
 }
 
 /**
- * A regular expression of the time behind a date, with its separator: `T16:00:00.000Z`, ` 16:00`, ` 4:00 PM EST`, `T00+09:00`.
- * The hour 24 is none, since it would be the next day.
+ * A regular expression for the time after a date, with its separator: `T16:00:00.000Z`, ` 16:00`, ` 4:00 PM EST`, `T00+09:00`. The hour 24
+ * is excluded, because it would be the next day.
  */
 export const TIME_PATTERN =
   "[T ](?:[01]?\\d|2[0-3])(?::[0-5]\\d(?::(?:[0-5]\\d|60)(?:[.,]\\d+)?)?)?" +
@@ -40,14 +40,14 @@ const ISO_DATE = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:$|${TIME_PATTERN}$)`)
 
 /**
  * Day of an ISO date or date-time: its first ten characters count, whatever its offset.
- * @returns undefined where the text is no such date, or what follows the date is no time.
+ * @returns undefined if the text is no such date, or is followed by something other than a time.
  */
 export function parseDay(text: string): Day | undefined {
   const match = ISO_DATE.exec(text);
   return match ? dayOfCivil(Number(match[1]), Number(match[2]), Number(match[3])) : undefined;
 }
 
-/** The texts of days, kept: the rows of all tickers of a job lie on the same few thousand days. */
+/** A cache of the texts of days: the rows of all tickers of a job share the same few thousand days. */
 const texts = new Map<Day, string>();
 const MAX_TEXTS = 2 ** 16;
 

@@ -13,7 +13,7 @@ function slowCompare(a: string, b: string): number {
   }
 }
 
-test("an astral letter comes after the last letter of the basic plane", () => {
+test("a letter beyond the basic plane comes after its last letter", () => {
   const tickers = ["\u{1F600}", "\uFF21", "A", "10", "9", ""];
   assert.deepEqual(tickers.sort(compareCodePoints), ["", "10", "9", "A", "\uFF21", "\u{1F600}"]);
 });

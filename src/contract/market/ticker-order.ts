@@ -1,7 +1,7 @@
 /**
  * Compares two texts by Unicode code point, the order of tickers in the output. JavaScript's own `<` and its default
  * sort compare UTF-16 units, which puts U+1F600 before U+FF21.
- * @returns negative, zero or positive, as `Array.prototype.sort` wants it.
+ * @returns negative, zero or positive, as `Array.prototype.sort` expects.
  */
 export function compareCodePoints(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);

@@ -1,6 +1,6 @@
 import type { Day } from "./dates.ts";
 
-/** Most columns of a ticker in a blob. */
+/** Maximum number of columns of a ticker in a blob. */
 export const MAX_COLUMNS = 10_000;
 
 /**
@@ -22,14 +22,14 @@ export interface TickerSeries {
   readonly days: Int32Array;
   /** k names. */
   readonly columns: readonly string[];
-  /** Shape (k, n), one column after the other: the value of column c on day i is `values[c * n + i]`. */
+  /** Shape (k, n), one column after the other: column c on day i is `values[c * n + i]`. */
   readonly values: Float64Array;
 }
 
-/** One ticker of a feature blob: its features, in the order of first appearance for this ticker in the blob's bytes. */
+/** One ticker of a feature blob: its features, in the order in which they first appear for this ticker in the blob. */
 export type TickerFeatures = TickerSeries;
 
-/** Prices as a series of one column, for what compares or writes blobs of either kind. */
+/** Prices as a series of one column, for code that compares or writes blobs of either kind. */
 export function priceSeries({ ticker, days, prices }: TickerPrices): TickerSeries {
   return { ticker, days, columns: ["price"], values: prices };
 }

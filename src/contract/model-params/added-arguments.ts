@@ -8,7 +8,7 @@ interface Additions {
   readonly threads: string;
   /** The argument for the seed. */
   readonly seed: string;
-  /** Keeps the library silent; added where the caller gives none of the arguments in `unless`. */
+  /** Keeps the library silent; added if the caller gives none of the arguments in `unless`. */
   readonly silence?: { readonly name: string; readonly value: RawNumber | false; readonly unless: string[] };
   /** Set whatever the caller gives. */
   readonly fixed?: Readonly<Record<string, false>>;
@@ -32,16 +32,16 @@ const ADDITIONS: Record<Library, Additions> = {
   catboost: {
     threads: "thread_count",
     seed: "random_seed",
-    // catboost takes only one of the three.
+    // catboost accepts only one of the three.
     silence: { name: "verbose", value: false, unless: ["silent", "logging_level"] },
     fixed: { allow_writing_files: false },
   },
 };
 
 /**
- * Adds, in place, the arguments of every fit: one thread; a seed and silence where the caller gives none.
+ * Adds, in place, the arguments of every fit: one thread; a seed and silence if the caller gives none.
  *
- * One thread is not for speed: with several, sums are taken in another order, and results would depend on the machine.
+ * There is one thread because several would sum in another order, and results would depend on the machine.
  *
  * @param params arguments under the catalogue's names, as a `rawNumbers` tree, in the caller's order.
  * @param takes whether the constructor has an argument of that name.

@@ -4,27 +4,27 @@ import type { AcceptedType } from "./json-types.ts";
 import type { ModelName } from "./models.ts";
 
 /**
- * A parameter of a constructor in the locked libraries. `python -m mucast_engine.catalogue` makes catalogue.json from the
- * libraries; a test checks that it is current.
+ * A parameter of a constructor in the locked libraries. `python -m mucast_engine.catalogue` makes catalogue.json from the libraries; a test
+ * checks that it is up to date.
  */
 export interface Parameter {
-  /** The constructor's own name, or the native one of a parameter that passes through `**kwargs`. */
+  /** The constructor's own name, or the native name of a parameter that is passed through `**kwargs`. */
   readonly name: string;
   readonly aliases: readonly string[];
-  /** Absent where the type is not known before a fit. */
+  /** Absent if the type is not known before a fit. */
   readonly types?: readonly AcceptedType[];
-  /** The strings that it takes, where the library lists them. */
+  /** The strings that it accepts, if the library lists them. */
   readonly choices?: readonly string[];
-  /** The library's default; a float without a fraction is `1.0`. Null where it has no JSON form or no single value. */
+  /** The library's default; a float without a fraction is `1.0`. Null if it has no JSON form or no single value. */
   readonly default: RawJson;
-  /** Passes through `**kwargs`; it is no argument of the constructor itself. */
+  /** Passed through `**kwargs`; not an argument of the constructor itself. */
   readonly native: boolean;
 }
 
 export interface ConstructorParameters {
   /** By the constructor's own name. */
   readonly byName: ReadonlyMap<string, Parameter>;
-  /** By every name the library knows, aliases included. */
+  /** By every name that the library knows, including aliases. */
   readonly byAnyName: ReadonlyMap<string, Parameter>;
 }
 
@@ -40,7 +40,7 @@ export function parametersOf(model: ModelName): ConstructorParameters {
 
 const cache = new Map<ModelName, ConstructorParameters>();
 
-/** A parameter in catalogue.json, where empty fields are absent. */
+/** A parameter in catalogue.json, which omits empty fields. */
 interface Entry extends Partial<Omit<Parameter, "name">> {
   /** Marks a default that is a float in Python and has no fraction. */
   readonly float?: boolean;

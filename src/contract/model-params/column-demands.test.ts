@@ -6,7 +6,7 @@ import { trialColumns, unmetDemands } from "./column-demands.ts";
 import { findModel } from "./models.ts";
 import { type RawObject, resolveModelParams } from "./resolve.ts";
 
-/** What is wrong with a value before any column is known; undefined where nothing is. */
+/** The fault of a value before any column is known; undefined if there is none. */
 function fault(model: string, params: object | string): string | undefined {
   try {
     demandsOf(model, params);
@@ -24,7 +24,7 @@ function demandsOf(model: string, params: object | string) {
     .columnDemands;
 }
 
-/** The smallest and the largest number of columns, of up to 30, that a value is taken with; undefined where none. */
+/** The smallest and the largest number of columns, up to 30, for which a value is accepted; undefined if there is none. */
 function taken(model: string, params: object | string): [number, number] | undefined {
   const demands = demandsOf(model, params);
   const met = Array.from({ length: 30 }, (_, i) => i + 1).filter(
@@ -39,7 +39,7 @@ function taken(model: string, params: object | string): [number, number] | undef
 
 const ANY: [number, number] = [1, 30];
 
-describe("an argument's demand on the columns", () => {
+describe("an argument's column requirement", () => {
   const cases: [string, string, unknown[], [number, number]][] = [
     ["lightgbm", "interaction_constraints", [[[0, 1], [2]], "[0,1],[2]", "[[0,1],[2]]"], [3, 30]],
     ["lightgbm", "interaction_constraints", [[], [[]], "", "[]", "[[]]"], ANY],
@@ -78,12 +78,12 @@ describe("an argument's demand on the columns", () => {
     }
   }
 
-  it("is read under every alias, and a number as it was written", () => {
+  it("is read under every alias, with numbers as they were written", () => {
     assert.deepEqual(taken("lightgbm", '{"mc": [1.0, -1]}'), [2, 2]);
     assert.deepEqual(taken("lightgbm", { cat_feature: [7] }), [8, 30]);
   });
 
-  it("is none where the argument is null or speaks of no column", () => {
+  it("is absent if the argument is null or mentions no column", () => {
     assert.deepEqual(taken("lightgbm", { interaction_constraints: null, num_leaves: 7 }), ANY);
   });
 
@@ -111,7 +111,7 @@ describe("an argument's demand on the columns", () => {
   });
 });
 
-describe("no ticker can take", () => {
+describe("no ticker can accept", () => {
   const refused: [string, object, RegExp][] = [
     [
       "lightgbm",
@@ -173,13 +173,13 @@ describe("no ticker can take", () => {
   ];
   for (const [model, name, values] of misread) {
     for (const value of values) {
-      it(`${model} ${name} ${JSON.stringify(value)}, which is in no known form`, () => {
+      it(`${model} ${name} ${JSON.stringify(value)}, which has no known form`, () => {
         assert.match(fault(model, { [name]: value }) ?? "accepted", /: (takes|must be) /);
       });
     }
   }
 
-  it("arguments about features that are no numbers, unless they are empty", () => {
+  it("arguments about non-numeric features, unless they are empty", () => {
     for (const name of [
       "cat_features",
       "text_features",

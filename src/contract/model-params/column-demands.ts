@@ -4,7 +4,7 @@ import { type ColumnNeed, needFault } from "./column-forms.ts";
 import type { Library } from "./models.ts";
 import { valueRule } from "./value-rules.ts";
 
-/** An argument's demand on the columns of every fit. */
+/** An argument's requirement on the columns of every fit. */
 export interface ColumnDemand extends ColumnNeed {
   /** The argument's path in the config. */
   readonly path: string;
@@ -13,8 +13,9 @@ export interface ColumnDemand extends ColumnNeed {
 }
 
 /**
- * The arguments' demands on the columns of a fit, and the faults that no set of columns could meet.
- * @param params arguments by the constructor's own names, as a `rawNumbers` tree; `pathOf` the path of each.
+ * The arguments' requirements on the columns of a fit, and the faults that no set of columns could meet.
+ * @param params arguments by the constructor's own names, as a `rawNumbers` tree.
+ * @param pathOf the path of each.
  */
 export function columnDemands(
   library: Library,
@@ -40,7 +41,7 @@ export function columnDemands(
   return { demands, faults: faults.length > 0 ? faults : contradictions(demands) };
 }
 
-/** The faults of demands that no number of columns meets together. */
+/** The faults of requirements that no number of columns meets together. */
 function contradictions(demands: readonly ColumnDemand[]): Fault[] {
   const each = demands.find(({ kind }) => kind === "each");
   if (each === undefined) return [];
@@ -66,7 +67,7 @@ const NAMES_SHOWN = 10;
 /**
  * The faults of the arguments for a fit with these columns.
  * @param columns the names of the columns of the ticker's matrix, in its order.
- * @returns one sentence for each demand that is not met.
+ * @returns one sentence for each requirement that is not met.
  */
 export function unmetDemands(demands: readonly ColumnDemand[], columns: readonly string[]): string[] {
   return demands
@@ -82,7 +83,7 @@ function inWords(columns: readonly string[]): string {
 
 const USUAL_COLUMNS = 8;
 
-/** The number of columns of a trial fit: they meet all demands, and one column remains where arguments ignore all others. */
+/** The number of columns of a trial fit: they meet all requirements, and one column remains if arguments ignore all others. */
 export function trialColumns(demands: readonly ColumnDemand[]): number {
   const each = demands.find(({ kind }) => kind === "each");
   return each?.count ?? Math.max(USUAL_COLUMNS, ...demands.map(({ count }) => count + 1));

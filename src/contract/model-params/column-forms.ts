@@ -14,11 +14,11 @@ export interface ColumnNeed {
   readonly count: number;
 }
 
-/** A way to write a value that speaks of columns. */
+/** A notation for a value that refers to columns. */
 export interface ColumnForm {
   /** An example in JSON. */
   readonly example: string;
-  /** @returns undefined for a value in another form; `count` 0 for a value that speaks of no column. */
+  /** @returns undefined for a value in another notation; `count` 0 for a value that refers to no column. */
   readonly read: (raw: unknown) => ColumnNeed | undefined;
 }
 
@@ -49,7 +49,7 @@ export function whole(least: number, most: number): ColumnEntry {
   return { inWords: `a whole number from ${least} to ${most}`, samples: ["15", "63"], isOne };
 }
 
-/** A list of numbers, one a column. */
+/** A list of numbers, one per column. */
 export function list(kind: "each" | "first", { samples, isOne }: ColumnEntry): ColumnForm {
   return {
     example: `[${samples.join(",")}]`,
@@ -77,7 +77,7 @@ export function text(
   };
 }
 
-/** A list of numbers as Python writes a tuple, also of one value, `(1,)` or `1`; spaces around it are ignored. */
+/** A list of numbers written like a Python tuple, possibly with one value, `(1,)` or `1`; spaces around it are ignored. */
 export function tuple(kind: "each" | "first", entry: ColumnEntry): ColumnForm {
   const inBrackets = text(kind, entry, ["(", ")"]);
   return {
@@ -151,7 +151,7 @@ export const GROUPS: ColumnForm = {
   },
 };
 
-/** Lists of columns in a string; the brackets around all of them may be missing where `bare`. */
+/** Lists of columns in a string; with `bare`, the brackets around all of them may be missing. */
 export function groupsText(bare: boolean): ColumnForm {
   return {
     example: bare ? '"[0,1],[2]"' : '"[[0,1],[2]]"',
@@ -212,7 +212,7 @@ function named(columns: readonly string[]): ColumnNeed | undefined {
   return { kind: "named", count: columns.reduce((most, column) => Math.max(most, Number(column) + 1), 0) };
 }
 
-/** The fault of a demand that no ticker can meet; undefined where one can. */
+/** The fault of a requirement that no ticker can meet; undefined if some can. */
 export function needFault({ kind, count }: ColumnNeed, raw: unknown): string | undefined {
   if (count <= MAX_COLUMNS) return undefined;
   const says = kind === "named" ? `names column ${count - 1}` : `holds ${count} values, one a column`;

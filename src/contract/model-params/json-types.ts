@@ -3,10 +3,10 @@ import { isRawNumber } from "../json/json-text.ts";
 /** Type of a JSON value as Python reads its text: `1` is an int, `1.0` and `1e3` are floats. */
 type JsonType = "null" | "bool" | "int" | "float" | "string" | "list" | "object";
 
-/** What a parameter takes: a type, or one of two special cases that libraries accept. */
+/** What a parameter accepts: a type, or one of two special cases that libraries accept. */
 export type AcceptedType =
   | JsonType
-  /** A float without a fraction, such as `6.0`, where an integer is meant. */
+  /** A float without a fraction, such as `6.0`, if an integer is meant. */
   | "whole"
   /** A string that holds a number. */
   | "number_text";
@@ -23,7 +23,7 @@ export function jsonType(raw: unknown): JsonType {
   return typeof raw === "string" ? "string" : "object";
 }
 
-/** Whether a parameter that takes these types takes this value of a `rawNumbers` tree. */
+/** Whether a parameter with these types accepts this value of a `rawNumbers` tree. */
 export function hasType(raw: unknown, accepted: readonly AcceptedType[]): boolean {
   const type = jsonType(raw);
   if (accepted.includes(type)) return true;
@@ -52,7 +52,7 @@ const WORDS: Record<AcceptedType, string> = {
   number_text: "a number in a string",
 };
 
-/** The accepted types in words, for a message, without those that Python accepts only by leniency. */
+/** The accepted types as text for a message, without those that Python accepts only leniently. */
 export function inWords(accepted: readonly AcceptedType[]): string {
   const advertised = accepted.filter(
     (type) =>

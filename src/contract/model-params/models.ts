@@ -51,12 +51,12 @@ export const MODELS: readonly Model[] = Object.entries(CLASSES).map(([name, [lib
   className,
 }));
 
-/** Every name that a config may give, aliases included. */
+/** Every name that a config may use, including aliases. */
 export const MODEL_NAMES: readonly string[] = [...MODELS.map(({ name }) => name), ...Object.keys(ALIASES)];
 
 /**
  * The model that a config names, in any case.
- * @throws MucastError `unknown_model` with the accepted names and the nearest; there is never a fallback.
+ * @throws MucastError `unknown_model` with the accepted names and the nearest one; there is never a fallback.
  */
 export function findModel(name: string, path = "config.ML params.model"): Model {
   const lower = name.toLowerCase();

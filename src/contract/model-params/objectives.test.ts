@@ -105,7 +105,7 @@ describe("losses", () => {
   }
 
   for (const [model, parameter, losses] of REFUSED) {
-    it(`of ${model} that are anything else are refused`, () => {
+    it(`of ${model} that are not regression are refused`, () => {
       for (const loss of losses) {
         const said = outcome(model, { [parameter]: loss });
         assert.match(said, /^invalid_model_params: .*only regression is allowed, got .*; accepted: /, loss);
@@ -115,7 +115,7 @@ describe("losses", () => {
   }
 
   for (const { name } of MODELS) {
-    it(`of ${name} are a table in objectives.ts where its library lets them be chosen`, () => {
+    it(`of ${name} have a table in objectives.ts if its library lets callers choose them`, () => {
       const chosen = ["criterion", "objective", "loss_function", "loss"].filter((parameter) =>
         parametersOf(name).byName.has(parameter),
       );

@@ -2,8 +2,8 @@ import { isRawNumber } from "../json/json-text.ts";
 import type { ModelName } from "./models.ts";
 
 /**
- * The losses that a model may be fitted to: regression only, because predictions are next-day log-returns. Names are the
- * library's own, with its aliases; `parameter` is the catalogue's name of the argument.
+ * The losses that a model may use: regression only, because predictions are next-day log-returns. Names are the library's own, with its
+ * aliases; `parameter` is the catalogue's name of the argument.
  */
 interface Objectives {
   readonly parameter: string;
@@ -77,8 +77,8 @@ export function isAllowedObjective(model: ModelName, objective: string): boolean
 const ONE_NUMBER = /^\s*[[(]?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*,?\s*[\])]?\s*$/;
 
 /**
- * Whether xgboost's `quantile_alpha` is one quantile. Several would give one column of predictions each, and of some
- * spellings (`"0.1 0.2"`) xgboost reads the first quantile alone, without an error.
+ * Whether xgboost's `quantile_alpha` is one quantile. Several would give one column of predictions each, and in some spellings (`"0.1
+ * 0.2"`) xgboost reads only the first quantile, without an error.
  * @param raw a value of a `rawNumbers` tree.
  */
 export function isOneQuantile(raw: unknown): boolean {

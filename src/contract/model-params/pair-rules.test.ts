@@ -6,7 +6,7 @@ import { parametersOf } from "./catalogue.ts";
 import { findModel } from "./models.ts";
 import { resolveModelParams } from "./resolve.ts";
 
-/** The one fault of lightgbm's arguments; undefined where they are taken. */
+/** The single fault of lightgbm's arguments; undefined if they are accepted. */
 function fault(text: string): string | undefined {
   try {
     resolveModelParams({ model: findModel("lightgbm"), rawParams: rawNumbers(text), path: "params" });
@@ -37,7 +37,7 @@ describe("a monotone constraint of lightgbm on a column of categories", () => {
     });
   }
 
-  it("is refused by any name of either parameter, whichever comes first", () => {
+  it("is refused under any name of either parameter, whichever comes first", () => {
     for (const one of namesOf("monotone_constraints")) {
       for (const other of namesOf("categorical_feature")) {
         const expected = `params.${one}: constrains columns 0, 2, which params.${other} names`;
@@ -47,7 +47,7 @@ describe("a monotone constraint of lightgbm on a column of categories", () => {
     }
   });
 
-  it("is taken on other columns", () => {
+  it("is accepted on other columns", () => {
     for (const columns of ["[1]", "1", '"1"', "[]", '""', "null"]) {
       assert.equal(fault(`{"mc": [1,0,-1], "categorical_feature": ${columns}}`), undefined);
       assert.equal(fault(`{"mc": "1,-0,-1", "categorical_feature": ${columns}}`), undefined);
@@ -71,7 +71,7 @@ describe("lightgbm's advanced constraints without constraints", () => {
     }
   });
 
-  it("are taken without such columns, and with a constraint for every column", () => {
+  it("are accepted without such columns, and with a constraint for every column", () => {
     const method = '"monotone_constraints_method": "advanced"';
     for (const others of ['"cat_feature": []', '"cat_feature": ""', '"n_estimators": 2']) {
       assert.equal(fault(`{${method}, ${others}}`), undefined);

@@ -3,12 +3,12 @@ import { show } from "../errors/faults.ts";
 import { isRawNumber } from "../json/json-text.ts";
 import type { Library } from "./models.ts";
 
-/** Two parameters of a library of which either value is right alone, and that end its process, or a fit, together. */
+/** Two parameters of a library whose values are valid one by one, but together crash its process or fail a fit. */
 interface PairRule {
   readonly library: Library;
-  /** The parameter whose path the fault has, and the other one, by the constructor's own names. */
+  /** The parameter whose path the fault reports, and the other one, by the constructor's own names. */
   readonly pair: readonly [string, string];
-  /** What to do; undefined where the values go together. Absent arguments are undefined. */
+  /** What to do; undefined if the values are compatible. Absent arguments are undefined. */
   readonly fault: (given: ReadonlyMap<string, unknown>, otherPath: string) => string | undefined;
 }
 
@@ -28,7 +28,7 @@ const PAIR_RULES: readonly PairRule[] = [
     },
   },
   {
-    // lightgbm makes no constraints for an empty list, and its advanced method reads them for every split by categories: SIGSEGV.
+    // lightgbm creates no constraints for an empty list, and its advanced method reads them for every split by categories: SIGSEGV.
     library: "lightgbm",
     pair: ["monotone_constraints_method", "categorical_feature"],
     fault: (given, otherPath) => {
@@ -41,10 +41,7 @@ const PAIR_RULES: readonly PairRule[] = [
   },
 ];
 
-/**
- * Faults of values that do not go together.
- * @param params arguments by the constructor's own names; `pathOf` the path of each.
- */
+/** Faults of incompatible values. @param params arguments by the constructor's own names. @param pathOf the path of each. */
 export function pairFaults(
   library: Library,
   params: ReadonlyMap<string, unknown>,
@@ -58,7 +55,7 @@ export function pairFaults(
   });
 }
 
-/** The numbers of a list, of a list in a string, or one number; value-rules.ts refuses what is written in another way. */
+/** The numbers of a list, of a list in a string, or one number; value-rules.ts refuses other notations. */
 function numbersIn(raw: unknown): number[] {
   if (isRawNumber(raw)) return [Number(raw.rawJSON)];
   if (Array.isArray(raw)) return raw.flatMap(numbersIn);

@@ -17,7 +17,7 @@ function refusal(model: string, params: object): MucastError | undefined {
   return undefined;
 }
 
-/** A name and all its aliases, as the library's own table has them. */
+/** A name and all its aliases, from the library's own table. */
 function aliasesOf(model: "lightgbm" | "xgboost" | "catboost", name: string): string[] {
   const parameter = parametersOf(model).byName.get(name);
   assert.ok(parameter, `${model} has no ${name}`);
@@ -34,7 +34,7 @@ function refusesAll(model: string, names: string[], reason: RegExp): void {
 }
 
 describe("an argument that reaches outside the model", () => {
-  it("is refused of lightgbm, under every alias: the network", () => {
+  it("is refused in lightgbm, under every alias: the network", () => {
     const names = ["machines", "num_machines", "local_listen_port", "machine_list_filename", "time_out"];
     refusesAll(
       "lightgbm",
@@ -44,7 +44,7 @@ describe("an argument that reaches outside the model", () => {
     refusesAll("lightgbm", ["workers", "nodes", "mlist"], /opens network connections/);
   });
 
-  it("is refused of lightgbm, under every alias: files", () => {
+  it("is refused in lightgbm, under every alias: files", () => {
     const names = [
       ...["forcedbins_filename", "forcedsplits_filename", "parser_config_file", "config", "data", "valid"],
       ...[
@@ -65,8 +65,8 @@ describe("an argument that reaches outside the model", () => {
     refusesAll("lightgbm", ["fs", "model_in", "is_save_binary_file", "test_data"], /reads or writes files/);
   });
 
-  it("is refused of lightgbm: a second parameter inside a value", () => {
-    // lightgbm would read all of these as further parameters of their own.
+  it("is refused in lightgbm: a second parameter inside a value", () => {
+    // lightgbm would read each of these as further parameters.
     const values = [
       "l2 input_model=/etc/passwd",
       "l2\noutput_model=x",
@@ -82,7 +82,7 @@ describe("an argument that reaches outside the model", () => {
     }
   });
 
-  it("is refused of catboost", () => {
+  it("is refused in catboost", () => {
     const names = [
       ...["train_dir", "save_snapshot", "snapshot_file", "snapshot_interval", "snapshot_frequency"],
       ...[
@@ -104,7 +104,7 @@ describe("an argument that reaches outside the model", () => {
     assert.equal(refusal("catboost", { allow_writing_files: false }), undefined);
   });
 
-  it("is refused of xgboost", () => {
+  it("is refused in xgboost", () => {
     refusesAll("xgboost", ["callbacks", "obj", "feval", "custom_metric"], /accepts code/);
     refusesAll("xgboost", ["xgb_model", "model_in", "model_out", "model_dir", "save_period"], /files/);
     refusesAll(
@@ -115,7 +115,7 @@ describe("an argument that reaches outside the model", () => {
     assert.match(refusal("xgboost", { process_type: "update" })?.message ?? "", /existing model/);
   });
 
-  it("is refused of scikit-learn", () => {
+  it("is refused in scikit-learn", () => {
     for (const { name, library } of MODELS) {
       if (library === "sklearn") {
         refusesAll(name, ["memory"], /file system/);
@@ -128,7 +128,7 @@ describe("an argument that reaches outside the model", () => {
     );
   });
 
-  it("is refused of the solver behind scikit-learn's quantile regression", () => {
+  it("is refused in the solver behind scikit-learn's quantile regression", () => {
     for (const name of [
       "solution_file",
       "log_file",
@@ -143,7 +143,7 @@ describe("an argument that reaches outside the model", () => {
     }
   });
 
-  it("cannot hide behind another case, which no library reads", () => {
+  it("cannot hide behind another case, which no library accepts", () => {
     assert.match(refusal("lightgbm", { Machines: "x" })?.message ?? "", /has no parameter called "Machines"/);
   });
 });
@@ -161,7 +161,7 @@ describe("an argument that needs an evaluation set", () => {
     ],
   ];
   for (const [model, names] of cases) {
-    it(`is refused of ${model}`, () => refusesAll(model, names, /needs an evaluation set/));
+    it(`is refused in ${model}`, () => refusesAll(model, names, /needs an evaluation set/));
 
     it(`may be switched off in ${model}`, () => {
       for (const name of names) assert.equal(refusal(model, { [name]: null }), undefined, name);
@@ -175,7 +175,7 @@ describe("an argument that needs an evaluation set", () => {
     assert.equal(refusal("catboost", { use_best_model: false, eval_fraction: 0.0 }), undefined);
   });
 
-  it("is no metric, because metrics alone change nothing", () => {
+  it("is not a metric, because metrics alone change nothing", () => {
     assert.equal(refusal("xgboost", { eval_metric: "mae" }), undefined);
     assert.equal(refusal("lightgbm", { metric: "l1" }), undefined);
     assert.equal(refusal("catboost", { eval_metric: "MAE", custom_metric: ["MAE"] }), undefined);
@@ -209,13 +209,13 @@ describe("a GPU", () => {
     }
   }
 
-  it("is one fault among others where there are others", () => {
+  it("is one fault among others if there are others", () => {
     const error = refusal("xgboost", { device: "cuda", max_dept: 3 });
     assert.equal(error?.code, "invalid_model_params");
     assert.equal(error.data.faults?.length, 2);
   });
 
-  it("is not meant by the CPU's own settings", () => {
+  it("is not requested by settings for the CPU", () => {
     assert.equal(refusal("xgboost", { device: "cpu", tree_method: "hist" }), undefined);
     assert.equal(refusal("lightgbm", { device_type: "cpu", gpu_device_id: -1, num_gpu: 1 }), undefined);
     assert.equal(refusal("catboost", { task_type: "CPU", devices: null }), undefined);

@@ -2,12 +2,11 @@ import { stringsOf } from "./json-types.ts";
 import type { Library } from "./models.ts";
 
 /**
- * Parameters that mucast refuses, and why: those that reach outside the model (files, sockets, code), that need an
- * evaluation set, that are about features which are no numbers, or that turn regression on the given rows into another
- * task.
+ * Parameters that mucast refuses, and why: those that reach outside the model (files, sockets, code), that need an evaluation set, that are
+ * about non-numeric features, or that turn regression on the given rows into another task.
  *
- * Names are the catalogue's (aliases are resolved before). A pattern matches names that a library reads elsewhere than in
- * its constructor, so that the message has the reason and not only that the name is unknown.
+ * Names are the catalogue's (aliases are resolved before). A pattern matches names that a library reads outside its constructor, so that
+ * the message gives the reason and not only that the name is unknown.
  */
 interface Refusal {
   readonly reason: string;
@@ -15,7 +14,7 @@ interface Refusal {
   readonly pattern?: RegExp;
   /** Null, an empty list and the library's own default change nothing, so they are accepted: callers paste full configurations. */
   readonly unlessDefault?: boolean;
-  /** The output records their defaults all the same, as it did before they were refused. */
+  /** The output still records their defaults, as it did before they were refused. */
   readonly inRecord?: boolean;
 }
 
@@ -28,7 +27,7 @@ const EVALUATION =
 const LIGHTGBM: readonly Refusal[] = [
   {
     reason: FILES,
-    // task chooses what the command-line program does with files; snapshot_freq writes models while training.
+    // task decides what the command-line program does with files; snapshot_freq writes models while training.
     names: [
       "config",
       "convert_model",
@@ -78,7 +77,7 @@ const LIGHTGBM: readonly Refusal[] = [
     unlessDefault: true,
   },
   {
-    // lightgbm takes each label for a class of its own.
+    // lightgbm treats each label as a separate class.
     reason: "weighs classes, and only regression is allowed",
     names: ["class_weight"],
     unlessDefault: true,
@@ -145,7 +144,7 @@ const CATBOOST: readonly Refusal[] = [
   },
 ];
 
-// No scikit-learn model here has such an argument. The patterns tell a caller the reason instead of `no such parameter`.
+// No scikit-learn model here has such an argument. The patterns give the caller the reason instead of `no such parameter`.
 const SKLEARN: readonly Refusal[] = [
   { reason: FILES, names: [], pattern: /^(?:memory|.*_(?:file|path|dir))$/ },
   { reason: CODE, names: [], pattern: /^(?:callbacks?|estimator|base_estimator)$/ },
@@ -159,11 +158,11 @@ const REFUSALS: Record<Library, readonly Refusal[]> = {
 };
 
 /**
- * Why a parameter may not be given.
- *
- * @param given the caller's name; `own` the catalogue's, where the catalogue has it.
+ * Why a parameter is refused.
+ * @param given the caller's name.
+ * @param own the catalogue's, if the catalogue has it.
  * @param isDefault whether the value is null, an empty list or the library's default.
- * @returns undefined where the parameter is allowed.
+ * @returns undefined if the parameter is allowed.
  */
 export function refusalReason(
   library: Library,
@@ -190,11 +189,10 @@ function refusalOf(library: Library, given: string, own: string | undefined): Re
 }
 
 /**
- * Arguments that ask for a GPU. The classical models run on the CPU alone (the locked libraries are the CPU builds where
- * there is a choice). Some arguments the library would ignore there without an error, as xgboost does with
- * `device="cuda"` and catboost with `devices`; the caller would believe that the run was on a GPU.
- *
- * `true` refuses each value but null and the library's default; a pattern refuses the strings that it matches.
+ * Arguments that ask for a GPU. The classical models run on the CPU alone (the locked libraries are the CPU builds where there is a
+ * choice). Libraries ignore some of these arguments without an error, as xgboost does with `device="cuda"` and catboost with `devices`, and
+ * the caller would believe that the run used a GPU. `true` refuses every value except null and the library's default; a pattern refuses the
+ * strings that it matches.
  */
 const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = {
   sklearn: {},
@@ -202,7 +200,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
     device: /cuda|gpu|sycl/i,
     tree_method: /gpu/i,
     updater: /gpu/i,
-    // xgboost has removed these, but a config with them means a GPU.
+    // xgboost has removed these, but a config that has them asks for a GPU.
     gpu_id: true,
     n_gpus: true,
     predictor: /gpu/i,
@@ -230,7 +228,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
 
 /**
  * Whether this argument asks for a GPU.
- * @param own the catalogue's name, or the caller's where it is unknown.
+ * @param own the catalogue's name, or the caller's if it is unknown.
  * @param value of a `rawNumbers` tree.
  * @param isDefault whether the value is null or the library's default.
  */

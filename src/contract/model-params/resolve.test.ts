@@ -13,7 +13,7 @@ function resolve(model: string, text = "{}"): ResolvedModelParams {
   return resolveModelParams({ model: findModel(model), rawParams: rawNumbers(text) as RawObject });
 }
 
-/** What the constructor gets, as JSON text. */
+/** The constructor's arguments as JSON text. */
 function passed(model: string, text = "{}"): string {
   return JSON.stringify(resolve(model, text).estimator.params);
 }
@@ -53,13 +53,13 @@ describe("the arguments that mucast adds", () => {
     ["quantile", "{}"],
   ];
   for (const [model, expected] of cases) {
-    it(`are threads, seed and silence, where the constructor of ${model} has them`, () => {
+    it(`are threads, seed and silence, if the constructor of ${model} has them`, () => {
       assert.equal(passed(model), expected);
       assert.deepEqual(resolve(model).warnings, []);
     });
   }
 
-  it("do not replace the caller's seed, under any name, null included", () => {
+  it("do not replace the caller's seed, under any name, even if it is null", () => {
     assert.equal(passed("xgboost", '{"seed": 7}'), '{"random_state":7,"n_jobs":1,"verbosity":0}');
     assert.match(passed("lightgbm", '{"random_seed": 7}'), /^\{"random_state":7,/);
     assert.match(passed("catboost", '{"random_state": 7}'), /^\{"random_seed":7,/);
@@ -100,7 +100,7 @@ describe("threads", () => {
     ["catboost", "thread_count", "thread_count"],
   ];
   for (const [model, alias, own] of aliases) {
-    it(`are one for ${model}, asked for by ${alias}`, () => {
+    it(`are one for ${model}, requested by ${alias}`, () => {
       for (const asked of ["4", "-1", "0"]) {
         const { estimator, warnings } = resolve(model, `{"${alias}": ${asked}}`);
         assert.match(JSON.stringify(estimator.params), new RegExp(`"${own}":1[,}]`));
@@ -112,7 +112,7 @@ describe("threads", () => {
       }
     });
 
-    it(`are one without a warning for ${model} where ${alias} is 1 or null`, () => {
+    it(`are one without a warning for ${model} if ${alias} is 1 or null`, () => {
       for (const asked of ["1", "null"]) {
         const { estimator, warnings } = resolve(model, `{"${alias}": ${asked}}`);
         assert.match(JSON.stringify(estimator.params), new RegExp(`"${own}":1[,}]`));
@@ -121,7 +121,7 @@ describe("threads", () => {
     });
   }
 
-  it("must be a number all the same", () => {
+  it("must still be a number", () => {
     refuses("lightgbm", '{"nthread": "many"}', /must be an integer or null, got "many"/);
     refuses("catboost", '{"thread_count": [2]}', /must be an integer or null, got \[2\]/);
   });
@@ -147,7 +147,7 @@ describe("names", () => {
     assert.ok(!accepted?.includes("machines") && !accepted?.includes("input_model"));
   });
 
-  it("are not listed where a value alone is wrong", () => {
+  it("are not listed if only a value is wrong", () => {
     assert.equal(refusal("lightgbm", '{"num_leaves": "many"}').data.accepted, undefined);
   });
 
@@ -163,7 +163,7 @@ describe("names", () => {
     });
   }
 
-  it("are resolved to the constructor's own, which lightgbm would otherwise let its defaults win over", () => {
+  it("are resolved to the constructor's own, because lightgbm's defaults would otherwise take precedence", () => {
     assert.equal(
       passed("lightgbm", '{"eta": 0.05, "num_leaf": 7, "min_data": 5, "lambda": 1}'),
       '{"learning_rate":0.05,"num_leaves":7,"min_child_samples":5,"reg_lambda":1,"n_jobs":1,"random_state":42,"verbose":-1}',
@@ -189,7 +189,7 @@ describe("names", () => {
     });
   }
 
-  it("of one parameter are refused also as two aliases", () => {
+  it("of one parameter are refused even as two aliases", () => {
     refuses("xgboost", '{"lambda": 1, "reg_lambda": 1}', /^lambda and reg_lambda are two names/);
     refuses("catboost", '{"n_estimators": 5, "num_trees": 5}', /^n_estimators and num_trees are two names/);
     refuses("lightgbm", '{"seed": 1, "random_seed": 1}', /^seed and random_seed are two names/);
@@ -265,7 +265,7 @@ describe("every fault", () => {
 
 describe("the record", () => {
   for (const { name: model } of MODELS) {
-    it(`of ${model} holds every argument of the constructor that may be given`, () => {
+    it(`of ${model} contains every argument of the constructor that callers may give`, () => {
       const { resolved, estimator } = resolve(model);
       for (const parameter of parametersOf(model).byName.values()) {
         const wanted = !parameter.native && refusedAlways(model, parameter.name) === undefined;
@@ -284,7 +284,7 @@ describe("the record", () => {
     return undefined;
   }
 
-  it("keeps its members, also those that may not be given any more", () => {
+  it("keeps its members, even those that callers may no longer give", () => {
     assert.deepEqual(Object.keys(resolve("lightgbm").resolved).slice(0, 3), [
       "boosting_type",
       "class_weight",
@@ -299,7 +299,7 @@ describe("the record", () => {
     assert.ok(!Object.hasOwn(catboost, "early_stopping_rounds"));
   });
 
-  it("has the library's own defaults, floats as floats", () => {
+  it("has the library's own defaults, with floats as floats", () => {
     const text = JSON.stringify(resolve("random_forest").resolved);
     assert.match(text, /"max_features":1\.0,/);
     assert.match(text, /"n_estimators":100,/);
@@ -314,7 +314,7 @@ describe("the record", () => {
     assert.ok(!Object.hasOwn(resolved, "eta"));
   });
 
-  it("has null where xgboost's linear booster has another default than its trees", () => {
+  it("has null if xgboost's linear booster has another default than its trees", () => {
     const { resolved } = resolve("xgboost", '{"booster": "gblinear", "learning_rate": null}');
     assert.deepEqual([resolved.learning_rate, resolved.reg_lambda], [null, null]);
     const given = resolve("xgboost", '{"booster": "gblinear", "lambda": 2}').resolved;
@@ -328,7 +328,7 @@ describe("the record", () => {
   });
 });
 
-it("answers any JSON object with a result or its own error, and never changes what it was given", () => {
+it("answers any JSON object with a result or its own error, and never changes its input", () => {
   const names = fc.oneof(
     fc.string({ maxLength: 12 }),
     fc.constantFrom(...MODELS.flatMap(({ name }) => [...parametersOf(name).byAnyName.keys()])),

@@ -25,9 +25,9 @@ export interface Estimator {
 
 export interface ResolvedModelParams {
   readonly estimator: Estimator;
-  /** Every argument of the constructor with its effective value, as the output records it; null where the library decides. */
+  /** Every argument of the constructor with its effective value, as the output records it; null if the library decides. */
   readonly resolved: RawObject;
-  /** The arguments' demands on the columns of every fit. */
+  /** The arguments' requirements on the columns of every fit. */
   readonly columnDemands: readonly ColumnDemand[];
   readonly warnings: readonly Warning[];
 }
@@ -43,7 +43,7 @@ interface ModelParamsRequest {
 /**
  * The arguments of a model's constructor: the caller's, checked, with threads, seed and silence set.
  *
- * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` where the
+ * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` if the
  *   only faults are arguments that ask for a GPU.
  */
 export function resolveModelParams(request: ModelParamsRequest): ResolvedModelParams {
@@ -74,7 +74,7 @@ interface NamedArguments {
   /** The caller's name of each. */
   readonly given: Map<string, string>;
   readonly faults: Fault[];
-  /** Faults of arguments that ask for a GPU. */
+  /** Faults of arguments that request a GPU. */
   readonly gpu: Fault[];
   /** Whether a name is unknown. */
   hasUnknown: boolean;
@@ -123,7 +123,7 @@ function isSame(a: RawJson, b: RawJson): boolean {
   return one === other || (isRawNumber(a) && other !== "null" && Number(one) === Number(other));
 }
 
-/** Keeps an argument under the constructor's own name; a second name of one parameter is a fault. */
+/** Stores an argument under the constructor's own name; a second name of one parameter is a fault. */
 function keep(found: NamedArguments, parameter: Parameter, name: string, value: unknown, path: string): void {
   const earlier = found.given.get(parameter.name);
   if (earlier === undefined) {
@@ -168,7 +168,7 @@ function mayBeGiven(library: Library, name: string): boolean {
   return refusalReason(library, name, name, false) === undefined;
 }
 
-/** The constructor's defaults, overlaid with the arguments given. */
+/** The constructor's defaults, overridden by the given arguments. */
 function effective(
   library: Library,
   known: ConstructorParameters,
@@ -189,7 +189,7 @@ function effective(
   return merged;
 }
 
-/** Parameters for which xgboost's linear booster has other defaults than its trees; the catalogue has those of the trees. */
+/** Parameters whose defaults differ in xgboost's linear booster; the catalogue has those of the trees. */
 const OTHER_IN_GBLINEAR = new Set(["learning_rate", "reg_lambda"]);
 
 /** Own properties, so that `__proto__` is a key like any other. */

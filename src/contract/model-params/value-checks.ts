@@ -19,14 +19,14 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
     return [{ path, message: `must be ${inWords(types)}, got ${show(raw)}` }];
   }
   if (model.library === "lightgbm" && stringsOf(raw).some((text) => /[\s\p{Cc}=#"']/u.test(text))) {
-    // lightgbm passes its parameters on as one text, "name=value name=value": a space in a value starts another
-    // parameter, so `"metric": "l2 input_model=..."` would set one that is refused here. It strips quotes, so that
-    // `"'gpu'"` would mean gpu. A NUL ends the whole text, so that the parameters after it would be lost.
+    // lightgbm passes its parameters on as one text, "name=value name=value": a space in a value starts another parameter, so `"metric":
+    // "l2 input_model=..."` would set one that is refused here. It strips quotes, so `"'gpu'"` would mean gpu. A NUL ends the whole text,
+    // so the parameters after it would be lost.
     return [
       { path, message: `may not contain spaces, control characters, quotes, "=" or "#", got ${show(raw)}` },
     ];
   }
-  // mucast allows fewer losses than the library lists; `ruleFaults` has them.
+  // mucast allows fewer losses than the library lists; `ruleFaults` checks them.
   const isLoss = objectivesOf(model.name)?.parameter === parameter.name;
   if (!isLoss && choices !== undefined && typeof raw === "string" && !choices.includes(raw)) {
     const suggestion = nearestName(raw, choices);
@@ -36,7 +36,7 @@ export function valueFaults(model: Model, parameter: Parameter, raw: unknown, pa
   return limitFaults(model, parameter, raw, path);
 }
 
-/** The fault of a number, also one in a string, above its limit. */
+/** The fault of a number above its limit, even if it is in a string. */
 function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: string): Fault[] {
   const rule = valueRule(model.library, name);
   if (rule?.kind !== "most") return [];
@@ -49,7 +49,8 @@ function limitFaults(model: Model, { name }: Parameter, raw: unknown, path: stri
 
 /**
  * Faults by rules about the meaning of a parameter.
- * @param params arguments by the constructor's own names; `pathOf` the path of each.
+ * @param params arguments by the constructor's own names.
+ * @param pathOf the path of each.
  */
 export function ruleFaults(model: Model, params: ReadonlyMap<string, unknown>, pathOf: PathOf): Fault[] {
   return [

@@ -5,13 +5,13 @@ import { MODELS, type Model } from "./models.ts";
 import { asksForGpu, refusalReason } from "./refused-arguments.ts";
 import { ruleNames, valueRule } from "./value-rules.ts";
 
-/** Whether no value but the default is ever passed on. */
+/** Whether only the default is ever passed on. */
 function isRefused({ library }: Model, name: string): boolean {
   const isOfGpu = ["gpu", "any"].every((value) => asksForGpu(library, name, value, false));
   return isOfGpu || refusalReason(library, name, name, false) !== undefined;
 }
 
-/** Whether a value can be neither a list, an object, a text of its own nor a whole number, which might be a column's. */
+/** Whether a value can be neither a list, an object, free text nor a whole number, which might be a column's. */
 function isPlain({ types, choices }: Parameter): boolean {
   if (types === undefined) return false;
   const plain = ["null", "bool", "float", "number_text", ...(choices ? ["string"] : [])];
@@ -20,7 +20,7 @@ function isPlain({ types, choices }: Parameter): boolean {
 
 describe("how a value is checked", () => {
   for (const model of MODELS) {
-    it(`has a rule for every parameter of ${model.name} that might speak of columns or rows`, () => {
+    it(`has a rule for every parameter of ${model.name} that might refer to columns or rows`, () => {
       const without = [...parametersOf(model.name).byName.values()].filter(
         (parameter) =>
           !isRefused(model, parameter.name) &&

@@ -22,7 +22,7 @@ import type { Library } from "./models.ts";
 /**
  * How mucast checks a parameter's value beyond its type:
  * - columns: the value speaks of columns; it is compared with the columns of each fit.
- * - most: the value may not exceed a number; one written as a fraction may not exceed `mostFraction`, where that is given.
+ * - most: the value may not exceed a number; one written as a fraction may not exceed `mostFraction`, if that is given.
  * - own: value-checks.ts has a rule for this parameter.
  * - trial: the value speaks of neither columns nor rows, and the trial fit checks it.
  */
@@ -33,7 +33,7 @@ type ValueRule =
 
 type Rules = Readonly<Record<string, ValueRule>>;
 
-/** Trees, rounds or iterations of a model. */
+/** The number of trees, rounds or iterations of a model. */
 export const MAX_ROUNDS = 100_000;
 const MAX_BINS = 1_000_000;
 
@@ -59,7 +59,7 @@ const SKLEARN: Rules = {
   n_estimators: rounds,
   max_iter: most(10_000_000, "each is a pass over the rows"),
   max_leaf_nodes: most(100_000, "each tree takes memory for all of them"),
-  // A number of rows, or a multiple of the rows that there are; scikit-learn takes either beyond the rows.
+  // A number of rows, or a share of the rows; scikit-learn accepts either beyond the rows.
   max_samples: { kind: "most", most: 10_000_000, mostFraction: 10, reason: "each tree draws as many rows" },
   // scikit-learn requires one sign for every column.
   monotonic_cst: columns(SIGNS, list("each", SIGN)),
@@ -72,7 +72,7 @@ const XGBOOST: Rules = {
   n_estimators: rounds,
   num_parallel_tree: most(1_000, "every round grows as many trees"),
   max_bin: bins,
-  // xgboost takes 0 for the columns after the last one given.
+  // xgboost uses 0 for the columns after the last given one.
   monotone_constraints: columns(SIGNS, tuple("first", SIGN)),
   interaction_constraints: columns("groups of column numbers", groupsText(false)),
   feature_weights: columns(WEIGHTS, list("each", WEIGHT)),
@@ -93,7 +93,7 @@ const XGBOOST: Rules = {
 const LIGHTGBM: Rules = {
   n_estimators: rounds,
   max_bin: bins,
-  // Gradients are kept in 8 bits, half of the bins for either sign; with more they overflow without an error.
+  // Gradients are stored in 8 bits, half of the bins for either sign; with more bins they overflow without an error.
   num_grad_quant_bins: most(254, "a gradient is kept in 8 bits"),
   monotone_constraints: columns(SIGNS, list("each", SIGN), text("each", SIGN, BARE)),
   // lightgbm writes outside its memory for a column that does not exist.
@@ -107,7 +107,7 @@ const LIGHTGBM: Rules = {
     text("each", whole(2, MAX_BINS), BARE),
   ),
   categorical_feature: columns("column numbers", COLUMN_NUMBERS, COLUMN_NUMBERS_TEXT, COLUMN_NUMBER),
-  // Of metrics, which change no forecast and do not depend on columns.
+  // For metrics, which change no forecast and do not depend on columns.
   ...trial("auc_mu_weights", "eval_at", "label_gain", "metric", "metric_freq", "multi_error_top_k"),
   ...trial("is_provide_training_metric", "lambdarank_norm", "lambdarank_truncation_level"),
   ...trial("boosting_type", "data_sample_strategy", "device_type", "monotone_constraints_method"),
@@ -126,7 +126,7 @@ const LIGHTGBM: Rules = {
   ...trial("predict_contrib", "predict_disable_shape_check", "predict_leaf_index", "predict_raw_score"),
 };
 
-// catboost takes 0 for the columns after the last one given, and 1 for their weights.
+// catboost uses 0 for the columns after the last given one, and 1 for their weights.
 const CATBOOST_WEIGHTS = columns(
   WEIGHTS,
   list("first", WEIGHT),
@@ -152,7 +152,7 @@ const CATBOOST: Rules = {
   // catboost lists every number of a range, up to 3 GB, before it looks at the columns.
   ignored_features: columns("column numbers", COLUMN_RANGES, COLUMN_NUMBER),
   per_float_feature_quantization: columns("options of columns", OPTIONS_BY_NUMBER),
-  // Of metrics, which change no forecast, and of the model's name and metadata.
+  // For metrics, which change no forecast, and for the model's name and metadata.
   ...trial("custom_metric", "eval_metric", "metric_period", "metadata", "name"),
   ...trial("boosting_type", "bootstrap_type", "feature_border_type", "grow_policy"),
   ...trial("leaf_estimation_backtracking", "leaf_estimation_method", "model_shrink_mode", "nan_mode"),
@@ -161,7 +161,7 @@ const CATBOOST: Rules = {
   ...trial("task_type"),
   ...trial("border_count", "depth", "dev_efb_max_buckets", "dev_score_calc_obj_block_size"),
   ...trial("fold_permutation_block", "max_leaves", "random_seed", "thread_count"),
-  // Of categorical features, of which there are none.
+  // For categorical features, which do not exist.
   ...trial("counter_calc_method", "ctr_history_unit", "ctr_leaf_count_limit", "ctr_target_border_count"),
   ...trial("final_ctr_computation_mode", "max_ctr_complexity", "one_hot_max_size"),
 };
@@ -173,7 +173,7 @@ const RULES: Readonly<Record<Library, Rules>> = {
   catboost: CATBOOST,
 };
 
-/** @returns undefined for a parameter that needs no rule: it takes a float, a boolean, or a word of a list. */
+/** @returns undefined for a parameter that needs no rule: it accepts a float, a boolean, or a word of a list. */
 export function valueRule(library: Library, parameter: string): ValueRule | undefined {
   const rules = RULES[library];
   return Object.hasOwn(rules, parameter) ? rules[parameter] : undefined;

@@ -4,7 +4,7 @@ import { type Failure, failureSchema } from "../problems/failures.ts";
 import { type Warning, warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
-/** The steps of a job, in the order in which they begin, and the checks of an audit. */
+/** The steps of a job, in the order in which they start, and the checks of an audit. */
 export const STAGES = ["read", "fit", "evaluate", "write", ...AUDIT_CHECKS] as const;
 export type Stage = (typeof STAGES)[number];
 
@@ -20,7 +20,7 @@ export interface Progress {
   readonly stage: Stage;
   readonly done: number;
   readonly total?: number;
-  /** The ticker whose network has done an epoch; `portfolio` for a joint network. */
+  /** The ticker whose network has finished an epoch; `portfolio` for a joint network. */
   readonly ticker?: string;
   /** Index of the network in its ensemble, from 0. */
   readonly member?: number;
@@ -55,8 +55,8 @@ const epochPointSchema = z
 export type EpochPoint = z.infer<typeof epochPointSchema>;
 
 /**
- * Epochs in the order in which they ended. Where there are very many, an executor leaves some out, evenly spaced, but
- * never the best or the last epoch of a network.
+ * Epochs in the order in which they ended. If there are very many, an executor drops some evenly, but never the best or the last epoch of a
+ * network.
  */
 export const epochsSchema = z
   .strictObject({
@@ -71,7 +71,7 @@ export const epochsSchema = z
 
 export type Epochs = z.infer<typeof epochsSchema>;
 
-/** How far a running operation is, in the units of its stage (bytes, fits or epochs; of an audit those of its check). */
+/** How far a running operation is, in the units of its stage (bytes, fits or epochs; for an audit those of its check). */
 export const progressSchema = z
   .strictObject({
     stage: mayGrow(z.enum(STAGES)),
@@ -80,15 +80,15 @@ export const progressSchema = z
   })
   .meta({ id: "Progress" });
 
-/** How many there are of each code. */
+/** The number of entries with each code. */
 export const codeCountsSchema = z.record(z.string(), z.int().positive());
 
-/** What an executor reports of a job since the batch before; a part that has nothing is absent. */
+/** What an executor reports about a job since the last batch; empty parts are absent. */
 export const eventBatchSchema = z.strictObject({
-  /** The first of the attempt, as many as an answer lists; `failures` likewise. */
+  /** The first ones of the attempt, as many as an answer lists; `failures` likewise. */
   warnings: z.array(warningSchema).min(1).optional(),
   failures: z.array(failureSchema).min(1).optional(),
-  /** Of all warnings and failures of the attempt so far, by code. */
+  /** Counts by code of all warnings and failures of the attempt so far. */
   counts: z.strictObject({ warnings: codeCountsSchema, failures: codeCountsSchema }).optional(),
   epochs: epochsSchema.optional(),
   progress: progressSchema.optional(),

@@ -6,7 +6,7 @@ export const count = z.int().nonnegative();
 export const maybe = z.number().nullable();
 export const byTicker = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
 
-/** Forecast quality over n rows. A metric that is undefined is null. */
+/** Forecast quality over n rows. Undefined metrics are null. */
 export const metricsSchema = z
   .strictObject({
     n: count,
@@ -121,7 +121,7 @@ const baselineSchema = z
   })
   .meta({ id: "BaselineTables" });
 
-/** What an output says of its forecasts; the tables of older outputs may lack what is optional. */
+/** What an output says about its forecasts; the tables of older outputs may lack the optional members. */
 export const forecastTablesSchema = z.strictObject({
   score: metricsTableSchema,
   out_of_fold: metricsTableSchema.optional(),

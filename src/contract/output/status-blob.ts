@@ -5,7 +5,7 @@ import { warningSchema } from "../problems/warnings.ts";
 import { codeCountsSchema, epochsSchema, progressSchema } from "./job-events.ts";
 import { resultRecordSchema } from "./result-record.ts";
 
-/** When a job began and ended a step, for traces. */
+/** The start and end of a step of a job, for traces. */
 export const timingSchema = z.strictObject({
   name: z.string(),
   /** Milliseconds since 1970. */
@@ -16,8 +16,8 @@ export const timingSchema = z.strictObject({
 export type Timing = z.infer<typeof timingSchema>;
 
 /**
- * `status/<id>.<attempt>.json`: the state of one attempt at a job, written by the job itself. The job rewrites it whole
- * at most every few seconds, and a last time with its end.
+ * `status/<id>.<attempt>.json`: the state of one attempt at a job, written by the job itself. The job rewrites all of it at most every few
+ * seconds, and one last time when it ends.
  */
 export const statusBlobSchema = z
   .strictObject({
@@ -27,15 +27,15 @@ export const statusBlobSchema = z
     config_sha256: z.string(),
     updated_at: z.iso.datetime(),
     progress: progressSchema.nullable(),
-    /** The first warnings; `failures` likewise. The counts have the number of all by code. */
+    /** The first warnings; `failures` likewise. The counts include all, by code. */
     warnings: z.array(warningSchema),
     warning_counts: codeCountsSchema.optional(),
     failures: z.array(failureSchema).optional(),
     failure_counts: codeCountsSchema.optional(),
-    /** Of the attempt so far. */
+    /** Counts of the attempt so far. */
     epochs: epochsSchema.optional(),
     timings: z.array(timingSchema),
-    /** Null while the attempt runs. */
+    /** Null while the attempt is running. */
     end: z
       .union([z.strictObject({ record: resultRecordSchema }), z.strictObject({ problem: problemSchema })])
       .nullable(),

@@ -96,7 +96,7 @@ const rowsVerdictSchema = z
   })
   .meta({ id: "RowsVerdict" });
 
-/** What forecasts are worth. The job judges them once, and everything that shows an output shows this verdict. */
+/** How good forecasts are. The job judges them once, and everything that displays an output displays this verdict. */
 export const verdictSchema = z
   .strictObject({
     state: mayGrow(z.enum(VERDICT_STATES)).describe(

@@ -14,7 +14,7 @@ function failuresOf(count: number, length: number, unit = "x") {
   }));
 }
 
-test("of many failures the first 200 are listed, and all are counted by code", () => {
+test("lists the first 200 of many failures, and counts all by code", () => {
   const failures = failuresOf(100_000, 2);
   const problem = problemOf(
     new MucastError("all_failed", "No ticker is left", { failures, as_of: "2024-01-02" }),
@@ -50,7 +50,7 @@ test("a problem is never larger than SIZES.problem", () => {
   );
 });
 
-test("a problem of the usual size is untouched", () => {
+test("a problem of the usual size stays unchanged", () => {
   const data = { path: "config", faults: [{ path: "a", message: "b" }], retryAfter: 3, accepted: ["x", "y"] };
   const problem = problemOf(new MucastError("invalid_request", "config: a\nb", data));
   const { type, title, status, advice, ...rest } = problem;

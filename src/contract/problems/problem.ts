@@ -41,8 +41,8 @@ export const problemSchema = z
 export type Problem = z.infer<typeof problemSchema>;
 
 /**
- * @returns the problem of `error`. An error that is no MucastError is a defect of mucast, `internal`. Of many failures the
- *   problem has the first, and counts of all by code.
+ * @returns the problem of `error`. An error that is not a MucastError is a defect of mucast, `internal`. The problem lists the first of
+ * many failures, and counts all by code.
  */
 export function problemOf(error: unknown): Problem {
   const known = error instanceof MucastError ? error : new MucastError("internal", String(error));
@@ -58,12 +58,12 @@ export function problemOf(error: unknown): Problem {
   });
 }
 
-/** Bytes for the members that every problem has, without its detail, and for the names of lists. */
+/** Reserved bytes for the members of every problem, without its detail, and for the names of lists. */
 const FRAME_BYTES = 2 * 2 ** 10;
 
 /**
- * The problem in at most SIZES.problem bytes: long texts are cut, the first failures are listed, and `failure_counts` has
- * the number of all by code.
+ * Limits the problem to SIZES.problem bytes: long texts are cut, the first failures are listed, and `failure_counts` has the number of all
+ * by code.
  */
 export function boundedProblem(problem: Problem): Problem {
   const { type, title, status, code, detail, advice, failures, failure_counts, ...data } = problem;
@@ -78,7 +78,7 @@ export function boundedProblem(problem: Problem): Problem {
     bytes: Math.min(SIZES.list, room - jsonBytes(facts)),
     text: SIZES.text,
   });
-  // A problem that was bounded before has its counts already.
+  // A problem that was bounded earlier has its counts already.
   const counts = (failure_counts as CodeCounts | undefined) ?? countCodes(failures);
   return { ...frame, ...facts, failures: listed ?? [], failure_counts: counts };
 }

@@ -13,7 +13,7 @@ for (const [what, error] of [
   ["what is no error", "/srv/secret"],
   ["one with a cause", new Error("no", { cause: new Error("/srv/secret") })],
 ] as const) {
-  test(`of ${what} the caller gets an id alone, and the log the rest`, () => {
+  test(`the caller gets only an id of ${what}, and the log the rest`, () => {
     const defects: Withheld[] = [];
     const problem = publicProblem(error, (defect) => defects.push(defect));
     assert.equal(problem.code, "internal");
@@ -27,7 +27,7 @@ for (const [what, error] of [
   });
 }
 
-test("an error that is meant for the caller is its own problem, and is not logged", () => {
+test("an error that is meant for the caller becomes its problem unchanged, and is not logged", () => {
   const error = new MucastError("blob_not_found", "data/f.json cannot be opened", { source: "data/f.json" });
   assert.deepEqual(
     publicProblem(error, () => assert.fail("logged")),
@@ -52,7 +52,7 @@ for (const [what, error] of [
     new MucastError("engine_crashed", "it ended twice", { stderr: 'File "/srv/secret/host.py"' }),
   ],
 ] as const) {
-  test(`of ${what} the caller gets its code and an id, and the log the rest`, () => {
+  test(`the caller gets the code and an id of ${what}, and the log the rest`, () => {
     const withheld: Withheld[] = [];
     const problem = publicProblem(error, (one) => withheld.push(one));
     assert.equal(problem.code, error.code);
@@ -66,7 +66,7 @@ for (const [what, error] of [
   });
 }
 
-test("the caller gets the whole error of a worker that died over a ticker", () => {
+test("the caller gets the whole error of a worker that died during a ticker", () => {
   const error = new MucastError("engine_crashed", "MSFT: the worker died 2 times", { ticker: "MSFT" });
   assert.deepEqual(
     publicProblem(error, () => assert.fail("logged")),

@@ -3,26 +3,26 @@ import type { ErrorCode } from "../errors/error-codes.ts";
 import { MucastError } from "../errors/errors.ts";
 import { type Problem, problemOf } from "./problem.ts";
 
-/** What the log has of an error and the caller's problem has not. */
+/** What the log contains about an error and the caller's problem does not. */
 export interface Withheld {
-  /** The problem names it too. */
+  /** The problem contains it too. */
   readonly id: string;
   readonly what: "defect" | "engine";
-  /** The error with its stack, its causes, and the engine's last words. */
+  /** The error with its stack, its causes, and the engine's last output. */
   readonly text: string;
 }
 
-/** The words of a problem about the whole engine, whose own words name paths of the machine. */
+/** The text of a problem about the whole engine, whose own message names paths of the machine. */
 const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
   engine_unavailable: "the Python engine cannot be started",
   engine_crashed: "processes of the Python engine died",
 };
 
 /**
- * The problem of `error` for a caller on another machine. A defect (an error that is no MucastError, or has the code
- * internal) becomes an id alone, because its message may have paths and its stack has. An engine that does not start, or
- * has left last words, becomes that fact and an id.
- * @param log gets what the problem leaves out.
+ * The problem of `error` for a caller on another machine. A defect (an error that is no MucastError, or has the code internal) becomes an
+ * id alone, because its message may have paths and its stack has. An engine that does not start, or that printed last output, becomes that
+ * fact and an id.
+ * @param log receives what the problem omits.
  */
 export function publicProblem(error: unknown, log: (withheld: Withheld) => void): Problem {
   const engine = wordsOfEngine(error);

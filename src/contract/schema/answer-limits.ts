@@ -1,13 +1,13 @@
 import { boundedCopy, jsonBytes } from "../json/bounded-json.ts";
 
 /**
- * The largest size of each part of an answer, in bytes of JSON text in UTF-8; docs/http.md states them. Where a list is
- * longer, the answer has its first entries, as many as fit, and counts of all.
+ * The largest size of each part of an answer, in bytes of JSON text in UTF-8; docs/http.md states them. If a list is longer, the answer
+ * contains as many of its first entries as fit, and counts of all.
  */
 export const SIZES = {
   /** A text of a warning, a failure or a problem. */
   text: 4 * 2 ** 10,
-  /** `detail` of a problem, which may hold all faults of a request. */
+  /** `detail` of a problem, which may contain all faults of a request. */
   detail: 16 * 2 ** 10,
   /** The warnings, or the failures, of an operation. */
   list: 48 * 2 ** 10,
@@ -21,24 +21,24 @@ export const SIZES = {
   /** The warnings, the failures or the error of an operation in a page, and a text in them. */
   listedPart: 8 * 2 ** 10,
   listedText: 2 ** 10,
-  /** A page of operations. It has one operation at least. */
+  /** A page of operations, which has at least one operation. */
   page: 2 ** 20,
-  /** The blob of a verdict that is answered: far more than one has with the most findings that it lists. */
+  /** The blob of a verdict in an answer: far more than one has with the maximum number of findings. */
   verdict: 3 * 2 ** 20,
-  /** The text for an agent beside the structured answer of a tool. */
+  /** The text for an agent that accompanies the structured answer of a tool. */
   toolText: 128 * 2 ** 10,
   /** Any answer as JSON, of a route or a tool: less than 4 MB. */
   answer: 3.5 * 2 ** 20,
   statusBlob: 2 ** 20,
 } as const;
 
-/** Most warnings, and most failures, in an answer; the output lists all. */
+/** Maximum number of warnings, and of failures, in an answer; the output lists all. */
 export const MAX_LISTED = 200;
 
-/** How many there are of each code. */
+/** The number of entries with each code. */
 export type CodeCounts = Readonly<Record<string, number>>;
 
-/** @returns counts by code, in the order in which the codes first come. */
+/** @returns counts by code, in the order in which the codes first appear. */
 export function countCodes(entries: Iterable<{ readonly code: string }>): CodeCounts {
   const counts: Record<string, number> = {};
   for (const { code } of entries) counts[code] = (counts[code] ?? 0) + 1;
@@ -58,13 +58,13 @@ export class CappedList<T extends { readonly code: string }> {
     for (const entry of first) this.add(entry);
   }
 
-  /** @returns the entry with its long texts cut, as the list has it; undefined where the list is full. */
+  /** @returns the entry with its long texts cut, as listed; undefined if the list is full. */
   add(entry: T): T | undefined {
     this.counts[entry.code] = (this.counts[entry.code] ?? 0) + 1;
     if (this.entries.length === MAX_LISTED || this.#room === 0) return undefined;
     const listed = boundedCopy([entry], { bytes: this.#room, text: SIZES.text })?.[0];
     if (listed === undefined) {
-      // The list has the first entries: once one does not fit, no later, smaller one is taken.
+      // The list has the first entries: once one does not fit, no later, smaller one is added.
       this.#room = 0;
       return undefined;
     }

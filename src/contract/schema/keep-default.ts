@@ -5,7 +5,7 @@ interface Converted {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** An `override` of z.toJSONSchema, which leaves the default out where a schema reads its input by a function, as queryCount does. */
+/** An `override` of z.toJSONSchema, which omits the default if a schema reads its input by a function, as queryCount does. */
 export function keepDefault({ zodSchema, jsonSchema }: Converted): void {
   const { def } = zodSchema._zod;
   if (def.type === "default")

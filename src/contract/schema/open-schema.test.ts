@@ -25,7 +25,7 @@ const ANSWERS = {
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-/** What a reader may check by: the schema of zod, and the JSON Schema made of it. */
+/** What a reader may validate with: the zod schema, and the JSON Schema generated from it. */
 function readersOf(written: z.ZodType): ((value: unknown) => boolean)[] {
   const open = openSchema(written);
   const check = ajv.compile(z.toJSONSchema(open, { io: "input" }));
@@ -36,7 +36,7 @@ const RECORD = samplesOf(resultRecordSchema)[0] as object;
 
 describe("the open form of a schema", () => {
   for (const [name, written] of Object.entries(ANSWERS)) {
-    test(`accepts an unknown member at every level of ${name}, which the written form refuses`, () => {
+    test(`accepts an unknown member at every level of ${name}, which the strict form refuses`, () => {
       const readers = readersOf(written);
       for (const sample of samplesOf(written)) {
         written.parse(sample);
@@ -70,7 +70,7 @@ describe("the open form of a schema", () => {
     for (const takes of readersOf(operationSchema)) assert.ok(!takes({ ...operation, status: "Paused" }));
   });
 
-  test("accepts events of other types, and refuses a known type in another shape", () => {
+  test("accepts events of other types, and refuses a known type with another shape", () => {
     const base = { seq: 1, operation_id: "one", time: "2026-01-05T21:00:00.000Z" };
     const other = { ...base, type: "added_later", data: { any: 1 } };
     assert.ok(!storedEventSchema.safeParse(other).success);

@@ -13,7 +13,7 @@ export function mayGrow<S extends z.ZodType>(schema: S): S {
 
 const exact = new WeakSet<z.ZodType>();
 
-/** Marks a schema to which no version may add anything: readers check by the schema itself, wherever it occurs. */
+/** Marks a schema to which no version may add anything: readers validate with the schema itself, wherever it occurs. */
 export function staysExact<S extends z.ZodType>(schema: S): S {
   exact.add(schema);
   return schema;
@@ -22,10 +22,9 @@ export function staysExact<S extends z.ZodType>(schema: S): S {
 const opened = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * The schema that a reader checks by. It is the schema of what this version writes, but at every level it accepts
- * further members, and further names where `mayGrow` marks a list. What `staysExact` marks stays as it is.
- *
- * The type is that of what this version writes. Members that a later version adds are kept, without a type.
+ * The schema that a reader validates with. It is the schema of what this version writes, but it accepts further members at every level, and
+ * further names if `mayGrow` marks a list. What `staysExact` marks stays as it is. The type is that of what this version writes. Members
+ * that a later version adds are kept, without a type.
  */
 export function openSchema<S extends z.ZodType>(written: S): z.ZodType<z.output<S>, z.input<S>> {
   const known = opened.get(written);
@@ -68,7 +67,7 @@ function openUnion(written: z.ZodUnion): z.ZodType {
   return growing.get(written) ? z.union([same, otherOption(written)]) : same;
 }
 
-/** An object of a name that this version does not know, with the members that all known ones share. */
+/** An object with a name that this version does not know, with the members that all known ones share. */
 function otherOption({ def, options }: z.ZodDiscriminatedUnion): z.ZodType {
   const shapes = options.map((option) => (option as z.ZodObject).shape as Record<string, z.ZodType>);
   const names = shapes.map((shape) => (shape[def.discriminator] as z.ZodLiteral<string>).value);

@@ -1,9 +1,9 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { answerIn, runCommand } from "./run-command.ts";
 
-/** An interpreter of the system, from which environments are made. */
+/** An interpreter of the system that environments are made from. */
 export interface BasePython {
-  /** Absolute, of the interpreter itself even where a shim was called. */
+  /** Absolute path of the interpreter itself, even if a shim was called. */
   readonly path: string;
   readonly version: string;
 }
@@ -28,7 +28,7 @@ print(json.dumps({
 
 /**
  * The first of python3, python3.14, ..., python3.11 on the path that can make the environment.
- * @throws MucastError engine_unavailable, one sentence that names the interpreters that were found instead.
+ * @throws MucastError engine_unavailable, in one sentence that names the interpreters found.
  */
 export async function findBasePython(): Promise<BasePython> {
   const names = ["python3"];

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const SCRIPT = fileURLToPath(new URL("../../../test/engine/build-in-a-process.ts", import.meta.url));
 
-/** A set-up in a process of its own, and what it says. */
+/** A set-up in its own process, with its output. */
 class SetUp {
   readonly process: ChildProcessByStdio<Writable, Readable, null>;
   readonly #words: AsyncIterator<string>;
@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(() => rmSync(parent, { recursive: true }));
 
 describe("a folder that is built", { timeout: 600_000 }, () => {
-  test("appears when it is whole, and is then found", async () => {
+  test("appears once it is complete, and is found from then on", async () => {
     const first = new SetUp(parent);
     assert.equal(await first.says(), "filling");
     assert.ok(!readdirSync(parent).includes("made"));
@@ -47,7 +47,7 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
     assert.equal(await new SetUp(parent).says(), "found");
   });
 
-  test("is built anew where the first attempt was killed, which leaves nothing behind", async () => {
+  test("is built again after a killed first attempt, which leaves nothing behind", async () => {
     const killed = new SetUp(parent);
     assert.equal(await killed.says(), "filling");
     killed.process.kill("SIGKILL");
@@ -64,7 +64,7 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
     assert.deepEqual(readdirSync(parent).sort(), [".lock", "made"]);
   });
 
-  test("is built once by two processes at a time", async () => {
+  test("is built once by two simultaneous processes", async () => {
     const first = new SetUp(parent);
     assert.equal(await first.says(), "filling");
     const second = new SetUp(parent);
@@ -74,7 +74,7 @@ describe("a folder that is built", { timeout: 600_000 }, () => {
     assert.equal(await second.says(), "found");
   });
 
-  test("takes the place of one that is not whole", async () => {
+  test("replaces an incomplete one", async () => {
     mkdirSync(join(parent, "made"));
     writeFileSync(join(parent, "made", "rest"), "");
     const setUp = new SetUp(parent);

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 
-/** Lies in every folder that was built completely. */
+/** Marks a folder that was built completely. */
 const STAMP = "mucast-environment.json";
 
 const UNFINISHED = ".unfinished-";
 
-// The lock is the kernel's: it ends with the process that holds it, so no kill leaves a stale one. Node has no
-// flock, Python does. The holder ends when its stdin does: when this process ends, or releases the lock.
+// The kernel owns the lock: it ends with the process that holds it, so a kill leaves no stale lock. Node has no flock, but Python does. The
+// holder ends when its stdin does, that is when this process ends or releases the lock.
 const HOLD = `
 import fcntl, sys
 with open(sys.argv[1], "a") as file:
@@ -28,10 +28,9 @@ export function isBuilt(folder: string): boolean {
 }
 
 /**
- * Runs `body`, which builds folders in `parent`, while no other process does. It first removes what killed processes
- * have left.
+ * Runs `body`, which builds folders in `parent`, while no other process does. First removes what killed processes left.
  * @param python interpreter that holds the lock.
- * @param onWait called where another process is at work.
+ * @param onWait called if another process is building.
  */
 export function whileBuildingAlone<T>(
   python: string,
@@ -49,8 +48,8 @@ export function whileBuildingAlone<T>(
 }
 
 /**
- * Fills a folder beside `folder` and moves it into place, so that a kill at any moment leaves either no `folder` or a
- * complete one. An older one is replaced.
+ * Fills a folder beside `folder` and moves it into place, so that a kill at any moment leaves either no `folder` or a complete one.
+ * Replaces an older one.
  */
 export async function buildFolder(
   folder: string,
@@ -75,15 +74,15 @@ function removeOld(folder: string): void {
   remove(aside);
 }
 
-/** Tries again where a child of a killed set-up is still writing into the folder. */
+/** Retries if a child of a killed set-up is still writing into the folder. */
 function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /**
- * Runs `body` while no other process does so under the same lock file.
- * @param onWait called where another process holds it.
- * @throws MucastError engine_unavailable where the folder cannot hold a lock; what `body` throws.
+ * Runs `body` while no other process runs under the same lock file.
+ * @param onWait called if another process holds it.
+ * @throws MucastError engine_unavailable if the folder cannot hold a lock; errors of `body`.
  */
 async function withSetUpLock<T>(
   python: string,

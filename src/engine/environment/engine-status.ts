@@ -12,11 +12,11 @@ import { answerIn } from "./run-command.ts";
 interface EngineStatus {
   /** Whether the jobs of the environment can run. */
   readonly ready: boolean;
-  /** For people: where the engine is, which libraries it has and which are missing. */
+  /** A sentence for people: where the engine is, which libraries it has and which are missing. */
   readonly lines: readonly string[];
 }
 
-/** Imports every library of one of the environments, and reports which can be imported. Never rejects. */
+/** Imports every library of an environment, and reports which can be imported. Never rejects. */
 export async function engineStatus(flavour: UserEnvironment): Promise<EngineStatus> {
   try {
     const { python } = findEnvironment(flavour);

@@ -4,8 +4,8 @@ import { KERNEL_VARIABLES, type KernelLevel } from "./kernel-level.ts";
 const ENGINE_FOLDER = fileURLToPath(new URL("../../../engine", import.meta.url));
 
 /**
- * The environment variables that the engine gets: none that could hold a secret or change where modules come from.
- * One thread a process, because results must not depend on the machine and workers fill its cores already.
+ * The environment variables that the engine gets: none that could hold a secret or change where modules come from. One thread per process,
+ * because results must not depend on the machine, and workers fill its cores already.
  */
 export function engineEnvironment(kernelLevel?: KernelLevel): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));

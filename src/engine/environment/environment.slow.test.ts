@@ -20,7 +20,7 @@ import { runCommand } from "./run-command.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** The package's modules, and what Node has compiled of them. */
+/** The package's modules, and Node's compiled cache of them. */
 const installed = mkdtempSync(join(tmpdir(), "mucast-package-"));
 before(() => copyPackage(join(installed, "package")));
 after(() => rmSync(installed, { recursive: true }));
@@ -44,7 +44,7 @@ function copyPackage(copy: string): void {
   symlinkSync(realpathSync(join(ROOT, "node_modules/zod")), join(copy, "node_modules/zod"));
 }
 
-/** What `expression` over the copy's modules gives, printed; only `path` is searched for commands. */
+/** The printed value of `expression` over the copy's modules. Commands are searched for only on `path`. */
 function inPackage(expression: string, path: string, named = "") {
   const engine = join(installed, "package/src/engine/environment");
   const modules = ["environment", "engine-status", "install-environment"].map((name) =>
@@ -66,7 +66,7 @@ function inPackage(expression: string, path: string, named = "") {
 
 const INSTALL = `m.installEnvironment({ flavour: "ml", report: () => undefined })`;
 
-/** A fake interpreter that answers the question for its version, and can do nothing else. */
+/** A fake interpreter that reports its version and does nothing else. */
 function fakePython(name: string, minor: number, pip = true): string {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
@@ -76,14 +76,14 @@ function fakePython(name: string, minor: number, pip = true): string {
   return bin;
 }
 
-test("a process that a command has left behind is not waited for", async () => {
+test("does not wait for a process that a command leaves behind", async () => {
   const { code, stdout } = await runCommand("/bin/sh", ["-c", "sleep 3600 & echo $!; exit 3"]);
   process.kill(Number(stdout), "SIGKILL");
   assert.equal(code, 3);
 });
 
 describe("in a checkout", () => {
-  test("the environment is the project's own, and setting up what is there says and does nothing", async () => {
+  test("the environment is in the checkout, and set-up of an existing one prints and does nothing", async () => {
     const found = findEnvironment("ml");
     assert.ok(process.env.MUCAST_PYTHON || found.python.startsWith(join(ROOT, ".mucast", "env", "ml-")));
     const lines: string[] = [];
@@ -98,7 +98,7 @@ describe("in an installed package", () => {
     ["dl", "mucast setup --dl"],
     ["ray", "mucast setup --ray"],
   ]) {
-    test(`without an environment a job of ${flavour} fails with the advice to run ${command}, and nothing is downloaded`, async () => {
+    test(`without an environment, a job of ${flavour} fails with the advice to run ${command} and downloads nothing`, async () => {
       const { stdout } = await inPackage(`m.findEnvironment("${flavour}")`, "/nowhere");
       assert.match(stdout, /^engine_unavailable there is no Python environment at /);
       assert.ok(stdout.includes(`; \`${command}\` makes it`), stdout);
@@ -112,7 +112,7 @@ describe("in an installed package", () => {
     assert.deepEqual(JSON.parse(stdout), { python: "/opt/python" });
   });
 
-  test("a relative MUCAST_PYTHON is one from the folder of the caller, a bare name one of PATH", async () => {
+  test("a relative MUCAST_PYTHON starts at the caller's folder, and a bare name is looked up in PATH", async () => {
     const relative = await inPackage(INSTALL, "/nowhere", "some/python");
     assert.match(JSON.parse(relative.stdout).python, /^\/.*\/some\/python$/);
     const bare = await inPackage(INSTALL, "/nowhere", "python3.12");
@@ -126,7 +126,7 @@ describe("in an installed package", () => {
     assert.match(lines[0], /none: there is no Python environment/);
   });
 
-  test("the status of an interpreter whose wrapper prints is as without, and of one that answers nothing says so", async () => {
+  test("the status ignores what an interpreter's wrapper prints, and reports an interpreter that answers nothing", async () => {
     const wrapper = join(folder, "python");
     const status = async (commands: string) => {
       writeFileSync(wrapper, `#!/bin/sh\n${commands}\n`);
@@ -155,7 +155,7 @@ describe("in an installed package", () => {
   });
 });
 
-describe("the Python that an environment is made from", () => {
+describe("the Python for a new environment", () => {
   const refused: [string, () => string, RegExp][] = [
     [
       "is missing",
@@ -167,14 +167,14 @@ describe("the Python that an environment is made from", () => {
     ["has no pip", () => fakePython("python3", 12, false), /Python 3\.12\.1 at \S+ has no pip; install it/],
   ];
   for (const [what, path, sentence] of refused) {
-    test(`${what}: one sentence that names what was found`, async () => {
+    test(`${what}: one sentence names what was found`, async () => {
       const { stdout } = await inPackage(INSTALL, path());
       assert.match(stdout.trim(), sentence);
       assert.equal(stdout.trim().split("\n").length, 1);
     });
   }
 
-  test("is another one where python3 prints no answer, and its words are passed over", async () => {
+  test("is another one if python3 prints no answer, and its output is ignored", async () => {
     const bin = fakePython("python3.12", 12);
     for (const words of ["printed", '{"path"']) {
       writeFileSync(join(bin, "python3"), `#!/bin/sh\necho '${words}'\n`);
@@ -183,10 +183,10 @@ describe("the Python that an environment is made from", () => {
     }
   });
 
-  test("is another one where python3 is old", async () => {
+  test("is another one if python3 is too old", async () => {
     fakePython("python3", 9);
     const { stdout } = await inPackage(INSTALL, fakePython("python3.12", 12));
-    // The fake can hold no lock, which shows that it was chosen.
+    // The fake cannot hold a lock, which shows that it was chosen.
     assert.match(stdout, /^engine_unavailable cannot lock /);
   });
 });

@@ -7,33 +7,33 @@ import { userFolder } from "../../contract/machine/folders.ts";
 import { isBuilt } from "./build-folder.ts";
 
 /**
- * `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `ray` adds Ray for both jobs on a cluster, `dev`
- * what the engine's tests need, `lint` its linter alone.
+ * `ml` has the libraries of run_ml_job, `dl` adds torch for run_dl_job, `ray` adds Ray for both jobs on a cluster, `dev` adds what the
+ * engine's tests need, and `lint` has only its linter.
  */
 export type EnvironmentFlavour = "ml" | "dl" | "ray" | "dev" | "lint";
 
 /** The environments of the two jobs on this machine. */
 export type JobEnvironment = "ml" | "dl";
 
-/** The command that makes each environment that a user has. */
+/** The command that makes each environment that a user needs. */
 export const SETUP_COMMANDS = {
   ml: "mucast setup",
   dl: "mucast setup --dl",
   ray: "mucast setup --ray",
 } as const;
 
-/** The environments that a user has: those of jobs on this machine, and that of jobs on a cluster. */
+/** The environments that a user needs: those of jobs on this machine, and that of jobs on a cluster. */
 export type UserEnvironment = keyof typeof SETUP_COMMANDS;
 
 export interface Environment {
-  /** Its interpreter. */
+  /** Path of its interpreter. */
   readonly python: string;
 }
 
 /** Two folders up, both here and in the compiled package. */
 const PACKAGE_FOLDER = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Names a ready interpreter, which mucast uses without changing it. */
+/** Names an existing interpreter, which mucast uses without changing it. */
 export const PYTHON_VARIABLE = "MUCAST_PYTHON";
 
 /** The hashed lock of a flavour. */
@@ -42,8 +42,8 @@ export function lockFile(name: EnvironmentFlavour | "uv"): string {
 }
 
 /**
- * Where an environment lies or would lie: its name carries the hash of its lock, so another version of mucast makes
- * another one. In a checkout that is the project's own folder, in an installed package the user's cache.
+ * The path of an environment, whether it exists or not. Its name contains the hash of its lock, so another version of mucast makes another
+ * one. It lies in the checkout, or, for an installed package, in the user's cache.
  */
 export function environmentFolder(name: EnvironmentFlavour | "uv"): string {
   return join(environmentsFolder(), `${name}-${digestOf(name).slice(0, 16)}`);
@@ -55,7 +55,7 @@ function digestOf(name: EnvironmentFlavour | "uv"): string {
     .digest("hex");
 }
 
-/** SHA-256 of the lock that the environment of a flavour is made of; null where MUCAST_PYTHON names another one. */
+/** SHA-256 of the lock that the environment of a flavour is made of; null if MUCAST_PYTHON names another one. */
 export function lockSha256(flavour: EnvironmentFlavour): string | null {
   return namedPython() === undefined ? digestOf(flavour) : null;
 }
@@ -66,14 +66,14 @@ function environmentsFolder(): string {
   return join(userFolder("XDG_CACHE_HOME", process.env), "mucast", "env");
 }
 
-/** The interpreter named in MUCAST_PYTHON; a relative path is one from here, a bare name is looked up in PATH. */
+/** The interpreter named in MUCAST_PYTHON. A relative path starts here; a bare name is looked up in PATH. */
 export function namedPython(): string | undefined {
   const named = process.env[PYTHON_VARIABLE];
   if (!named) return undefined;
   return named.includes(sep) ? resolve(named) : named;
 }
 
-/** The installed environment of a flavour, even where MUCAST_PYTHON is set; undefined where its interpreter was removed. */
+/** The installed environment of a flavour, even if MUCAST_PYTHON is set; undefined if its interpreter was removed. */
 export function installedEnvironment(flavour: EnvironmentFlavour): Environment | undefined {
   const folder = environmentFolder(flavour);
   const python = join(folder, "bin", "python");
@@ -81,8 +81,8 @@ export function installedEnvironment(flavour: EnvironmentFlavour): Environment |
 }
 
 /**
- * The environment to use: the interpreter of MUCAST_PYTHON, else the installed one. Nothing is started or changed.
- * @throws MucastError engine_unavailable where there is none.
+ * The environment to use: the interpreter of MUCAST_PYTHON, else the installed one. Starts and changes nothing.
+ * @throws MucastError engine_unavailable if there is none.
  */
 export function findEnvironment(flavour: EnvironmentFlavour = "ml"): Environment {
   const named = namedPython();

@@ -15,18 +15,17 @@ import { runCommand } from "./run-command.ts";
 
 interface InstallOptions {
   readonly flavour: EnvironmentFlavour;
-  /** Gets a line for each step. */
+  /** Receives a line for each step. */
   readonly report: (line: string) => void;
 }
 
-/** Lines of a failed command that are shown. */
+/** The number of lines of a failed command to show. */
 const LINES_SHOWN = 12;
 
 /**
- * Makes the environment of `flavour` from its hashed lock, unless it is there; the interpreter of MUCAST_PYTHON is
- * taken as it is. One process at a time builds, and after a kill at any moment the next call removes what is
- * unfinished.
- * @throws MucastError engine_unavailable where there is no fit Python, or where uv or pip fails, with their words.
+ * Makes the environment of `flavour` from its hashed lock, unless it exists; the interpreter of MUCAST_PYTHON is used unchanged. Only one
+ * process at a time builds. After a kill at any moment, the next call removes what is unfinished.
+ * @throws MucastError engine_unavailable if there is no suitable Python, or with the output of uv or pip if that fails.
  */
 export async function installEnvironment({ flavour, report }: InstallOptions): Promise<Environment> {
   const named = namedPython();
@@ -49,14 +48,14 @@ export async function installEnvironment({ flavour, report }: InstallOptions): P
   });
 }
 
-/** uv of the pinned version, installed by pip from its own hashed lock. */
+/** The pinned version of uv, installed by pip from its own hashed lock. */
 async function ensureUv(base: BasePython): Promise<string> {
   const folder = environmentFolder("uv");
   if (!isBuilt(folder)) {
     await buildFolder(folder, async (unfinished) => {
       const install = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"];
       const pinned = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", lockFile("uv")];
-      // Settings of the user's that --target does not go together with.
+      // Settings of the user that conflict with --target.
       const env = { ...process.env, PIP_USER: "0", PIP_REQUIRE_VIRTUALENV: "0" };
       await orThrow("pip", base.path, [...install, ...pinned, "--target", unfinished], env);
     });
@@ -70,12 +69,12 @@ async function fillEnvironment(
   base: BasePython,
   uv: string,
 ): Promise<void> {
-  // Relocatable, because it is moved into place when it is whole.
+  // Relocatable, because it is moved into place once it is complete.
   await orThrow("uv", uv, ["venv", "--quiet", "--relocatable", "--python", base.path, folder]);
   const python = join(folder, "bin", "python");
   const sync = ["pip", "sync", "--quiet", "--require-hashes", "--no-build"];
   await orThrow("uv", uv, [...sync, "--python", python, lockFile(flavour)]);
-  // Compiles what jobs import and no more: every module of torch would be 300 MB and several times as long.
+  // Compiles only what jobs import: all modules of torch would take 300 MB and several times as long.
   await importLibraries(python, flavour);
 }
 

@@ -7,7 +7,7 @@ const V3 = "fpu sse4_2 avx avx2 bmi1 bmi2 f16c fma abm movbe xsave";
 const refused = (architecture: string, flags: string) => () =>
   requireLevel(PORTABLE_LEVEL, architecture, () => `processor\t: 0\nflags\t\t: ${flags}\nbugs\t\t: none\n`);
 
-test("a processor of the level is taken, and one below it refused with what it lacks", () => {
+test("accepts a processor of the level, and refuses one below it with the flags that it lacks", () => {
   refused("x64", `${V3} avx512f`)();
   assert.throws(refused("x64", V3.replace(" avx2", "").replace(" fma", "")), {
     code: "engine_unavailable",
@@ -17,7 +17,7 @@ test("a processor of the level is taken, and one below it refused with what it l
   assert.throws(refused("arm64", V3), /which this processor is not \(it is arm64\)/);
 });
 
-test("a system that lists no flags is taken at its word", () => {
+test("accepts a system that lists no flags", () => {
   requireLevel(PORTABLE_LEVEL, "x64", () => {
     throw new Error("ENOENT");
   });

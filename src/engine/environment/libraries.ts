@@ -8,7 +8,7 @@ import { type CommandEnd, runCommand } from "./run-command.ts";
 const CLASSICAL = Object.keys(LIBRARY_TITLES);
 const NETWORKS = ["torch", "sklearn"];
 
-/** The modules that each environment is made for. */
+/** The modules of each environment. */
 export const LIBRARIES: Readonly<Record<EnvironmentFlavour, readonly string[]>> = {
   ml: CLASSICAL,
   dl: NETWORKS,
@@ -26,18 +26,18 @@ export interface ImportedLibraries {
   readonly devices: readonly string[];
 }
 
-/** Imports the libraries of a flavour once, in a process of its own that prints `ImportedLibraries`. Never rejects. */
+/** Imports the libraries of a flavour once, in a separate process that prints `ImportedLibraries`. Never rejects. */
 export function importLibraries(python: string, flavour: EnvironmentFlavour): Promise<CommandEnd> {
   const module = ["-s", "-P", "-m", "mucast_engine.status"];
   return runCommand(python, [...module, ...LIBRARIES[flavour]], engineEnvironment());
 }
 
-/** The modules that run_ml_job needs: the regressor's library, and scikit-learn where a scaler is asked for. */
+/** The modules that run_ml_job needs: the regressor's library, and scikit-learn for a scaler. */
 export function regressorLibraries(library: Library, scaler: ScalerName): Library[] {
   return library === "sklearn" || scaler === "none" ? [library] : [library, "sklearn"];
 }
 
-/** The modules that run_dl_job needs: scikit-learn estimates the covariance of a joint network's loss. */
+/** The modules that run_dl_job needs; scikit-learn estimates the covariance of a joint network's loss. */
 export function networkLibraries(settings: {
   joint: boolean;
   training: Pick<TrainingSpec, "loss">;

@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
 import { closeHeldPipes } from "../held-pipes.ts";
 
-/** How a command ended, and what it printed. */
+/** How a command ended, and its output. */
 export interface CommandEnd {
-  /** 0 where it succeeded; null where it was killed or never started. */
+  /** 0 if it succeeded; null if it was killed or never started. */
   readonly code: number | null;
   readonly stdout: string;
-  /** Why it could not be started, or what it printed on stderr. */
+  /** Why it could not start, or what it printed on stderr. */
   readonly stderr: string;
 }
 
-/** Runs a command to its end, its input closed; what it has left behind is not waited for. Never rejects. */
+/** Runs a command to its end with a closed input. Does not wait for processes that it leaves behind. Never rejects. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -33,10 +33,9 @@ export function runCommand(
 }
 
 /**
- * The JSON object that a command has printed on one line. A wrapper of an interpreter, or what the interpreter's site imports, may print
- * before and after it.
- * @param first the name of its first member.
- * @returns undefined where there is none.
+ * The JSON object that a command printed on one line. An interpreter's wrapper or its site may print before and after it.
+ * @param first name of its first member.
+ * @returns undefined if there is none.
  */
 export function answerIn(stdout: string, first: string): unknown {
   const begin = stdout.lastIndexOf(`{"${first}"`);

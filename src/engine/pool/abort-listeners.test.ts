@@ -3,13 +3,13 @@ import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { AbortListeners } from "./abort-listeners.ts";
 
-test("many that wait for one signal are called in their order by one listener, those that left are not", () => {
+test("calls many waiters of one signal in order through one listener, without those that left", () => {
   const listeners = new AbortListeners();
   const [stop, other] = [new AbortController(), new AbortController()];
   const called: string[] = [];
   const acts = ["a", "b", "c"].map((name) => () => {
     called.push(name);
-    // As a task does that is settled by it.
+    // Like a task that the signal settles.
     listeners.remove(stop.signal, acts[0]!);
   });
   for (const act of acts) listeners.add(stop.signal, act);
@@ -20,7 +20,7 @@ test("many that wait for one signal are called in their order by one listener, t
   assert.deepEqual(called, ["a", "c"]);
 });
 
-test("a signal that nothing waits for any more keeps no listener, and can be waited for again", () => {
+test("keeps no listener on a signal without waiters, and accepts new waiters", () => {
   const listeners = new AbortListeners();
   const { signal } = new AbortController();
   const act = () => undefined;

@@ -1,6 +1,6 @@
 /**
- * Calls what waits for an AbortSignal, with one listener on each signal: a signal looks through all its listeners whenever
- * it gets another one, which with ten thousand waiting tasks takes longer than their fits.
+ * Calls the waiters of an AbortSignal through a single listener per signal: a signal searches all its listeners whenever it gets another
+ * one, which takes longer than the fits if ten thousand tasks wait.
  */
 export class AbortListeners {
   readonly #bySignal = new Map<

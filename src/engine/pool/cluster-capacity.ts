@@ -1,24 +1,24 @@
 import type { EngineTask, Greeting, TaskResources } from "./protocol.ts";
 
-/** How much an engine does at a time. */
+/** How much an engine can do at a time. */
 export interface Capacity {
-  /** Tasks of one thread. */
+  /** Tasks with one thread each. */
   readonly slots: number;
-  /** Threads that one task may have: cores of the largest node, or of this machine. */
+  /** Maximum number of threads of one task: the cores of the largest node, or of this machine. */
   readonly cpus: number;
   /** Tasks that each have a GPU; 1 on this machine, where one device is resolved for the whole job. */
   readonly gpus: number;
 }
 
-/** Threads that a joint network has work for; SLOTS of mucast_engine.networks.joint.objective. */
+/** The number of threads that a joint network can keep busy; SLOTS of mucast_engine.networks.joint.objective. */
 const JOINT_THREADS = 4;
 
-/** Threads of a joint network's task. No byte depends on it. */
+/** The number of threads of a joint network's task. It does not affect any byte. */
 export function jointThreads({ slots, cpus }: Capacity): number {
   return Math.min(slots, cpus, JOINT_THREADS);
 }
 
-/** Of a cluster. @param most tasks at a time that the caller wants. */
+/** The capacity of a cluster. @param most number of tasks at a time that the caller wants. */
 export function capacityOf({ cluster, slots = 0 }: Greeting, most: number): Capacity {
   const nodes = cluster?.nodes ?? [];
   return {
@@ -28,15 +28,15 @@ export function capacityOf({ cluster, slots = 0 }: Greeting, most: number): Capa
   };
 }
 
-/** So that a node that ends a task has its next one already, with its arrays, and does not wait for this machine. */
+/** A node that finishes a task then already has its next one, with its arrays, and does not wait for this machine. */
 const MAX_AHEAD = 64;
 
-/** Tasks that a gateway is given at a time: besides those that run one more for each slot, but never more than the caller wants. */
+/** The number of tasks that a gateway gets at a time: one more per slot than can run, but never more than the caller wants. */
 export function tasksAtGateway(slots: number, most: number): number {
   return Math.min(most, slots + Math.min(slots, MAX_AHEAD));
 }
 
-/** What a task takes of a cluster, where that is more than one core; the gateway takes a look for GPUs to a node that has one. */
+/** What a task needs of a cluster, if that is more than one core. The gateway sends a GPU inquiry to a node that has one. */
 export function resourcesOf(task: EngineTask): TaskResources {
   switch (task.task) {
     case "train_joint": {
@@ -59,7 +59,7 @@ function gpuOf(device: string): TaskResources {
   return device === "cpu" ? {} : { gpus: 1 };
 }
 
-/** Whole GPUs: a task does not share one. */
+/** Whole GPUs, because tasks do not share one. */
 function gpusOf(nodes: NonNullable<Greeting["cluster"]>["nodes"]): number {
   return nodes.reduce((sum, { gpus }) => sum + Math.floor(gpus), 0);
 }

@@ -22,7 +22,7 @@ useFakeCluster((made) => {
 });
 
 describe("a gateway that ends", options, () => {
-  test("is started again once, and its tasks are tried again", async () => {
+  test("is started again once, and its tasks are retried", async () => {
     const { pool, process: started } = await cluster.connected();
     const running = pool.run(cluster.task("A"));
     await started.started();
@@ -39,7 +39,7 @@ describe("a gateway that ends", options, () => {
     assert.equal(data.engine, CLUSTER.url);
   });
 
-  test("is started again with what the nodes were, so that others are left out and not refused", async () => {
+  test("is started again with the earlier nodes, so that others are ignored and not refused", async () => {
     const fingerprint = "0f".repeat(32);
     const { pool, process: started } = await cluster.connected({}, { fingerprint });
     const running = pool.run(cluster.task("A"));
@@ -52,7 +52,7 @@ describe("a gateway that ends", options, () => {
     await running;
   });
 
-  test("and is no more to be connected to is engine_crashed, with why", async () => {
+  test("and cannot reconnect fails as engine_crashed, with the reason", async () => {
     for (const end of ["told", "silent"]) {
       const { pool, process: started } = await cluster.connected();
       const error = rejection(pool.run(cluster.task("A")));
@@ -70,7 +70,7 @@ describe("a gateway that ends", options, () => {
     }
   });
 
-  test("and finds other versions when it is back is no engine of the same job", async () => {
+  test("and finds other versions when it is back does not continue the job", async () => {
     const { pool, process: started } = await cluster.connected();
     const error = rejection(pool.run(cluster.task("A")));
     await started.started();
@@ -82,7 +82,7 @@ describe("a gateway that ends", options, () => {
     assert.match(message, /has other versions or processors than it had when the job began/);
   });
 
-  test("before it has greeted is engine_unavailable, with the cluster that was meant", async () => {
+  test("before its greeting fails as engine_unavailable and names the cluster", async () => {
     const pool = cluster.fixture.start({ python: "/bin/false", cluster: CLUSTER });
     const { code, message } = await rejection(pool.run(cluster.task("A")));
     assert.equal(code, "engine_unavailable");
@@ -92,7 +92,7 @@ describe("a gateway that ends", options, () => {
     );
   });
 
-  test("by a signal before it has greeted is started again once, as one that ends later is", async () => {
+  test("by a signal before its greeting is started again once, like one that ends later", async () => {
     const start = () => cluster.fixture.start({ python: cluster.gateway.python, cluster: CLUSTER });
     const running = start().run(cluster.task("A"));
     (await cluster.gateway.started()).kill();
@@ -107,7 +107,7 @@ describe("a gateway that ends", options, () => {
     assert.match(message, /^the gateway to \S+ ended before it was connected \(signal SIGKILL\)/);
   });
 
-  test("because it has not connected in time is engine_crashed, and no task waits for ever", async () => {
+  test("because it has not connected in time fails as engine_crashed, and no task waits forever", async () => {
     const pool = cluster.fixture.start({
       python: cluster.gateway.python,
       cluster: CLUSTER,
@@ -118,7 +118,7 @@ describe("a gateway that ends", options, () => {
     assert.match(message, /ended before it was connected \(it had not connected after 0\.05 s\)/);
   });
 
-  test("because it has written half a message is started again, and its task is tried again", async () => {
+  test("because it has written half a message is started again, and its task is retried", async () => {
     const { pool, process: started, notices } = await cluster.connected();
     const running = pool.run(cluster.task("A"));
     const { id } = await started.started();
@@ -130,13 +130,13 @@ describe("a gateway that ends", options, () => {
     assert.deepEqual(notices, []);
   });
 
-  test("because it was stopped, and so tells nothing for two minutes, is started again once", async (t) => {
+  test("because it was stopped and silent for two minutes is started again once", async (t) => {
     t.mock.timers.enable({ apis: ["setInterval"] });
     const lines: string[] = [];
     const { pool, process: started } = await cluster.connected({ log: (line) => lines.push(line) });
     const running = pool.run(cluster.task("A"));
     await started.started();
-    // No gateway is killed that says less than two minutes apart that it runs.
+    // A gateway that reports at least every two minutes is not killed.
     for (const past of [1, 2, 3]) {
       t.mock.timers.tick(104_999);
       started.say({ event: "heartbeat" }, { event: "weather" });
@@ -167,7 +167,7 @@ describe("a gateway that ends", options, () => {
 
 describe("a cluster that cannot be used", options, () => {
   for (const code of ["engine_unavailable", "engine_crashed"] as const) {
-    test(`is ${code}, in the gateway's words and with its data`, async () => {
+    test(`fails as ${code}, with the gateway's message and data`, async () => {
       const { pool, process: started } = await cluster.connected();
       const failing = ["A", "B", "C"].map((name) => rejection(pool.run(cluster.task(name))));
       await started.started();
@@ -182,7 +182,7 @@ describe("a cluster that cannot be used", options, () => {
     });
   }
 
-  test("is told before any greeting, without the token, wherever a library has printed it", async (t) => {
+  test("is reported before any greeting, without the token, wherever a library has printed it", async (t) => {
     setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
     const lines: string[] = [];
     const pool = cluster.fixture.start({
@@ -208,7 +208,7 @@ describe("a cluster that cannot be used", options, () => {
     ["the file that is named", (file: string) => ({ RAY_AUTH_TOKEN_PATH: file })],
     ["Ray's own file of it", (file: string) => ({ HOME: dirname(dirname(file)) })],
   ] as const) {
-    test(`shows no token that stands in ${where}`, async (t) => {
+    test(`shows no token from ${where}`, async (t) => {
       const file = join(cluster.fixture.folder, ".ray", "auth_token");
       mkdirSync(dirname(file));
       writeFileSync(file, "0123456789abcdef\n");
@@ -228,7 +228,7 @@ describe("a cluster that cannot be used", options, () => {
     });
   }
 
-  test("shows no token, nor much, of an answer that is no result", async (t) => {
+  test("shows little of an answer that is no result, and no token", async (t) => {
     setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
     const { pool, process: started } = await cluster.connected();
     const running = rejection(pool.run(cluster.task("A")));
@@ -252,7 +252,7 @@ describe("a cluster that cannot be used", options, () => {
     ],
     ["a greeting without slots", { event: "ready", ...GREETING, slots: undefined }],
   ] as const) {
-    test(`because its gateway tells ${what} is engine_crashed, and no task waits for ever`, async () => {
+    test(`because its gateway sends ${what} fails as engine_crashed, and no task waits forever`, async () => {
       const { pool, process: started } = await cluster.connected();
       const running = rejection(pool.run(cluster.task("A")));
       await started.started();
@@ -263,7 +263,7 @@ describe("a cluster that cannot be used", options, () => {
     });
   }
 
-  test("is not one whose gateway tells an event that is not known, or prints before it has greeted", async () => {
+  test("is not one whose gateway sends an unknown event, or prints before its greeting", async () => {
     const pool = cluster.fixture.start({ python: cluster.gateway.python, cluster: CLUSTER });
     const started = await cluster.gateway.started();
     started.sayLine("", "null", "[]", "3", "{", '{"event":', '{"event":{"a":1}}', "a wrapper's words");

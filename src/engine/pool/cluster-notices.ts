@@ -1,12 +1,12 @@
 import { counted } from "../../contract/errors/wording.ts";
 import type { ChangedSlots } from "./protocol.ts";
 
-/** Lines of one job; a cluster whose nodes come and go all day would fill a log. */
+/** Maximum number of lines per job; a cluster whose nodes come and go all day would fill a log. */
 const MAX_LINES = 200;
-/** Nodes that a line names. */
+/** The number of nodes that a line names. */
 const MAX_NAMED = 5;
 
-/** What a job's log says of its cluster: nodes that come and go, tasks that wait or are lost. */
+/** The lines about a cluster in a job's log: nodes that come and go, tasks that wait or are lost. */
 export class ClusterNotices {
   readonly #write: (line: string) => void;
   #lines = 0;
@@ -21,7 +21,7 @@ export class ClusterNotices {
     else if (this.#lines === MAX_LINES + 1) this.#write("more that the cluster tells is not logged");
   }
 
-  /** Nodes have come or gone. */
+  /** Reports nodes that have come or gone. */
   changed({ slots, added, lost }: ChangedSlots): void {
     const parts = [
       ...named("came", added),

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { factsSchema, protocolFault } from "./host-protocol.ts";
 import type { EngineMessage } from "./protocol.ts";
 
-/** Characters of a name or a text; a gateway cuts longer ones. */
+/** Maximum length of a name or text in characters; a gateway cuts longer ones. */
 const MAX_TEXT_LENGTH = 2_000;
-/** Nodes that one message lists. */
+/** Maximum number of nodes in one message. */
 const MAX_NODES = 10_000;
 
 const text = () => z.string().transform((value) => value.slice(0, MAX_TEXT_LENGTH));
@@ -23,14 +23,14 @@ function clusterSchema() {
   });
 }
 
-/** What every node has answered to the inspection, in equal words. */
+/** The answer of every node to the inspection; all are equal. */
 function greetingSchema() {
   return factsSchema().extend({
     start: z.literal("cluster"),
     cluster: clusterSchema(),
     /** Tasks of one thread at a time. */
     slots: count(),
-    /** Comes to stand in the command of the next gateway. */
+    /** Passed on in the command of the next gateway. */
     fingerprint: z
       .string()
       .regex(/^[\da-f]{64}$/)
@@ -57,18 +57,17 @@ function messageSchemas() {
     worker_exited: z.object({ worker, node: text().nullable(), reason: text() }),
     progress: z.looseObject({ id }),
     result: z.object({ id, result: z.unknown() }),
-    // Whole, as of a host: it may come to stand in the output.
+    // Unabridged, like a host's, because it may be stored in the output.
     error: z.object({ ...fault, id, message: z.string() }),
   } satisfies Record<EngineMessage["event"], z.ZodType>;
 }
 
-/** Made with the first message of a gateway: a job on this machine needs none. */
+/** Created with the first message of a gateway; a job on this machine needs none. */
 let schemas: ReturnType<typeof messageSchemas> | undefined;
 
 /**
- * A message of a gateway, checked: what comes from the nodes of a cluster passes through it.
- * @returns `failed` in place of one that is not of the protocol, since a task may wait for it; undefined for an event that is
- *   not known.
+ * A message of a gateway, checked: messages of a cluster's nodes pass through it.
+ * @returns `failed` in place of one that breaks the protocol, because a task may be waiting for it; undefined for an unknown event.
  */
 export function gatewayMessage(message: object): EngineMessage | undefined {
   schemas ??= messageSchemas();

@@ -2,19 +2,19 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** What Ray reads for its token and its certificates. */
+/** The variables from which Ray reads its token and its certificates. */
 export const CLUSTER_VARIABLES = /^RAY_(AUTH_\w+|TLS_\w+|USE_TLS)$/;
 
 /** Those that name a file. */
 const FILES = ["RAY_AUTH_TOKEN_PATH", "RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"];
-/** Characters; what is shorter may be part of any word. */
+/** Minimum length in characters; a shorter value may be part of any word. */
 const TOKEN_LENGTH = { least: 8, most: 16_384 };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Of the environment the variables that the gateway to a cluster gets beside those of every engine. Files are named by whole
- * paths, since the gateway runs in a folder of its own.
+ * The environment variables that the gateway to a cluster gets in addition to those of every engine. Files have absolute paths, because the
+ * gateway runs in its own folder.
  */
 export function clusterEnvironment(env: Env): Record<string, string> {
   const kept = Object.entries(env).flatMap(([name, value]) =>
@@ -25,23 +25,23 @@ export function clusterEnvironment(env: Env): Record<string, string> {
   return Object.fromEntries(kept);
 }
 
-/** Takes the token out of a text, wherever a library may have printed it. */
+/** Removes the token from a text, wherever a library may have printed it. */
 export function tokenRedactor(env: Env): (text: string) => string {
   const given = tokensOf(env).map((text) => text?.trim() ?? "");
   const tokens = given.filter(({ length }) => length >= TOKEN_LENGTH.least);
   return (text) => tokens.reduce((shown, token) => shown.replaceAll(token, "<token>"), text);
 }
 
-/** What stands in each place where Ray looks for its token. */
+/** The contents of each place where Ray looks for its token. */
 function tokensOf(env: Env): (string | undefined)[] {
   const files = [env.RAY_AUTH_TOKEN_PATH, join(env.HOME ?? homedir(), ".ray", "auth_token")];
   return [env.RAY_AUTH_TOKEN, ...files.map((file) => (file ? contentOf(file) : undefined))];
 }
 
-/** Undefined where the gateway will not read it either. */
+/** Undefined if the gateway will not read it either. */
 function contentOf(path: string): string | undefined {
   try {
-    if (!statSync(path).isFile()) return undefined; // A pipe would keep this process waiting.
+    if (!statSync(path).isFile()) return undefined; // A pipe would block this process.
     const file = openSync(path, "r");
     try {
       const bytes = Buffer.alloc(TOKEN_LENGTH.most);

@@ -22,7 +22,7 @@ useFakeCluster((made) => {
 });
 
 describe("a pool with a cluster", options, () => {
-  test("starts a gateway in place of a host, and gives it what is Ray's of the environment alone", async (t) => {
+  test("starts a gateway in place of a host, and passes it only Ray's variables of the environment", async (t) => {
     const given = {
       RAY_AUTH_MODE: "token",
       RAY_AUTH_TOKEN: "0123456789abcdef",
@@ -54,7 +54,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(await pool.capacity, { slots: 2, cpus: 2, gpus: 1 });
   });
 
-  test("gives its gateway, which runs elsewhere, the files of a token and of certificates by their whole paths", async (t) => {
+  test("passes the files of a token and of certificates to its gateway as absolute paths", async (t) => {
     const given = {
       RAY_AUTH_TOKEN_PATH: "token",
       RAY_TLS_CA_CERT: "./ca.crt",
@@ -67,7 +67,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(got, [resolve("token"), resolve("ca.crt"), "/etc/node.crt", ""]);
   });
 
-  test("gives a task ahead for each slot of the cluster, also when nodes come and go", async () => {
+  test("sends one task ahead for each slot of the cluster, even when nodes come and go", async () => {
     const { pool, process: started, notices } = await cluster.connected({}, { slots: 1 });
     const running = ["A", "B", "C", "D", "E", "F"].map((name) => pool.run(cluster.task(name)));
     const first = await started.started();
@@ -82,7 +82,7 @@ describe("a pool with a cluster", options, () => {
       lost: [{ name: "10.0.0.1", reason: "it did not answer" }],
     });
     started.say(lost(first.worker), resultOf(second), resultOf(third));
-    // Two may be there now: the task that was lost goes before those that wait, to a slot that is there.
+    // Two may be there now: the lost task goes to an available slot before the waiting ones.
     const again = await started.expect("task");
     assert.notEqual(again.worker, first.worker);
     assert.equal(again.task?.predictions.ref, first.task?.predictions.ref);
@@ -106,7 +106,7 @@ describe("a pool with a cluster", options, () => {
     assert.equal((await pool.capacity).slots, 1);
   });
 
-  test("waits where a cluster has no node yet", async () => {
+  test("waits while a cluster has no node", async () => {
     const { pool, process: started, notices } = await cluster.connected({}, { slots: 0 });
     const running = pool.run(cluster.task("A"));
     started.say({ event: "delayed", message: "the cluster has no node for tasks" });
@@ -116,7 +116,7 @@ describe("a pool with a cluster", options, () => {
     assert.equal(notices[0], "the cluster has no node for tasks");
   });
 
-  test("fails what waits for a node once the gateway has waited long enough", async () => {
+  test("fails tasks that wait for a node once the gateway has waited long enough", async () => {
     const { pool, process: started } = await cluster.connected({}, { slots: 0 });
     const running = rejection(pool.run(cluster.task("A")));
     const message = "the cluster has had no node for tasks, for 300 s (10.0.0.1: the node was lost)";
@@ -127,13 +127,13 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(data, { lost, engine: CLUSTER.url });
   });
 
-  test("fails a task that two nodes were lost at, in words, and goes on with the others", async () => {
+  test("fails a task on which two nodes were lost, with a clear message, and goes on with the others", async () => {
     const { pool, process: started } = await cluster.connected({ workers: 1 });
     const [doomed, other] = [rejection(pool.run(cluster.task("DOOM"))), pool.run(cluster.task("B"))];
     started.say(lost((await started.started()).worker));
     const { worker } = await started.started();
     started.say({ event: "worker_exited", worker, node: "10.0.0.2", reason: "its process was killed" });
-    // An end that comes twice, or of a slot that there never was, changes nothing.
+    // An end that comes twice, or for a slot that never existed, changes nothing.
     started.say(lost(worker), lost(4_711));
     const error = await doomed;
     assert.equal(error.code, "engine_crashed");
@@ -146,7 +146,7 @@ describe("a pool with a cluster", options, () => {
     await other;
   });
 
-  test("takes what is no result of the task for the loss of an attempt", async () => {
+  test("counts an answer that is no result of the task as a lost attempt", async () => {
     const { pool, process: started } = await cluster.connected();
     const running = pool.run(cluster.task("A"));
     const doomed = rejection(pool.run(cluster.task("DOOM")));
@@ -160,7 +160,7 @@ describe("a pool with a cluster", options, () => {
     for (const _ of [1, 2]) {
       const again = await started.expect("task");
       const isGood = again.task?.predictions.ref === good.task?.predictions.ref;
-      // A node's predictions come through the gateway, which has looked at them.
+      // A node's predictions come through the gateway, which has checked them.
       const inline = { predictions: { ...result.predictions, base64: "" } };
       started.say(
         isGood ? resultOf(again) : { event: "result", id: again.id, result: { ...result, ...inline } },
@@ -173,7 +173,7 @@ describe("a pool with a cluster", options, () => {
     );
   });
 
-  test("passes over progress that is none of its task", async () => {
+  test("ignores progress that does not fit its task", async () => {
     const { pool, process: started } = await cluster.connected();
     const seen: unknown[] = [];
     const running = pool.run(cluster.task("A"), { onProgress: ({ fit }) => seen.push(fit) });
@@ -192,7 +192,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(seen, [1]);
   });
 
-  test("tells a task's own error as a host does, however long its words", async () => {
+  test("reports a task's own error as a host does, however long its message", async () => {
     const { pool, process: started } = await cluster.connected();
     const running = rejection(pool.run(cluster.task("A")));
     const { id } = await started.started();
@@ -203,7 +203,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(error.data, { parameter: "alpha", ticker: "A" });
   });
 
-  test("takes no result of an attempt that was given up", async () => {
+  test("accepts no result of an attempt that was given up", async () => {
     const { pool, process: started } = await cluster.connected({ workers: 1 });
     const seen: unknown[] = [];
     const running = pool.run(cluster.task("A"), { onProgress: (progress) => seen.push(progress) });
@@ -215,7 +215,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(seen, []);
   });
 
-  test("says which task waits for what", async () => {
+  test("reports which task waits for what", async () => {
     const { pool, process: started, notices } = await cluster.connected();
     const running = pool.run(cluster.task("A"));
     const given = await started.started();
@@ -224,7 +224,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual(notices, ["A: no node has 4 free cores"]);
   });
 
-  test("reserves the threads of a joint network, a GPU for what runs on one, and memory", async () => {
+  test("reserves the threads of a joint network, a GPU for a task that uses one, and memory", async () => {
     const gpus = { ...GREETING.cluster!, nodes: [{ name: "g", cpus: 8, gpus: 2, memory_bytes: 1 }] };
     const { pool, process: started } = await cluster.connected({}, { cluster: gpus, slots: 9 });
     assert.deepEqual(await pool.capacity, { slots: 9, cpus: 8, gpus: 2 });
@@ -244,7 +244,7 @@ describe("a pool with a cluster", options, () => {
     assert.deepEqual([node, memory], ["g", 3_000]);
   });
 
-  test("cancels a task, and has its end before it rejects", async () => {
+  test("cancels a task, and rejects only after its end", async () => {
     const { pool, process: started } = await cluster.connected();
     const stop = new AbortController();
     const reason = new Error("no longer wanted");

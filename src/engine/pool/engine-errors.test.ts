@@ -6,7 +6,7 @@ import { endOf, gatewayStartError, startError } from "./engine-errors.ts";
 const ended = (signal: number | null, exit_code: number | null = null) =>
   endOf({ pid: 1, signal, exit_code, max_rss_bytes: 0 });
 
-test("the end of a worker by a signal says what is known of that signal, and of memory only where it may be that", () => {
+test("describes the signal that ended a worker, and mentions memory only if that is possible", () => {
   const { SIGKILL, SIGSEGV, SIGABRT, SIGTERM } = constants.signals;
   assert.match(ended(SIGKILL), /^it was ended by SIGKILL, as happens where the machine's memory runs out$/);
   assert.match(
@@ -18,7 +18,7 @@ test("the end of a worker by a signal says what is known of that signal, and of 
   assert.equal(ended(null, 3), "it ended with exit code 3");
 });
 
-test("the error of an engine that was killed while it started names no path, since callers elsewhere read it", () => {
+test("names no path in the error of an engine that was killed during its start, since callers elsewhere read it", () => {
   const reason = "it was ended by SIGKILL";
   const end = { reason, signal: "SIGKILL", wasKilled: false, stderrTail: "", orderly: false } as const;
   const cluster = { url: "ray://head:10001", insecure: false };

@@ -14,7 +14,7 @@ export function taskError(pending: PendingTask, { code, message, data }: TaskFau
   return new MucastError(known, about(pending, message), { ...data, ...tickerOf(pending) });
 }
 
-/** The engine of this machine has answered a task with what is no result of it. @param fault why, with the member. */
+/** This machine's engine answered a task with something that is no result of it. @param fault the reason, with the member. */
 export function resultError(pending: PendingTask, fault: string): MucastError {
   const { task } = pending.task;
   const message = `the engine's answer is no result of a ${task} task: ${fault}`;
@@ -31,15 +31,15 @@ export function crashError(pending: PendingTask, cluster: ClusterEngine | undefi
   });
 }
 
-/** A host that ended before it greeted. */
+/** A host that ended before its greeting. */
 export function startError(python: string, { reason, signal, wasKilled, stderrTail }: HostEnd): MucastError {
   const data = { source: python, stderr: stderrTail };
   if (signal !== null && !wasKilled) {
-    // Without the path: a ticker's failure takes the message as it is, and callers on other machines read it.
+    // Without the path: a ticker's failure copies the message, and callers on other machines read it.
     const message = `the engine was ended by ${signal} while it started${signalHint(signal)}`;
     return new MucastError("engine_crashed", message, data);
   }
-  // `-P`, which keeps foreign modules out, is as old as the oldest Python that mucast takes.
+  // `-P`, which keeps foreign modules out, exists since the oldest Python that mucast supports.
   const isOld = /unknown option:? -P/i.test(stderrTail);
   const lastWords = isOld ? "it is older than Python 3.11" : stderrTail.split("\n").at(-1);
   const said = lastWords ? `: ${lastWords}` : "";
@@ -50,33 +50,33 @@ export function startError(python: string, { reason, signal, wasKilled, stderrTa
   );
 }
 
-/** A gateway that ended before it greeted, and has not said why. */
+/** A gateway that ended before its greeting and gave no reason. */
 export function gatewayStartError({ url }: ClusterEngine, python: string, end: HostEnd): MucastError {
   const message = `the gateway to ${url} ended before it was connected (${end.reason})`;
   const code = end.signal === null ? "engine_unavailable" : "engine_crashed";
   return new MucastError(code, message, { engine: url, source: python, stderr: end.stderrTail });
 }
 
-/** A gateway that ended under its tasks, more than once. */
+/** A gateway that ended while it had tasks, more than once. */
 export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: HostEnd): MucastError {
   const message = `the gateway to ${url} ended twice (${reason})`;
   return new MucastError("engine_crashed", message, { engine: url, stderr: stderrTail });
 }
 
-/** Why a cluster cannot be used, as its gateway says it. */
+/** Why a cluster cannot be used, in its gateway's words. */
 export function clusterError({ url }: ClusterEngine, { code = "", message, data }: EngineFault): MucastError {
   const known = code === "engine_crashed" ? code : "engine_unavailable";
   const words = message.includes(url) ? message : `${url}: ${message}`;
   return new MucastError(known, words, { ...boundedCopy(data, DATA_LIMIT), engine: url });
 }
 
-/** A job was computing there, and its second gateway did not get there. */
+/** A job was already computing there when its second gateway failed to connect. */
 export function lostClusterError({ url }: ClusterEngine, why: MucastError): MucastError {
   const message = `the cluster ${url} was lost, and no new connection to it came about: ${why.message}`;
   return new MucastError("engine_crashed", message, { ...why.data, engine: url });
 }
 
-/** A gateway that came in place of one that ended, and met other nodes. */
+/** A gateway that replaced one that ended, and found other nodes. */
 export function changedClusterError({ url }: ClusterEngine): MucastError {
   const message = `the cluster ${url} has other versions or processors than it had when the job began; run the job again`;
   return new MucastError("engine_crashed", message, { engine: url });
@@ -91,14 +91,14 @@ export function importError(python: string, message: string): MucastError {
   });
 }
 
-/** A host that ended under its workers, more than once. */
+/** A host that ended while it had workers, more than once. */
 export function hostError({ reason, stderrTail }: HostEnd): MucastError {
   return new MucastError("engine_crashed", `the process that owns the workers ended twice (${reason})`, {
     stderr: stderrTail,
   });
 }
 
-/** How a worker ended, in words. */
+/** A phrase that says how a worker ended. */
 export function endOf(end: WorkerEnd | SlotEnd): string {
   if ("reason" in end) return endOfSlot(end);
   const { signal, exit_code } = end;
@@ -112,7 +112,7 @@ function endOfSlot({ node, reason }: SlotEnd): string {
   return node === null || reason.includes(node) ? reason : `${reason} (on the node ${node})`;
 }
 
-/** What is known of a process that this signal ended, as a clause behind its name; signal(7). */
+/** What is known about a process that this signal ended, as a clause to follow its name; signal(7). */
 const SIGNAL_HINTS: Readonly<Record<string, string>> = {
   SIGKILL: "as happens where the machine's memory runs out",
   SIGSEGV: "as happens where a library uses memory that is not its own",

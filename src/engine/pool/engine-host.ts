@@ -15,49 +15,49 @@ interface EngineHostOptions {
   readonly workFolder: string;
   readonly start?: "fork" | "spawn";
   readonly kernelLevel?: KernelLevel | undefined;
-  /** Its gateway is the host then. */
+  /** With a cluster, its gateway is the host. */
   readonly cluster?: ClusterEngine | undefined;
   readonly connectMilliseconds?: number | undefined;
   readonly warmHost?: WarmHost | undefined;
   readonly log: (line: string) => void;
   readonly onMessage: (message: EngineMessage) => void;
   /**
-   * Called when a host has ended, and its workers with it.
-   * @param error why the pool cannot go on with another host.
-   * @returns whether another one is to be started.
+   * Called when a host has ended together with its workers.
+   * @param error why the pool cannot continue with another host.
+   * @returns whether to start another one.
    */
   readonly onEnd: (end: HostEnd, error: MucastError | undefined) => boolean;
 }
 
-/** Hosts that a pool starts, one after the other. */
+/** The number of hosts that a pool starts, one after the other. */
 const HOSTS = 2;
-/** In which a host ends that is asked to; a gateway first cancels its tasks, on every node. */
+/** Time limit for a host that is asked to end; a gateway first cancels its tasks on every node. */
 const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
 /**
- * The gateway itself gives up earlier: it waits 5 minutes for a head that a job has computed on, as long for a first core, and half
- * as long for all nodes' answers.
+ * The gateway gives up earlier: it waits 5 minutes for a head that a job has computed on, as long for a first core, and half as long for
+ * the answers of all nodes.
  */
 const CONNECT_MILLISECONDS = 900_000;
 const POLL_MILLISECONDS = 10;
 
 /**
- * The host that a pool uses now: the warm one that it was given, or one of its own, and another when that one ends.
- * There is one at a time; requests go to it.
+ * The current host of a pool: the warm one that it was given, or its own, and another when that one ends. There is one at a time, and
+ * requests go to it.
  */
 export class EngineHost {
   readonly #options: EngineHostOptions;
-  /** Of the workers that the present host has started. The kernel kills those that a killed host leaves. */
+  /** Pids of the workers that the current host has started. The kernel kills those that a killed host leaves. */
   readonly #workerPids = new Set<number>();
   #process: HostProcess;
-  /** How many have been started, a warm one that ended before it was ready aside. */
+  /** The number of hosts started, without a warm one that ended before it was ready. */
   #started = 0;
   #isReady = false;
-  /** Whether any was. */
+  /** Whether any was started. */
   #wasReady = false;
   #isWarm = false;
-  /** Of the present gateway, once it is ready. */
+  /** The capacity of the current gateway, once it is ready. */
   #silence: SilenceWatch | undefined;
-  /** Of the nodes that the first gateway has met. */
+  /** The nodes that the first gateway found. */
   #fingerprint: string | undefined;
 
   constructor(options: EngineHostOptions) {
@@ -65,12 +65,12 @@ export class EngineHost {
     this.#process = this.#begin(options.warmHost);
   }
 
-  /** Undefined where the system made no process. */
+  /** Undefined if the system could not start the process. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
 
-  /** Whether its libraries are imported, so that it takes requests. */
+  /** Whether its libraries are imported, so that it accepts requests. */
   get isReady(): boolean {
     return this.#isReady;
   }
@@ -79,7 +79,7 @@ export class EngineHost {
     this.#process.send(request, task);
   }
 
-  /** Asks the process to end, and returns at once; where it takes too long it is killed. */
+  /** Asks the process to end and returns at once; kills it if it takes too long. */
   stop(): void {
     const stopped = this.#process;
     stopped.stop();
@@ -87,14 +87,14 @@ export class EngineHost {
     void stopped.ended.then(() => clearTimeout(impatience));
   }
 
-  /** Kills the process, and so its workers. @param why the reason of its end. */
+  /** Kills the process, and with it its workers. @param why the reason of its end. */
   kill(why?: string): void {
     this.#process.kill(why);
   }
 
   /**
    * Releases a warm host for another pool, once `idle` has shown that it has no worker.
-   * @returns false where the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
+   * @returns false if the host is the pool's own, has ended, takes too long or is not taken back; `close` it then.
    */
   async release(idle: () => Promise<void>): Promise<boolean> {
     if (!this.#isWarm || !this.#isReady) return false;
@@ -106,7 +106,7 @@ export class EngineHost {
     return isIdle && this.#options.warmHost!.release();
   }
 
-  /** Stops the process, or kills it where it takes too long, and returns once it and its workers have ended. */
+  /** Stops the process, or kills it if it takes too long. Returns once it and its workers have ended. */
   async close(): Promise<void> {
     // While it imports, the host has no workers and does not read its stdin.
     if (this.#isReady) this.stop();
@@ -170,17 +170,17 @@ export class EngineHost {
     if (this.#options.onEnd(end, this.#errorOf(end))) this.#process = this.#begin();
   }
 
-  /** Why no other host is started after this end; undefined where one may be. */
+  /** Why no other host is started after this end; undefined if one may be. */
   #errorOf(end: HostEnd): MucastError | undefined {
     if (this.#isWarm && !this.#isReady) {
-      // It was started before the job, and anything may have ended it since: its end says nothing about the job.
+      // It was started before the job, and anything may have ended it since, so its end says nothing about the job.
       this.#started = 0;
       return undefined;
     }
     const { python, cluster } = this.#options;
     if (!this.#isReady) {
       if (!cluster) return startError(python, end);
-      // What kills one that connects says as little about the cluster as what kills one that computes.
+      // Something that kills a connecting gateway says as little about the cluster as something that kills a computing one.
       if (end.signal !== null && !end.wasKilled && this.#started < HOSTS) return undefined;
       const error = gatewayStartError(cluster, python, end);
       return this.#wasReady ? lostClusterError(cluster, error) : error;
@@ -190,7 +190,7 @@ export class EngineHost {
   }
 }
 
-/** Waits until none of these processes runs any more; they are being killed, and are no children of this process. */
+/** Waits until none of these processes is running; they are being killed, and are no children of this process. */
 async function untilGone(pids: readonly number[]): Promise<void> {
   const deadline = performance.now() + GRACE_MILLISECONDS.host;
   while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);

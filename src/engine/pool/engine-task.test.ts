@@ -13,7 +13,7 @@ const labels = (queue: TaskQueue) => {
   return taken;
 };
 
-test("tasks come as they were added, those whose worker died before all others, the last of these first", () => {
+test("takes tasks in order, after those whose worker died, of which the last comes first", () => {
   const queue = new TaskQueue();
   assert.equal(queue.take(), undefined);
   const [a, b, c, d, e, f] = ["a", "b", "c", "d", "e", "f"].map((name) => pending(name));
@@ -27,7 +27,7 @@ test("tasks come as they were added, those whose worker died before all others, 
   assert.deepEqual(labels(queue), ["e", "a", "b", "d", "f"]);
 });
 
-test("tasks that fail together fail in their order", () => {
+test("fails tasks in their order", () => {
   const queue = new TaskQueue();
   const failed: string[] = [];
   const tasks = ["a", "b", "c"].map((name) => pending(name, failed));

@@ -1,24 +1,24 @@
 import type { EngineTask, TaskProgress } from "./protocol.ts";
 
-/** A task that a caller of the pool waits for. Each attempt at it is a request of its own to the engine, with a new id. */
+/** A task that a caller of the pool waits for. Each attempt at it is a separate request to the engine, with a new id. */
 export interface PendingTask {
   readonly task: EngineTask;
-  /** The node of a cluster that it has to run on. */
+  /** The cluster node that it has to run on. */
   readonly node?: string | undefined;
   /** Bytes that it reserves there. */
   readonly memoryBytes?: number | undefined;
   readonly onProgress: ((progress: TaskProgress) => void) | undefined;
   /** Resolves or rejects the caller's promise. */
   readonly settle: (outcome: { readonly result: unknown } | { readonly error: unknown }) => void;
-  /** How each attempt so far ended, where its worker died. */
+  /** How each failed attempt ended, if its worker died. */
   readonly deaths: string[];
   /** Set once the caller's signal has fired. */
   aborted?: { readonly reason: unknown };
 }
 
-/** The tasks that wait for a worker, first come first served. No task waits here and runs at the same time. */
+/** The tasks that wait for a worker, first come, first served. A task here is never running at the same time. */
 export class TaskQueue {
-  /** The next tasks, the first of them last, and those behind them: no task is moved at each that is taken. */
+  /** The next tasks in reverse order, and those after them, so that taking a task moves no other. */
   #next: PendingTask[] = [];
   #behind: PendingTask[] = [];
 
@@ -35,13 +35,13 @@ export class TaskQueue {
     this.#next.push(task);
   }
 
-  /** Takes out the next one. */
+  /** Removes and returns the next one. */
   take(): PendingTask | undefined {
     if (this.#next.length === 0) [this.#next, this.#behind] = [this.#behind.reverse(), []];
     return this.#next.pop();
   }
 
-  /** @returns false where it does not wait here. */
+  /** @returns false if it does not wait here. */
   remove(task: PendingTask): boolean {
     return [this.#next, this.#behind].some((tasks) => {
       const at = tasks.indexOf(task);
@@ -50,7 +50,7 @@ export class TaskQueue {
     });
   }
 
-  /** Takes out all of them, and rejects each. */
+  /** Removes all of them, and rejects each. */
   fail(error: unknown): void {
     const tasks = [...this.#next.splice(0).reverse(), ...this.#behind.splice(0)];
     for (const task of tasks) task.settle({ error });

@@ -17,7 +17,7 @@ useFakeCluster((made) => {
   fake = made;
 });
 
-/** A pool of this machine whose host is the fake; it has greeted. */
+/** A pool of this machine whose host is the fake; it has sent its greeting. */
 async function hosted(): Promise<{ readonly pool: EnginePool; readonly host: GatewayProcess }> {
   const pool = fake.fixture.start({ python: fake.gateway.python });
   return { pool, host: await nextHost() };
@@ -34,7 +34,7 @@ const file = (name: string) => `/work-folder/${name}`;
 const array = (name: string, length: number) =>
   ({ ref: file(name), dtype: "<f8", shape: [length], order: "C" }) as const;
 
-/** Of each task what the check of its result reads. */
+/** The fields of each task that the check of its result reads. */
 function networkTask(name: string): object {
   const training = { epochs: 5 };
   const parts = { train: 9, validate: 3, predict: 4 };
@@ -58,7 +58,7 @@ const trained = (name: string, length = 7) => ({
   seconds: 0.5,
 });
 
-/** Each kind of task with a sound result of it. */
+/** Each kind of task with a valid result. */
 const SOUND: { readonly [K in EngineTask["task"]]: () => readonly [task: object, result: object] } = {
   trial: () => [{ task: "trial", estimator: QUICK, scaler: "none", columns: 4 }, {}],
   device: () => [{ task: "device", device: "auto" }, { device: "cuda:1" }],
@@ -104,7 +104,7 @@ const SOUND: { readonly [K in EngineTask["task"]]: () => readonly [task: object,
   ],
 };
 
-/** Of each kind, members of its result that are wrong, by the words that the error has of them. */
+/** Invalid members of each kind's result, by the words that the error uses for them. */
 const WRONG: {
   readonly [K in EngineTask["task"]]: readonly (readonly [change: object | null, words: string])[];
 } = {
@@ -171,7 +171,7 @@ async function answered(pool: EnginePool, host: GatewayProcess, task: object, re
   return running;
 }
 
-/** The next task; the pool starts a worker for the first of a host. */
+/** The next task; the pool starts a worker for the first task of a host. */
 async function given(host: GatewayProcess): Promise<Request> {
   const request = await host.next();
   if (request?.op === "task") return request;
@@ -180,9 +180,9 @@ async function given(host: GatewayProcess): Promise<Request> {
   return host.expect("task");
 }
 
-describe("the engine of this machine", options, () => {
+describe("this machine's engine", options, () => {
   for (const [kind, sound] of Object.entries(SOUND)) {
-    test(`whose answer to a ${kind} task is none of it costs one internal error that names the member`, async () => {
+    test(`whose answer to a ${kind} task is invalid causes one internal error that names the member`, async () => {
       const { pool, host } = await hosted();
       const [task, result] = sound();
       assert.deepEqual(await answered(pool, host, task, result), result);
@@ -198,7 +198,7 @@ describe("the engine of this machine", options, () => {
     });
   }
 
-  test("that hands over few predictions within its answer needs no file", async () => {
+  test("that returns few predictions within its answer needs no file", async () => {
     const { pool, host } = await hosted();
     const values = Float64Array.from({ length: 50 }, (_, i) => i / 7);
     const base64 = Buffer.from(values.buffer).toString("base64");
@@ -214,7 +214,7 @@ describe("the engine of this machine", options, () => {
     assert.deepEqual(readArray((await running).predictions), values);
   });
 
-  test("that tells progress which is none of the task is not heard", async () => {
+  test("that reports progress that does not fit the task is ignored", async () => {
     const { pool, host } = await hosted();
     const seen: number[] = [];
     const running = pool.run(fake.task("A"), { onProgress: ({ fit }) => seen.push(fit) });
@@ -226,7 +226,7 @@ describe("the engine of this machine", options, () => {
   });
 });
 
-describe("a host that writes what is no message", options, () => {
+describe("a host that writes text that is no message", options, () => {
   const TORN = [
     '{"event": "result", "id": 2, "resu',
     'lt": {}}',
@@ -237,7 +237,7 @@ describe("a host that writes what is no message", options, () => {
     "printed",
   ];
 
-  test("before it has greeted is taken at its messages", async () => {
+  test("before its greeting is judged by its messages", async () => {
     const lines: string[] = [];
     const pool = fake.fixture.start({ python: fake.gateway.python, log: (line) => lines.push(line) });
     const host = await fake.gateway.started();
@@ -249,7 +249,7 @@ describe("a host that writes what is no message", options, () => {
     assert.deepEqual(lines, TORN);
   });
 
-  test("before it has greeted, and ends no line, is taken at its greeting", async () => {
+  test("before its greeting and without a line feed is judged by its greeting", async () => {
     const lines: string[] = [];
     const pool = fake.fixture.start({ python: fake.gateway.python, log: (line) => lines.push(line) });
     const host = await fake.gateway.started();
@@ -261,7 +261,7 @@ describe("a host that writes what is no message", options, () => {
   });
 
   for (const line of TORN) {
-    test(`such as ${line === "" ? "nothing" : line} is killed, and its task is tried again`, async () => {
+    test(`such as ${line === "" ? "nothing" : line} is killed, and its task is retried`, async () => {
       const { pool, host } = await hosted();
       const running = pool.run(fake.task("A"));
       await given(host);
@@ -272,7 +272,7 @@ describe("a host that writes what is no message", options, () => {
     });
   }
 
-  test("twice fails its task with what it did, and no task waits for ever", async () => {
+  test("twice fails its task with what it did, and no task waits forever", async () => {
     const { pool, host } = await hosted();
     const running = rejection(pool.run(fake.task("A")));
     await given(host);
@@ -286,7 +286,7 @@ describe("a host that writes what is no message", options, () => {
   });
 });
 
-test("a process that holds the pipes of a host that has ended is not waited for", options, async () => {
+test("does not wait for a process that holds the pipes of an ended host", options, async () => {
   const { folder } = fake.fixture;
   const python = join(folder, "wrapper");
   const left = join(folder, "left");
@@ -306,7 +306,7 @@ test("a process that holds the pipes of a host that has ended is not waited for"
   }
 });
 
-describe("a host whose messages lack what the protocol says", options, () => {
+describe("a host whose messages break the protocol", options, () => {
   const FOREIGN: readonly (readonly [message: object, member: string])[] = [
     [{ event: "result", result: {} }, "id"],
     [{ event: "error", id: 2 }, "code"],
@@ -317,7 +317,7 @@ describe("a host whose messages lack what the protocol says", options, () => {
     [{ event: "ready" }, "versions"],
   ];
   for (const [message, member] of FOREIGN) {
-    test(`such as ${JSON.stringify(message)} is killed twice, and named by ${member}`, async () => {
+    test(`such as ${JSON.stringify(message)} is killed twice, and the error names ${member}`, async () => {
       const { pool, host } = await hosted();
       const running = rejection(pool.run(fake.task("A")));
       await given(host);
@@ -334,7 +334,7 @@ describe("a host whose messages lack what the protocol says", options, () => {
     });
   }
 
-  test("in its greeting is engine_unavailable, with its interpreter", async () => {
+  test("in its greeting fails as engine_unavailable and names its interpreter", async () => {
     const pool = fake.fixture.start({ python: fake.gateway.python });
     const host = await fake.gateway.started();
     host.greet({ start: "fork", import_seconds: -1 });
@@ -344,14 +344,14 @@ describe("a host whose messages lack what the protocol says", options, () => {
     assert.equal(message, `the engine did not start with ${fake.gateway.python} (${words})`);
   });
 
-  test("is named by so much of a member as can be read", async () => {
+  test("is reported with the readable part of the member's name", async () => {
     const pool = fake.fixture.start({ python: fake.gateway.python });
     const host = await fake.gateway.started();
     host.greet({ start: "fork", threads: { ["x".repeat(9_999)]: -1 } });
     assert.match((await rejection(pool.run(fake.task("A")))).message, /\(threads\.x{92}\)\)$/);
   });
 
-  test("but for an event that is not known works on", async () => {
+  test("with an unknown event continues to work", async () => {
     const lines: string[] = [];
     const pool = fake.fixture.start({ python: fake.gateway.python, log: (line) => lines.push(line) });
     const host = await nextHost();

@@ -11,13 +11,13 @@ import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
 /** How a host ended. */
 export interface HostEnd {
-  /** Why no process could be made, how it ended, or why this process has killed it. */
+  /** Why it could not start, how it ended, or why this process killed it. */
   readonly reason: string;
-  /** The signal that killed it; null where it ended by itself or was never started. */
+  /** The signal that killed it; null if it exited by itself or never started. */
   readonly signal: NodeJS.Signals | null;
-  /** The end of what it wrote to stderr. */
+  /** The last part of what it wrote to stderr. */
   readonly stderrTail: string;
-  /** Whether this process has killed it for that reason. */
+  /** Whether this process killed it for that reason. */
   readonly wasKilled: boolean;
   /** Whether it waited for its workers, as it does when its stdin ends. */
   readonly orderly: boolean;
@@ -27,43 +27,43 @@ interface HostOptions {
   readonly python: string;
   readonly libraries: readonly string[];
   readonly workFolder: string;
-  /** `spawn` gives every worker an interpreter of its own, as on macOS; by default the engine decides. */
+  /** `spawn` gives every worker its own interpreter, as on macOS; by default the engine decides. */
   readonly start?: "fork" | "spawn";
-  /** What the libraries' kernels are pinned to; by default each picks its own by the processor. */
+  /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
   readonly kernelLevel?: KernelLevel | undefined;
-  /** Starts the gateway to this cluster in place of a host; `start` goes with none. */
+  /** Starts the gateway to this cluster in place of a host; excludes `start`. */
   readonly cluster?: ClusterEngine | undefined;
-  /** What the nodes were that the job began on; the gateway leaves out all others then. */
+  /** The nodes that the job started on; the gateway ignores all others. */
   readonly fingerprint?: string | undefined;
   readonly listener: HostListener;
 }
 
-/** Takes what a host writes. */
+/** Receives what a host writes. */
 export interface HostListener {
   readonly onMessage: (message: EngineMessage) => void;
-  /** Gets what the libraries print, line by line. */
+  /** Receives the output of the libraries, line by line. */
   readonly log: (line: string) => void;
 }
 
 const TAIL_LENGTH = 4_096;
-/** How each message of the engine begins. */
+/** The beginning of each message of the engine. */
 const MESSAGE_BEGIN = '{"event"';
-/** Characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
+/** In characters. The engine's longest message is the result of a stack of networks: a hundred for each of their epochs. */
 const MAX_LINE_LENGTH = { message: 2 ** 27, print: 2 ** 16 };
 
 /**
- * The Python process that imports the libraries and owns the workers, or the gateway to a cluster, whose slots are its
- * workers: lines in, lines out.
+ * The Python process that imports the libraries and owns the workers, or the gateway to a cluster, whose slots are its workers. Exchanges
+ * lines in both directions.
  */
 export class HostProcess {
-  /** Settles once the process has ended and the listener has all that it wrote; never rejects. */
+  /** Settles once the process has ended and the listener has received all that it wrote; never rejects. */
   readonly ended: Promise<HostEnd>;
   readonly #child: ChildProcess;
   readonly #cluster: ClusterEngine | undefined;
   #stderrTail = "";
-  /** Whether it has claimed its stdout, so that all that comes is of the protocol. */
+  /** Whether it has claimed its stdout, so that everything that follows belongs to the protocol. */
   #hasGreeted = false;
-  /** Why this process has killed it. */
+  /** Why this process killed it. */
   #killedBecause: string | undefined;
 
   constructor(options: HostOptions) {
@@ -82,24 +82,24 @@ export class HostProcess {
     this.#read(listener);
   }
 
-  /** Undefined where the system made none. */
+  /** Undefined if the system could not start it. */
   get pid(): number | undefined {
     return this.#child.pid;
   }
 
   send(request: EngineRequest, task?: object): void {
     if (!this.#child.stdin!.writable) return;
-    // JSON text holds no tab of its own.
+    // JSON text contains no raw tab.
     const body = task === undefined ? "" : `\t${JSON.stringify(task)}`;
     this.#child.stdin!.write(`${JSON.stringify(request)}${body}\n`);
   }
 
-  /** Asks the host to end, by the end of its input: it kills its workers, waits for them and exits. */
+  /** Asks the host to end by closing its input. It kills its workers, waits for them and exits. */
   stop(): void {
     this.#child.stdin!.end();
   }
 
-  /** Kills the host itself. On Linux the kernel then kills its workers. @param why the reason that its end has then. */
+  /** Kills the host itself. On Linux, the kernel then kills its workers. @param why reported as the reason of its end. */
   kill(why?: string): void {
     this.#killedBecause ??= why;
     this.#child.kill("SIGKILL");
@@ -111,7 +111,7 @@ export class HostProcess {
     const take = (line: string) => {
       const begin = this.#hasGreeted ? 0 : line.indexOf(MESSAGE_BEGIN);
       if (begin > 0) {
-        // What an interpreter's wrapper has printed without a line feed.
+        // Text that an interpreter's wrapper printed without a line feed.
         take(line.slice(0, begin));
         take(line.slice(begin));
         return;
@@ -125,7 +125,7 @@ export class HostProcess {
         return;
       }
       log(line.slice(0, MAX_LINE_LENGTH.print));
-      // It may have been the answer to a task, which would never end.
+      // It may have been the answer to a task, which would then never end.
       if (typeof read === "string") this.kill(read);
       else if (!message && this.#hasGreeted) this.kill("it wrote a line that is no message of the engine");
     };
@@ -157,12 +157,12 @@ export class HostProcess {
   }
 }
 
-/** No secret stands among them: a gateway takes the token from its environment. */
+/** They contain no secret: a gateway reads the token from its environment. */
 function clusterArguments({ url, insecure }: ClusterEngine): string[] {
   return ["--engine", url, ...(insecure ? ["--insecure"] : [])];
 }
 
-/** The message that is `line`, without the token: an error shows parts of any. */
+/** The message in `line`, without the token, because an error may quote any part. */
 function redacted(message: EngineMessage, line: string, shown: (text: string) => string): EngineMessage {
   const text = shown(line);
   return text === line ? message : (parseMessage(text) ?? message);

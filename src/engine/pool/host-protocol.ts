@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EngineMessage } from "./protocol.ts";
 
-/** What a greeting says of the libraries and what they run on. */
+/** What a greeting says about the libraries and the machine. */
 export function factsSchema() {
   const blas = z.object({ name: z.string(), version: z.string().nullable(), kernel: z.string().nullable() });
   return z.object({
@@ -21,7 +21,7 @@ export function factsSchema() {
 /** Every message of a host, by its event. */
 function messageSchemas() {
   const number = z.int();
-  // 0 and 1 would be whole groups of processes, or all, to what kills a worker.
+  // For the function that kills workers, 0 and 1 would mean whole groups of processes, or all of them.
   const pid = z.int().min(2);
   const status = z.int().nullable();
   return {
@@ -46,12 +46,12 @@ function messageSchemas() {
   } satisfies Partial<Record<EngineMessage["event"], z.ZodType>>;
 }
 
-/** Made with the first message. */
+/** Created with the first message. */
 let schemas: ReturnType<typeof messageSchemas> | undefined;
 
 /**
- * A message of a host, checked.
- * @returns what is wrong with one that is not of the protocol, in words; undefined for an event that is not known.
+ * Checks a message of a host.
+ * @returns a sentence that says what is wrong with one that breaks the protocol; undefined for an unknown event.
  */
 export function hostMessage(message: EngineMessage): EngineMessage | string | undefined {
   schemas ??= messageSchemas();
@@ -61,10 +61,10 @@ export function hostMessage(message: EngineMessage): EngineMessage | string | un
   return error === undefined ? message : protocolFault(event, error);
 }
 
-/** Characters of a path, which may have names that a node of a cluster has made. */
+/** Maximum length of a path in characters; it may contain names that a cluster node has made. */
 const SHOWN = 100;
 
-/** What is wrong with a message of that event, in words. */
+/** A sentence that says what is wrong with a message of that event. */
 export function protocolFault(event: string, { issues }: z.ZodError): string {
   const where = issues[0]?.path.join(".").slice(0, SHOWN) ?? "";
   return `its message ${JSON.stringify(event)} is not of the protocol${where === "" ? "" : ` (${where})`}`;

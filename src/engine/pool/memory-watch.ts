@@ -6,20 +6,19 @@ import type { KillReason, Worker } from "./workers.ts";
 interface MemoryWatchOptions {
   /** Bytes of the whole tree: this process, the host and all workers; by default 80 % of the machine's memory. */
   readonly limitBytes: number | undefined;
-  /** This process and the host. */
+  /** Bytes of this process and the host. */
   readonly base: () => readonly number[];
   readonly workers: Iterable<Worker>;
   readonly kill: (worker: Worker, why: KillReason) => void;
-  /** Called where the job would be over the limit without its largest worker, too. */
+  /** Called if the job would exceed the limit even without its largest worker. */
   readonly fail: (error: MucastError) => void;
 }
 
 const INTERVAL_MILLISECONDS = 200;
 
 /**
- * Kills the largest worker when the processes of a job together hold more than the limit, before the system's own
- * out-of-memory killer picks a process by its own rules. Where this process and the host hold more than any worker, no
- * ticker is to blame, and the job fails.
+ * Kills the largest worker when the processes of a job together exceed the limit, before the system's out-of-memory killer picks a process
+ * by its own rules. If this process and the host hold more than any worker, no ticker is to blame, and the job fails.
  */
 export class MemoryWatch {
   readonly #limit: number;

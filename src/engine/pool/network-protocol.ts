@@ -2,48 +2,48 @@ import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { NetworkSpec, TrainingSpec } from "../../contract/config/networks.ts";
 import type { ArrayRef } from "../npy.ts";
 
-/** What every task that trains a network carries. */
+/** The fields of every task that trains a network. */
 interface NetworkTask {
-  /** What an error calls the task: its ticker, of an ensemble with the member. The engine does not use it. */
+  /** The name of the task in errors: its ticker, and for an ensemble the member. The engine does not use it. */
   readonly label?: string;
   readonly network: NetworkSpec;
   readonly training: TrainingSpec;
   readonly scaler: Exclude<ScalerName, "none">;
-  /** Rows of one window. */
+  /** The number of rows in a window. */
   readonly lookback: number;
   readonly seed: number;
-  /** Its place in its ensemble, from 0; another one draws other numbers. */
+  /** Its index in its ensemble, from 0; each member draws other random numbers. */
   readonly member: number;
   /** As the engine's `device` task resolved it: `cpu` or `cuda:N`. */
   readonly device: string;
-  /** Where the predictions are written; the file must be under the work folder. */
+  /** The file for the predictions; must be under the work folder. */
   readonly predictions: { readonly ref: string };
-  /** Shape (parameters): the weights that training goes on from, in place of those that are drawn. */
+  /** Shape (parameters): initial weights for training, instead of random ones. */
   readonly first_weights?: ArrayRef;
-  /** Where the weights that forecast are written; they are not if absent. */
+  /** The file for the weights that forecast; they are not written if absent. */
   readonly weights?: { readonly ref: string };
 }
 
-/** How many samples, in the order of `ends`, each part has. */
+/** The number of samples in each part, in the order of `ends`. */
 export interface SampleParts {
   readonly train: number;
   readonly validate: number;
-  /** Calibration and score together: the engine neither learns from them nor watches them. */
+  /** Calibration and score together: the engine neither learns from them nor monitors them. */
   readonly predict: number;
 }
 
 /** Trains one network on one ticker. A sample is a window. */
 export interface TrainNetworkTask extends NetworkTask {
   readonly task: "train_network";
-  /** Seeds derive from (seed, ticker, purpose), from member 1 on with the member. */
+  /** Seeds derive from (seed, ticker, purpose), and from member 1 on also from the member. */
   readonly ticker: string;
   /** Shape (rows, k): every row in date order, labelled or not, all finite. */
   readonly x: ArrayRef;
-  /** How many of the last columns of x are z-scores by date, which the scaler leaves as they are; 0 if absent. */
+  /** The number of last columns of x that are z-scores by date, which the scaler leaves unchanged; 0 if absent. */
   readonly z_scores?: number;
-  /** The scaler sees rows from this one on, up to the last training window's; 0 if absent. */
+  /** The scaler uses rows from this one up to the row of the last training window; 0 if absent. */
   readonly scale_from?: number;
-  /** In a stack, the block of score rows that it forecasts, by which progress names it; 0 if absent. */
+  /** In a stack, the block of score rows that it forecasts, which progress reports; 0 if absent. */
   readonly block?: number;
   /** Shape (train + validate + predict): the row of x on which each window ends; ascending within each part. */
   readonly ends: ArrayRef;
@@ -52,11 +52,14 @@ export interface TrainNetworkTask extends NetworkTask {
   readonly parts: SampleParts;
 }
 
-/** Trains the networks of many tickers at once, each as it is trained alone, up to rounding. Meant for a GPU. */
+/** Trains the networks of many tickers at once, with the same result as alone, up to rounding. Meant for a GPU. */
 export interface TrainStackTask {
   readonly task: "train_stack";
   readonly label?: string;
-  /** At least one; they differ in label, ticker, member, block, x, scale_from, ends, labels, parts, predictions, first_weights and weights alone. */
+  /**
+   * At least one. They differ only in label, ticker, member, block, x, scale_from, ends, labels, parts, predictions, first_weights and
+   * weights.
+   */
   readonly networks: readonly TrainNetworkTask[];
   readonly device: string;
 }
@@ -66,14 +69,14 @@ export interface TrainJointTask extends NetworkTask {
   readonly task: "train_joint";
   /** Ascending by code point. */
   readonly tickers: readonly JointTicker[];
-  /** Size of the union of the tickers' features. */
+  /** The number of distinct features of all tickers. */
   readonly features: number;
   /** Shape (train + validate + predict, tickers): the row of the ticker's x on which its window ends, -1 for none. */
   readonly ends: ArrayRef;
-  /** Shape (train + validate, tickers): log-returns to learn from or to validate by, NaN where there is none. */
+  /** Shape (train + validate, tickers): log-returns for training or validation, NaN if there is none. */
   readonly labels: ArrayRef;
   readonly parts: SampleParts;
-  /** Threads to work with; results do not depend on it. */
+  /** The number of threads; results do not depend on it. */
   readonly threads: number;
 }
 
@@ -81,16 +84,16 @@ interface JointTicker {
   readonly ticker: string;
   /** Shape (rows, k): every row in date order, all finite. */
   readonly x: ArrayRef;
-  /** How many of the last columns of x are z-scores by date, which the scaler leaves as they are; 0 if absent. */
+  /** The number of last columns of x that are z-scores by date, which the scaler leaves unchanged; 0 if absent. */
   readonly z_scores?: number;
-  /** Shape (k): where each of its columns stands in the union. */
+  /** Shape (k): the position of each of its columns in the union. */
   readonly columns: readonly number[];
-  /** The scaler sees rows [scale_from, scale_rows) alone: those up to the ticker's last training window; from row 0 if absent. */
+  /** The scaler uses only rows [scale_from, scale_rows), which end at the ticker's last training window; from row 0 if absent. */
   readonly scale_from?: number;
   readonly scale_rows: number;
 }
 
-/** Resolves the device that a job gets for `device`. @throws device_unavailable where it is not there. */
+/** Resolves the device for a job. @throws device_unavailable if it does not exist. */
 export interface DeviceTask {
   readonly task: "device";
   readonly label?: string;
@@ -113,27 +116,27 @@ interface EpochLosses {
 
 export interface TrainResult {
   /**
-   * Log-returns of the samples that validate, then of those that the engine only predicts. train_network: shape (validate +
-   * predict). train_joint: shape ((validate + predict) * tickers), row-major, NaN where no window.
+   * Log-returns of the validation samples, then of those that the engine only predicts. train_network: shape (validate + predict).
+   * train_joint: shape ((validate + predict) * tickers), row-major, NaN if there is no window.
    */
   readonly predictions: ArrayRef;
-  /** Shape (parameters): those that made the predictions, where the task asks for them. */
+  /** Shape (parameters): those that made the predictions, if the task requests them. */
   readonly weights?: ArrayRef;
-  /** One for each epoch that was run, in order. */
+  /** One for each epoch that ran, in order. */
   readonly epochs: readonly EpochLosses[];
-  /** Counted from 1; its weights made the predictions. */
+  /** Counted from 1; the weights of this epoch made the predictions. */
   readonly best_epoch: number;
   /** The validation loss of the forecast 0. */
   readonly zero_validation_loss: number;
-  /** How many numbers the network learned. */
+  /** The number of learned parameters. */
   readonly parameters: number;
-  /** Loss `directional` only: what raw predictions were multiplied by to be returns. */
+  /** Loss `directional` only: the factor that turned raw predictions into returns. */
   readonly prediction_scale?: number;
   readonly seconds: number;
 }
 
 export interface TrainStackResult {
-  /** In the order of `networks`: the result of a network, or the error that it alone ended with. */
+  /** In the order of `networks`: the result of a network, or the error that ended only this one. */
   readonly results: readonly (TrainResult | StackFault)[];
 }
 
@@ -144,13 +147,13 @@ interface StackFault {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** One epoch is done. */
+/** One epoch has ended. */
 export interface EpochProgress extends EpochLosses {
   /** Counted from 1. */
   readonly epoch: number;
 }
 
-/** One network of a stack has done an epoch. */
+/** One network of a stack has finished an epoch. */
 export interface StackProgress extends EpochProgress {
   readonly ticker: string;
   readonly member: number;

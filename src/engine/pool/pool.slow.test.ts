@@ -38,7 +38,7 @@ async function rejection(promise: Promise<unknown>): Promise<MucastError> {
 const worker = () => until(() => engineProcesses(fixture.folder).workers[0]);
 
 describe("a pool", { timeout: 600_000 }, () => {
-  /** For tests that leave it as it was. */
+  /** For tests that leave it unchanged. */
   const shared = new PoolFixture();
   let three: EnginePool;
   before(() => {
@@ -46,7 +46,7 @@ describe("a pool", { timeout: 600_000 }, () => {
   });
   after(() => shared.remove());
 
-  test("greets with the versions in use and runs tasks given before that", async () => {
+  test("greets with the versions in use and runs tasks submitted before that", async () => {
     const pool = fixture.start();
     const seen: number[] = [];
     const result = await pool.run(fixture.task(QUICK), { onProgress: ({ fit }) => seen.push(fit) });
@@ -58,7 +58,7 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.ok(versions.catboost);
   });
 
-  test("gives the same bytes with one worker and with three", async () => {
+  test("returns the same bytes with one worker and with three", async () => {
     const bytesFrom = async (where: PoolFixture, pool: EnginePool) => {
       const tasks = Array.from({ length: 6 }, () => where.task(QUICK));
       return (await Promise.all(tasks.map((task) => pool.run(task)))).map(bytesOf);
@@ -101,7 +101,7 @@ describe("a pool", { timeout: 600_000 }, () => {
     await until(() => engineProcesses(fixture.folder).workers.length === 3 || undefined);
   });
 
-  test("rejects with a task's own error, its code and ticker, and works on", async () => {
+  test("rejects with a task's own error, its code and ticker, and continues to work", async () => {
     const bad = shared.task(QUICK, { label: "AAPL", fits: [{ train: [0, 1], predict: [1, 2] }] });
     const error = await rejection(three.run(bad));
     assert.equal(error.code, "fit_failed");
@@ -117,7 +117,7 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.deepEqual([error.data.parameter, error.data.value], ["depth", 99]);
   });
 
-  test("passes to the log what libraries print, and takes none of it for a message", async () => {
+  test("logs what libraries print, and takes none of it for a message", async () => {
     const lines: string[] = [];
     const pool = fixture.start({ log: (line) => lines.push(line) });
     const loud = { ...QUICK, params: { ...QUICK.params, verbose: true } } as typeof QUICK;
@@ -126,7 +126,7 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.ok(lines.some((line) => line.includes("learn:")));
   });
 
-  test("hands over many predictions in a file and few in the message, with the same bytes", async () => {
+  test("returns many predictions in a file and few in the message, with the same bytes", async () => {
     const fit = { train: [0, 150], predict: [0, 200] } as const;
     const run = (fits: number) => three.run(shared.task(QUICK, { fits: Array(fits).fill(fit) }));
     const [inFile, inMessage] = await Promise.all([run(6), run(3)]);
@@ -134,7 +134,7 @@ describe("a pool", { timeout: 600_000 }, () => {
     assert.equal(bytesOf(inFile), bytesOf(inMessage).repeat(2));
   });
 
-  test("keeps the text of numbers: 1.0 and 1 are two things to a forest", async () => {
+  test("keeps the text of numbers: 1.0 and 1 mean different things to a forest", async () => {
     const pool = fixture.start({ libraries: ["sklearn"] });
     const forest = (maxFeatures: string) =>
       fixture.task({
@@ -149,13 +149,13 @@ describe("a pool", { timeout: 600_000 }, () => {
   });
 });
 
-// JSON.rawJSON and source access are in Node since 21, and not yet in TypeScript's own library.
+// Node has JSON.rawJSON and source access since version 21; TypeScript's library does not have them yet.
 function raw(_key: string, value: unknown, { source }: { source?: string } = {}): unknown {
   const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
   return typeof value === "number" ? rawJSON(source!) : value;
 }
 
-describe("a worker that is killed amid a fit", linux, () => {
+describe("a worker that is killed during a fit", linux, () => {
   test("costs one attempt, and the result is the same", async () => {
     const lines: string[] = [];
     const pool = fixture.start({ workers: 1, log: (line) => lines.push(line) });
@@ -179,7 +179,7 @@ describe("a worker that is killed amid a fit", linux, () => {
     process.kill(first, "SIGKILL");
     const others = [fixture.task(QUICK), fixture.task(QUICK)].map((task) => pool.run(task));
     await Promise.all(others);
-    // Whatever is busy now is at the doomed task: nothing else is left.
+    // Any busy worker now has the doomed task: nothing else is left.
     const killed = new Set([first]);
     const ended = doomed.then(() => true);
     let over = false;
@@ -202,7 +202,7 @@ describe("a worker that is killed amid a fit", linux, () => {
 });
 
 describe("a host that is killed", linux, () => {
-  test("once is started again, and its tasks are tried again", async () => {
+  test("once is started again, and its tasks are retried", async () => {
     const pool = fixture.start();
     let killed = false;
     const disturbed = await pool.run(fixture.task(QUICK), {
@@ -234,7 +234,7 @@ describe("a host that is killed", linux, () => {
 describe("a process that is stopped", linux, () => {
   const stoppedMilliseconds = 80;
 
-  test("is killed where it is the host, and its tasks are tried again with another host", async () => {
+  test("is killed if it is the host, and its tasks are retried with another host", async () => {
     const pool = fixture.start({ workers: 1, stoppedMilliseconds });
     const stop = new AbortController();
     const endless = assert.rejects(pool.run(fixture.task(ENDLESS), { signal: stop.signal }), /enough/);
@@ -252,7 +252,7 @@ describe("a process that is stopped", linux, () => {
     await quick;
   });
 
-  test("is killed where it is a worker, and its task is tried again; twice fails it, in words", async () => {
+  test("is killed if it is a worker, and its task is retried; the second time fails it with a clear message", async () => {
     const lines: string[] = [];
     const pool = fixture.start({ workers: 1, stoppedMilliseconds, log: (line) => lines.push(line) });
     const [host] = await Promise.all([until(() => engineProcesses(fixture.folder).hosts[0]), pool.greeting]);
@@ -272,7 +272,7 @@ describe("a process that is stopped", linux, () => {
 });
 
 describe("an aborted task", linux, () => {
-  test("has its worker killed amid a fit, rejects with the reason, and the pool works on", async () => {
+  test("has its worker killed during a fit and rejects with the reason, and the pool continues", async () => {
     const pool = fixture.start({ workers: 1 });
     const stop = new AbortController();
     const running = pool.run(fixture.task(ENDLESS), { signal: stop.signal });
@@ -284,7 +284,7 @@ describe("an aborted task", linux, () => {
     await pool.run(fixture.task(QUICK));
   });
 
-  test("has its worker killed although the host is stopped, and the pool works on with another host", async () => {
+  test("has its worker killed although the host is stopped, and the pool continues with another host", async () => {
     const pool = fixture.start({ workers: 1, killGraceMilliseconds: 50 });
     const stop = new AbortController();
     const reason = new Error("no longer wanted");
@@ -299,7 +299,7 @@ describe("an aborted task", linux, () => {
     await pool.run(fixture.task(QUICK));
   });
 
-  test("that waits rejects at once, and one aborted before is never started", async () => {
+  test("that waits rejects at once, and one that was aborted before never starts", async () => {
     const pool = fixture.start({ workers: 1 });
     const busy = rejection(pool.run(fixture.task(ENDLESS)));
     const stop = new AbortController();
@@ -311,7 +311,7 @@ describe("an aborted task", linux, () => {
     assert.equal((await busy).code, "canceled");
   });
 
-  test("among a hundred under one signal warns of no leak", async () => {
+  test("among a hundred with one signal causes no leak warning", async () => {
     const warnings: Error[] = [];
     const note = (warning: Error) => warnings.push(warning);
     process.on("warning", note);
@@ -327,7 +327,7 @@ describe("an aborted task", linux, () => {
 });
 
 describe("closing", linux, () => {
-  test("kills what runs, fails what waits, and leaves no process", async () => {
+  test("kills running tasks, fails waiting ones, and leaves no process", async () => {
     const pool = fixture.start({ workers: 1 });
     const tasks = [ENDLESS, QUICK].map((estimator) => rejection(pool.run(fixture.task(estimator))));
     await worker();
@@ -382,7 +382,7 @@ describe("when the node process is killed", linux, () => {
 });
 
 describe("memory", linux, () => {
-  test("over the limit costs the task, in words, and another task goes on", async () => {
+  test("over the limit fails the task with a clear message, and another task goes on", async () => {
     const pool = fixture.start({ libraries: ["lightgbm", "catboost"], memoryLimitBytes: 700 * 2 ** 20 });
     const [error] = await Promise.all([
       rejection(pool.run(fixture.task(HUNGRY, { label: "BIG" }))),
@@ -410,7 +410,7 @@ describe("an engine that does not start", { timeout: 600_000 }, () => {
     ["ends at once", "/bin/false"],
   ]);
   for (const [what, python] of never) {
-    test(`because the interpreter ${what} is engine_unavailable, which every task rejects with`, async () => {
+    test(`because the interpreter ${what} makes every task reject with engine_unavailable`, async () => {
       const pool = fixture.start({ python });
       const waiting = rejection(pool.run(fixture.task(QUICK)));
       const error = await rejection(pool.greeting);
@@ -423,7 +423,7 @@ describe("an engine that does not start", { timeout: 600_000 }, () => {
   }
 
   test(
-    "because it is killed is engine_crashed, with the signal and no word of installing",
+    "because it is killed fails as engine_crashed, with the signal and no advice to install",
     linux,
     async () => {
       const pool = fixture.start();
@@ -437,7 +437,7 @@ describe("an engine that does not start", { timeout: 600_000 }, () => {
   );
 
   for (const start of ["fork", "spawn"] as const) {
-    test(`because a library is missing names it, where workers start by ${start}`, async () => {
+    test(`because a library is missing names it, if workers start by ${start}`, async () => {
       const pool = fixture.start({ libraries: ["catboost", "nosuch"], start });
       const error = await rejection(pool.run(fixture.task(QUICK)));
       assert.equal(error.code, "engine_unavailable");
@@ -446,7 +446,7 @@ describe("an engine that does not start", { timeout: 600_000 }, () => {
   }
 });
 
-test("workers with interpreters of their own give the same bytes as forked ones", {
+test("workers with their own interpreters return the same bytes as forked ones", {
   timeout: 600_000,
 }, async () => {
   const forked = await fixture.start({ start: "fork" }).run(fixture.task(QUICK));

@@ -38,40 +38,40 @@ import { type Worker, Workers } from "./workers.ts";
 export interface PoolOptions {
   /** Interpreter of an environment that has the libraries. */
   readonly python: string;
-  /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only what the job's tasks need. */
+  /** Modules to import: sklearn, xgboost, lightgbm, catboost, torch. Only those that the job's tasks need. */
   readonly libraries: readonly string[];
-  /** Tasks at a time, each on one thread; by default the cores this process may use, or all slots of the cluster. */
+  /** Tasks at a time, with one thread each; by default the cores this process may use, or all slots of the cluster. */
   readonly workers?: number | undefined;
-  /** Folder of the arrays that tasks name; no task reads or writes outside it. */
+  /** Folder of the arrays that tasks name. Tasks neither read nor write outside it. */
   readonly workFolder: string;
   /**
-   * Memory of this process, the host and all workers together, files they have mapped aside; over it the largest worker
-   * is killed, or the pool fails (Linux).
+   * Memory limit of this process, the host and all workers together, without mapped files. Beyond it, the largest worker is killed, or the
+   * pool fails (Linux).
    */
   readonly memoryLimitBytes?: number;
   /**
-   * How long the host may take to kill a worker, before this process does that, and as long again for the host; 4 s. A
-   * gateway that takes longer to cancel a task is killed; 15 s.
+   * Time for the host to kill a worker before this process does it, and again as long for the host; 4 s. A gateway that takes longer than
+   * 15 s to cancel a task is killed.
    */
   readonly killGraceMilliseconds?: number;
   /** How long the host or a worker may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
   readonly stoppedMilliseconds?: number;
-  /** How long a gateway may take until it takes tasks, before it is killed; 15 minutes. */
+  /** Time for a gateway to accept tasks before it is killed; 15 minutes. */
   readonly connectMilliseconds?: number;
-  /** How the host starts workers, where the engine should not decide. */
+  /** How the host starts workers, unless the engine should decide. */
   readonly start?: "fork" | "spawn";
-  /** What the libraries' kernels are pinned to; by default each picks its own by the processor. */
+  /** The level to which the libraries' kernels are pinned; by default each library chooses by the processor. */
   readonly kernelLevel?: KernelLevel | undefined;
   /**
-   * A host of the same interpreter, pinned to nothing, and work folder to begin with; `close` releases it where it is fit for another pool.
-   * Where it has ended, the pool starts one of its own.
+   * A host with the same interpreter and work folder, not pinned, to start with; `close` releases it if it suits another pool. If it has
+   * ended, the pool starts its own.
    */
   readonly warmHost?: WarmHost | undefined;
-  /** The cluster to compute on, in place of this machine; `python` is one that has Ray then. */
+  /** The cluster to compute on, in place of this machine; `python` must then have Ray. */
   readonly cluster?: ClusterEngine | undefined;
-  /** Gets what the libraries print, line by line, and a line for each worker that died at a task. */
+  /** Receives the output of the libraries, line by line, and a line for each worker that died during a task. */
   readonly log?: (line: string) => void;
-  /** Gets a line for what happens to a cluster: nodes that come and go, tasks that wait or are lost. Of bounded number. */
+  /** Receives a line for each event of a cluster: nodes that come and go, tasks that wait or are lost. Their number is bounded. */
   readonly notice?: ((line: string) => void) | undefined;
 }
 
@@ -79,30 +79,28 @@ interface RunOptions<T extends EngineTask = EngineTask> {
   /** Kills the worker of this task, and whatever it started, at once. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ProgressOf<T>) => void;
-  /** The node of a cluster that it has to run on, by its name; the cluster chooses by default. */
+  /** The name of the cluster node that has to run it; by default the cluster chooses. */
   readonly node?: string | undefined;
   /** Bytes that it reserves on its node of a cluster. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** How the pool's log line about a worker's death begins. */
+/** The beginning of the pool's log line about a worker's death. */
 export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
 
-/** In which a gateway cancels a task; its node may answer late. */
+/** Time for a gateway to cancel a task; its node may answer late. */
 const CLUSTER_KILL_GRACE_MILLISECONDS = 15_000;
 
 /**
- * The Python workers of one job: a host process that imports the libraries once, and workers forked from it; or the
- * gateway to a cluster, and slots of the cluster.
- *
- * A worker that dies takes one task along. The pool tries that task once more on a new worker, and then fails it as
+ * The Python workers of one job: a host process that imports the libraries once and forks workers, or the gateway to a cluster, whose slots
+ * are the workers. A worker that dies affects one task. The pool tries that task once more on a new worker, and then fails it as
  * `engine_crashed`; the other tasks go on. No process of the pool outlives this one, however it ends.
  */
 export class EnginePool {
   /** The versions in use, once the libraries are imported; rejects with `engine_unavailable`. */
   readonly greeting: Promise<Greeting>;
-  /** How much it can do at a time: at once, or of a cluster once that is connected; rejects as `greeting` does. */
+  /** How much it can do at a time: known at once, or for a cluster once it is connected; rejects as `greeting` does. */
   readonly capacity: Promise<Capacity>;
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
   readonly #python: string;
@@ -112,14 +110,14 @@ export class EnginePool {
   readonly #workers: Workers;
   readonly #host: EngineHost;
   readonly #memory: MemoryWatch;
-  /** Undefined with a cluster, whose gateway has a watch of its own. */
+  /** Undefined with a cluster, whose gateway watches its own memory. */
   readonly #stopped: StoppedWatch | undefined;
   readonly #cluster: ClusterEngine | undefined;
-  /** The most tasks at a time, however many slots a cluster has. */
+  /** Maximum number of tasks at a time, however many slots a cluster has. */
   #most: number;
   readonly #notices: ClusterNotices;
   #greetedBy: Greeting | undefined;
-  /** Set once the pool takes no more tasks. */
+  /** Set once the pool accepts no more tasks. */
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -174,7 +172,7 @@ export class EnginePool {
     this.#stopped = cluster ? undefined : new StoppedWatch(() => this.#processes(), stoppedMilliseconds);
   }
 
-  /** Starts the host and returns at once; tasks may be given while it imports. */
+  /** Starts the host and returns at once; tasks may be submitted while it imports. */
   static start(options: PoolOptions): EnginePool {
     return new EnginePool(options);
   }
@@ -182,8 +180,8 @@ export class EnginePool {
   /**
    * Runs `task` on the next free worker, first come first served.
    * @throws MucastError of the task (such as `fit_failed`, `diverged` or `device_unavailable`), `engine_crashed`
-   *   with `ticker` where the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
-   *   of `signal` where that was aborted, once the task's worker has ended.
+   *   with `ticker` if the worker died twice on it, `engine_unavailable`, or `canceled` after `close`; the reason
+   *   of `signal` if that was aborted, once the task's worker has ended.
    */
   run<T extends EngineTask>(
     task: T,
@@ -197,7 +195,7 @@ export class EnginePool {
         task,
         node,
         memoryBytes,
-        // The engine reports for a task what the protocol states for its kind.
+        // The engine's reports for a task are those that the protocol defines for its kind.
         onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],
         settle: (outcome) => {
@@ -220,7 +218,7 @@ export class EnginePool {
     this.#dispatch();
   }
 
-  /** Bytes that this process and the host hold, besides those of the workers; 0 where there is no /proc (macOS). */
+  /** Bytes that this process and the host hold, without those of the workers; 0 if there is no /proc (macOS). */
   heldBytes(): number {
     return memoryOf(this.#base(), 0);
   }
@@ -229,10 +227,7 @@ export class EnginePool {
     return [process.pid, this.#host.pid ?? []].flat();
   }
 
-  /**
-   * Kills the workers, fails the tasks, and returns when every process of the pool has ended, but for a warm host that it
-   * releases.
-   */
+  /** Kills the workers, fails the tasks, and returns when every process of the pool has ended, except a warm host that it releases. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -260,7 +255,7 @@ export class EnginePool {
     return this.#workers.untilNone();
   }
 
-  /** Gives waiting tasks to free workers, as long as there are both. */
+  /** Assigns waiting tasks to free workers, as long as there are both. */
   #dispatch(): void {
     if (!this.#host.isReady) return;
     while (!this.#queue.isEmpty) {
@@ -324,7 +319,7 @@ export class EnginePool {
     this.#dispatch();
   }
 
-  /** Of a gateway that took the place of one that ended, too. */
+  /** Also the greeting of a gateway that replaced one that ended. */
   #onGreeting(greeting: Greeting): void {
     const before = this.#greetedBy;
     this.#greetedBy = greeting;
@@ -334,7 +329,7 @@ export class EnginePool {
     if (before && !areAlike(before, greeting)) this.#failAll(changedClusterError(this.#cluster));
   }
 
-  /** Why there is no engine, as the host or the gateway tells it. */
+  /** Why there is no engine, as the host or the gateway reports it. */
   #errorOf(fault: EngineFault): MucastError {
     if (this.#cluster === undefined) return importError(this.#python, fault.message);
     const error = clusterError(this.#cluster, fault);
@@ -351,12 +346,12 @@ export class EnginePool {
     this.#retry(busy.task, why, killReason?.mayEndBetter);
   }
 
-  /** What is no progress of the task is passed over: it decides no byte of the output. */
+  /** Progress that does not fit the task is ignored; it does not affect any byte of the output. */
   #onProgress(task: PendingTask | undefined, progress: TaskProgress): void {
     if (task && isProgressOf(task.task, progress)) task.onProgress?.(progress);
   }
 
-  /** A node of a cluster may answer anything, and another node well; the engine of this machine would answer the same again. */
+  /** A cluster node may give a wrong answer and another node a good one; this machine's engine would repeat its answer. */
   #onResult(task: PendingTask | undefined, result: unknown): void {
     if (!task) return;
     const fault = resultFault(task.task, result, this.#cluster === undefined);
@@ -366,7 +361,7 @@ export class EnginePool {
     else task.settle({ error: resultError(task, fault) });
   }
 
-  /** After the death of a task's worker. */
+  /** Handles the death of a task's worker. */
   #retry(task: PendingTask, words: string, mayEndBetter = true): void {
     task.deaths.push(words);
     if (task.aborted) task.settle({ error: task.aborted.reason });
@@ -375,7 +370,7 @@ export class EnginePool {
     else task.settle({ error: crashError(task, this.#cluster) });
   }
 
-  /** @returns whether another host is to be started. */
+  /** @returns whether to start another host. */
   #onHostEnd(end: HostEnd, error: MucastError | undefined): boolean {
     const running = this.#workers.onHostEnd();
     if (error) this.#fail(error);
@@ -384,14 +379,14 @@ export class EnginePool {
     return this.#failure === undefined;
   }
 
-  /** Takes no more tasks, and kills the workers of those that run. */
+  /** Accepts no more tasks, and kills the workers of running ones. */
   #failAll(error: MucastError): void {
     if (this.#failure) return;
     this.#fail(error);
     this.#workers.killAll();
   }
 
-  /** Takes no more tasks: those that wait fail now, those that run when their worker has ended. */
+  /** Accepts no more tasks: waiting ones fail now, running ones when their worker has ended. */
   #fail(error: MucastError): void {
     this.#failure ??= error;
     this.#greeted.reject(this.#failure);
@@ -399,7 +394,7 @@ export class EnginePool {
   }
 }
 
-/** Whether what both compute with leaves the same bytes, so that one provenance speaks for both. */
+/** Whether both compute with what leaves the same bytes, so that one provenance applies to both. */
 function areAlike(one: Greeting, other: Greeting): boolean {
   const facts = ({ versions, threads, kernel_level, machine: { processor, ...kernels } }: Greeting) => {
     return [versions, threads, kernel_level, kernels, kernel_level === null ? processor : ""];

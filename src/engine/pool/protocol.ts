@@ -16,7 +16,7 @@ import type {
   TrainStackTask,
 } from "./network-protocol.ts";
 
-/** Each kind of task: what the engine gets, what a worker answers, and what it reports while it works. */
+/** Each kind of task: the engine's input, the worker's answer, and its progress reports. */
 type TaskKinds = Consistent<{
   fit_predict: { task: FitPredictTask; result: FitPredictResult; progress: FitProgress };
   trial: { task: TrialTask; result: TrialResult; progress: never };
@@ -26,7 +26,7 @@ type TaskKinds = Consistent<{
   train_joint: { task: TrainJointTask; result: TrainResult; progress: EpochProgress };
 }>;
 
-/** Compiles where each kind of task carries its own name. */
+/** Compiles only if each kind of task carries its own name. */
 type Consistent<T extends { [K in keyof T]: { task: { task: K }; result: unknown; progress: unknown } }> = T;
 
 export type TaskKind = keyof TaskKinds;
@@ -45,22 +45,21 @@ type Rows = readonly [from: number, to: number];
 /** Fits one new scaler and one new regressor per entry of `fits`, in order. */
 export interface FitPredictTask {
   readonly task: "fit_predict";
-  /** What an error calls the task: its ticker. The engine does not use it. */
+  /** The name of the task in errors: its ticker. The engine does not use it. */
   readonly label?: string;
   readonly estimator: Estimator;
   readonly scaler: ScalerName;
   /** Shape (n, k). */
   readonly x: ArrayRef;
-  /** Shape (m), m <= n: every row that is learned from lies before m, and is finite. */
+  /** Shape (m), m <= n: every row used for training lies before m, and is finite. */
   readonly y: ArrayRef;
   readonly fits: readonly FitRows[];
-  /** Fits learn from views of x where the library copies by itself: for a matrix that many fits share. */
+  /** Fits use views of x if the library makes its own copy; for a matrix that many fits share. */
   readonly views?: true;
-  /** x has NaN where a row lacks a column: each fit takes the mean of the column over its training rows, 0 where these lack it, too. */
+  /** x has NaN if a row lacks a column: each fit uses the mean of the column over its training rows, or 0 if these lack it, too. */
   readonly absent?: true;
   /**
-   * Where the predictions of all fits are written, one after the other, unless the result carries them itself; the file must
-   * be under the work folder.
+   * The file for the predictions of all fits, one after the other, unless the result contains them itself; must be under the work folder.
    */
   readonly predictions: { readonly ref: string };
 }
@@ -68,17 +67,17 @@ export interface FitPredictTask {
 export interface FitRows {
   readonly train: Rows;
   readonly predict: Rows;
-  /** Tells the importances of this fit's features, and explains a constant prediction. */
+  /** Reports the importances of this fit's features, and explains a constant prediction. */
   readonly diagnose?: true;
 }
 
-/** A tiny fit on synthetic rows that refuses wrong argument values. */
+/** A tiny fit on synthetic rows, which refuses wrong argument values. */
 interface TrialTask {
   readonly task: "trial";
   readonly label?: string;
   readonly estimator: Estimator;
   readonly scaler: ScalerName;
-  /** Columns of those rows: arguments may speak of as many. */
+  /** The number of columns of those rows; arguments may refer to any of them. */
   readonly columns: number;
 }
 
@@ -86,7 +85,7 @@ interface TrialTask {
 export interface ConstantDescription {
   readonly value: number;
   readonly train_rows: number;
-  /** Lasso and elastic net: at and above it every coefficient is 0; null where no alpha keeps one. */
+  /** Lasso and elastic net: from this alpha on, every coefficient is 0; null if no alpha keeps one. */
   readonly largest_alpha?: number | null;
   /** lightgbm. */
   readonly min_child_samples?: number;
@@ -95,24 +94,24 @@ export interface ConstantDescription {
 export interface FitPredictResult {
   /** Shape (sum of the predicted rows). Up to 1,024 of them lie in the message, except from a cluster. */
   readonly predictions: ArrayRef | InlineArray;
-  /** Of each fit, with its prediction. */
+  /** For each fit, with its prediction. */
   readonly seconds: readonly number[];
-  /** How many of the fits the library stopped before they had converged. */
+  /** The number of fits that the library stopped before they converged. */
   readonly unconverged_fits: number;
-  /** Of each fit marked `diagnose`, in order. */
+  /** For each fit marked `diagnose`, in order. */
   readonly diagnoses: readonly Diagnosis[];
 }
 
 export interface Diagnosis {
-  /** Present where the fit predicts one value for two rows or more. */
+  /** Present if the fit predicts a single value for two rows or more. */
   readonly constant?: ConstantDescription;
-  /** The 50 largest by absolute value, the largest first; absent where the library has none. */
+  /** The 50 largest by absolute value, largest first; absent if the library has none. */
   readonly importances?: readonly (readonly [column: number, importance: number])[];
 }
 
 type TrialResult = Record<string, never>;
 
-/** One fit of a `fit_predict` task is done. */
+/** One fit of a `fit_predict` task has ended. */
 interface FitProgress {
   readonly fit: number;
   readonly seconds: number;
@@ -137,29 +136,29 @@ export interface Greeting {
   /** `python`, numpy, scipy, scikit-learn and the libraries asked for, by their own names. */
   readonly versions: Readonly<Record<string, string>> & { readonly python: string };
   readonly threads: Threads;
-  /** The processor level that the libraries' kernels are pinned to; null where they are not. */
+  /** The processor level to which the libraries' kernels are pinned; null if they are not. */
   readonly kernel_level: string | null;
   /** What those libraries run on. */
   readonly machine: Machine;
-  /** How the host starts workers; `cluster` where it is a gateway. */
+  /** How the host starts workers; `cluster` for a gateway. */
   readonly start: "fork" | "spawn" | "cluster";
   readonly import_seconds: number;
-  /** Of a gateway. The facts above are those of the nodes then, which all agree. */
+  /** For a gateway. The facts above are then those of the nodes, which all agree. */
   readonly cluster?: ClusterFacts;
-  /** Of a gateway: tasks of one thread at a time. */
+  /** For a gateway: the number of tasks with one thread at a time. */
   readonly slots?: number;
-  /** Of a gateway: a digest of all that decides bytes, which the nodes share. */
+  /** For a gateway: a digest of everything that decides bytes, which the nodes share. */
   readonly fingerprint?: string | undefined;
 }
 
-/** Why there is no engine. Code and data come of a gateway alone. */
+/** Why there is no engine. Only a gateway sends code and data. */
 export interface EngineFault {
   readonly message: string;
   readonly code?: string;
   readonly data?: ErrorData;
 }
 
-/** What the host writes, one JSON object a line. */
+/** What the host writes, one JSON object per line. */
 export type EngineMessage =
   | ({ readonly event: "ready" } & Greeting)
   | ({ readonly event: "failed" } & EngineFault)
@@ -167,9 +166,9 @@ export type EngineMessage =
   | { readonly event: "worker_started"; readonly worker: number; readonly pid?: number }
   | ({ readonly event: "worker_exited"; readonly worker: number } & (WorkerEnd | SlotEnd))
   | ({ readonly event: "slots" } & ChangedSlots)
-  /** A gateway's loop runs. */
+  /** The gateway's loop is running. */
   | { readonly event: "heartbeat" }
-  /** A task waits for what the cluster does not have free; without an id the job does, for any core at all. */
+  /** A task waits for something that the cluster does not have free; without an id, the job waits for any core at all. */
   | { readonly event: "delayed"; readonly id?: number | undefined; readonly message: string }
   | ({ readonly event: "progress"; readonly id: number } & TaskProgress)
   | { readonly event: "result"; readonly id: number; readonly result: unknown }
@@ -182,9 +181,9 @@ export interface WorkerEnd {
   readonly max_rss_bytes: number;
 }
 
-/** How the slot of a cluster ended that a task had. */
+/** How the cluster slot of a task ended. */
 export interface SlotEnd {
-  /** Null where the task had not come to a node. */
+  /** Null if the task had not reached a node. */
   readonly node: string | null;
   /** Such as `the node 10.0.0.7 was lost`. */
   readonly reason: string;
@@ -198,13 +197,13 @@ export interface ChangedSlots {
   readonly lost: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** What a task takes of a cluster beyond one core; a gateway caps cores to the largest node. */
+/** What a task needs of a cluster beyond one core; a gateway caps cores at those of the largest node. */
 export interface TaskResources {
   readonly cpus?: number;
   readonly gpus?: number;
-  /** The name of the one node that may run it. */
+  /** The name of the only node that may run it. */
   readonly node?: string;
-  /** Bytes that Ray reserves of its node. */
+  /** Bytes that Ray reserves on its node. */
   readonly memory?: number;
 }
 
@@ -214,7 +213,7 @@ export interface TaskFault {
   readonly data: ErrorData;
 }
 
-/** What the host reads, one a line: the request, and after a tab the task, which the host gives to the worker unread. */
+/** What the host reads, one per line: the request, and after a tab the task, which the host passes to the worker unread. */
 export type EngineRequest =
   | { readonly op: "import"; readonly libraries: readonly string[] }
   | { readonly op: "start" | "kill"; readonly worker: number }

@@ -1,10 +1,10 @@
-/** A gateway says every 10 s that its loop runs; mucast_engine.cluster.gateway. */
+/** A gateway reports every 10 s that its loop is running; mucast_engine.cluster.gateway. */
 export const SILENCE_SECONDS = 120;
 const LOOKS = 8;
 
 /**
- * Watches that a gateway tells something: one that was stopped, or hangs, loses no connection and would keep its tasks for
- * ever. It counts looks of this process and no time, since this one may have been stopped itself.
+ * Detects a gateway that sends nothing: one that was stopped or hangs loses no connection and would keep its tasks forever. It counts
+ * checks of this process instead of time, because this process may have been stopped itself.
  */
 export class SilenceWatch {
   readonly #timer: NodeJS.Timeout;
@@ -18,13 +18,13 @@ export class SilenceWatch {
     };
     const look = () => {
       this.#looks++;
-      // What the gateway has written while this process did not run is read before an immediate.
+      // What the gateway wrote while this process was not running is read before the next immediate.
       if (this.#looks >= LOOKS) setImmediate(judge);
     };
     this.#timer = setInterval(look, (1_000 * SILENCE_SECONDS) / LOOKS).unref();
   }
 
-  /** The gateway has told something. */
+  /** The gateway has sent something. */
   note(): void {
     this.#looks = 0;
   }

@@ -6,7 +6,7 @@ import { isProgressOf } from "./task-results.ts";
 const epoch = { epoch: 3, train_loss: 0.1, validation_loss: 0.2 };
 const training = { epochs: 3 };
 const network = { task: "train_network", ticker: "A", member: 0, training };
-// Of each task what is read of it.
+// The fields of each task that are read.
 const TASKS = {
   trial: { task: "trial" },
   one: network,
@@ -14,7 +14,7 @@ const TASKS = {
   stack: { task: "train_stack", networks: [network, { ...network, ticker: "B", member: 1 }] },
 } as unknown as Record<string, EngineTask>;
 
-test("the epochs of a network are progress of its task alone", () => {
+test("the epochs of a network are progress of only its own task", () => {
   const told = [
     epoch,
     { ...epoch, ticker: "B", member: 1 },

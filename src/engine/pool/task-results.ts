@@ -8,9 +8,9 @@ type TaskOf<K extends TaskKind> = Extract<EngineTask, { task: K }>;
 
 /** What the engine may answer to a kind of task. */
 interface ResultRules<K extends TaskKind> {
-  /** Holds whatever the task is. */
+  /** Applies to any task. */
   readonly schema: z.ZodType<ResultOf<TaskOf<K>>>;
-  /** The member, by its path, that is not what this task asked for; undefined where all are. */
+  /** The path of the member that is not what this task requested; undefined if all are. */
   readonly otherThanAsked: (
     task: TaskOf<K>,
     result: ResultOf<TaskOf<K>>,
@@ -18,7 +18,7 @@ interface ResultRules<K extends TaskKind> {
   ) => string | undefined;
 }
 
-/** A schema takes longer to make than to use: each kind's is made once, with the first task. */
+/** A schema takes longer to create than to use, so each kind's is created once, with the first task. */
 function resultRules(): { readonly [K in TaskKind]: ResultRules<K> } {
   const count = z.int().min(0);
   const seconds = z.number().min(0);
@@ -107,7 +107,7 @@ function otherTrained(task: TrainNetworkTask | TrainJointTask, result: TrainResu
   return otherArray(result.predictions, task.predictions.ref, (validate + predict) * width);
 }
 
-/** Of an array that is to have so many values, and its file that name. */
+/** Checks the length of an array and the name of its file. */
 function otherArray(
   array: ArrayRef | InlineArray,
   ref: string,
@@ -120,12 +120,12 @@ function otherArray(
 
 let rules: ReturnType<typeof resultRules> | undefined;
 
-/** Characters of a value that a message shows. */
+/** The number of characters of a value that a message shows. */
 const SHOWN = 100;
 
 /**
- * Why what the engine has answered is no result of `task`, in words that name the member; undefined where it is one, with all
- * predictions, in the file that the task names or where `mayBeInline` in the message.
+ * A sentence that says why the engine's answer is no result of `task`, and names the member; undefined if it is one. A result has all
+ * predictions, in the file that the task names or, if `mayBeInline`, in the message.
  */
 export function resultFault(task: EngineTask, result: unknown, mayBeInline: boolean): string | undefined {
   rules ??= resultRules();
@@ -142,7 +142,7 @@ export function resultFault(task: EngineTask, result: unknown, mayBeInline: bool
   return `${its} is ${JSON.stringify(value).slice(0, SHOWN)}`;
 }
 
-/** The path of the first wrong member; of what may be one of two things, within the one that it is most like. */
+/** The path of the first wrong member; in a union, within the most similar option. */
 function memberOf([first]: readonly z.core.$ZodIssue[]): PropertyKey[] {
   if (first === undefined) return [];
   const within = first.code === "invalid_union" ? [...first.errors].sort((a, b) => a.length - b.length) : [];
@@ -152,7 +152,7 @@ function memberOf([first]: readonly z.core.$ZodIssue[]): PropertyKey[] {
 const isCount = (value: unknown, least: number, most: number) =>
   Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 
-/** Whether a message has the members that a task of the kind sends while it works; the pool reads thousands a second. */
+/** Whether a message has the members that a task of the kind sends as progress; the pool reads thousands per second. */
 export function isProgressOf(task: EngineTask, progress: object): progress is TaskProgress {
   const told = progress as Readonly<Record<string, unknown>>;
   const isEpoch = (most: number) =>

@@ -22,7 +22,7 @@ afterEach(async () => {
 const host = () => until(() => engineProcesses(fixture.folder).hosts[0]);
 
 describe("a host that is started before its job", linux, () => {
-  test("works for a pool that needs another library, with the same bytes and versions as a fresh one, and waits for another pool when that is closed, its workers gone", async () => {
+  test("serves a pool that needs another library, with the same bytes and versions as a fresh host, and waits for another pool after that closes, without workers", async () => {
     const first = await host();
     for (const libraries of [["catboost"], ["sklearn", "catboost"], ["catboost"]]) {
       const [warm, fresh] = [fixture.start({ warmHost, libraries }), fixture.start({ libraries })];
@@ -43,14 +43,14 @@ describe("a host that is started before its job", linux, () => {
     assert.equal(engineProcesses(fixture.folder).hosts.length, 2);
   });
 
-  test("costs nothing where it was killed while it waited", async () => {
+  test("costs nothing if it was killed while it waited", async () => {
     const killed = await host();
     process.kill(killed, "SIGKILL");
     await until(() => engineProcesses(fixture.folder).hosts.length === 0 || undefined);
     await fixture.start({ warmHost }).run(fixture.task(QUICK));
   });
 
-  test("costs nothing where it is killed while it imports for its pool", async () => {
+  test("costs nothing if it is killed while it imports for its pool", async () => {
     const killed = await host();
     const pool = fixture.start({ warmHost });
     process.kill(killed, "SIGKILL");
@@ -58,7 +58,7 @@ describe("a host that is started before its job", linux, () => {
     assert.notEqual(engineProcesses(fixture.folder).hosts[0], killed);
   });
 
-  test("ends when it is closed untaken, and with the pool that has taken it", async () => {
+  test("ends when it is closed without a pool, and together with its pool", async () => {
     await host();
     await warmHost.close();
     assert.deepEqual(engineProcesses(fixture.folder), { hosts: [], workers: [] });

@@ -7,12 +7,12 @@ interface WarmHostOptions {
   readonly workFolder: string;
 }
 
-/** Between two pools. */
+/** Discards messages between two pools. */
 const NO_LISTENER: HostListener = { onMessage: () => undefined, log: () => undefined };
 
 /**
- * A host that is started before its job is known, so that its libraries are imported when the job comes. One pool after
- * the other may acquire it.
+ * A host that starts before its job is known, so that its libraries are imported when the job comes. One pool after the other may acquire
+ * it.
  */
 export class WarmHost {
   /** Settles once the libraries are imported, or the host has ended; never rejects. */
@@ -31,7 +31,7 @@ export class WarmHost {
       listener: {
         log: (line) => this.#listener.log(line),
         onMessage: (message) => {
-          // Its first greeting lists what was imported ahead; a pool waits for the one that answers its own import.
+          // Its first greeting lists the libraries imported ahead; a pool waits for the answer to its own import.
           if (this.#imported || message.event !== "ready") this.#listener.onMessage(message);
           this.#imported = true;
           imported.resolve();
@@ -51,7 +51,7 @@ export class WarmHost {
 
   /**
    * Lends the host to a pool. The host imports what is missing of `libraries` and then greets `listener`.
-   * @returns undefined where it has ended, or another pool has it.
+   * @returns undefined if it has ended, or another pool has it.
    */
   acquire(libraries: readonly string[], listener: HostListener): HostProcess | undefined {
     if (!this.waits) return undefined;
@@ -61,7 +61,7 @@ export class WarmHost {
     return this.#host;
   }
 
-  /** Called by the pool that has it, once all workers have ended. @returns false where that pool has to close it. */
+  /** Called by the pool that has it, once all workers have ended. @returns false if that pool has to close it. */
   release(): boolean {
     if (this.#closed) return false;
     this.#listener = NO_LISTENER;
@@ -69,7 +69,7 @@ export class WarmHost {
     return true;
   }
 
-  /** Stops the host where no pool has it; a pool that has it closes it after its job. */
+  /** Stops the host if no pool has it; a pool that has it closes it after its job. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#acquired) return;

@@ -12,35 +12,35 @@ export interface Worker {
   killed?: true;
   /** Runs until the host reports the end of a worker that it was asked to kill. */
   impatience?: NodeJS.Timeout;
-  /** Set where a watch had it killed, and not its caller. */
+  /** Set if a watch had it killed, and not its caller. */
   killReason?: KillReason;
 }
 
 /** Why a watch had a worker killed. */
 export interface KillReason {
-  /** For instance how much the worker and all processes of the job held. */
+  /** Details, such as how much memory the worker and all processes of the job held. */
   readonly words: string;
-  /** False where a second attempt at its task would end in the same way. */
+  /** False if a second attempt at its task would end in the same way. */
   readonly mayEndBetter: boolean;
 }
 
 interface WorkersOptions {
   readonly limit: number;
-  /** Writes a request to the host that runs now. */
+  /** Writes a request to the current host. */
   readonly send: (request: EngineRequest, task?: object) => void;
-  /** Kills the host that runs now. */
+  /** Kills the current host. */
   readonly killHost: () => void;
-  /** How long the host may take to report the end of a worker that it was asked to kill. */
+  /** Time for the host to report the end of a worker that it was asked to kill. */
   readonly killGraceMilliseconds?: number | undefined;
-  /** What a task takes of a cluster; on this machine every worker has one core. */
+  /** What a task needs of a cluster; on this machine every worker has one core. */
   readonly resources?: ((task: PendingTask) => TaskResources) | undefined;
 }
 
 const KILL_GRACE_MILLISECONDS = 4_000;
 
 /**
- * The workers of the present host and the task that each works on. No task is given out while as many as the limit are
- * busy, and a worker has one task at a time. The limit of a cluster changes with its nodes.
+ * The workers of the current host and their tasks. A worker has one task at a time, and no task is sent while the limit of workers is busy.
+ * The limit of a cluster changes with its nodes.
  */
 export class Workers {
   limit: number;
@@ -49,7 +49,7 @@ export class Workers {
   readonly #killGrace: number;
   readonly #resources: WorkersOptions["resources"];
   readonly #byNumber = new Map<number, Worker>();
-  /** The last number of a worker, or id of an attempt, that was given out. */
+  /** The last number of a worker, or id of an attempt, that was assigned. */
   #counter = 0;
   #onNone: (() => void) | undefined;
 
@@ -65,7 +65,7 @@ export class Workers {
     return this.#byNumber.values();
   }
 
-  /** A worker without a task, newly started where there is none; undefined where as many as allowed are busy. */
+  /** A worker without a task, newly started if there is none; undefined if as many as allowed are busy. */
   free(): Worker | undefined {
     let free: Worker | undefined;
     let busy = 0;
@@ -98,9 +98,8 @@ export class Workers {
   }
 
   /**
-   * Takes the task of attempt `id`, which has its answer, from its worker.
-   * @returns undefined where the worker is being killed: its end is the answer, so that no work on the task goes on
-   *   once the task is settled.
+   * Removes the task of attempt `id`, which has its answer, from its worker.
+   * @returns undefined if the worker is being killed: its end is then the answer, so that no work on the task continues once it is settled.
    */
   finish(id: number): PendingTask | undefined {
     const worker = this.#find((candidate) => candidate.busy?.id === id);
@@ -111,9 +110,9 @@ export class Workers {
   }
 
   /**
-   * Has the host kill a worker and whatever it started. Where the host does not report its end within the grace, as one
-   * that was stopped, this process kills them itself, and the host after another such time; the host at once where it
-   * has told no pid.
+   * Has the host kill a worker and whatever it started. If the host does not report its end within the grace period, for example because it
+   * was stopped, this process kills the worker itself, and the host after another such period; if the host has not reported a pid, it kills
+   * the host at once.
    */
   kill(worker: Worker, reason?: KillReason): void {
     worker.killed = true;
@@ -129,9 +128,9 @@ export class Workers {
     });
   }
 
-  /** Does `act` after the grace, unless the host has reported the end of the worker by then. */
+  /** Calls `act` after the grace period, unless the host has reported the end of the worker by then. */
   #unlessEnded(worker: Worker, act: () => void): NodeJS.Timeout {
-    // What the host has written while this process did not run is read before an immediate.
+    // What the host wrote while this process was not running is read before the next immediate.
     const later = () =>
       setImmediate(() => {
         if (this.#byNumber.get(worker.number) === worker) act();
@@ -155,7 +154,7 @@ export class Workers {
     if (worker && pid !== undefined) worker.pid = pid;
   }
 
-  /** The host has reported the end of a worker. @returns the worker as it was. */
+  /** The host has reported the end of a worker. @returns the worker in its last state. */
   onExited(number: number): Worker | undefined {
     const worker = this.#byNumber.get(number);
     this.#byNumber.delete(number);
@@ -164,7 +163,7 @@ export class Workers {
     return worker;
   }
 
-  /** The host has ended, and its workers with it. @returns the tasks that they worked on. */
+  /** The host has ended together with its workers. @returns the tasks that they worked on. */
   onHostEnd(): PendingTask[] {
     const tasks = [...this].flatMap(({ busy }) => busy?.task ?? []);
     for (const { impatience } of this) clearTimeout(impatience);

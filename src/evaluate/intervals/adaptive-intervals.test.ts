@@ -16,7 +16,7 @@ interface Case {
   readonly bound: Bound;
 }
 
-/** A ticker with volatility in clusters: some labels missing, some out several rows late, the last one open. */
+/** A ticker with volatility clusters: some labels missing, some published several rows late, the last one not yet known. */
 function made(
   seed: number,
   { m = 60, n = 80, alpha = 0.1, bound = "both" as Bound, scale = 0.01 } = {},
@@ -58,7 +58,7 @@ const CASES = fc.record({
   bound: fc.constantFrom<Bound>("both", "lower", "upper"),
 });
 
-test("misses are alpha times the rows learned, but for what the feedback holds and clipping added", () => {
+test("misses equal alpha times the rows learned, apart from the feedback and what clipping added", () => {
   const property = fc.property(CASES, ({ seed, ...shape }) => {
     const { misses, learned, feedback, clipped } = intervals(made(seed, shape));
     const identity = shape.alpha * learned + (feedback - clipped) / ADAPTIVE_CONSTANTS.feedback;
@@ -69,7 +69,7 @@ test("misses are alpha times the rows learned, but for what the feedback holds a
   fc.assert(property, { seed: 1, numRuns: 400 });
 });
 
-test("labels that are not out by the close of a row move none of its ends, nor any before", () => {
+test("labels published after the close of a row move neither its ends nor earlier ones", () => {
   const property = fc.property(CASES, fc.nat(119), ({ seed, ...shape }, pick) => {
     const whole = made(seed, shape);
     const row = pick % shape.n;
@@ -83,7 +83,7 @@ test("labels that are not out by the close of a row move none of its ends, nor a
   fc.assert(property, { seed: 2, numRuns: 300 });
 });
 
-test("returns 1,024 times as large have intervals 1,024 times as wide, to the bit", () => {
+test("returns 1,024 times as large have intervals exactly 1,024 times as wide", () => {
   const property = fc.property(CASES, ({ seed, ...shape }) => {
     const one = made(seed, shape);
     const times = (values: Float64Array) => values.map((value) => 1024 * value);
@@ -105,7 +105,7 @@ test("without residuals no row has an interval", () => {
   assert.equal(learned, 0);
 });
 
-test("18 residuals hold no interval at 0.05 until the next label is out; 19 do", () => {
+test("18 residuals support no interval at 0.05 until the next label is known; 19 do", () => {
   const shape = { alpha: 0.05, n: 6 };
   const late = made(7, { ...shape, m: 18 });
   const rows = { ...late.rows, realised: late.rows.realised.map((y) => (Number.isNaN(y) ? 0.01 : y)) };
@@ -115,7 +115,7 @@ test("18 residuals hold no interval at 0.05 until the next label is out; 19 do",
   assert.ok(!Number.isNaN(intervals(made(7, { ...shape, m: 19 })).lower[0]!));
 });
 
-test("a price that stands still has an interval of width 0, and one as soon as it jumps", () => {
+test("a constant price has an interval of width 0, and a wider one as soon as it jumps", () => {
   const still = made(1, { m: 30, n: 5 });
   const zero = new Float64Array(30);
   const rows = {
@@ -135,7 +135,7 @@ test("a price that stands still has an interval of width 0, and one as soon as i
   assert.ok(upper[3]! > 0 && lower[3]! < 0);
 });
 
-test("one-sided quantiles below zero put the end on the far side of the forecast", () => {
+test("one-sided quantiles below zero put the end on the other side of the forecast", () => {
   const m = 40;
   const residuals = { realised: new Float64Array(m).fill(0.01), predicted: new Float64Array(m) };
   const rows = made(1, { n: 3 }).rows;

@@ -19,19 +19,19 @@ export const ADAPTIVE_CONSTANTS = {
   slow_decay: 0.99,
   /** Share of the slow average in the scale. */
   slow_share: 0.3,
-  /** What a miss adds to the normalised quantile, before alpha times as much is taken off every row. */
+  /** What a miss adds to the normalised quantile, before alpha times this is subtracted on every row. */
   feedback: 0.05,
 } as const;
 
-/** A price that stands still has residuals of 0; what is divided by the scale has to stay a number. */
+/** A constant price has residuals of 0; the scale as a divisor must still give a number. */
 const MIN_SCALE = 1e-12;
 
-/** Rows of one ticker between two pauses. */
+/** The number of rows of one ticker between two pauses. */
 const ROWS_A_STEP = 65_536;
 
-/** Intervals, and what the identity of their misses is made of. */
+/** Intervals, and the terms of the identity of their misses. */
 interface AdaptiveIntervals extends Bounds {
-  /** Labels that the recursion learned after it had issued ends for their row, and how many of them lay outside. */
+  /** The number of labels that the recursion learned after it had issued ends for their row, and how many of them lay outside. */
   readonly learned: number;
   readonly misses: number;
   /** The feedback at the end, and the part of it that clipping at an interval of width 0 added. */
@@ -40,13 +40,13 @@ interface AdaptiveIntervals extends Bounds {
 }
 
 /**
- * Intervals that follow a ticker's volatility. The score of a residual is divided by a scale, an average of absolute
- * residuals at two speeds. An interval is the conformal quantile of all scores known so far, moved by a feedback on
- * misses, times the scale of its day. The interval of a row dated d uses labels that are out by the close of d, and no others.
+ * Intervals that follow a ticker's volatility. The score of a residual is divided by a scale, an average of absolute residuals at two
+ * speeds. An interval is the conformal quantile of all scores known so far, moved by a feedback on misses, times the scale of its day. The
+ * interval of a row dated d uses only labels that are known at the close of d.
  *
- * For any labels, misses = alpha * learned + (feedback - clipped) / ADAPTIVE_CONSTANTS.feedback. That is all that is
- * guaranteed. The scale is the exponential average of RiskMetrics (1996), the feedback that of adaptive conformal
- * inference (Gibbs and Candès 2021), taken on the quantile itself (Angelopoulos, Candès and Tibshirani 2023).
+ * For any labels, misses = alpha * learned + (feedback - clipped) / ADAPTIVE_CONSTANTS.feedback. There is no other guarantee. The scale is
+ * the exponential average of RiskMetrics (1996), the feedback that of adaptive conformal inference (Gibbs and Candès 2021), taken on the
+ * quantile itself (Angelopoulos, Candès and Tibshirani 2023).
  *
  * @param residuals shape (m), of rows before the first of `rows`, by date, labels finite; for m = 0 no row has ends.
  * @param rows shape (n), by date.
@@ -82,15 +82,15 @@ export function* adaptiveIntervals(
   return { ...bounds, ...tracker.identity() };
 }
 
-/** Rows that the first scale is taken from where the residuals test their own intervals. */
+/** The number of rows that give the first scale if the residuals test their own intervals. */
 const WARM_UP_ROWS = 20;
 
-/** Fewer residuals tell nothing about how often intervals hold. */
+/** Fewer residuals say nothing about how often intervals hold. */
 const MIN_PREQUENTIAL_ROWS = 40;
 
 /**
- * Intervals of residuals from the residuals before them: evidence where no score row has a label yet. Each label is
- * known before the next row. The first WARM_UP_ROWS rows get no ends.
+ * Intervals of residuals from the residuals before them, which are evidence while no score row has a label. Each label is known before the
+ * next row. The first WARM_UP_ROWS rows get no ends.
  * @returns undefined for fewer than MIN_PREQUENTIAL_ROWS residuals.
  */
 export function* prequentialIntervals(
@@ -122,7 +122,7 @@ function setEnds({ lower, upper }: Bounds, row: number, ends: Ends | undefined):
   upper[row] = ends.upper;
 }
 
-/** What is known of one ticker's residuals at the close of a date. */
+/** What is known about one ticker's residuals at the close of a date. */
 class IntervalTracker {
   private fast: number;
   private slow: number;
@@ -148,7 +148,7 @@ class IntervalTracker {
     return Math.max((1 - slow_share) * this.fast + slow_share * this.slow, MIN_SCALE);
   }
 
-  /** @returns undefined where the scores support no ends, or one would leave the range of a float64. */
+  /** @returns undefined if the scores support no ends, or one would leave the range of a float64. */
   issue(predicted: number): Ends | undefined {
     const score = this.scores.quantile();
     if (score === undefined) return undefined;
@@ -159,7 +159,7 @@ class IntervalTracker {
     return endsAt(predicted, (score + this.feedback) * this.scale(), this.bound);
   }
 
-  /** Takes in the label of a row. @param scale of the row's date; `ends` that were issued for it. */
+  /** Learns the label of a row. @param scale of the row's date. @param ends that were issued for it. */
   learn(realised: number, predicted: number, scale: number, ends?: Ends): void {
     const { fast_decay, slow_decay, feedback } = ADAPTIVE_CONSTANTS;
     const miss = realised - predicted;

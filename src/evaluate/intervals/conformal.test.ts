@@ -18,7 +18,7 @@ import { type CoverageTable, coverageTable } from "./coverage.ts";
 
 const ALPHA = fc.integer({ min: 1, max: 999 }).map((perMille) => perMille / 1000);
 
-test("the rank is the exact ceiling of (m + 1)(1 - alpha), worked in whole numbers", () => {
+test("the rank is the exact ceiling of (m + 1)(1 - alpha), computed in whole numbers", () => {
   const property = fc.property(fc.nat(5000), fc.integer({ min: 1, max: 999 }), (m, perMille) => {
     const exact = Math.ceil(((m + 1) * (1000 - perMille)) / 1000);
     assert.equal(conformalRank(m, perMille / 1000), exact);
@@ -37,7 +37,7 @@ test("the quantile is a score that enough others do not exceed", () => {
   fc.assert(property, { seed: 2, numRuns: 2000 });
 });
 
-test("scores look at the side that is bounded, and bounds stand on that side only", () => {
+test("scores measure the bounded side, and bounds exist only on that side", () => {
   const scores = (bound: Bound) => [0.5, -1.5].map((miss) => conformityScore(miss, bound));
   assert.deepEqual(scores("both"), [0.5, 1.5]);
   assert.deepEqual(scores("lower"), [-0.5, 1.5]);
@@ -64,12 +64,12 @@ test("nine residuals support alpha 0.1 and eight do not", () => {
   assert.match(intervalUnsupported("AAA", 8, 0.1)!.message, /the smallest alpha they support is 0.111112\./);
 });
 
-test("where an interval is supported, or there is no fold at all, no smaller alpha is advised", () => {
+test("advises no smaller alpha if an interval is supported, or if there is no fold", () => {
   assert.equal(intervalUnsupported("AAA", 9, 0.1), undefined);
   assert.equal(intervalUnsupported("AAA", 0, 0.1), undefined);
 });
 
-test("the smallest alpha that is named works, and a little less does not", () => {
+test("the smallest advised alpha works, and a slightly smaller one does not", () => {
   for (let m = 1; m <= 5000; m++) {
     const alpha = smallestAlpha(m);
     assert.ok(conformalRank(m, alpha) <= m, `${alpha} at ${m}`);
@@ -81,12 +81,12 @@ test("an alpha close to one takes the smallest score instead of none", () => {
   assert.equal(conformalQuantile(Float64Array.of(3, 1, 2), 1 - 1e-12), 1);
 });
 
-test("an end beyond the range of a float64 is none", () => {
+test("an end beyond the range of a float64 is dropped", () => {
   const { lower, upper } = intervalsAround(Float64Array.of(1.7e308), 1e308, "both");
   assert.deepEqual([lower[0], upper[0]], [1.7e308 - 1e308, Number.NaN]);
 });
 
-/** One ticker's interval from its residuals, on as many fresh rows. */
+/** Whether one ticker's intervals from its residuals cover as many fresh rows. */
 function calibrate(
   ticker: string,
   past: { realised: Float64Array; predicted: Float64Array },
@@ -104,7 +104,7 @@ function calibrate(
   };
 }
 
-/** Four standard errors of a share estimated from n trials: a fixed seed passes or fails for good. */
+/** Four standard errors of a share estimated from n trials: with a fixed seed, a test passes or fails for good. */
 function tolerance(share: number, n: number): number {
   return 4 * Math.sqrt((share * (1 - share)) / n);
 }
@@ -149,7 +149,7 @@ for (const [m, alpha, bound] of [
   });
 }
 
-test("residuals of a walk-forward mean on independent returns cover the next return as often as asked", () => {
+test("residuals of a walk-forward mean on independent returns cover the next return at the requested rate", () => {
   const trials = 1500;
   const alpha = 0.1;
   for (const [folds, bound] of [

@@ -6,13 +6,13 @@ import type { Residuals } from "./interval-rows.ts";
 /** Which side of a forecast is bounded. */
 export type Bound = Intervals["bound"];
 
-/** Interval ends, shape (n) each: log-returns, NaN where there is none, which the output writes as null. */
+/** Interval ends, shape (n) each: log-returns; NaN if there is none, which the output writes as null. */
 export interface Bounds {
   readonly lower: Float64Array;
   readonly upper: Float64Array;
 }
 
-/** What each bound means: how large a miss y - p is on the bounded side, and which ends an interval has. */
+/** What each bound means: the size of a miss y - p on the bounded side, and which ends an interval has. */
 const BOUNDS: Readonly<
   Record<Bound, { readonly size: (miss: number) => number; readonly lower: boolean; readonly upper: boolean }>
 > = {
@@ -21,17 +21,17 @@ const BOUNDS: Readonly<
   upper: { size: (miss) => miss, lower: false, upper: true },
 };
 
-/** How far a forecast missed on the side that is bounded. @param miss y - p. */
+/** The size of a miss on the bounded side. @param miss y - p. */
 export function conformityScore(miss: number, bound: Bound): number {
   return BOUNDS[bound].size(miss);
 }
 
-/** Keeps rounding from raising an (m + 1)(1 - alpha) that is whole to the next rank. */
+/** Keeps rounding from raising a whole (m + 1)(1 - alpha) to the next rank. */
 const RANK_TOLERANCE = 1e-9;
 
 /**
- * Which of m ascending scores is the quantile, counted from 1: ceil((m + 1)(1 - alpha)), the split conformal rank
- * (Vovk et al., "Algorithmic Learning in a Random World"; Lei et al. 2018). More than m: none is high enough.
+ * The rank of the quantile among m ascending scores, counted from 1: ceil((m + 1)(1 - alpha)), the split conformal rank (Vovk et al.,
+ * "Algorithmic Learning in a Random World"; Lei et al. 2018). If it exceeds m, no score is high enough.
  */
 export function conformalRank(m: number, alpha: number): number {
   return Math.max(1, Math.ceil((m + 1) * (1 - alpha) - RANK_TOLERANCE));
@@ -40,14 +40,14 @@ export function conformalRank(m: number, alpha: number): number {
 /**
  * The conformal quantile of the scores.
  * @param alpha in (0, 1): the share of labels that may fall outside.
- * @returns undefined where m scores support no finite interval at that alpha.
+ * @returns undefined if m scores support no finite interval at that alpha.
  */
 export function conformalQuantile(scores: Float64Array, alpha: number): number | undefined {
   return scores.slice().sort()[conformalRank(scores.length, alpha) - 1];
 }
 
 /**
- * Split conformal intervals: one distance around all forecasts, the conformal quantile of the residuals.
+ * Split conformal intervals: one distance for all forecasts, the conformal quantile of the residuals.
  * @param predicted shape (n): forecasts of the score rows.
  */
 export function splitIntervals(
@@ -79,12 +79,12 @@ export function hasNoEnds({ lower, upper }: Bounds, row: number): boolean {
   return Number.isNaN(lower[row]!) && Number.isNaN(upper[row]!);
 }
 
-/** The ends of no interval on n rows. */
+/** Ends of n rows without an interval. */
 export function noBounds(n: number): Bounds {
   return { lower: new Float64Array(n).fill(Number.NaN), upper: new Float64Array(n).fill(Number.NaN) };
 }
 
-/** An end beyond the range of a float64 is none: JSON has no infinity. */
+/** An end beyond the range of a float64 is dropped, because JSON has no infinity. */
 function endAt(value: number): number {
   return Number.isFinite(value) ? value : Number.NaN;
 }
@@ -95,7 +95,7 @@ export interface Ends {
   readonly upper: number;
 }
 
-/** @returns undefined where an end would leave the range of a float64: such a row has no interval at all. */
+/** @returns undefined if an end would leave the range of a float64; such a row has no interval at all. */
 export function endsAt(predicted: number, distance: number, bound: Bound): Ends | undefined {
   const { lower, upper } = BOUNDS[bound];
   const low = predicted - distance;
@@ -105,9 +105,8 @@ export function endsAt(predicted: number, distance: number, bound: Bound): Ends 
 }
 
 /**
- * The warning of a ticker whose m residuals support no interval at the alpha asked for.
- * @returns undefined where they do, and for m = 0, where no alpha would help: the ticker has no row to
- *   take a residual from.
+ * The warning of a ticker whose m residuals support no interval at the requested alpha.
+ * @returns undefined if they do, and for m = 0, when no alpha would help because the ticker has no row to take a residual from.
  */
 export function intervalUnsupported(ticker: string, m: number, alpha: number): Warning | undefined {
   if (m === 0 || conformalRank(m, alpha) <= m) return undefined;

@@ -6,7 +6,7 @@ import { type CoveredRows, coverageTable, scoreRatio } from "./coverage.ts";
 
 const NONE = Number.NaN;
 
-/** Rows from 2020-12-30 on, a day apart, from their lower end, label and upper end. */
+/** Consecutive days from 2020-12-30 on, from their lower end, label and upper end. */
 function rows(
   ticker: string,
   triples: readonly (readonly [number, number, number])[],
@@ -25,7 +25,7 @@ function rows(
   };
 }
 
-/** Of the members that outputs always had. */
+/** The members that outputs have had from the start. */
 function short({
   n,
   coverage,
@@ -122,7 +122,7 @@ test("each calendar year has its rows, in ascending order", () => {
   assert.equal(n, 7);
 });
 
-test("days of high volatility are the tenth of a ticker's labelled rows with the largest, of equal ones the earlier", () => {
+test("days of high volatility are the tenth of a ticker's labelled rows with the highest volatility, the earlier ones first if equal", () => {
   const volatility = Float64Array.from({ length: 25 }, (_, i) => (i === 3 || i === 9 || i === 20 ? 5 : NONE));
   // Row 3 has no label; rows 9 and 20 are the two of 24.
   const triples = Array.from({ length: 25 }, (_, i) => [0, i === 3 ? NONE : i === 20 ? 7 : 1, 2] as const);
@@ -135,11 +135,11 @@ test("days of high volatility are the tenth of a ticker's labelled rows with the
   assert.equal(few.high_volatility!.n, 0);
 });
 
-test("the worst 250 successive rows of one ticker are told, null for fewer rows", () => {
+test("reports the worst 250 successive rows of one ticker, and null for fewer rows", () => {
   const missing = new Set([100, 101, 300, 301, 302, 549, 551]);
   const triples = Array.from({ length: 600 }, (_, i) => [0, missing.has(i) ? 3 : 1, 2] as const);
   const table = atOnce(coverageTable([rows("A", triples), rows("B", triples.slice(0, 249))], 0.1));
-  // Rows 100 to 349 hold five misses, and no others more.
+  // Only rows 100 to 349 contain five misses.
   assert.equal(table.by_ticker.get("A")!.worst_250, (250 - 5) / 250);
   assert.equal(table.by_ticker.get("B")!.worst_250, null);
   assert.equal(table.pooled.worst_250, (250 - 5) / 250);
@@ -160,7 +160,7 @@ test("residuals that test their intervals count those with ends", () => {
   assert.deepEqual(pooled.prequential, { n: 2, coverage: 0.5 });
 });
 
-test("without intervals or without rows coverage is null, and the ticker is still listed", () => {
+test("without intervals or rows, coverage is null and the ticker is still listed", () => {
   const { pooled, by_ticker } = atOnce(coverageTable([rows("A", [[NONE, 1, NONE]]), rows("B", [])], 0.1));
   const none = { n: 0, coverage: null, mean_width: null, interval_score: null };
   const nothing = { ...none, by_year: {}, high_volatility: none, worst_250: null };
@@ -174,7 +174,7 @@ test("without intervals or without rows coverage is null, and the ticker is stil
   );
 });
 
-test("a ratio of scores is the mean over tickers of the tickers' ratios, on rows on which both have ends", () => {
+test("a ratio of scores is the mean over tickers of the tickers' ratios, on rows for which both have ends", () => {
   const narrow = rows("A", [
     [0, 1, 2],
     [NONE, 1, NONE],
@@ -192,8 +192,8 @@ test("a ratio of scores is the mean over tickers of the tickers' ratios, on rows
   assert.equal(atOnce(scoreRatio([[rows("A", []), rows("A", [])]], 0.1)), null);
 });
 
-test("tenths of a ticker's labelled rows by volatility hold, the quietest first and the wildest as high_volatility has it", () => {
-  // 24 labelled rows, of equal volatility but three; row 3 has no label.
+test("reports coverage by tenths of volatility, from the quietest to the wildest, which equals high_volatility", () => {
+  // 24 labelled rows, all but three of equal volatility; row 3 has no label.
   const volatility = Float64Array.from({ length: 25 }, (_, i) =>
     i === 9 || i === 20 ? 5 : i === 12 ? 0.5 : 1,
   );
@@ -212,7 +212,7 @@ test("tenths of a ticker's labelled rows by volatility hold, the quietest first 
   assert.ok(table.by_volatility.slice(1, 9).every(({ coverage }) => coverage === 1));
 });
 
-test("rows of unknown volatility are in no tenth, and a ticker with fewer than ten others has none", () => {
+test("rows of unknown volatility are in no tenth, and a ticker with fewer than ten other rows has no tenths", () => {
   const volatility = Float64Array.from({ length: 12 }, (_, i) => (i < 2 ? NONE : i));
   const triples = Array.from({ length: 12 }, () => [0, 1, 2] as const);
   const known = (n: number) =>
@@ -223,8 +223,8 @@ test("rows of unknown volatility are in no tenth, and a ticker with fewer than t
   assert.deepEqual(known(11), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-test("a date counts as missed together where at least half of five tickers or more missed", () => {
-  /** Tickers that all have two dates; `missing` of them miss the first one, none the second. */
+test("a date counts as missed together if at least half of five or more tickers missed", () => {
+  /** Tickers with two dates each. The first `missing` of them miss the first date, none the second. */
   const joint = (tickers: number, missing: number) =>
     atOnce(
       coverageTable(
@@ -244,7 +244,7 @@ test("a date counts as missed together where at least half of five tickers or mo
   assert.deepEqual(joint(4, 4), { dates: 0, half_missed: 0 });
 });
 
-test("tickers that have no ends or no label on a date are no part of it", () => {
+test("ignores tickers without ends or without a label on a date", () => {
   const all = [0, 1, 2, 3, 4].map((t) =>
     rows(`T${t}`, [
       [t === 0 ? NONE : 0, 3, t === 0 ? NONE : 2],

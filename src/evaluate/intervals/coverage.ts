@@ -15,8 +15,8 @@ import type { IntervalRows, Residuals } from "./interval-rows.ts";
 export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {
   readonly ticker: string;
   /**
-   * Residuals with the ends that they have from the residuals before them, undefined where they are too few. Absent for a method that
-   * cannot be tested on residuals alone.
+   * Residuals with the ends from the residuals before them; undefined if there are too few. Absent for a method that cannot be tested on
+   * residuals alone.
    */
   readonly prequential?: (Bounds & Residuals) | undefined;
 }
@@ -24,28 +24,29 @@ export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {
 /** Tickers ascend by code point. */
 export interface CoverageTable {
   readonly pooled: IntervalEvidence;
-  /** Shape (VOLATILITY_GROUPS), over all tickers: the tenths of each ticker's labelled rows by volatility, the quietest first. */
+  /** Shape (VOLATILITY_GROUPS), over all tickers: the tenths of each ticker's labelled rows by volatility, quietest first. */
   readonly by_volatility: Coverage[];
   readonly joint_misses: JointMisses;
   readonly by_ticker: ReadonlyMap<string, IntervalEvidence>;
 }
 
-/** Successive rows whose lowest coverage is told. */
+/** The number of successive rows whose lowest coverage is reported. */
 const WORST_ROWS = 250;
 
 /** The share of a ticker's labelled rows that count as days of high volatility. */
 const HIGH_VOLATILITY_SHARE = 0.1;
 
-/** Groups of a ticker's labelled rows by volatility, as equal in size as can be. */
+/** The number of groups of a ticker's labelled rows by volatility, as equal in size as possible. */
 const VOLATILITY_GROUPS = 10;
 
-/** Tickers with an outcome that a date needs to tell whether they missed together. */
+/** The number of tickers with an outcome that a date needs to show whether they missed together. */
 const MIN_DATE_TICKERS = 5;
 
 /**
- * How often labels fell inside their intervals, ends included, and what the intervals cost, per ticker and pooled: over
- * the score rows with a label and ends, by calendar year, on days of high volatility, and at worst; pooled by volatility; and on how many dates tickers missed together.
- * @param rows tickers in any order; the table is the same, byte for byte.
+ * How often labels fell inside their intervals, ends included, and what the intervals cost, per ticker and pooled: over the score rows with
+ * a label and ends, by calendar year, on days of high volatility, and for the worst stretch; pooled by volatility; and the number of dates
+ * on which tickers missed together.
+ * @param rows tickers in any order, which does not change a byte of the table.
  */
 export function* coverageTable(rows: readonly CoveredRows[], alpha: number): Pausable<CoverageTable> {
   const by_ticker = new Map<string, IntervalEvidence>();
@@ -66,7 +67,7 @@ export function* coverageTable(rows: readonly CoveredRows[], alpha: number): Pau
   };
 }
 
-/** Rows of one kind, in sums. */
+/** Sums over rows of one kind. */
 class Tally {
   private n = 0;
   private inside = 0;
@@ -74,7 +75,7 @@ class Tally {
   private width = 0;
   private score = 0;
 
-  /** @param score the interval score of the row; `width` undefined for a one-sided interval. */
+  /** @param score the interval score of the row. @param width undefined for a one-sided interval. */
   count(isInside: boolean, score: number, width: number | undefined): void {
     this.n++;
     if (isInside) this.inside++;
@@ -103,7 +104,7 @@ class Tally {
   }
 }
 
-/** What is known of the intervals of one ticker, or of all. */
+/** Sums for the intervals of one ticker, or of all. */
 class Evidence {
   readonly all = new Tally();
   readonly byYear = new Map<string, Tally>();
@@ -150,7 +151,7 @@ function tested({ n, coverage }: Coverage): PrequentialCoverage | null {
   return n === 0 ? null : { n, coverage };
 }
 
-/** How many tickers had an outcome on each date, and how many of them missed. */
+/** The number of tickers with an outcome on each date, and how many of them missed. */
 class OutcomesByDate {
   private readonly dates = new Map<Day, { outcomes: number; misses: number }>();
 
@@ -168,7 +169,7 @@ class OutcomesByDate {
   }
 }
 
-/** @param byDate takes in the outcomes of the ticker. */
+/** @param byDate accumulates the outcomes of the ticker. */
 function evidenceOf(rows: CoveredRows, alpha: number, byDate: OutcomesByDate): Evidence {
   const evidence = new Evidence("prequential" in rows);
   const labelled = labelledPlaces(rows.realised);
@@ -210,8 +211,8 @@ function labelledPlaces(realised: Float64Array): Int32Array {
 }
 
 /**
- * One row's part of a tally. Its score is that of Winkler (1972): the width, and 2 / alpha times the distance of a miss; for a one-sided
- * interval the distance of its end from the forecast, and 1 / alpha times the distance of a miss (Gneiting and Raftery 2007).
+ * Adds one row to a tally. Its score is that of Winkler (1972): the width, and 2 / alpha times the distance of a miss; for a one-sided
+ * interval, the distance of its end from the forecast, and 1 / alpha times the distance of a miss (Gneiting and Raftery 2007).
  */
 function scored(rows: Bounds & Residuals, i: number, alpha: number): Parameters<Tally["count"]> {
   const y = rows.realised[i]!;
@@ -226,13 +227,13 @@ function scored(rows: Bounds & Residuals, i: number, alpha: number): Parameters<
   return [isInside, high - low + (2 / alpha) * (below + above), high - low];
 }
 
-/** Rows of known volatility, the highest first; of equal ones the earlier. */
+/** Rows of known volatility, highest first; earlier ones first if equal. */
 function mostVolatileFirst(rows: Int32Array, volatility: Float64Array): Int32Array {
   const known = rows.filter((i) => !Number.isNaN(volatility[i]!));
   return known.sort((a, b) => volatility[b]! - volatility[a]! || a - b);
 }
 
-/** The group of each row, from 0, the quietest; none for fewer rows than groups. @param rows the most volatile first. */
+/** The group of each row, starting at 0 for the quietest; none for fewer rows than groups. @param rows the most volatile first. */
 function volatilityGroups(rows: Int32Array): ReadonlyMap<number, number> {
   const n = rows.length;
   if (n < VOLATILITY_GROUPS) return new Map();
@@ -271,8 +272,8 @@ class Year {
 }
 
 /**
- * The interval score of a method relative to another's on the rows on which both have ends: the mean over tickers of the tickers'
- * ratios, null where no ticker has one.
+ * The interval score of a method relative to another's, on the rows for which both have ends: the mean over tickers of the tickers' ratios,
+ * null if no ticker has one.
  * @param pairs of one ticker each.
  */
 export function* scoreRatio(

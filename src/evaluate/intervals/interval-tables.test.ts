@@ -5,7 +5,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import { intervalTables } from "./interval-tables.ts";
 import { type TickerIntervals, tickerIntervals } from "./ticker-intervals.ts";
 
-/** Intervals of one ticker, all labels but the last known. */
+/** Intervals of one ticker; all labels but the last are known. */
 function intervalsOf(ticker: string, residuals: number, alpha: number): TickerIntervals {
   const random = seededRandom(ticker.charCodeAt(0));
   const draws = (n: number) => Float64Array.from({ length: n }, () => 0.01 * random.normal());
@@ -23,8 +23,8 @@ function intervalsOf(ticker: string, residuals: number, alpha: number): TickerIn
   return atOnce(tickerIntervals(ticker, rows, past, { method: "adaptive", alpha, bound: "both" })).intervals!;
 }
 
-test("the other method is judged on rows on which the method asked for has ends too", () => {
-  // 9 residuals support alpha 0.1 from the first row on; adaptive has ends on the rows that follow 9 scores.
+test("judges the other method on rows for which the requested method has ends too", () => {
+  // 9 residuals support alpha 0.1 from the first row on; adaptive has ends on rows that follow 9 scores.
   const [early, late] = [intervalsOf("A", 9, 0.1), intervalsOf("B", 4, 0.1)];
   const { by_ticker, others } = atOnce(intervalTables([early, late], 0.1));
   const split = others.get("split")!;
@@ -34,10 +34,10 @@ test("the other method is judged on rows on which the method asked for has ends 
   assert.ok(Math.abs(split.score_ratio! - score(by_ticker) / score(split.by_ticker)) < 1e-12);
 });
 
-test("the work can be paused after the rows of each ticker, whatever is done with them", () => {
+test("can pause after the rows of each ticker, at every step", () => {
   const tickers = Array.from({ length: 26 }, (_, i) => intervalsOf(String.fromCharCode(65 + i), 20, 0.1));
   let pauses = 0;
   for (const _ of intervalTables(tickers, 0.1)) pauses++;
-  // Coverage of the method asked for; rows, coverage and score ratio of the other.
+  // Coverage of the requested method; rows, coverage and score ratio of the other.
   assert.equal(pauses, 4 * tickers.length);
 });

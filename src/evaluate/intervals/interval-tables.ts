@@ -3,7 +3,7 @@ import { hasNoEnds } from "./conformal.ts";
 import { type CoverageTable, type CoveredRows, coverageTable, scoreRatio } from "./coverage.ts";
 import type { MethodIntervals, TickerIntervals } from "./ticker-intervals.ts";
 
-/** The evidence of the method asked for, and of the others on the same rows, by name. */
+/** The evidence for the requested method, and for the others on the same rows, by name. */
 export interface IntervalTables extends CoverageTable {
   readonly others: ReadonlyMap<string, CoverageTable & { readonly score_ratio: number | null }>;
 }
@@ -35,7 +35,7 @@ function coveredRows(
   return { ticker, ...rows, ...bounds, ...tested };
 }
 
-/** Without the ends of rows on which the method asked for has none. */
+/** Without the ends of rows for which the requested method has none. */
 function onSameRows(rows: CoveredRows, { bounds }: MethodIntervals): CoveredRows {
   const kept = (end: number, i: number) => (hasNoEnds(bounds, i) ? Number.NaN : end);
   return { ...rows, lower: rows.lower.map(kept), upper: rows.upper.map(kept) };

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { conformalQuantile } from "./conformal.ts";
 import { RunningQuantile } from "./running-quantile.ts";
 
-test("after each score the quantile is that of all scores so far, sorted", () => {
+test("after each score, the quantile equals that of all sorted scores so far", () => {
   const score = fc.oneof(
     { weight: 9, arbitrary: fc.integer({ min: -9, max: 9 }) },
     { weight: 1, arbitrary: fc.constant(Number.POSITIVE_INFINITY) },

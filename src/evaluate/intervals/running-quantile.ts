@@ -1,9 +1,9 @@
 import { conformalRank } from "./conformal.ts";
 
-/** The conformal quantile of scores that come one after the other; each costs the logarithm of their number. */
+/** The conformal quantile of a sequence of scores; the cost of each is the logarithm of their number. */
 export class RunningQuantile {
   private readonly alpha: number;
-  /** The scores up to the quantile, negated: the largest of them is on top. */
+  /** The scores up to the quantile, negated, so that the largest is on top. */
   private readonly below = new Heap();
   private readonly above = new Heap();
 
@@ -21,14 +21,14 @@ export class RunningQuantile {
     while (this.below.size > rank) this.above.push(-this.below.pop());
   }
 
-  /** @returns undefined where the scores are too few for a finite interval. */
+  /** @returns undefined if the scores are too few for a finite interval. */
   quantile(): number | undefined {
     const n = this.below.size + this.above.size;
     return conformalRank(n, this.alpha) > n ? undefined : -this.below.top()!;
   }
 }
 
-/** A binary heap, the smallest value on top. */
+/** A binary heap with the smallest value on top. */
 class Heap {
   private readonly values: number[] = [];
 

@@ -5,7 +5,7 @@ import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./a
 import { type Bound, type Bounds, intervalUnsupported, noBounds, splitIntervals } from "./conformal.ts";
 import type { IntervalRows, Residuals } from "./interval-rows.ts";
 
-/** The settings of intervals that are on; undefined where a job makes none. */
+/** The settings of intervals that are on; undefined if a job makes none. */
 export type IntervalChoice = Intervals | undefined;
 
 /** The intervals of one method around a ticker's forecasts. */
@@ -13,11 +13,11 @@ export interface MethodIntervals {
   readonly method: IntervalMethod;
   /** Shape (n). */
   readonly bounds: Bounds;
-  /** Of a method that can be tested on residuals alone: these and their ends, undefined where they are too few. */
+  /** For a method that can be tested on residuals alone: these and their ends, undefined if there are too few. */
   readonly prequential?: (Bounds & Residuals) | undefined;
 }
 
-/** The intervals of one ticker: of the method asked for, and of every other on the same rows. */
+/** The intervals of one ticker: those of the requested method, and of every other method on the same rows. */
 export interface TickerIntervals {
   readonly ticker: string;
   readonly rows: IntervalRows;
@@ -44,7 +44,7 @@ const METHODS: Readonly<Record<IntervalMethod, Method>> = {
   },
 };
 
-/** The numbers that a method works with, as the output records them. */
+/** The constants of a method, as the output records them. */
 export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<string, number>>>> = {
   adaptive: ADAPTIVE_CONSTANTS,
   split: {},
@@ -52,8 +52,8 @@ export const METHOD_CONSTANTS: Readonly<Record<IntervalMethod, Readonly<Record<s
 
 /**
  * Intervals around one ticker's forecasts, from its own residuals.
- * @returns the ends of every score row, all NaN where no intervals are asked for or the residuals support none, the
- *   latter with a warning; the intervals of each method where they are asked for.
+ * @returns the ends of every score row, all NaN if no intervals are requested or, with a warning, if the residuals support none; and the
+ *   intervals of each method if they are requested.
  */
 export function* tickerIntervals(
   ticker: string,

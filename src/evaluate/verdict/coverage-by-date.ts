@@ -6,7 +6,7 @@ import type { CoverageByDate } from "./findings.ts";
 /** Rows of one ticker with their intervals: shape (n) each, dates ascending. */
 export interface BoundedRows extends Bounds {
   readonly days: Int32Array;
-  /** NaN where there is no label. */
+  /** NaN if there is no label. */
   readonly realised: Float64Array;
 }
 
@@ -21,7 +21,7 @@ export function* coverageByDate(rows: readonly BoundedRows[]): Pausable<Coverage
     }
     counted.push({
       days: Int32Array.from(places, (i) => row.days[i]!),
-      // A side without an end is NaN, which no label is beyond.
+      // A side without an end is NaN, and no label is beyond it.
       hits: Float64Array.from(places, (i) =>
         row.realised[i]! < row.lower[i]! || row.realised[i]! > row.upper[i]! ? 0 : 1,
       ),

@@ -14,15 +14,15 @@ import { dateT } from "./date-t.ts";
 import { type OrderByDate, orderByDate } from "./order.ts";
 import { type Baseline, type SizeTests, sizeTests } from "./sizes.ts";
 
-/** One-sided: chance alone shows an order once in twenty times, and sizes once in forty, so either in 7.5 % at most. */
+/** One-sided: chance alone shows an order once in twenty times, and sizes once in forty, so either of them in at most 7.5 %. */
 const ORDER_PROBABILITY = 0.95;
 const SIZES_PROBABILITY = 0.975;
 const COVERAGE_PROBABILITY = 0.975;
 
-/** Misses may differ by this share from those asked for, however certain the difference is. */
+/** The number of misses may differ from the requested number by this share, however significant the difference is. */
 const COVERAGE_SLACK = 0.1;
 
-/** Whether forecasts order the returns of a date better than chance, and so does what they add to the training mean. */
+/** Whether forecasts rank the returns of a date better than chance, and whether the part that they add to the training mean does too. */
 export function* orderFinding(rows: readonly ForecastRows[], datesGiven: number): Pausable<OrderFinding> {
   const own = yield* orderByDate(rows);
   const hasMeans = !rows.some(({ trainingMean }) => trainingMean.some(Number.isNaN));
@@ -79,7 +79,7 @@ function orderSentence(
   return `Order: no more than the training mean's (${numbers}; what the forecasts add to the mean: ${rest}).`;
 }
 
-/** Whether forecasts hold anything about the sizes of returns that zero and the training mean do not. */
+/** Whether forecasts explain sizes of returns that zero and the training mean do not. */
 export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFinding> {
   const tests = yield* sizeTests(rows);
   const { dates } = tests;
@@ -111,7 +111,7 @@ export function* sizesFinding(rows: readonly ForecastRows[]): Pausable<SizesFind
   };
 }
 
-/** The baseline with the smaller squared error; zero where there is no mean. */
+/** The baseline with the smaller squared error; zero if there is no mean. */
 function bestBaseline({ zero, mean: ofMean }: SizeTests): Baseline {
   // 1 - SSE / baseline's SSE: the smaller it is, the better the baseline.
   return ofMean.r2 !== null && zero.r2 !== null && ofMean.r2 < zero.r2 ? "mean" : "zero";
@@ -135,23 +135,23 @@ function sizesSentence(
   return `Sizes: no evidence of skill (${r2}; ${nested}).`;
 }
 
-/** How many labels of a date have an interval, and how many lie inside: shape (dates) each, in time order. */
+/** The number of labels of a date with an interval, and how many lie inside: shape (dates) each, in time order. */
 export interface CoverageByDate {
   readonly inside: Float64Array;
   /** Above 0 each. */
   readonly counted: Float64Array;
 }
 
-/** What is known of the intervals of one set of rows. */
+/** The coverage of the intervals of one set of rows. */
 export interface IntervalEvidence {
   readonly byDate: CoverageByDate;
-  /** Coverage by tenths of each ticker's days by volatility, the quietest first; absent where it is not known. */
+  /** Coverage by tenths of each ticker's days by volatility, quietest first; absent if it is not known. */
   readonly byVolatility?: readonly Coverage[] | undefined;
 }
 
 /**
- * Whether intervals hold as many labels as they are asked to, and what they hold on quiet and on wild days. The feedback of
- * `adaptive` brings the former about in any market, so its sentence says to look at the latter.
+ * Whether intervals cover as many labels as requested, and what they cover on quiet and on wild days. The feedback of `adaptive` achieves
+ * the former in any market, so its sentence points to the latter.
  */
 export function intervalsFinding(
   { byDate: { inside, counted }, byVolatility = [] }: IntervalEvidence,

@@ -8,23 +8,23 @@ import { correlation, largestMagnitude, mean, rootMeanSquare, sampleDeviation } 
 /** Fewer tickers on a date hardly have an order. */
 export const MIN_ORDER_TICKERS = 5;
 
-/** How an order is measured: across the tickers of a date, or, with fewer than MIN_ORDER_TICKERS, over the dates of each ticker. */
+/** How to measure an order: across the tickers of a date, or, with fewer than MIN_ORDER_TICKERS, over the dates of each ticker. */
 export type OrderForm = "cross_section" | "time_series";
 
-/** How well forecasts order returns, date by date. */
+/** How well forecasts rank returns, date by date. */
 export interface OrderByDate {
   readonly form: OrderForm;
   /** Shape (n), ascending: the dates that count. */
   readonly days: Int32Array;
-  /** Shape (n): the IC of the date or, as a time series, the mean over its tickers of the products of standardised forecasts and labels. */
+  /** Shape (n): the IC of the date or, over time, the mean over its tickers of the products of standardised forecasts and labels. */
   readonly values: Float64Array;
 }
 
 /**
- * The order of forecasts by date. Where MIN_DATES dates or more have MIN_ORDER_TICKERS labelled tickers, the Pearson correlation of
- * forecast and label across the tickers of each such date (the information coefficient, IC); dates on which either side is constant do
- * not count. Otherwise the product of forecast and label, each less its ticker's mean and over its deviation: its mean over all rows is
- * the pooled correlation over time.
+ * The order of forecasts by date. If MIN_DATES dates or more have MIN_ORDER_TICKERS labelled tickers, the Pearson correlation of forecast
+ * and label across the tickers of each such date (the information coefficient, IC); dates with a constant side do not count. Otherwise the
+ * product of forecast and label, each minus its ticker's mean and divided by its deviation: its mean over all rows is the pooled
+ * correlation over time.
  * @param rows labelled, tickers in any order.
  * @param part of the forecasts; the model's own by default.
  */
@@ -41,13 +41,13 @@ export function* orderByDate(
 }
 
 /**
- * What is ordered: the forecasts, the training means, or what the forecasts add to the means, which is the rest of a regression of the
- * former on the latter and a constant (the correlation is then the semipartial one), across the tickers of a date or over the dates of a
- * ticker. A model that has learned the means alone adds nothing, whatever it multiplies them by.
+ * What to rank: the forecasts, the training means, or what the forecasts add to the means, which is the residual of a regression of the
+ * former on the latter and a constant (the correlation is then semipartial), across the tickers of a date or over the dates of a ticker. A
+ * model that has learned only the means adds nothing, whatever its factor.
  */
 export type ForecastPart = "forecast" | "training_mean" | "beyond_mean";
 
-/** @param means of the same tickers, or dates. @returns shape of `forecasts`. */
+/** @param means of the same tickers or dates. @returns shape of `forecasts`. */
 type PartOf = (forecasts: Float64Array, means: Float64Array) => Float64Array;
 
 const PARTS: Readonly<Record<ForecastPart, PartOf>> = {
@@ -56,10 +56,10 @@ const PARTS: Readonly<Record<ForecastPart, PartOf>> = {
   beyond_mean: restOf,
 };
 
-/** A rest so small, in root mean squares of the values, is their rounding. */
+/** A residual this small, in root mean squares of the values, is their rounding. */
 const ROUNDING = 1e-6;
 
-/** The rest of a regression of `values` on `others` and a constant; exactly 0 where nothing is left but rounding. */
+/** The residual of a regression of `values` on `others` and a constant; exactly 0 if nothing is left but rounding. */
 function restOf(values: Float64Array, others: Float64Array): Float64Array {
   const [centre, otherCentre] = [mean(values), mean(others)];
   const size = largestMagnitude(others);
@@ -133,7 +133,7 @@ function* overTime(rows: readonly ForecastRows[], partOf: PartOf): Pausable<Orde
   };
 }
 
-/** Values less their mean, over their deviation (ddof 1); undefined where they are constant. */
+/** Values minus their mean, divided by their deviation (ddof 1); undefined if they are constant. */
 function standardised(values: Float64Array): Float64Array | undefined {
   const deviation = sampleDeviation(values);
   if (!(deviation > 0)) return undefined;

@@ -6,12 +6,12 @@ import { finiteOrNull, rootMeanSquare } from "../statistics.ts";
 import { dateT } from "./date-t.ts";
 
 /**
- * A forecast this near to a baseline, in root mean squares of the ticker's labels, is the baseline: a model that learned
- * a mean alone has it with the rounding of its library, and the t of that rounding would say nothing.
+ * A forecast this close to a baseline, in root mean squares of the ticker's labels, counts as the baseline: a model that learned only a
+ * mean equals it up to the rounding of its library, and the t of that rounding would say nothing.
  */
 const SAME = 1e-6;
 
-/** What forecasts are compared with: 0, and the mean of the labels that the model learned from. */
+/** The baselines of forecasts: 0, and the mean of the labels that the model learned from. */
 export type Baseline = "zero" | "mean";
 
 const FORECASTS = { zero: zeroForecast, mean: meanForecast } as const satisfies Record<
@@ -19,45 +19,45 @@ const FORECASTS = { zero: zeroForecast, mean: meanForecast } as const satisfies 
   (rows: ForecastRows) => Float64Array
 >;
 
-/** Forecasts as sizes of returns, beside one baseline. */
+/** Forecasts as sizes of returns, compared with one baseline. */
 export interface SizeTest {
   /**
-   * The t of Clark and West (2007, "Approximately normal tests for equal predictive accuracy in nested models"): of
-   * (y - r)² - (y - p)² + (p - r)², which is 2 (y - r)(p - r). The last square gives back what noise in the forecasts costs them, so the
-   * t asks whether they hold anything that the baseline r does not.
+   * The t of Clark and West (2007, "Approximately normal tests for equal predictive accuracy in nested models"): of (y - r)² - (y - p)² +
+   * (p - r)², which is 2 (y - r)(p - r). The last square compensates the forecasts for their noise, so the t tests whether they explain
+   * anything that the baseline r does not.
    */
   readonly clarkWest: number | null;
-  /** The t of (y - r)² - (y - p)²: whether the forecasts as they are, noise included, have the smaller squared error. */
+  /** The t of (y - r)² - (y - p)²: whether the forecasts as they are, including noise, have the smaller squared error. */
   readonly squaredError: number | null;
   /** 1 - sum (y - p)² / sum (y - r)², in units of each ticker's root mean square label. */
   readonly r2: number | null;
 }
 
 export interface SizeTests extends Readonly<Record<Baseline, SizeTest>> {
-  /** Dates with a row. */
+  /** The number of dates with a row. */
   readonly dates: number;
 }
 
-/** What the t's of one baseline are of, summed by date: shape (dates) each, in time order. */
+/** The terms of the t's of one baseline, summed by date: shape (dates) each, in time order. */
 export interface SizeTerms {
   /** The terms of Clark and West. */
   readonly nested: Float64Array;
   /** (y - r)² - (y - p)². */
   readonly gained: Float64Array;
-  /** The typical size of the squares that the terms are made of, by date. */
+  /** The typical size of the squares in the terms, by date. */
   readonly scale: number;
   /** As in SizeTest. */
   readonly r2: number | null;
 }
 
 export interface DatedSizeTerms extends Readonly<Record<Baseline, SizeTerms>> {
-  /** Shape (dates): those with a row. */
+  /** Shape (dates): dates with a row. */
   readonly days: Int32Array;
 }
 
 /**
  * Tests forecasts as sizes of returns, over all tickers at once.
- * @param rows as `sizeTerms` takes them. Where a training mean is NaN there is no t against it.
+ * @param rows as `sizeTerms` takes them. If a training mean is NaN, there is no t against it.
  */
 export function* sizeTests(rows: readonly ForecastRows[]): Pausable<SizeTests> {
   const { days, zero, mean } = yield* sizeTerms(rows);
@@ -70,9 +70,9 @@ function sizeTest({ nested, gained, scale, r2 }: SizeTerms): SizeTest {
 
 /**
  * The terms that sizes are tested by. Labels, forecasts and means are in units of the ticker's root mean square label; terms are summed by
- * date, since the tickers of a date move together.
- * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker whose labels are all 0 does not count,
- *   nor does one without rows. Where a training mean is NaN so are the terms against it.
+ * date, because the tickers of a date move together.
+ * @param rows that the models did not learn from, all labelled, tickers in any order. A ticker without rows, or whose labels are all 0,
+ * does not count. If a training mean is NaN, so are the terms against it.
  */
 export function* sizeTerms(rows: readonly ForecastRows[]): Pausable<DatedSizeTerms> {
   const scaled: ForecastRows[] = [];
@@ -109,7 +109,7 @@ function* termsAgainst(
 ): Pausable<SizeTerms> {
   const nested: Float64Array[] = [];
   const raw: Float64Array[] = [];
-  /** Of the squares of labels, forecasts and the baseline's, whose rounding the terms hold. */
+  /** The squares of labels, forecasts and the baseline's forecasts, whose rounding is in the terms. */
   let [squares, gained, errors] = [0, 0, 0];
   for (const row of rows) {
     yield 0;

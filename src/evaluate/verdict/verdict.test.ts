@@ -12,11 +12,11 @@ import { verdictOf } from "./verdict.ts";
 interface MarketOptions {
   readonly tickers: number;
   readonly dates: number;
-  /** How much of a label's surprise a forecast holds. */
+  /** The share of a label's surprise that a forecast contains. */
   readonly share?: number;
   /** The mean of labels, in their deviations. */
   readonly drift?: number;
-  /** Of a forecast's noise, in the labels' deviations. */
+  /** The size of a forecast's noise, in the labels' deviations. */
   readonly noise?: number;
 }
 
@@ -43,7 +43,7 @@ function market(
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 const average = (values: readonly number[]) => sum(values) / values.length;
 
-/** Every pair of dates written out. */
+/** Writes out every pair of dates. */
 function slowT(values: readonly number[]): number {
   const [n, centre] = [values.length, average(values)];
   const variance = sum(
@@ -99,7 +99,7 @@ test("the order is the mean IC of the dates with five tickers or more, and its t
   );
 });
 
-test("with fewer tickers the order is that over time, of each ticker less its means", () => {
+test("with fewer tickers, the order is over time, of each ticker minus its means", () => {
   const rows = market(3, { tickers: 3, dates: 80, share: 0.1 });
   const found = atOnce(orderFinding(rows, 80));
   const all = slowRows(rows);
@@ -121,7 +121,7 @@ test("with fewer tickers the order is that over time, of each ticker less its me
   assert.ok(Math.abs(found.t! - slowT(products)) < 1e-6);
 });
 
-test("the tests of sizes are those of their formulas, summed by date in units of each ticker", () => {
+test("the tests of sizes follow their formulas, summed by date in units of each ticker", () => {
   const rows = market(5, { tickers: 4, dates: 50, share: 0.2, drift: 0.1 });
   const found = atOnce(sizesFinding(rows));
   const all = slowRows(rows);
@@ -157,7 +157,7 @@ test("nothing depends on the order of the tickers or the unit of the returns", (
   assert.deepEqual(atOnce(verdictOf(sets(scaled), undefined)), found);
 });
 
-test("forecasts with skill and the wrong size are oversized, and those without any are none or worse", () => {
+test("forecasts with skill and the wrong size are oversized, and those without skill are none or worse", () => {
   const state = (options: MarketOptions) =>
     atOnce(verdictOf([{ rows: "out_of_fold", forecasts: market(4, options) }], undefined)).state;
   const many = { tickers: 20, dates: 300 };
@@ -169,7 +169,7 @@ test("forecasts with skill and the wrong size are oversized, and those without a
   assert.equal(state({ ...many, dates: MIN_DATES - 1, share: 0.5 }), "too_few");
 });
 
-/** Tickers whose means differ for good, so that these order the returns of most dates; forecasts are the means, and `change`. */
+/** Tickers whose means differ permanently, so that these rank the returns of most dates; forecasts are the means plus `change`. */
 function lastingMarket(change: (value: number, i: number, t: number) => number): ForecastRows[] {
   return market(2, { tickers: 12, dates: 200, noise: 0.05 }).map((row, t) => {
     const lasting = 0.02 * (t - 6);
@@ -182,7 +182,7 @@ function lastingMarket(change: (value: number, i: number, t: number) => number):
   });
 }
 
-test("an order that the training mean has too is no evidence", () => {
+test("an order that the training mean also has is no evidence", () => {
   const random = seededRandom(5);
   const found = atOnce(
     orderFinding(
@@ -195,7 +195,7 @@ test("an order that the training mean has too is no evidence", () => {
   assert.match(found.sentence, /^Order: no more than the training mean's/);
 });
 
-test("a model that has learned the training means alone adds nothing to them, by whatever it multiplies them", () => {
+test("a model that has learned only the training means adds nothing to them, whatever its factor", () => {
   for (const factor of [1, 0.3, 1 + 1e-9]) {
     const found = atOnce(
       orderFinding(
@@ -209,7 +209,7 @@ test("a model that has learned the training means alone adds nothing to them, by
   }
 });
 
-test("what forecasts add to the training mean is the rest of a regression on it", () => {
+test("what forecasts add to the training mean is the residual of a regression on it", () => {
   const rows = market(9, { tickers: 8, dates: 60, share: 0.1, drift: 0.2 }).map((row, t) => ({
     ...row,
     trainingMean: row.trainingMean.map((value, i) => value + 0.001 * ((i * (t + 3)) % 5)),
@@ -227,7 +227,7 @@ test("what forecasts add to the training mean is the rest of a regression on it"
   assert.ok(Math.abs(found.added_t! - slowT(ics)) < 1e-6);
 });
 
-test("without a signal a model close to the training means passes no more often where tickers drift apart", () => {
+test("without a signal, a model close to the training means passes no more often if tickers drift apart", () => {
   let passed = 0;
   const markets = 200;
   for (let seed = 0; seed < markets; seed++) {
@@ -245,11 +245,11 @@ test("without a signal a model close to the training means passes no more often 
     const { state } = atOnce(verdictOf([{ rows: "out_of_fold", forecasts }], undefined));
     if (state === "skill" || state === "oversized") passed++;
   }
-  // One in twenty and a fortieth at most, and three standard errors.
+  // At most one in twenty plus a fortieth, and three standard errors.
   assert.ok(passed / markets < 0.075 + 3 * Math.sqrt((0.05 * 0.95) / markets), String(passed / markets));
 });
 
-test("forecasts that are all the same have no order, and say so", () => {
+test("constant forecasts have no order, and the verdict says so", () => {
   const rows = market(2, { tickers: 6, dates: 60 }).map((row) => ({
     ...row,
     predicted: row.predicted.map(() => 0),
@@ -286,7 +286,7 @@ test("250 dates of score rows make the headline, and rows that disagree are name
   );
 });
 
-test("intervals hold what was asked, or are too narrow or too wide by more than chance and a tenth of the misses", () => {
+test("intervals cover the requested share, or are too narrow or too wide by more than chance and a tenth of the misses", () => {
   const random = seededRandom(9);
   const state = (share: number, dates = 400) => {
     const inside = Float64Array.from({ length: dates }, () => {
@@ -303,7 +303,7 @@ test("intervals hold what was asked, or are too narrow or too wide by more than 
   );
 });
 
-test("chance passes about as often as the verdict says, and true skill is seen", () => {
+test("chance passes about as often as the verdict says, and true skill is detected", () => {
   const share = (options: MarketOptions, markets: number) => {
     let passed = 0;
     for (let seed = 0; seed < markets; seed++) {

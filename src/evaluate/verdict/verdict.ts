@@ -10,7 +10,7 @@ import {
   sizesFinding,
 } from "./findings.ts";
 
-/** The dates that score rows need to make the headline: a year of trading. */
+/** The number of score dates that make the headline: a year of trading. */
 const MIN_HEADLINE_DATES = 250;
 
 /** One set of rows that the models did not learn from. */
@@ -22,7 +22,7 @@ export interface JudgedSet {
   readonly coverage?: IntervalEvidence | undefined;
 }
 
-/** How each set of rows is named in sentences. */
+/** The name of each set of rows in sentences. */
 const ROWS: Readonly<Record<JudgedRows, string>> = {
   score: "score rows",
   out_of_fold: "out-of-fold rows",
@@ -31,8 +31,8 @@ const ROWS: Readonly<Record<JudgedRows, string>> = {
 };
 
 /**
- * Judges forecasts, once for all who show them.
- * @param sets the held-out rows first, then the score rows where there are any with labels; at least one.
+ * Judges forecasts, once for every place that shows them.
+ * @param sets the held-out rows first, then the score rows if any have labels; at least one.
  * @param intervals how the intervals were made; undefined without any.
  */
 export function* verdictOf(
@@ -53,7 +53,7 @@ export function* verdictOf(
   return headlined(judged);
 }
 
-/** The verdict that judged sets of rows come to. @param judged in the order of `verdictOf`, or as a verdict has them. */
+/** The verdict that follows from judged sets of rows. @param judged in the order of `verdictOf`, or as a verdict lists them. */
 export function headlined(judged: readonly RowsVerdict[]): Verdict {
   const scored = judged.find((set) => set.rows === "score" && set.sizes.dates >= MIN_HEADLINE_DATES);
   const headline = scored ?? judged[0]!;
@@ -79,17 +79,17 @@ const TITLES: Readonly<Record<VerdictState, string>> = {
   too_few: "Too few dates to judge",
 };
 
-/** What the state of one set of rows is called. */
+/** The name of the state of one set of rows. */
 export function verdictTitle({ order }: RowsVerdict, state: VerdictState): string {
   return state === "worse" && order.state === "worse" ? "Worse than chance" : TITLES[state];
 }
 
-/** Whether the forecasts hold anything that chance does not explain: an order, or sizes once their noise is set aside. */
+/** Whether the forecasts contain anything that chance does not explain: an order, or sizes after allowing for noise. */
 export function hasSkill({ order, sizes }: RowsVerdict): boolean {
   return order.state === "evidence" || sizes.informative;
 }
 
-/** The state that what was found on one set of rows comes to. */
+/** The state that follows from the findings on one set of rows. */
 export function verdictState(set: RowsVerdict): VerdictState {
   const { order, sizes } = set;
   if (sizes.state === "too_few") return "too_few";
@@ -105,7 +105,7 @@ function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
   return `${verdictTitle(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
 }
 
-/** One sentence where the other rows say something else. */
+/** One sentence if the other rows say something else. */
 function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
   const states = [headline, other].map(verdictState);
   if (states.includes("too_few")) return [];

@@ -4,10 +4,10 @@ import type { PlatformExecution, PlatformState } from "../polling/execution-poll
 import type { JobsApi } from "./jobs-api.ts";
 import { findExecution } from "./start-execution.ts";
 
-/** An execution of a Container Apps job, by the names that Azure knows them by. */
+/** The names by which Azure knows an execution of a Container Apps job. */
 export interface ExecutionKey {
   readonly job: string;
-  /** Undefined where starting it was not answered. */
+  /** Undefined if Azure did not answer the request to start it. */
   readonly name: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export class AzureExecution implements PlatformExecution {
   }
 }
 
-/** Nothing of an execution in one of these states runs any more; Running, Processing, Degraded and Unknown go on. */
+/** States in which nothing of an execution runs. In Running, Processing, Degraded and Unknown it goes on. */
 const ENDED: readonly string[] = ["Succeeded", "Failed", "Stopped"];
 
 function stateOf(execution: JobExecution): PlatformState {
@@ -49,7 +49,7 @@ function stateOf(execution: JobExecution): PlatformState {
   return { kind: "ended", reason: reasonOf(execution) };
 }
 
-/** What Azure says of an execution whose job did not say how it ended. */
+/** How Azure explains the end of an execution whose job did not report one. */
 function reasonOf(execution: JobExecution): string {
   const containers = (execution.detailedStatus?.replicas ?? []).flatMap(
     (replica) => replica.containers ?? [],

@@ -1,4 +1,4 @@
-/** ContainerAppsExecutor, over a fake of Azure's management API, passes the suite that every executor must pass. */
+/** Runs the suite for executors on ContainerAppsExecutor, with a fake of Azure's management API. */
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { JobOrder } from "../executor.ts";

@@ -15,28 +15,27 @@ import { findExecution, startExecution } from "./start-execution.ts";
 export interface ContainerAppsOptions {
   readonly subscription: string | undefined;
   readonly resourceGroup: string | undefined;
-  /** The Azure container of all blobs; jobs reach no folder of this machine. */
+  /** The Azure container of all blobs. Jobs cannot reach folders of this machine. */
   readonly container: string | undefined;
   readonly readStatus: ReadStatus;
   /** Settings of the service that every job container gets in its environment. */
   readonly settings?: JobSettings;
-  /** Called when an execution cannot be polled or stopped for a while. No secret in the message. */
+  /** Called while an execution cannot be polled or stopped. The message contains no secret. */
   readonly onPollFailed: (message: string, order: JobOrder) => void;
   /** Milliseconds between two polls of an execution; 10 s by default. */
   readonly pollMs?: number;
-  /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
+  /** By default DefaultAzureCredential: environment, managed identity, Azure CLI. */
   readonly credential?: TokenCredential;
-  /** Of the SDK's client, such as another endpoint. */
+  /** Options of the SDK's client, such as another endpoint. */
   readonly client?: ContainerAppsAPIClientOptionalParams;
 }
 
-/** `<job>/<execution>`, without the latter where starting it was not answered. */
+/** `<job>/<execution>`, or only `<job>` if Azure did not answer the request to start it. */
 const HANDLE = /^([a-z0-9-]{1,64})\/([A-Za-z0-9-]{0,128})$/;
 
 /**
- * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They go on when the service
- * ends: `stop("draining")` and `close` detach from them, their `ended` stays open, and a later service adopts them by
- * their handles.
+ * Runs jobs as executions of the Azure Container Apps jobs `ml-worker-job` and `dl-job`. They continue after the service ends:
+ * `stop("draining")` and `close` detach from them, their `ended` stays pending, and a later service adopts them by their handles.
  */
 export class ContainerAppsExecutor implements Executor {
   readonly name = "container-apps";
@@ -51,7 +50,7 @@ export class ContainerAppsExecutor implements Executor {
     this.#options = options;
   }
 
-  /** Sends no request yet. @throws MucastError invalid_request where a setting is missing. */
+  /** Sends no request yet. @throws MucastError invalid_request if a setting is missing. */
   static async open(options: ContainerAppsOptions): Promise<ContainerAppsExecutor> {
     const subscription = needed(options.subscription, "azure_subscription", "MUCAST_AZURE_SUBSCRIPTION");
     const resourceGroup = needed(
@@ -90,7 +89,7 @@ export class ContainerAppsExecutor implements Executor {
     this.#watched.clear();
   }
 
-  /** Undefined where neither Azure nor a final status shows the execution. */
+  /** Undefined if neither Azure nor a final status shows the execution. */
   async #find(order: JobOrder, key: { job: string; name: string }): Promise<ExecutionKey | undefined> {
     const { signal } = this.#closing;
     try {

@@ -17,7 +17,7 @@ export const ORDER: JobOrder = {
   workers: 2,
 };
 
-/** A job as the API shows it: a container beside ours, secrets by reference, and an init container. */
+/** A job as the API returns it: a second container beside ours, secrets by reference, and an init container. */
 export const JOB = {
   name: "ml-worker-job",
   location: "here",
@@ -43,7 +43,7 @@ export const JOB = {
   },
 };
 
-/** Everything around an executor: the fake API, the status blobs as a map, and what the executor reports. */
+/** Everything around an executor: the fake API, the status blobs as a map, and the executor's reports. */
 export class Stage implements ExecutionListener {
   readonly api: FakeManagementApi;
   readonly statuses = new Map<string, StatusBlob>();
@@ -56,14 +56,14 @@ export class Stage implements ExecutionListener {
     this.api = api;
   }
 
-  /** One that its test closes. */
+  /** The caller closes it. */
   static async start(): Promise<Stage> {
     const stage = new Stage(await FakeManagementApi.open());
     stage.api.jobs.set("ml-worker-job", JOB);
     return stage;
   }
 
-  /** One that is closed with the test. */
+  /** Closed when the test ends. */
   static async open(): Promise<Stage> {
     const stage = await Stage.start();
     after(() => stage.close());
@@ -115,7 +115,7 @@ export class Stage implements ExecutionListener {
     });
   }
 
-  /** Waits until `condition` holds, by what runs here or by the fake. */
+  /** Waits until `condition` holds; local work or the fake can make it true. */
   async until(condition: () => boolean): Promise<void> {
     const end = Date.now() + MAX_WAIT_MS;
     while (!condition()) {
@@ -125,10 +125,10 @@ export class Stage implements ExecutionListener {
   }
 }
 
-/** After this a test that waits for what never happens fails, so that its file ends. */
+/** After this time, a test that waits for something that never happens fails, so that its file ends. */
 const MAX_WAIT_MS = 600_000;
 
-/** A test that ends, also where what it waits for never happens. */
+/** A test with a time limit, which ends even if the awaited event never happens. */
 export function trial(name: string, body: () => Promise<void>): void {
   test(name, { timeout: MAX_WAIT_MS }, body);
 }

@@ -9,7 +9,7 @@ import { carries, executionTemplate } from "./execution-template.ts";
 const job = { location: "here", template: JOB.properties.template };
 const [proxy, own] = job.template.containers;
 
-test("the whole template of the job stays, with the order in the env of the container of its name", () => {
+test("keeps the job's whole template, with the order in the env of the container that has the job's name", () => {
   const template = executionTemplate(job, "ml-worker-job", { ...ORDER, traceparent: "00-1-2-01" });
   assert.deepEqual(template.initContainers, job.template.initContainers);
   assert.deepEqual(template.containers?.[0], proxy);
@@ -28,7 +28,7 @@ test("the whole template of the job stays, with the order in the env of the cont
   ]);
 });
 
-test("a job learns its caller's space by a name of its own: its BLOB_URL may be a secret", () => {
+test("a job gets its caller's space in a separate variable: its BLOB_URL may be a secret", () => {
   const space = "key-0123456789abcdef";
   const { env } = executionTemplate(job, "ml-worker-job", { ...ORDER, space }).containers![1]!;
   assert.deepEqual(
@@ -40,7 +40,7 @@ test("a job learns its caller's space by a name of its own: its BLOB_URL may be 
   );
 });
 
-test("settings of the service stand in the env too, instead of the job's own", () => {
+test("the service's settings replace the job's own in the env", () => {
   const limits = limitsEnv({ tickers: 7, nameBytes: 2_048 });
   const old = { name: "MUCAST_BLOB_TICKERS", value: "1" };
   const set = { ...job, template: { containers: [{ ...own, env: [old] }] } };
@@ -55,24 +55,24 @@ test("settings of the service stand in the env too, instead of the job's own", (
   assert.deepEqual(blobLimits(limits), { tickers: 7, nameBytes: 2_048 });
 });
 
-test("a job whose container has another name gets the order in its first one", () => {
+test("a job without a container of its name gets the order in its first container", () => {
   const template = executionTemplate(job, "another-name", ORDER);
   assert.equal(template.containers?.[0]?.env?.length, 6);
   assert.deepEqual(template.containers?.[1], own);
 });
 
-test("a config over 32 KiB is refused before anything is started", () => {
+test("a config over 32 KiB is refused before anything starts", () => {
   const config = JSON.stringify({ text: "é".repeat(16_384) });
   const attempt = () => executionTemplate(job, "ml-worker-job", { ...ORDER, config });
   assert.throws(attempt, (error) => error instanceof MucastError && error.code === "too_large");
 });
 
-test("a job without a container is an error that says what to do", () => {
+test("a job without a container fails with an error that says what to do", () => {
   const attempt = () => executionTemplate({ location: "here" }, "ml-worker-job", ORDER);
   assert.throws(attempt, /unavailable|deploy the job again/);
 });
 
-test("an execution carries an attempt by its id and its number together", () => {
+test("an execution belongs to an attempt only if both id and attempt number match", () => {
   const execution = { template: executionTemplate(job, "ml-worker-job", ORDER) };
   assert.ok(carries(execution, ORDER));
   assert.ok(!carries(execution, { ...ORDER, attempt: 2 }));
@@ -80,7 +80,7 @@ test("an execution carries an attempt by its id and its number together", () => 
   assert.ok(!carries({}, ORDER));
 });
 
-test("an audit, a replay and a portable job have two variables more, and the three inputs stay", () => {
+test("an audit, a replay and a portable job add two variables to the same three inputs", () => {
   const added = (changes: Partial<JobOrder>) => {
     const { env } = executionTemplate(job, "ml-worker-job", { ...ORDER, ...changes }).containers![1]!;
     assert.ok(

@@ -4,20 +4,20 @@ import { LIMITS } from "../../contract/config/limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { JobOrder } from "../executor.ts";
 
-/** The variables by which one attempt's execution differs from all others of its job. */
+/** The variables that distinguish the execution of one attempt from all others of its job. */
 const ID = "OPERATION_ID";
 const ATTEMPT = "MUCAST_STATUS_ATTEMPT";
-/** Of an audit or a replay, which the command of the job then runs in place of the job. */
+/** Set for an audit or a replay; the job's command then runs that instead of the job. */
 const OPERATION = "MUCAST_OPERATION";
-/** JSON text of what the payload has beside its inputs and its config. */
+/** JSON text of the payload without its inputs and its config. */
 const OPTIONS = "MUCAST_OPTIONS";
-/** The caller's space of the job's own BLOB_URL, which may be a secret that only the job knows. */
+/** The caller's space, relative to the job's own BLOB_URL, which may be a secret that only the job knows. */
 const SPACE = "MUCAST_BLOB_SPACE";
 
 /**
- * The template of an execution: the job's own, whole, with the order and the settings in the env of one container. Azure
- * replaces the job's template by it, so the execution lacks whatever the template lacks.
- * @throws MucastError too_large for a config over its limit; unavailable where the job has no container.
+ * The template of an execution: the job's whole template, with the order and the settings in the env of one container. Azure uses it in
+ * place of the job's template, so it must be complete.
+ * @throws MucastError too_large for a config over its limit; unavailable if the job has no container.
  */
 export function executionTemplate(
   job: Job,
@@ -41,7 +41,7 @@ export function executionTemplate(
   };
 }
 
-/** Settings of the service, by the names of the variables that job containers read. */
+/** Settings of the service, by the variable names that job containers read. */
 export type JobSettings = Readonly<Record<string, string>>;
 
 function settingsEnv(settings: JobSettings): EnvironmentVar[] {
@@ -75,7 +75,7 @@ function orderEnv(order: JobOrder): EnvironmentVar[] {
   return Object.entries(values).map(([name, value]) => ({ name, value }));
 }
 
-/** Nothing for a job without options: its containers get what they always got. */
+/** Empty for a job without options, so that its containers get the same environment as before options existed. */
 function kindEnv({ operation, options = {} }: JobOrder): Record<string, string> {
   const isJob = (JOB_OPERATIONS as readonly string[]).includes(operation);
   return {

@@ -14,10 +14,10 @@ const ROOT = "/subscriptions/sub-1/resourceGroups/group-1/providers/Microsoft.Ap
 const RESULTS =
   "/subscriptions/sub-1/providers/Microsoft.App/locations/here/containerappsjobOperationResults";
 
-/** The calls that the fake knows. */
+/** The calls that the fake supports. */
 export type Call = "job" | "start" | "result" | "execution" | "list" | "stop";
 
-/** What happens to a call instead of its answer (`silence`: none ever comes); `after` carries it out first. */
+/** What a call gets instead of its answer (`silence`: no answer at all). `after` carries the call out first. */
 export interface Fault {
   readonly answer: "cut" | "silence" | { status: number; headers?: Record<string, string>; body?: object };
   readonly after?: true;
@@ -29,9 +29,9 @@ export interface FakeExecution {
   readonly template: {
     containers: { name: string; args?: string[]; env: { name: string; value?: string }[] }[];
   };
-  /** What the API tells beside the template: status, reason, message, detailedStatus. */
+  /** What the API returns besides the template: status, reason, message, detailedStatus. */
   properties: Record<string, unknown> & { status: string };
-  /** Lists and reads that do not show it yet. */
+  /** The number of lists and reads that do not show it yet. */
   hidden: number;
 }
 
@@ -41,20 +41,20 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** Plays the part of Azure's management API that Container Apps jobs have, over https on the loopback address. */
+/** A fake of the part of Azure's management API that serves Container Apps jobs, over https on the loopback address. */
 export class FakeManagementApi {
   readonly jobs = new Map<string, object>();
   readonly executions: FakeExecution[] = [];
   readonly requests: SeenRequest[] = [];
-  /** 202 makes starting and stopping long-running operations, which take this many polls. */
+  /** 202 makes start and stop long-running operations that take this many polls. */
   answers: 200 | 202 = 200;
   polls = 1;
   pageSize = 100;
-  /** Of executions that are started: lists and reads that do not show them yet. */
+  /** For executions that are started: the number of lists and reads that do not show them yet. */
   hidden = 0;
-  /** Runs what was started, where a test wants that. */
+  /** Runs what was started, if a test needs that. */
   onStart: (execution: FakeExecution) => void = () => undefined;
-  /** What a stop makes of an execution, in this order, one state a read. */
+  /** The states of an execution after a stop, in order, one per read. */
   stopping: string[] = ["Stopped"];
   readonly #faults: { call: Call; fault: Fault }[] = [];
   readonly #server: Server;
@@ -72,7 +72,7 @@ export class FakeManagementApi {
     return fake;
   }
 
-  /** Where it answers; what is still on its way when it is closed is answered by the same address. */
+  /** The address of the fake. After it closes, the same address answers the requests that are still on their way. */
   get endpoint(): string {
     return this.#endpoint;
   }
@@ -86,7 +86,7 @@ export class FakeManagementApi {
     getToken: async () => ({ token: TOKEN, expiresOnTimestamp: Date.now() + 3_600_000 }),
   };
 
-  /** The next `times` calls of this kind fail like this. */
+  /** Makes the next `times` calls of this kind fail like this. */
   fail(call: Call, fault: Fault, times = 1): void {
     for (let n = 0; n < times; n++) this.#faults.push({ call, fault });
   }

@@ -1,4 +1,4 @@
-/** A job as a container runs it: the command of the image, with the env that an execution carries and nothing else. */
+/** Runs a job as a container does: the command of the image, with only the env of an execution. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -27,7 +27,7 @@ const order = {
   config,
 };
 
-/** Runs the container of an execution as a process; its exit code makes the state that Azure would tell. */
+/** Runs the container of an execution as a process. Its exit code decides the state that Azure would report. */
 function run({ template, properties }: FakeExecution): void {
   const [{ args, env } = { env: [] }] = template.containers.filter(({ name }) => name === "ml-worker-job");
   const values = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));

@@ -9,23 +9,23 @@ import type { TokenCredential } from "@azure/identity";
 import { ApiFault } from "../polling/api-fault.ts";
 import { faultOf } from "./sdk-fault.ts";
 
-/** The resource group of the jobs, and how the API is reached. */
+/** The resource group of the jobs, and how to reach the API. */
 interface JobsApiOptions {
   readonly subscription: string;
   readonly resourceGroup: string;
-  /** By default what DefaultAzureCredential finds: environment, managed identity, Azure CLI. */
+  /** By default DefaultAzureCredential: environment, managed identity, Azure CLI. */
   readonly credential?: TokenCredential | undefined;
-  /** Of the SDK's client, such as another endpoint. */
+  /** Options of the SDK's client, such as another endpoint. */
   readonly client?: ContainerAppsAPIClientOptionalParams | undefined;
 }
 
-/** Longest time for a call, in milliseconds; starting one may take several. */
+/** Time limit of a call in milliseconds. A start may need several calls. */
 const CALL_MS = 30_000;
 const START_MS = 60_000;
 
 /**
- * The five calls of Azure's management API that running jobs takes, without any retries: the answer to a failure
- * depends on the call, and the SDK would send a POST again that may have been carried out. Each throws ApiFault.
+ * The five calls of Azure's management API that run jobs, without retries: how to react to a failure depends on the call, and the SDK would
+ * repeat a POST that Azure may have carried out already. Each throws ApiFault.
  */
 export class JobsApi {
   readonly #client: ContainerAppsAPIClient;
@@ -51,8 +51,8 @@ export class JobsApi {
   }
 
   /**
-   * Starts an execution; where Azure answers 202, waits until it has.
-   * @returns its name; undefined where Azure took the order and then did not name the execution.
+   * Starts an execution. If Azure answers 202, waits until it has started.
+   * @returns its name; undefined if Azure accepted the order but did not name the execution.
    */
   async start(job: string, template: JobExecutionTemplate, signal: AbortSignal): Promise<string | undefined> {
     const options = { ...within(signal, START_MS), template, updateIntervalInMs: 1_000 };
@@ -60,7 +60,7 @@ export class JobsApi {
     await called(poller.submitted());
     return poller.pollUntilDone({ abortSignal: options.abortSignal }).then(
       ({ name }) => name,
-      // It is found among the executions, or not.
+      // The caller looks for it among the executions.
       () => undefined,
     );
   }
@@ -70,7 +70,7 @@ export class JobsApi {
     await called(poller.submitted());
   }
 
-  /** Undefined where it is gone. */
+  /** Undefined if it no longer exists. */
   async execution(job: string, execution: string, signal: AbortSignal): Promise<JobExecution | undefined> {
     try {
       const options = within(signal, CALL_MS);
@@ -81,7 +81,7 @@ export class JobsApi {
     }
   }
 
-  /** The first execution of the job that `wanted` holds for, running or ended. */
+  /** The first execution of the job, running or ended, that `wanted` accepts. */
   async find(
     job: string,
     wanted: (execution: JobExecution) => boolean,

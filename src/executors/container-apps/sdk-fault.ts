@@ -1,6 +1,6 @@
 import { ApiFault, type FaultKind } from "../polling/api-fault.ts";
 
-/** What the SDK throws, as far as it is read here. */
+/** The fields of the SDK's errors that this file reads. */
 interface SdkError {
   readonly name?: string;
   readonly message?: string;
@@ -9,7 +9,7 @@ interface SdkError {
   readonly response?: { readonly headers?: { get(name: string): string | undefined } };
 }
 
-/** Errors of @azure/identity: no token, so that nothing was sent. */
+/** Errors of @azure/identity: there is no token, so nothing was sent. */
 const CREDENTIAL_ERRORS = [
   "AuthenticationError",
   "AggregateAuthenticationError",
@@ -32,21 +32,21 @@ function kindOf(status: number): FaultKind {
   if (status === 404) return "missing";
   if (status === 429) return "throttled";
   if (status === 401 || status === 403) return "denied";
-  // 408: Azure stopped waiting, as a gateway does. That is as unclear as 5xx or no status at all.
+  // 408: Azure stopped waiting, as a gateway does. That is as inconclusive as a 5xx or no status at all.
   return status >= 400 && status < 500 && status !== 408 ? "refused" : "transient";
 }
 
-/** The longest wait that Azure may ask for. */
+/** The longest wait that is granted to Azure. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
-/** Milliseconds that `Retry-After` asks for, in seconds or as a date. */
+/** The wait in milliseconds that `Retry-After` requests, in seconds or as a date. */
 function retryAfter(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
-// Azure's message may quote the request: a SAS among the URLs, whatever the spelling of its ampersand.
+// Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
 const SECRETS = /((?:sig|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
 
 function shown(text: string): string {

@@ -7,7 +7,7 @@ import { problemOf } from "../../contract/problems/problem.ts";
 import { ORDER, RECORD, Stage, trial } from "./container-apps.testing.ts";
 import { TOKEN } from "./fake-management-api.testing.ts";
 
-/** Every failure is also looked through for what must not be told. */
+/** Checks that no failure discloses a secret. */
 async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
   const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
   assert.ok(error instanceof MucastError, String(error));

@@ -5,10 +5,10 @@ import { carries, executionTemplate, type JobSettings } from "./execution-templa
 import type { JobsApi } from "./jobs-api.ts";
 
 /**
- * Starts an execution for an attempt unless there is one already, so that an attempt never has two.
- * @returns its name; undefined where Azure did not answer, so that it may have started or not. The caller looks for it, and
+ * Starts an execution for an attempt unless it already has one, so that an attempt never has two.
+ * @returns its name; undefined if Azure did not answer, so that it may have started or not. The caller looks for it, and
  *   never starts it again.
- * @throws MucastError unavailable where nothing was started: the dispatcher tries again later; internal where Azure refuses the
+ * @throws MucastError unavailable if nothing was started: the dispatcher tries again later; internal if Azure refuses the
  *   order itself; too_large.
  */
 export async function startExecution(

@@ -11,7 +11,7 @@ async function running() {
   const executor = await stage.executor();
   const execution = await executor.start(ORDER, stage);
   const there = stage.api.executions[0]!;
-  /** Waits for whole looks that begin from now on. */
+  /** Waits for complete polls that begin from now on. */
   const looks = async (count: number) => {
     const before = stage.api.count("execution");
     await stage.until(() => stage.api.count("execution") > before + count);
@@ -48,7 +48,7 @@ trial("epochs, failures and counts of the status blob are reported, each once", 
   const first = [point("A", 1), point("B", 1), point("A", 2)];
   stage.say({ epochs: { points: first, left_out: 5 } });
   await looks(2);
-  // Thinned meanwhile: one that was told is gone.
+  // Thinned meanwhile: one that was reported is gone.
   const counts = { warning_counts: {}, failure_counts: { diverged: 1 } };
   const points = [point("A", 1), point("A", 2), point("A", 7), point("B", 4)];
   stage.say({ epochs: { points, left_out: 8 }, failures: [failure], ...counts });
@@ -117,7 +117,7 @@ trial("Succeeded without a final status is lost, Succeeded with a late one is no
   let reads = 0;
   stage.say({ end: { record: RECORD } });
   const late = stage.statuses.get("op-1.1");
-  // Two reads a look: the first look that sees the end finds no final status.
+  // Two reads per poll: the first poll that sees the end finds no final status.
   const executor = await stage.executor({ readStatus: async () => (++reads > 2 ? late : undefined) });
   const started = executor.start(ORDER, stage);
   await stage.until(() => stage.api.executions.length === 1);
@@ -177,7 +177,7 @@ trial("Retry-After is waited for, also while a stop is wanted", async () => {
   await stage.until(() => stage.troubles.length === 1);
   const asked = stage.api.requests.length;
   execution.stop("canceled");
-  // Far more turns than a look takes on the loopback address.
+  // Far more turns of the event loop than a poll takes on the loopback address.
   for (let turn = 0; turn < 2_000; turn++) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(stage.api.requests.length, asked);
 });

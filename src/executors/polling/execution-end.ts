@@ -3,7 +3,7 @@ import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import { type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type { ExecutionEnd, StopReason } from "../executor.ts";
 
-/** Why an execution was asked to stop; a service that drains asks for nothing. */
+/** Why an execution was asked to stop. A service that drains does not ask. */
 export type StopCode = Exclude<StopReason, "draining">;
 
 const STOPPED: Record<StopCode, string> = {
@@ -11,16 +11,16 @@ const STOPPED: Record<StopCode, string> = {
   timed_out: "the execution had reached its time limit and was stopped",
 };
 
-/** The end of a job whose status blob says that it succeeded: its output is stored, however the container ends. */
+/** The end of a job whose status blob reports success: its output is stored, however the container ends. */
 export function successIn(status: StatusBlob | undefined): ExecutionEnd | undefined {
   const end = status?.end;
   return end && "record" in end ? { kind: "succeeded", record: end.record } : undefined;
 }
 
 /**
- * How an execution that runs no more has ended. The job's status blob decides; the platform gives only a reason.
- * @param reason what the platform says of its end.
- * @param asked why the service has asked it to stop; undefined where it has not.
+ * How an execution ended. The job's status blob decides; the platform gives only a reason.
+ * @param reason what the platform reports about the end.
+ * @param asked why the service asked it to stop; undefined if it did not.
  */
 export function endOf(
   status: StatusBlob | undefined,
@@ -32,7 +32,7 @@ export function endOf(
   if (asked !== undefined)
     return { kind: "failed", problem: problemOf(new MucastError(asked, STOPPED[asked])) };
   const problem = problemIn(status);
-  // Canceled without the service having asked: its machine was taken away, or an operator stopped it by hand.
+  // Canceled without a request of the service: its machine was taken away, or an operator stopped it.
   if (problem !== undefined && problem.code !== "canceled") return { kind: "failed", problem };
   return { kind: "lost", reason };
 }

@@ -5,36 +5,36 @@ import { ApiFault } from "./api-fault.ts";
 import { endOf, isFinal, type StopCode, successIn } from "./execution-end.ts";
 import { StatusEvents } from "./status-events.ts";
 
-/** Reads the status blob of an attempt; undefined where the job has not written one yet. */
+/** Reads the status blob of an attempt; undefined if the job has not written one yet. */
 export type ReadStatus = (
   id: string,
   attempt: number,
   space: JobOrder["space"],
 ) => Promise<StatusBlob | undefined>;
 
-/** What a platform says of an execution. `reason`: why it runs no more, for the operator. */
+/** What a platform reports about an execution. `reason`: why it ended, for the operator. */
 export type PlatformState =
   | { readonly kind: "running" }
   | { readonly kind: "ended"; readonly reason: string };
 
-/** One execution of a platform that is asked for it again and again. Each call throws ApiFault. */
+/** One execution on a platform, which is polled repeatedly. Each call throws ApiFault. */
 export interface PlatformExecution {
-  /** Of the platform, as error messages have it. */
+  /** Name of the platform in error messages. */
   readonly platform: string;
-  /** Looks for an execution whose start was not answered. @returns whether the platform's name of it is known. */
+  /** Looks for an execution whose start was not answered. @returns whether the platform's name for it is known. */
   find(signal: AbortSignal): Promise<boolean>;
-  /** Only once it is found. @returns undefined where the platform does not show it. */
+  /** Only called once it is found. @returns undefined if the platform does not show it. */
   state(signal: AbortSignal): Promise<PlatformState | undefined>;
-  /** Only once it is found. */
+  /** Only called once it is found. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
-/** Times in a row that a platform may not show an execution: what it shows follows what it starts with a delay. */
+/** Polls in a row in which a platform may fail to show an execution: its lists lag behind its starts. */
 const MISSING_POLLS = 3;
-/** The same for one whose start was not answered: taken for lost too early, it would be started twice. */
+/** The same for an execution whose start was not answered. If it were declared lost too early, it would be started twice. */
 const UNANSWERED_POLLS = 30;
 
-/** Polls an execution: the platform gives its state, its status blob its progress and its end. */
+/** Polls an execution: the state comes from the platform, progress and end from the status blob. */
 export class ExecutionPoll {
   readonly #execution: PlatformExecution;
   readonly #readStatus: ReadStatus;
@@ -60,9 +60,10 @@ export class ExecutionPoll {
   }
 
   /**
-   * Polls once: reports what is new, and asks the platform to stop the execution where that is wanted.
-   * @param asked whether it is to stop; called again when its end is judged, as that may change meanwhile.
-   * @returns its end; undefined while it goes on. @throws ApiFault, MucastError: poll again later.
+   * Polls once: reports what is new, and asks the platform to stop the execution if requested.
+   * @param asked whether to stop it; called again when its end is judged, because the answer may have changed.
+   * @returns its end; undefined while it goes on.
+   * @throws ApiFault, MucastError: poll again later.
    */
   async once(asked: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
     this.#isFound ||= await this.#execution.find(signal);
@@ -72,7 +73,7 @@ export class ExecutionPoll {
     return end;
   }
 
-  /** @returns why the platform would not stop it: the polls go on, as it ends by itself some time. */
+  /** @returns why the platform refused to stop it. Polling continues, because the execution ends by itself at some point. */
   async #stop(signal: AbortSignal): Promise<ApiFault | undefined> {
     if (this.#stopAccepted || !this.#isFound) return undefined;
     try {
@@ -91,7 +92,7 @@ export class ExecutionPoll {
     if (success !== undefined) return this.#ended(success, early);
     const state = this.#isFound ? await this.#execution.state(signal) : undefined;
     if (state ? state.kind === "running" : this.#mayStillShow()) return undefined;
-    // Read after the end was seen, so that nothing newer can follow; once more where storage lags behind.
+    // Read after the end was seen, so nothing newer can follow; read once more in case storage lags behind.
     const status = await this.#status();
     if (!isFinal(status) && this.#silent++ === 0) return undefined;
     const reason =
@@ -99,7 +100,7 @@ export class ExecutionPoll {
     return this.#ended(endOf(status, reason, asked()), status);
   }
 
-  /** Whether to wait once more for an execution that the platform does not show. */
+  /** Whether to keep waiting for an execution that the platform does not show. */
   #mayStillShow(): boolean {
     this.#missing += 1;
     return this.#missing < (this.#isFound ? MISSING_POLLS : UNANSWERED_POLLS);
@@ -112,7 +113,7 @@ export class ExecutionPoll {
       this.#events.report(status);
       return status;
     } catch (error) {
-      // A storage that does not answer comes back. A blob that is no status stays none, and the execution has to end.
+      // Storage that does not answer will come back. An invalid status blob stays invalid, and the execution has to end.
       if (error instanceof MucastError && error.code === "invalid_data") return undefined;
       throw error;
     }

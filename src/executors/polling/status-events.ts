@@ -3,14 +3,14 @@ import type { StatusBlob } from "../../contract/output/status-blob.ts";
 import { batchOf } from "../event-gatherer.ts";
 import type { ExecutionListener } from "../executor.ts";
 
-/** Reports to a listener what is new in an attempt's status blob since it was read last. */
+/** Reports to a listener what is new in an attempt's status blob since the last read. */
 export class StatusEvents {
   readonly #listener: ExecutionListener;
   /** Warnings and failures that were reported, as JSON. */
   readonly #reported = new Set<string>();
-  /** The newest epoch of each network that was reported. */
+  /** The newest reported epoch of each network. */
   readonly #epochs = new Map<string, number>();
-  /** How many epochs had ended when they were reported last. */
+  /** The number of finished epochs at the last report. */
   #ended = 0;
   #counts = "";
   #progress = "";
@@ -52,7 +52,7 @@ export class StatusEvents {
     return { warnings, failures };
   }
 
-  /** The blob holds epochs of the whole attempt, thinned again and again: new are those that follow the last reported one of their network. */
+  /** The blob holds epochs of the whole attempt, thinned repeatedly. New epochs are those after the last reported one of their network. */
   #newEpochs({ points, left_out = 0 }: NonNullable<EventBatch["epochs"]>): EventBatch["epochs"] {
     const fresh = points.filter((point) => point.epoch > (this.#epochs.get(nameOf(point)) ?? 0));
     for (const point of fresh) this.#epochs.set(nameOf(point), point.epoch);

@@ -3,18 +3,18 @@ import { ApiFault } from "./api-fault.ts";
 import type { StopCode } from "./execution-end.ts";
 import type { ExecutionPoll } from "./execution-poll.ts";
 
-/** How an execution is watched. */
+/** How to watch an execution. */
 interface WatchOptions {
-  /** Milliseconds between two polls, give or take a tenth. */
+  /** Milliseconds between two polls, plus or minus a tenth. */
   readonly pollMs: number;
-  /** Called when a poll or a stop fails, once for each message in a row; the execution goes on. No secret in the message. */
+  /** Called when a poll or a stop fails, once per distinct message in a row; the execution goes on. The message contains no secret. */
   readonly onPollFailed: (message: string) => void;
 }
 
-/** The longest pause between polls that fail, in intervals. */
+/** The longest pause between failed polls, in intervals. */
 const MAX_BACKOFF = 12;
 
-/** An execution that is polled until it has ended. A poll that fails never ends it. */
+/** An execution that is polled until it ends. A failed poll never ends it. */
 export class WatchedExecution implements Execution {
   readonly handle: string;
   readonly ended: Promise<ExecutionEnd>;
@@ -22,9 +22,9 @@ export class WatchedExecution implements Execution {
   readonly #options: WatchOptions;
   readonly #detached = new AbortController();
   #asked: StopCode | undefined;
-  /** Polls that failed in a row. */
+  /** Failed polls in a row. */
   #failed = 0;
-  /** The message of the last failure in that row. */
+  /** The last failure message in that row. */
   #reported: string | undefined;
   #cutPauseShort: () => void = () => undefined;
 
@@ -35,7 +35,7 @@ export class WatchedExecution implements Execution {
     this.ended = new Promise((settle) => void this.#follow(settle));
   }
 
-  /** `draining` detaches from it and leaves it running. */
+  /** `draining` detaches from the execution and leaves it running. */
   stop(reason: StopReason): void {
     if (reason === "draining") {
       this.detach();
@@ -45,7 +45,7 @@ export class WatchedExecution implements Execution {
     this.#cutPauseShort();
   }
 
-  /** Polls it no more. It goes on, and `ended` stays open: a service that adopts its handle learns how it ends. */
+  /** Stops polling. The execution goes on, and `ended` stays pending: a service that adopts its handle learns how it ends. */
   detach(): void {
     this.#detached.abort();
   }
@@ -66,7 +66,7 @@ export class WatchedExecution implements Execution {
     }
   }
 
-  /** Reports the failure. @returns milliseconds to wait, at least as long as the platform asks. */
+  /** Reports the failure. @returns milliseconds to wait, at least as long as the platform requests. */
   #afterFailure(error: unknown): number {
     const message = error instanceof Error ? error.message : String(error);
     if (message !== this.#reported) this.#options.onPollFailed(message);
@@ -86,7 +86,7 @@ export class WatchedExecution implements Execution {
         this.#cutPauseShort = () => undefined;
         resolve();
       };
-      // Services that were started together do not all ask at once.
+      // Spreads the polls of services that start together.
       const timer = setTimeout(done, ms * (mayBeCut ? 0.9 + Math.random() / 5 : 1 + Math.random() / 5));
       signal.addEventListener("abort", done, { once: true });
       if (mayBeCut) this.#cutPauseShort = done;

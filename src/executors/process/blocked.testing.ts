@@ -1,4 +1,4 @@
-/** A program to be watched: its main thread says "blocked" and never does anything else; a thread watches stdin. */
+/** A program for tests: its main thread prints "blocked" and then blocks for good, while a thread watches stdin. */
 import { writeSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 

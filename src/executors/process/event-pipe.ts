@@ -7,8 +7,8 @@ import { openSchema } from "../../contract/schema/open-schema.ts";
 import type { FromJob } from "./messages.ts";
 
 /**
- * The job's end of the pipe to its service: writes messages as JSON lines, without signatures of URLs. Where the service
- * is gone the lines are lost; the job sees that by the end of stdin.
+ * The job's end of the pipe to its service: writes messages as JSON lines, without the signatures of URLs. If the service is gone, the
+ * lines are lost; the job notices that by the end of stdin.
  */
 export class EventPipe {
   readonly #socket: Socket;
@@ -23,7 +23,7 @@ export class EventPipe {
     this.#socket.write(`${withoutSignature(JSON.stringify(message))}\n`);
   }
 
-  /** Closes the pipe; settles once the system has taken every message. */
+  /** Closes the pipe; settles once the system has accepted every message. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#socket.destroyed) resolve();
@@ -36,9 +36,9 @@ export class EventPipe {
 }
 
 /**
- * The service's end of the pipe: a line that a job process wrote. A library that prints into that descriptor may stand in
- * the line, or before it.
- * @returns undefined for what is no message, or lacks a member of its event.
+ * The service's end of the pipe: parses a line from a job process. A library that prints to the same descriptor may add text before or
+ * inside the line.
+ * @returns undefined for a line that is no message or lacks a member of its event.
  */
 export function readMessage(line: string): FromJob | undefined {
   try {
@@ -49,7 +49,7 @@ export function readMessage(line: string): FromJob | undefined {
   }
 }
 
-/** The members of each message beside `event`. */
+/** The members of each message besides `event`. */
 const MESSAGE_MEMBERS: { readonly [E in FromJob["event"]]: z.ZodRawShape } = {
   ready: {},
   accepted: {},

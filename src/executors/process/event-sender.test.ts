@@ -13,7 +13,7 @@ function senderOf() {
   return { batches, sender: new EventSender((batch) => batches.push(batch)) };
 }
 
-test("what a job reports within a second is one batch, with all epochs and the newest progress", (t) => {
+test("sends the reports of one second as one batch, with all epochs and the newest progress", (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   const { batches, sender } = senderOf();
@@ -36,7 +36,7 @@ test("what a job reports within a second is one batch, with all epochs and the n
   assert.equal(batches.length, 2, "nothing more was reported");
 });
 
-test("the first 200 failures and warnings of a job are sent, and all are counted", () => {
+test("sends the first 200 failures and warnings of a job and counts all of them", () => {
   const { batches, sender } = senderOf();
   for (let i = 0; i < 1_000; i++) {
     const code = i % 4 === 0 ? "diverged" : "fit_failed";

@@ -3,7 +3,7 @@ import { EventGatherer } from "../event-gatherer.ts";
 
 const MILLISECONDS_BETWEEN = 1_000;
 
-/** Sends what a job reports in batches, once a second at most: a job reports thousands of events. */
+/** Sends the reports of a job in batches, at most one per second, because a job reports thousands of events. */
 export class EventSender {
   readonly #send: (batch: EventBatch) => void;
   readonly #gathered = new EventGatherer();
@@ -18,7 +18,7 @@ export class EventSender {
     this.#timer ??= setTimeout(() => this.flush(), MILLISECONDS_BETWEEN);
   };
 
-  /** Sends what waits for its second. Called once the job has ended. */
+  /** Sends the pending batch. Called once the job has ended. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -26,27 +26,27 @@ export interface ChildOptions extends JobStorage, JobMeans {
   readonly env: Readonly<Record<string, string>>;
   /** Whether it starts an engine before it has an order. */
   readonly warm: boolean;
-  /** Called with each line that the process prints, and the operation that it runs then. */
+  /** Called with each line that the process prints, and the operation that it is running. */
   readonly log: (line: string, operationId: string | undefined) => void;
 }
 
-/** How an order ended, and how its process ended, where it did. */
+/** How an order ended, and how its process ended, if it did. */
 export interface RunEnd {
-  /** The end message of the job; undefined where none came. */
+  /** The end message of the job; undefined if there was none. */
   readonly end: JobEnd | undefined;
-  /** Why no process could be made, or how it ended; undefined where it waits for another order. */
+  /** Why the process could not start, or how it ended; undefined if it waits for another order. */
   readonly reason: string | undefined;
 }
 
 /** An order that a job process runs. */
 export interface ChildRun {
-  /** False where the process ended before it had taken the order. */
+  /** False if the process ended before it accepted the order. */
   readonly accepted: Promise<boolean>;
   /** Settles once nothing of the job runs any more; never rejects. */
   readonly ended: Promise<RunEnd>;
   /** Changes how many workers the job may have. Harmless when late. */
   setWorkers(workers: number): void;
-  /** Asks the process to stop, and kills it where it has not ended in 5 s. Harmless when late. */
+  /** Asks the process to stop, and kills it if it has not ended in 5 s. Late calls are harmless. */
   stop(reason: StopReason): void;
 }
 
@@ -56,7 +56,7 @@ interface CurrentRun {
   readonly listener: ExecutionListener;
   readonly accepted: PromiseWithResolvers<boolean>;
   readonly ended: PromiseWithResolvers<RunEnd>;
-  /** Set once the process has taken the order. */
+  /** Set once the process has accepted the order. */
   isAccepted?: true;
   end?: JobEnd;
 }
@@ -64,19 +64,22 @@ interface CurrentRun {
 const HERE = import.meta.url;
 const ENTRY = fileURLToPath(new URL(`./job-process${extname(HERE)}`, HERE));
 const MAX_LINE_LENGTH = 64 * 2 ** 10;
-/** Characters of a line that is no message, in the log. */
+/** The number of characters of a line that is no message to write to the log. */
 const MAX_SHOWN_LENGTH = 200;
 const GRACE_MILLISECONDS = 5_000;
-/** In which a process has to take an order, or is killed: one that is ready only waits for a line; before that, a busy machine loads its modules. */
+/**
+ * Time for a process to accept an order before it is killed. A ready process only waits for a line; before that, a busy machine may still
+ * be loading its modules.
+ */
 const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 
 /** The service's side of a job process. */
 export class JobChild implements BudgetedProcess {
-  /** Undefined where the system made none. */
+  /** Undefined if the system could not start one. */
   readonly pid: number | undefined;
-  /** Settles with the reason once nothing of it runs any more, and its work folder is gone; never rejects. */
+  /** Settles with the reason once nothing of it runs any more and its work folder is removed; never rejects. */
   readonly ended: Promise<string>;
-  /** Settles once its modules are loaded, and its engine, where it has one; or once it has ended. */
+  /** Settles once its modules and, if it has one, its engine are loaded; or once it has ended. */
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #readied = Promise.withResolvers<void>();
@@ -92,7 +95,7 @@ export class JobChild implements BudgetedProcess {
   constructor({ env, warm, log, ...setup }: ChildOptions) {
     this.#child = spawn(process.execPath, [ENTRY, ...(warm ? [WARM_FLAG] : [])], {
       env,
-      // A group and a session of its own, so that both can be killed whole.
+      // It leads its own group and session, so that both can be killed as a whole.
       detached: true,
       stdio: ["pipe", "pipe", "pipe", "pipe"],
     });
@@ -104,7 +107,7 @@ export class JobChild implements BudgetedProcess {
       this.#reason = reason;
       if (this.#run) this.#finish(this.#run, reason);
     });
-    // Undefined where this process has no descriptor left for a pipe; then `ended` settles with the reason.
+    // Undefined if this process has no descriptor left for a pipe; `ended` then settles with the reason.
     if (!this.#child.stdin) return;
     // A write to a process that has just died fails; `ended` settles with the reason.
     this.#child.stdin.on("error", () => undefined);
@@ -123,8 +126,8 @@ export class JobChild implements BudgetedProcess {
   }
 
   /**
-   * Gives it an order; it must run none. It is killed where it does not take the order in time, as after SIGSTOP: the job
-   * would have no end.
+   * Gives it an order; it must not be running one. If it does not accept the order in time, for example after SIGSTOP, it is killed,
+   * because the job would never end.
    */
   give(order: JobOrder, listener: ExecutionListener): ChildRun {
     const run: CurrentRun = {
@@ -160,14 +163,14 @@ export class JobChild implements BudgetedProcess {
     void this.ended.then(() => clearTimeout(killTimer));
   }
 
-  /** @param reason how the process ended; undefined where it did not. */
+  /** @param reason how the process ended; undefined if it did not. */
   #finish(run: CurrentRun, reason: string | undefined): void {
     if (this.#run === run) this.#run = undefined;
     run.accepted.resolve(false);
     run.ended.resolve({ end: run.end, reason });
   }
 
-  /** Stops it; an order that it runs is lost. */
+  /** Stops it. An order that it runs is lost. */
   stop(): void {
     this.#stopFor("draining");
   }
@@ -180,13 +183,13 @@ export class JobChild implements BudgetedProcess {
     return this.#gone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid) ?? [], enough);
   }
 
-  /** Kills it; its job ends with `error`, unless it has said already how it ended. */
+  /** Kills it. Its job ends with `error`, unless it has already reported its end. */
   killWith(error: MucastError): void {
     if (this.#run) this.#run.end ??= { problem: problemOf(error) };
     this.kill();
   }
 
-  /** @param why the reason of its end, in place of the signal. */
+  /** @param why reported as the reason of its end, instead of the signal. */
   kill(why?: string): void {
     this.#killedBecause ??= why;
     if (!this.#gone && this.pid !== undefined) killGroup(this.pid);
@@ -195,7 +198,7 @@ export class JobChild implements BudgetedProcess {
   #receive(message: FromJob): void {
     switch (message.event) {
       case "ready":
-        // The service may give it an order before its first ready message; between accepted and end there is none.
+        // The service may send an order before the first ready message; between accepted and end there is none.
         if (this.#run?.end !== undefined) this.#finish(this.#run, undefined);
         else if (this.#run?.isAccepted) this.killWith(noEnd());
         this.#isReady = true;
@@ -237,7 +240,7 @@ export class JobChild implements BudgetedProcess {
     const { reason, wasStarted, wasKilled } = await this.#exit();
     if (this.pid !== undefined) await killSession(this.pid);
     if (wasKilled) await sweepWorkFolders(temporary || "/tmp");
-    // Not before: the other processes of its session hold its pipes open. Its last messages are still in them.
+    // Not earlier: the other processes of its session keep its pipes open, and its last messages are still in them.
     if (wasStarted) await closed;
     return reason;
   }
@@ -257,7 +260,7 @@ export class JobChild implements BudgetedProcess {
   }
 }
 
-/** The end message is lost where a library printed into its line. */
+/** The end message is lost if a library printed into its line. */
 function noEnd(): MucastError {
   return new MucastError(
     "internal",

@@ -1,7 +1,4 @@
-/**
- * What remains when a service, a job process or a worker is killed. Every test waits for what it sees of processes and
- * files, never for a time.
- */
+/** What remains when a service, a job process or a worker is killed. Each test waits for processes and files, never for a time. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -51,7 +48,7 @@ before(async () => {
 });
 after(removeFolders);
 
-/** A job that fits until it is stopped, and is fitting. */
+/** A job that fits until it is stopped; returns once it is fitting. */
 async function startFitting(config = ENDLESS, given: Parameters<typeof executorIn>[1] = {}) {
   const sandbox = await newSandbox();
   const executor = executorIn(sandbox, given);
@@ -65,7 +62,7 @@ async function startFitting(config = ENDLESS, given: Parameters<typeof executorI
 }
 
 describe("a job process that does not answer", options, () => {
-  test("to a stop is killed, and leaves no output", async () => {
+  test("to a stop is killed and leaves no output", async () => {
     const { sandbox, execution } = await startFitting();
     for (const pid of processesOf(sandbox)) process.kill(pid, "SIGSTOP");
     execution.stop("canceled");
@@ -76,7 +73,7 @@ describe("a job process that does not answer", options, () => {
     assert.deepEqual(outputsOf(sandbox), []);
   });
 
-  test("because it is stopped for longer than the limit is killed, and its job is lost, in words", async () => {
+  test("because it was stopped for longer than the limit is killed, and its job is lost with a reason", async () => {
     const { sandbox, execution, executor } = await startFitting(ENDLESS, { stoppedMilliseconds: 80 });
     process.kill(pidOf(execution), "SIGSTOP");
     assert.deepEqual(await execution.ended, {
@@ -89,7 +86,7 @@ describe("a job process that does not answer", options, () => {
 });
 
 describe("a process of a job that is killed", options, () => {
-  test("after signals to its whole group, as an init system sends them to all, a worker: its task is made again, and the bytes are the same", async () => {
+  test("if it is a worker, after signals to its whole group as an init system sends them, has its task run again with the same bytes", async () => {
     const slow = `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 400}}}`;
     const { sandbox, execution, order, worker } = await startFitting(slow);
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.kill(-pidOf(execution), signal);
@@ -102,7 +99,7 @@ describe("a process of a job that is killed", options, () => {
   });
 });
 
-/** A service of its own with one job, to be killed. */
+/** A separate service with one job, to be killed. */
 function startService(sandbox: Sandbox, order: JobOrder | undefined, warm = false): ChildProcess {
   const program = fileURLToPath(new URL("./service.testing.ts", import.meta.url));
   return spawn(process.execPath, [program, JSON.stringify({ sandbox, order, warm })], {
@@ -120,7 +117,7 @@ async function said(service: ChildProcess, line: string): Promise<void> {
   assert.fail(`the service ended before it said ${line}: ${text}`);
 }
 
-describe("a service that is killed leaves no process and no half output", options, () => {
+describe("a service that is killed leaves no process and no partial output", options, () => {
   test("while its job reads", async () => {
     const sandbox = await newSandbox();
     const pipe = join(await newFolder(), "feature_engine_1.json");
@@ -149,7 +146,7 @@ describe("a service that is killed leaves no process and no half output", option
     assert.equal((await statusOf(sandbox, order))?.end ?? null, null);
   });
 
-  test("while its job writes: the output is whole or not there", async () => {
+  test("while its job writes: the output is complete or absent", async () => {
     const sandbox = await newSandbox();
     const order = orderOf(market, QUICK);
     const watcher = watch(join(sandbox.blobUrl, "data"));
@@ -182,19 +179,15 @@ describe("a service that is killed leaves no process and no half output", option
   });
 });
 
-test(
-  "nothing runs of a job that an earlier service has started when a later one does not adopt it",
-  options,
-  async () => {
-    const sandbox = await newSandbox();
-    const executor = executorIn(sandbox);
-    const order = orderOf(market, ENDLESS);
-    const execution = await executor.start(order, new RecordingListener());
-    const later = executorIn(sandbox);
-    const adopted = later.adopt(order, execution.handle);
-    process.kill(pidOf(execution), "SIGKILL");
-    assert.equal(await adopted, undefined);
-    await execution.ended;
-    await Promise.all([executor.close(), later.close()]);
-  },
-);
+test("nothing of an earlier service's job runs once a later service does not adopt it", options, async () => {
+  const sandbox = await newSandbox();
+  const executor = executorIn(sandbox);
+  const order = orderOf(market, ENDLESS);
+  const execution = await executor.start(order, new RecordingListener());
+  const later = executorIn(sandbox);
+  const adopted = later.adopt(order, execution.handle);
+  process.kill(pidOf(execution), "SIGKILL");
+  assert.equal(await adopted, undefined);
+  await execution.ended;
+  await Promise.all([executor.close(), later.close()]);
+});

@@ -1,9 +1,8 @@
 import { CLUSTER_VARIABLES } from "../../engine/pool/cluster-secrets.ts";
 
 /**
- * What a job process gets of the service's environment: the variables that find programs, folders and certificates, and
- * the credentials of blobs in Azure and of a cluster, where there is one. It gets neither the database's URL nor any key of
- * the service.
+ * The variables of the service's environment that a job process gets: those that find programs, folders and certificates, and the
+ * credentials of Azure storage and of a cluster, if there are any. It gets neither the database's URL nor any key of the service.
  */
 export function jobEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -21,6 +20,6 @@ export function jobEnvironment(
 const PASSED_ON =
   /^(PATH|HOME|USER|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|PYENV_\w+|MUCAST_PYTHON|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_FILE|SSL_CERT_DIR)$/;
 
-/** What DefaultAzureCredential and the storage clients read. */
+/** Read by DefaultAzureCredential and the storage clients. */
 const AZURE =
   /^(AZURE_\w+|IDENTITY_(ENDPOINT|HEADER|SERVER_THUMBPRINT)|IMDS_ENDPOINT|MSI_(ENDPOINT|SECRET))$/;

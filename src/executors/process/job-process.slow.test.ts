@@ -33,7 +33,7 @@ const options = {
 };
 
 describe("a job in a process of its own", options, () => {
-  test("reads and writes under the service's own address, which stands for a folder", async () => {
+  test("reads and writes under the service's own address, which maps to a folder", async () => {
     const base = "http://127.0.0.1:8080";
     const folder = await newFolder();
     await mkdir(join(folder, "data"));
@@ -57,7 +57,7 @@ describe("a job in a process of its own", options, () => {
     );
   });
 
-  test("reads and writes in the space of its caller alone, but for inputs that are shared", async () => {
+  test("reads and writes only in its caller's space, except for shared inputs", async () => {
     const base = "http://127.0.0.1:8080";
     const folder = await newFolder();
     const space = "key-0123456789abcdef";
@@ -86,7 +86,7 @@ describe("a job in a process of its own", options, () => {
     );
   });
 
-  test("whose work folder is removed meanwhile fails by that, and its problem names no folder", () =>
+  test("whose work folder is removed meanwhile fails with a problem that names no folder", () =>
     withExecutor(async (executor, sandbox) => {
       const config = ENDLESS.replace("100000", "400").replace("10}", "6}");
       const execution = await executor.start(orderOf(TINY, config, { workers: 1 }), new RecordingListener());
@@ -100,7 +100,7 @@ describe("a job in a process of its own", options, () => {
       assert.doesNotMatch(JSON.stringify(end.problem), /\/tmp|mucast-/);
     }));
 
-  test("that holds more than it may ends as out_of_memory, and the next one runs", async () => {
+  test("that exceeds its memory limit ends as out_of_memory, and the next one runs", async () => {
     const sandbox = await newSandbox();
     const executor = executorIn(sandbox, { memoryBytes: 32 * 2 ** 20 });
     try {
@@ -116,7 +116,7 @@ describe("a job in a process of its own", options, () => {
     assert.deepEqual(outputsOf(sandbox), []);
   });
 
-  test("two that together hold more than they may: one ends, told its share, and the other goes on", async () => {
+  test("two that together exceed the memory limit: one ends with its share in the error, and the other goes on", async () => {
     const sandbox = await newSandbox();
     const start = async (executor: ProcessExecutor) =>
       executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());
@@ -150,7 +150,7 @@ describe("a job in a process of its own", options, () => {
     }
   });
 
-  test("succeeds where its status cannot be written, which is logged with its operation, and ends by itself", async () => {
+  test("succeeds even if its status cannot be written, which is logged with its operation, and ends by itself", async () => {
     const lines: [string, string | undefined][] = [];
     const log = (...line: [string, string | undefined]) => lines.push(line);
     await withExecutor(

@@ -9,13 +9,13 @@ import { JobRuns } from "./job-runs.ts";
 import { MESSAGE_DESCRIPTOR, type ToJob, WARM_FLAG } from "./messages.ts";
 import { OOM_SCORES, offerToOomKiller } from "./oom-score.ts";
 
-// The service decides when a job ends, also where a whole group is signalled.
+// The service decides when a job ends, even if a whole group gets a signal.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
 
-// Before anything is started that would keep the score of the service.
+// Runs before anything starts that would keep the score of the service.
 offerToOomKiller(OOM_SCORES.job);
 
-// Where the service is gone, so are the readers of stdout and stderr; the end of stdin ends this process then.
+// If the service is gone, so are the readers of stdout and stderr; the end of stdin ends this process then.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 const pipe = new EventPipe(MESSAGE_DESCRIPTOR);

@@ -16,13 +16,13 @@ import { EventSender } from "./event-sender.ts";
 import type { FromJob, JobEnd, JobStorage, ToJob } from "./messages.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
-/** After so many jobs, or with so much memory, another process takes over, so that nothing adds up. */
+/** After this many jobs, or with this much memory, another process takes over, so that nothing accumulates. */
 const MAX_JOBS = 200;
 const MAX_BYTES = 2 ** 30;
 
-/** What a job process does between its start and its end: one order after the other. */
+/** The work of a job process between its start and its end: one order after the other. */
 export class JobRuns {
-  /** Settles once the process has sent how its last job ended, or has no order to wait for; never rejects. */
+  /** Settles once the process has reported the end of its last job, or has no order to wait for; never rejects. */
   readonly ended: Promise<void>;
   readonly #send: (message: FromJob) => void;
   readonly #stopping = new AbortController();
@@ -34,9 +34,9 @@ export class JobRuns {
   #pool: EnginePool | undefined;
   #setup: Extract<ToJob, { op: "setup" }> | undefined;
   #store: Promise<BlobStore> | undefined;
-  /** Whether the service drains or is gone: an attempt that does not succeed is lost, and its status gets no end. */
+  /** Whether the service drains or is gone. An attempt that does not succeed is then lost, and its status gets no end. */
   #isDraining = false;
-  /** Whether it has taken an order: from then on it is ready when an order has ended, not when its libraries are imported. */
+  /** Whether it has accepted an order. From then on it is ready when an order has ended, not when its libraries are imported. */
   #hasTaken = false;
 
   constructor(send: (message: FromJob) => void, warm: boolean) {
@@ -100,14 +100,14 @@ export class JobRuns {
     await this.#engine?.close();
   }
 
-  /** Whether another job would find this process like a new one. */
+  /** Whether the process is still as clean as a new one, so that it can take another job. */
   #isFit(): boolean {
     return (
       this.#engine?.isIdle === true && !this.#stopping.signal.aborted && process.memoryUsage.rss() < MAX_BYTES
     );
   }
 
-  /** Takes the warm engine, which waits already or is started with the first job that it suits. */
+  /** Takes the warm engine, which is waiting already or starts with the first job that it suits. */
   readonly #openEngine: OpenEngine = (need) => {
     if (WarmEngine.suits(need)) this.#engine ??= new WarmEngine(need.libraries);
     const opened = (this.#engine?.open ?? openEngine)({ ...need, workers: this.#workers });
@@ -115,7 +115,7 @@ export class JobRuns {
     return opened;
   };
 
-  /** @returns false where the process must take no further job: it drains, or the job met a defect. */
+  /** @returns false if the process must not take another job: it drains, or the job met a defect. */
   async #run(order: JobOrder): Promise<boolean> {
     const status = await this.#status(order);
     const events = new EventSender((batch) => this.#send({ event: "events", batch }));
@@ -164,12 +164,12 @@ export class JobRuns {
     }
   }
 
-  /** Sent by the pipe of the order's events, so that the service knows its operation and reads it before the end. */
+  /** Sent through the pipe of the order's events, so that the service knows its operation and reads it before the end. */
   readonly #log = (text: string): void => {
     for (const line of text.split("\n")) this.#send({ event: "log", line });
   };
 
-  /** Undefined where the store cannot be opened; the job fails by that too. */
+  /** Undefined if the store cannot be opened, in which case the job fails as well. */
   async #status({ id, attempt, config, space = "" }: JobOrder): Promise<StatusWriter | undefined> {
     try {
       const store = (await this.#store!).within(space);
@@ -180,7 +180,7 @@ export class JobRuns {
   }
 }
 
-/** Undefined where there is no environment yet; a job that needs one fails by that. */
+/** Undefined if there is no environment yet; a job that needs one then fails. */
 function startEngine(libraries: readonly string[]): WarmEngine | undefined {
   try {
     return new WarmEngine(libraries);
@@ -201,9 +201,8 @@ function stopError(reason: StopReason): MucastError {
 }
 
 /**
- * The storage of one order: its caller's space. Where URLs of the service stand for a folder, they stand for the space
- * alone, so that a job knows its blobs by the URLs that its caller knows, and reaches no other space. Only the shared
- * inputs of the order are those of the whole folder.
+ * The storage of one order: its caller's space. If URLs of the service map to a folder, they map to the space alone, so that a job knows
+ * its blobs by its caller's URLs and reaches no other space. Only the shared inputs of the order come from the whole folder.
  */
 function storageOf({ blobUrl, policy: whole }: JobStorage, order: JobOrder): JobStorage {
   const { space = "", shared = [] } = order;

@@ -1,4 +1,4 @@
-/** An executor with a folder for temporary files of its own, and looks at the processes that it runs. */
+/** An executor with its own folder for temporary files, and functions that inspect its processes. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -11,10 +11,10 @@ import { RecordingListener } from "../executor-suite.testing.ts";
 import { readStatus } from "../status-reader.ts";
 import { ProcessExecutor, type ProcessExecutorOptions } from "./process-executor.ts";
 
-/** Fits that take minutes each, the longest that are accepted: they end by being killed. */
+/** Fits that take minutes each, the longest that the schema accepts; tests end them by a kill. */
 export const ENDLESS = `{"ML params": {"model": "catboost", "n_splits": 1,
   "model_params": {"iterations": 100000, "depth": 10}}}`;
-/** For jobs whose model is not looked at: catboost, because its import is the shortest. */
+/** For jobs whose model does not matter: catboost, because its import is the shortest. */
 export const QUICK = `{"ML params": {"model": "catboost", "n_splits": 2, "intervals": {"alpha": 0.2},
   "model_params": {"iterations": 2}}}`;
 export const RIDGE = `{"ML params": {"model": "ridge", "n_splits": 2, "intervals": {"alpha": 0.2}}}`;
@@ -28,9 +28,9 @@ export const TINY: BlobPair = {
 
 /** The folders of one executor. */
 export interface Sandbox {
-  /** Takes outputs and status blobs. */
+  /** Holds outputs and status blobs. */
   readonly blobUrl: string;
-  /** TMPDIR of its job processes, by which a test knows them. */
+  /** TMPDIR of its job processes, by which a test recognises them. */
   readonly temporary: string;
 }
 
@@ -42,7 +42,7 @@ export async function newSandbox(): Promise<Sandbox> {
 
 export type Environment = Record<string, string | undefined>;
 
-/** @param env gets the sandbox's TMPDIR; the executor sees what a test changes in it later. */
+/** @param env gets the sandbox's TMPDIR; the executor sees later changes to it. */
 export function executorIn(
   { blobUrl, temporary }: Sandbox,
   { env = { ...process.env }, ...options }: Partial<ProcessExecutorOptions> & { env?: Environment } = {},
@@ -118,7 +118,7 @@ export function pidOf({ handle }: Execution): number {
   return Number(handle.split("-")[0]);
 }
 
-/** Every living process of a sandbox: of jobs, of their engines, and those that wait for a job. */
+/** Every living process of a sandbox: job processes, their engines, and processes that wait for a job. */
 export function processesOf({ temporary }: Sandbox): number[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -131,7 +131,7 @@ export function processesOf({ temporary }: Sandbox): number[] {
   });
 }
 
-/** Python workers of a sandbox that have a matrix mapped, and so are fitting it. */
+/** Python workers of a sandbox that have a matrix mapped, which means they are fitting it. */
 export function fittingIn(sandbox: Sandbox): number[] {
   return processesOf(sandbox).filter((pid) => {
     try {
@@ -142,10 +142,10 @@ export function fittingIn(sandbox: Sandbox): number[] {
   });
 }
 
-/** A look at every process of the system costs about a millisecond. */
+/** Listing every process of the system costs about a millisecond. */
 const MILLISECONDS_BETWEEN_LOOKS = 20;
 
-/** Waits until `look` gives something; the test's own time limit ends it. */
+/** Waits until `look` returns something; the test's own time limit ends it. */
 export async function until<T>(look: () => T | undefined): Promise<T> {
   for (;;) {
     const seen = look();

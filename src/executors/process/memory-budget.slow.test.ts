@@ -5,11 +5,11 @@ import { type BudgetedProcess, MemoryBudget } from "./memory-budget.ts";
 
 const MIB = 2 ** 20;
 
-/** A process that holds what a test says. */
+/** A fake process that holds as much memory as a test says. */
 class FakeProcess implements BudgetedProcess {
   readonly errors: MucastError[] = [];
   readonly hasJob: boolean;
-  /** Whether it was ended because it only waits. */
+  /** Whether it was stopped because it only waits. */
   isEnded = false;
   size: number;
 
@@ -37,14 +37,14 @@ function budgetOf(...processes: FakeProcess[]): MemoryBudget {
   return new MemoryBudget({ limitBytes: 1_000 * MIB, processes: () => processes, stopWaiting });
 }
 
-test("a job alone may hold all of it", () => {
+test("a single job may hold the whole budget", () => {
   const job = new FakeProcess(1_000);
   const budget = budgetOf(job);
   for (let i = 0; i < 3; i++) budget.look();
   assert.equal(job.errors.length, 0);
 });
 
-test("over it on two looks in a row, the job furthest over its share is killed, with the figures in its error", () => {
+test("kills the job furthest over its share after two measurements over the budget in a row, with the figures in its error", () => {
   const [small, large] = [new FakeProcess(300), new FakeProcess(800)];
   const budget = budgetOf(small, large);
   budget.look();
@@ -68,7 +68,7 @@ test("over it on two looks in a row, the job furthest over its share is killed, 
   assert.equal(small.errors.length, 0);
 });
 
-test("a job that was ended and still gives its memory back costs no other job", () => {
+test("kills no other job while a killed one still returns its memory", () => {
   const [small, large] = [new FakeProcess(600), new FakeProcess(700)];
   const budget = budgetOf(small, large);
   budget.look();
@@ -78,7 +78,7 @@ test("a job that was ended and still gives its memory back costs no other job", 
   assert.deepEqual([small.errors.length, large.errors.length], [0, 1]);
 });
 
-test("one that is over it for a moment alone loses nothing", () => {
+test("kills nothing that exceeds the budget only for a moment", () => {
   const job = new FakeProcess(1_100);
   const budget = budgetOf(job);
   budget.look();
@@ -89,14 +89,14 @@ test("one that is over it for a moment alone loses nothing", () => {
   assert.equal(job.errors.length, 0);
 });
 
-test("processes that only wait are left alone where there is no job", () => {
+test("leaves waiting processes alone if there is no job", () => {
   const waiting = new FakeProcess(2_000, false);
   const budget = budgetOf(waiting);
   for (let i = 0; i < 3; i++) budget.look();
   assert.equal(waiting.isEnded, false);
 });
 
-test("processes that only wait end before a job does, which loses nothing while they give their memory back", () => {
+test("stops waiting processes before it kills a job, and spares the job while they return their memory", () => {
   const [job, waiting] = [new FakeProcess(950), new FakeProcess(100, false)];
   const budget = budgetOf(job, waiting);
   budget.look();

@@ -1,37 +1,37 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { outOfMemory } from "../../engine/process-memory.ts";
 
-/** What the budget needs of a job process. */
+/** What the budget needs to know about a job process. */
 export interface BudgetedProcess {
   /** Whether it runs a job. A process that waits for one counts, but has no share. */
   readonly hasJob: boolean;
-  /** Bytes that the process and all that it has started hold. @param enough bytes below which a rough figure will do. */
+  /** Bytes that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
   held(enough: number): number;
   /** Kills the process; its job fails with `error`. */
   killWith(error: MucastError): void;
 }
 
 interface MemoryBudgetOptions {
-  /** Of all job processes together. */
+  /** Limit of all job processes together, in bytes. */
   readonly limitBytes: number;
   readonly processes: () => readonly BudgetedProcess[];
   /** Stops the processes that wait for a job, and returns them. */
   readonly stopWaiting: () => readonly BudgetedProcess[];
 }
 
-/** A look takes a part of a processor; it is kept below a fiftieth of one. */
+/** A measurement takes processor time; this keeps it below 2 %. */
 const PAUSE = { least: 200, looks: 50 };
 
 /**
- * Watches the memory that the jobs of this machine share. Where all job processes together hold more than the limit on two
- * looks in a row, it stops those that wait for a job. Where none waits, it kills the job furthest over its share, an equal
- * part of what the waiting processes leave. Two looks, because a job that is too large by itself notices that too, and may
- * go on without the worker that is.
+ * Watches the memory that the jobs of this machine share. If all job processes together exceed the limit on two measurements in a row, it
+ * stops those that wait for a job. If none waits, it kills the job furthest over its share, which is an equal part of what the waiting
+ * processes leave. It measures twice because a job that is too large by itself notices that too, and may continue after it has killed its
+ * largest worker.
  */
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   #wasOver = false;
-  /** Processes that were killed or stopped, whose memory the system takes back. */
+  /** Processes that were killed or stopped, whose memory the system is still reclaiming. */
   readonly #stopped = new WeakSet<BudgetedProcess>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -39,7 +39,7 @@ export class MemoryBudget {
     this.#options = options;
   }
 
-  /** Looks again and again until `stop`. */
+  /** Measures repeatedly until `stop`. */
   start(): void {
     const begun = performance.now();
     this.look();

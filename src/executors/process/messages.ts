@@ -6,24 +6,24 @@ import type { Timing } from "../../contract/output/status-blob.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import type { JobOrder, StopReason } from "../executor.ts";
 
-/** Where a job's blobs are, and what it may read. */
+/** The locations of a job's blobs, and what it may read. */
 export interface JobStorage {
-  /** Where outputs and status blobs go; may carry a SAS. */
+  /** The location of outputs and status blobs; may carry a SAS. */
   readonly blobUrl: string;
   readonly policy: BlobPolicy;
 }
 
 /** What a job may use. */
 export interface JobMeans {
-  /** Bytes that it may hold, in its process and all that it starts. */
+  /** Limit of its memory in bytes, including everything it starts. */
   readonly memoryBytes: number;
   /** The cluster that it computes on; by default this machine. */
   readonly cluster?: ClusterEngine | undefined;
 }
 
 /**
- * What the service writes to a job process's stdin, one JSON object a line: first the storage and what a job may use, then
- * one order after the other. A stop ends the process.
+ * What the service writes to a job process's stdin, one JSON object per line: first the storage and the limits, then one order after the
+ * other. A stop ends the process.
  */
 export type ToJob =
   | ({ readonly op: "setup" } & JobMeans & JobStorage)
@@ -32,17 +32,17 @@ export type ToJob =
   | { readonly op: "workers"; readonly workers: number }
   | { readonly op: "stop"; readonly reason: StopReason };
 
-/** What a job process writes to descriptor 3, one JSON object a line. */
+/** What a job process writes to descriptor 3, one JSON object per line. */
 export type FromJob =
-  /** Its modules are loaded, nothing of the order before runs any more, and it waits for an order. */
+  /** Its modules are loaded, nothing of the previous order runs any more, and it waits for an order. */
   | { readonly event: "ready" }
-  /** It has taken the order. */
+  /** It has accepted the order. */
   | { readonly event: "accepted" }
   | { readonly event: "events"; readonly batch: EventBatch }
-  /** For the service's log. What libraries print on stderr comes by a pipe of its own, earlier or later than this. */
+  /** For the service's log. Output of libraries on stderr comes through another pipe, earlier or later than this. */
   | { readonly event: "log"; readonly line: string }
   | { readonly event: "timings"; readonly timings: readonly Timing[] }
-  /** The last message of an order: the process is ready again next, or ends. */
+  /** The last message of an order. The process is then ready again, or ends. */
   | { readonly event: "end"; readonly end: JobEnd };
 
 export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Problem };
@@ -50,7 +50,7 @@ export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Pro
 /** The descriptor to which a job process writes its messages. */
 export const MESSAGE_DESCRIPTOR = 3;
 
-/** Most characters of a message: far more than an order with its URLs and its config takes, or one batch of events. */
+/** Maximum length of a message in characters: far more than an order with its URLs and config, or a batch of events, takes. */
 export const MAX_MESSAGE_LENGTH = 2 ** 25;
 
 /** Makes a job process start its engine before it has an order. */

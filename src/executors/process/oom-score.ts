@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** Added to the score of a process: of a request before a job, which has cost more, and both before the service. */
+/** Added to the out-of-memory score of a process: requests die before jobs, which cost more to repeat, and both before the service. */
 export const OOM_SCORES = { job: 500, request: 800 };
 
 /**
- * Makes the kernel end this process, and what it starts from now on, before its service where the machine's memory runs
- * out: then the service is there to report what failed. Does nothing where there is no such file (macOS).
+ * If the machine runs out of memory, makes the kernel kill this process and its later children before the service, which then can report
+ * the failure. Does nothing if there is no such file (macOS).
  */
 export function offerToOomKiller(more: number): void {
   const file = "/proc/self/oom_score_adj";
@@ -14,6 +14,6 @@ export function offerToOomKiller(more: number): void {
     const own = Number(readFileSync(file, "latin1"));
     writeFileSync(file, String(Math.min(most, own + more)));
   } catch {
-    // A system that has no such scores decides by its own.
+    // A system without such scores decides by its own rules.
   }
 }

@@ -1,4 +1,4 @@
-/** ProcessExecutor passes the suite that every executor must pass, and keeps secrets from its processes. */
+/** Runs the suite for executors on ProcessExecutor, and checks that it keeps secrets from its processes. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
@@ -40,7 +40,7 @@ const options = {
   skip: process.platform !== "linux" && "looks into /proc",
 };
 
-/** Its numbers and white space are those of the caller, which the job must keep. */
+/** Has the caller's own numbers and white space, which the job must keep. */
 const SUCCEEDS =
   '{"ML params": {"model": "ridge",\n "n_splits": 2, "model_params": {"alpha": 1.0e0}, "intervals": {"alpha": 0.2}}}\t';
 const CONFIGS: Record<JobKind, string> = {
@@ -112,7 +112,7 @@ class ProcessTrial implements ExecutorTrial {
     assert.deepEqual(temporaryFilesOf(this.#sandbox), []);
   }
 
-  /** The kernel would end the job process, its engine's host and every worker before the service. */
+  /** Checks that the kernel would kill the job process, its engine's host and every worker before the service. */
   #checkScores(): void {
     const own = scoreOf("self");
     const scores = processesOf(this.#sandbox).map(scoreOf);
@@ -162,17 +162,17 @@ describe("what a job process sees", options, () => {
     NODE_OPTIONS: "--trace-warnings",
     AZURE_STORAGE_SAS_TOKEN: "sig=s3cret-3",
   };
-  /** Command lines and environments of everything of a sandbox. */
+  /** Command lines and environments of all processes of a sandbox. */
   const seen = (sandbox: Sandbox, file: "cmdline" | "environ") =>
     processesOf(sandbox)
       .map((pid) => readFileSync(`/proc/${pid}/${file}`, "latin1"))
       .join("\0");
 
-  /** Waits for a job process and its engine; what it imports is not waited for. */
+  /** Waits for a job process and its engine, but not for their imports. */
   const started = (sandbox: Sandbox) =>
     until(() => (/mucast_engine\0host/.test(seen(sandbox, "cmdline")) ? true : undefined));
 
-  test("holds no secret of the service", () =>
+  test("contains no secret of the service", () =>
     withExecutor(
       async (_, sandbox) => {
         await started(sandbox);
@@ -182,7 +182,7 @@ describe("what a job process sees", options, () => {
       { warm: true, env: { ...process.env, ...secrets } },
     ));
 
-  test("holds the storage's credentials where that is Azure, and never on a command line", () =>
+  test("contains the storage's credentials if that is Azure, and never on a command line", () =>
     withExecutor(
       async (_, sandbox) => {
         await started(sandbox);
@@ -198,7 +198,7 @@ describe("what a job process sees", options, () => {
       },
     ));
 
-  test("holds the token of the cluster that jobs compute on, never on a command line, and keeps no engine here", async () => {
+  test("contains the token of the jobs' cluster, never on a command line, and keeps no engine on this machine", async () => {
     const fake = new FakeGateway(await newFolder());
     const logged: string[] = [];
     const variables = { ...secrets, MUCAST_PYTHON: fake.python, RAY_AUTH_TOKEN: "s3cret-token" };

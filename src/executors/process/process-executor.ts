@@ -20,7 +20,7 @@ import type { JobStorage } from "./messages.ts";
 import { Standby } from "./standby.ts";
 
 export interface ProcessExecutorOptions extends JobStorage {
-  /** Called with each line that a job process prints, and the operation that it runs then; never with a secret of the storage. */
+  /** Called with each line that a job process prints, and the operation that it is running. No line contains a secret of the storage. */
   readonly log: (line: string, operationId: string | undefined) => void;
   /** Keeps one job process ready, so that a small job takes well under a second. */
   readonly warm: boolean;
@@ -32,26 +32,23 @@ export interface ProcessExecutorOptions extends JobStorage {
   readonly stoppedMilliseconds?: number;
   /** The cluster that jobs compute on; by default this machine. */
   readonly cluster?: ClusterEngine | undefined;
-  /** The environment of which job processes get a few variables; by default that of this process. */
+  /** The environment from which job processes get a few variables; by default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A job process of an earlier service that still runs ends by itself in about 2 s. */
+/** The time in which a job process of an earlier service ends by itself is about 2 s. */
 const PATIENCE_MILLISECONDS = 10_000;
 const POLL_MILLISECONDS = 50;
 
-/**
- * Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with
- * the service.
- */
+/** Runs jobs in processes of their own on this machine, one job at a time in each. The processes and their engines end with the service. */
 export class ProcessExecutor implements Executor {
   readonly name = "process";
   readonly outlivesService = false;
   readonly #options: ProcessExecutorOptions;
   readonly #running = new Map<string, Execution>();
-  /** The processes that were given an order. */
+  /** The processes that have an order. */
   readonly #children = new Set<JobChild>();
-  /** All processes, also those that wait for an order. */
+  /** All processes, including those that wait for an order. */
   readonly #spawned = new Set<JobChild>();
   readonly #memory: MemoryBudget;
   readonly #stopped: StoppedWatch;
@@ -75,7 +72,7 @@ export class ProcessExecutor implements Executor {
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
   }
 
-  /** Settles once a job process waits for an order, or has ended; at once where none is kept ready. */
+  /** Settles once a job process waits for an order, or has ended; at once if none is kept ready. */
   async ready(): Promise<void> {
     await this.#standby?.child?.ready;
   }
@@ -93,12 +90,12 @@ export class ProcessExecutor implements Executor {
     return execution;
   }
 
-  /** Waits until a process that an earlier service has started is gone: no two attempts run at a time. */
+  /** Waits until a process of an earlier service is gone, so that no two attempts run at the same time. */
   async adopt(order: JobOrder, handle: string): Promise<Execution | undefined> {
     const running = this.#running.get(`${order.id}.${order.attempt}`);
     if (running) return running;
     const [pid, started] = handle.split("-");
-    // Of another executor, or of a process that the system did not make.
+    // The handle of another executor, or of a process that could not start.
     if (started === undefined) return undefined;
     // It has done that job, and runs another or waits for one.
     if ([...this.#children].some((child) => child.pid === Number(pid))) return undefined;
@@ -120,7 +117,7 @@ export class ProcessExecutor implements Executor {
     for (const child of this.#spawned) yield { pid: child.pid, onStopped: (why: string) => child.kill(why) };
   }
 
-  /** Gives the order to a job process. The one that waited may have died just now, so a new one is tried too. */
+  /** Gives the order to a job process. The waiting one may have just died, so a new one is tried too. */
   async #begin(order: JobOrder, listener: ExecutionListener): Promise<Begun> {
     let reason = "the service is closing";
     for (let tries = 0; tries < 2 && !this.#closed; tries++) {
@@ -135,7 +132,7 @@ export class ProcessExecutor implements Executor {
     throw new MucastError("unavailable", `no job process can be started: ${reason}`);
   }
 
-  /** A process that has not ended waits for another order; without a standby it is stopped. */
+  /** A process that is still alive waits for another order; without a standby it is stopped. */
   #afterJob(child: JobChild, { reason }: RunEnd): void {
     if (reason !== undefined) return;
     if (this.#standby) this.#standby.takeBack(child);
@@ -154,7 +151,7 @@ export class ProcessExecutor implements Executor {
     const { blobUrl, policy, log, cluster } = this.#options;
     const means = { memoryBytes: this.#memoryBytes, cluster };
     try {
-      // An engine on this machine would wait in vain.
+      // An engine on this machine would be idle.
       const child = new JobChild({
         env,
         warm: warm && cluster === undefined,
@@ -178,15 +175,15 @@ export class ProcessExecutor implements Executor {
   }
 }
 
-/** An order that a job process has taken. */
+/** An order that a job process has accepted. */
 interface Begun {
   readonly child: JobChild;
-  /** Pid and start time, which name the process for good. */
+  /** Pid and start time, which identify the process permanently. */
   readonly handle: string;
   readonly run: ChildRun;
 }
 
-/** @throws MucastError unavailable where the system does not let it look, as without a free descriptor. */
+/** @throws MucastError unavailable if the system does not let it look, such as without a free descriptor. */
 function handleOf(child: JobChild): string {
   if (child.pid === undefined) return "";
   try {

@@ -5,10 +5,10 @@ import { sessionOf } from "../../contract/machine/process-stat.ts";
 const POLL_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 5_000;
 
-/** Errors for processes that are gone: macOS refuses signals to zombies with EPERM. */
+/** Errors for processes that no longer exist: macOS refuses signals to zombies with EPERM. */
 const GONE = new Set(["ESRCH", "EPERM"]);
 
-/** Kills a process and those of its group, where it leads one. Harmless where it is gone. */
+/** Kills a process and, if it leads a group, that group. Harmless if it no longer exists. */
 export function killGroup(leader: number): void {
   for (const target of [-leader, leader]) {
     try {
@@ -20,9 +20,9 @@ export function killGroup(leader: number): void {
 }
 
 /**
- * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have groups of their own,
- * but no session. On Linux alone; elsewhere they end by themselves within a second, and this returns at once. Never rejects:
- * where the system does not let it look, as without a free descriptor, it looks again.
+ * Kills the processes of a session whose leader has ended, and waits until they are gone: workers have their own groups, but not their own
+ * sessions. On Linux only; elsewhere they end by themselves within a second, and this returns at once. Never rejects: if the system does
+ * not let it look, such as without a free descriptor, it tries again.
  */
 export async function killSession(leader: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
@@ -34,7 +34,7 @@ export async function killSession(leader: number): Promise<void> {
   }
 }
 
-/** Pids of the running processes of a session; undefined where they cannot be looked up now, none where the system is not Linux. */
+/** Pids of the running processes of a session; undefined if they cannot be listed now, none if the system is not Linux. */
 export function processesOfSession(session: number): number[] | undefined {
   if (process.platform !== "linux") return [];
   try {

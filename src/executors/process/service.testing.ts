@@ -1,6 +1,6 @@
 /**
- * A program to be killed: a service with one job. Its argument is JSON: a sandbox and an order, and whether it waits
- * for a job process to be ready; it prints its job's stages, one a line.
+ * A program for tests to kill: a service with one job. Its argument is JSON: a sandbox, an order, and whether it waits until a job process
+ * is ready. It prints the job's stages, one per line.
  */
 import { executorIn } from "./jobs.testing.ts";
 

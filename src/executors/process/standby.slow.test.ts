@@ -3,7 +3,7 @@ import { beforeEach, mock, test } from "node:test";
 import type { JobChild } from "./job-child.ts";
 import { Standby } from "./standby.ts";
 
-/** A fake: runs nothing, ends when its test says so or when it is stopped. */
+/** A fake: runs nothing, and ends when its test says so or when it is stopped. */
 class FakeChild {
   readonly #end = Promise.withResolvers<void>();
   readonly ended = this.#end.promise;
@@ -38,7 +38,7 @@ function standby(isWanted = () => true): Standby {
   return new Standby({ start, isWanted });
 }
 
-test("one that dies again and again is started less and less often", async () => {
+test("starts a process that keeps dying less and less often", async () => {
   const waiting = standby();
   for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
     const count = children.length;
@@ -52,7 +52,7 @@ test("one that dies again and again is started less and less often", async () =>
   await waiting.close();
 });
 
-test("those that wait end where memory runs short, and the next one comes later each time", async () => {
+test("stops waiting processes when memory is short, and starts the next one later each time", async () => {
   const waiting = standby();
   for (const seconds of [1, 2, 4]) {
     const gone = waiting.stopWaiting();
@@ -69,7 +69,7 @@ test("those that wait end where memory runs short, and the next one comes later 
   await waiting.close();
 });
 
-test("the next one is started a second after one was taken, or when its job is over", async () => {
+test("starts the next process a second after one was taken, or when its job is over", async () => {
   const waiting = standby();
   const taken = waiting.take();
   assert.equal(taken, children[0] as unknown);
@@ -86,7 +86,7 @@ test("the next one is started a second after one was taken, or when its job is o
   await waiting.close();
 });
 
-test("one that is no longer fit is ended and replaced", async () => {
+test("replaces a process that is no longer suitable", async () => {
   const waiting = standby();
   waiting.replace();
   mock.timers.tick(0);
@@ -97,7 +97,7 @@ test("one that is no longer fit is ended and replaced", async () => {
   await waiting.close();
 });
 
-test("one that has done its order is taken again, and no other is started meanwhile", async () => {
+test("takes a process again after its order, and starts no other meanwhile", async () => {
   const waiting = standby();
   for (let orders = 0; orders < 3; orders++) {
     waiting.takeBack(waiting.take()!);
@@ -107,7 +107,7 @@ test("one that has done its order is taken again, and no other is started meanwh
   await waiting.close();
 });
 
-test("of several that have done their orders one is kept for long", async () => {
+test("keeps only one of several processes that have finished their orders", async () => {
   const waiting = standby();
   const taken = [waiting.take()!];
   mock.timers.tick(1_000);
@@ -122,7 +122,7 @@ test("of several that have done their orders one is kept for long", async () => 
   await waiting.close();
 });
 
-test("none is started while no job could be begun", async () => {
+test("starts no process while no job could start", async () => {
   const waiting = standby(() => false);
   waiting.take();
   mock.timers.tick(60_000);
@@ -130,7 +130,7 @@ test("none is started while no job could be begun", async () => {
   await waiting.close();
 });
 
-test("closing ends the one that waits, and no other is started", async () => {
+test("stops the waiting process on close, and starts no other", async () => {
   const waiting = standby();
   waiting.take();
   await waiting.close();

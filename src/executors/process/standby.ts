@@ -1,24 +1,24 @@
 import type { JobChild } from "./job-child.ts";
 
 const BACKOFF_MILLISECONDS = { first: 1_000, most: 60_000 };
-/** A process that has lived so long did not fail by its start. */
+/** A process that lived at least this long did not fail because of its start. */
 const LONG_LIFE_MILLISECONDS = 60_000;
-/** The next process loads its modules when the job has ended, or after so long: not beside a short job. */
+/** The next process loads its modules when the job has ended, or after this long, so that it does not slow down a short job. */
 const PAUSE_MILLISECONDS = 1_000;
-/** How long more than one process waits, after jobs that ran at the same time. */
+/** How long more than one process waits after jobs that ran at the same time. */
 const IDLE_MILLISECONDS = 30_000;
 
 interface StandbyOptions {
   /** Starts a job process that can take any order. */
   readonly start: () => JobChild;
-  /** Whether the executor may start another job beside those that run. */
+  /** Whether the executor may start another job beside the running ones. */
   readonly isWanted: () => boolean;
 }
 
-/** Keeps one job process ready for the next order, and for a while the processes that have done an order. */
+/** Keeps one job process ready for the next order, and for a while the processes that have finished an order. */
 export class Standby {
   readonly #options: StandbyOptions;
-  /** The last one is the next that `take` gives. */
+  /** `take` returns the last one. */
   readonly #waiting: JobChild[] = [];
   #filling: NodeJS.Timeout | undefined;
   #trimming: NodeJS.Timeout | undefined;
@@ -31,12 +31,12 @@ export class Standby {
     this.#fill();
   }
 
-  /** The process that `take` would give; undefined where none waits. */
+  /** The process that `take` would return; undefined if none waits. */
   get child(): JobChild | undefined {
     return this.#waiting.at(-1);
   }
 
-  /** Gives a process that waits to its caller; another is started a little later. */
+  /** Hands a waiting process to the caller; another is started a little later. */
   take(): JobChild | undefined {
     const child = this.#waiting.pop();
     this.#fillIn(PAUSE_MILLISECONDS);
@@ -44,7 +44,7 @@ export class Standby {
     return child;
   }
 
-  /** Keeps a process that has done its order. */
+  /** Keeps a process that has finished its order. */
   takeBack(child: JobChild): void {
     if (this.#closed) {
       this.#stop(child);
@@ -57,13 +57,13 @@ export class Standby {
     }, IDLE_MILLISECONDS);
   }
 
-  /** Stops the processes that wait and starts another: the environment that they were started with has changed. */
+  /** Stops the waiting processes and starts another, because their environment has changed. */
   replace(): void {
     for (const child of this.#waiting.splice(0)) this.#stop(child);
     this.#fillIn(0);
   }
 
-  /** Stops the processes that wait. Another is started after a pause, a longer one each time that this follows soon. */
+  /** Stops the waiting processes. Another is started after a pause, which grows each time that this happens soon again. */
   stopWaiting(): readonly JobChild[] {
     const stopped = this.#waiting.splice(0);
     for (const child of stopped) this.#stop(child);
@@ -102,7 +102,7 @@ export class Standby {
     });
   }
 
-  /** Undefined where the system makes no process now; a job that needs one fails with the reason. */
+  /** Undefined if the system cannot start a process now; a job that needs one fails with the reason. */
   #started(): JobChild | undefined {
     try {
       return this.#options.start();
@@ -116,7 +116,7 @@ export class Standby {
     this.#fillIn(Math.min(pause, BACKOFF_MILLISECONDS.most));
   }
 
-  /** @param onDeath called where the process ends while it waits. */
+  /** @param onDeath called if the process ends while it waits. */
   #keep(child: JobChild, onDeath = () => this.#fillIn(0)): void {
     this.#waiting.push(child);
     void child.ended.then(() => {

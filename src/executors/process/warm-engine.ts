@@ -8,8 +8,8 @@ import { openWorkFolder, type WorkFolder } from "../../jobs/shared/work-folder.t
 export const WARM_LIBRARIES = ["sklearn", "xgboost", "lightgbm"];
 
 /**
- * An engine for one job after the other, started before the first is known or with it: what is imported stays
- * imported, and every job gets workers of its own. A job that it does not suit gets a new one instead.
+ * An engine that serves one job after the other, and starts before or together with the first. Libraries stay imported, and every job gets
+ * new workers. A job that it does not suit gets a new engine instead.
  */
 export class WarmEngine {
   readonly #python: string;
@@ -34,7 +34,10 @@ export class WarmEngine {
     return this.#closed === undefined && this.#host.waits;
   }
 
-  /** Whether it can be the engine of such a job. A network's job gets an engine of its own: its libraries bring threads of their own; and so does a portable one, or one on a cluster. */
+  /**
+   * Whether it can be the engine of this job. A network's job gets its own engine, because its libraries start their own threads; so does a
+   * portable job and a job on a cluster.
+   */
   static suits({ environment, portable, cluster }: EngineNeed): boolean {
     return environment === "ml" && portable !== true && cluster === undefined;
   }

@@ -35,7 +35,7 @@ import { WarmEngine } from "./warm-engine.ts";
 
 after(removeFolders);
 
-test("the engine that waits suits neither a network's job nor one whose kernels are pinned", () => {
+test("the waiting engine suits neither a network's job nor one with pinned kernels", () => {
   const need = { environment: "ml", libraries: ["sklearn"], workers: 1 } as const;
   const needs = [
     need,
@@ -52,7 +52,7 @@ const options = {
   skip: process.platform !== "linux" && "looks into /proc",
 };
 
-/** What run_ml_job leaves in this process, with an engine of its own. */
+/** The output of run_ml_job in this process with a new engine. */
 async function freshBytes(sandbox: Sandbox, config: string, order: JobOrder): Promise<string> {
   const own: Job = (request, context) =>
     runMlJob({ ...request, blobUrl: sandbox.blobUrl, id: `${order.id}-fresh` }, context);
@@ -65,7 +65,7 @@ describe("a job process that is ready before its job", options, () => {
     `{"ML params": {"model": "${model}", "scaler": "${scaler}", "model_params": {${params}}, "n_splits": 2, "cv_test_size": 3, "intervals": {"alpha": 0.3}}}`;
   const forest = classical("random_forest", "robust", '"n_estimators": 10');
   const catboost = classical("catboost", "none", '"iterations": 10');
-  // Every library, each imported with no other one by the job that begins with it.
+  // Each library is imported, without any other, by the job that starts with it.
   const all = [
     forest,
     classical("lightgbm", "minmax", '"n_estimators": 10'),
@@ -75,7 +75,7 @@ describe("a job process that is ready before its job", options, () => {
   const cases = WHOLE_MATRIX ? all : [forest, catboost];
   const network = `{"NN params": {"Dot prediction": {"current option": "mlp", "data_processing": {"lookback": 2}, "training_params": {"epochs": 2}}}}`;
 
-  test("does one job after the other, and leaves the same bytes for each of a regressor as one that begins with it", async () => {
+  test("does one job after the other, and writes the same bytes for each regressor as a process that starts with it", async () => {
     const left: { config: string; order: JobOrder; text: string; sandbox: Sandbox }[] = [];
     await withExecutor(
       async (executor, sandbox) => {
@@ -99,14 +99,14 @@ describe("a job process that is ready before its job", options, () => {
       { warm: true },
     );
     const fresh = new Map<string, string>();
-    // The network's was the first job of an engine of its own.
+    // The network's job was the first of its own engine.
     for (const { config, order, text, sandbox } of left.filter(({ config }) => config !== network)) {
       if (!fresh.has(config)) fresh.set(config, await freshBytes(sandbox, config, order));
       assert.equal(text, fresh.get(config), config);
     }
   });
 
-  test("is replaced where it cannot do the job, and does it with another engine where its own was killed", async () => {
+  test("is replaced if it cannot do the job, and uses another engine if its own was killed", async () => {
     const env: Environment = { ...process.env };
     await withExecutor(
       async (executor, sandbox) => {
@@ -141,7 +141,7 @@ describe("a job process that is ready before its job", options, () => {
     );
   });
 
-  test("is ready also without an engine, which is the job's own error", () =>
+  test("is ready even without an engine, whose lack is the job's error", () =>
     withExecutor(
       async (executor, sandbox) => {
         await executor.ready();
@@ -149,17 +149,17 @@ describe("a job process that is ready before its job", options, () => {
         const { end } = await run(executor, RIDGE);
         assert.ok(end.kind === "failed");
         assert.equal(end.problem.code, "engine_unavailable");
-        // The log tells where it was looked for.
+        // The log names the place that was searched.
         assert.doesNotMatch(JSON.stringify(end.problem), /such\/python/);
       },
       { warm: true, env: { ...process.env, MUCAST_PYTHON: "/no/such/python" } },
     ));
 
-  test("does the next job also where its libraries are imported only while that runs", async () => {
+  test("does the next job even if its libraries are imported only while that runs", async () => {
     const folder = await newFolder();
     const [python, gate] = [join(folder, "python"), join(folder, "gate")];
     assert.equal(spawnSync("mkfifo", [gate]).status, 0);
-    // A fake that begins to import once the gate has been written to.
+    // A fake that starts importing once something is written to the gate.
     const script = `#!/bin/sh\ncat '${gate}'\nexec '${findEnvironment("ml").python}' "$@"\n`;
     writeFileSync(python, script, { mode: 0o755 });
     await withExecutor(

@@ -5,13 +5,13 @@ import { invalid, type Position } from "../blob-errors.ts";
 export class Calendar {
   /** Ascends strictly. */
   readonly days: Int32Array;
-  /** Sorted row i is row `order[i]` of the blob; absent where the blob's dates ascend. */
+  /** Sorted row i is row `order[i]` of the blob; absent if the blob's dates ascend. */
   readonly #order: Uint32Array | undefined;
 
   /**
    * @param days one per row, in the blob's order.
    * @param positionOf the position of row i in the blob, for the error.
-   * @throws MucastError invalid_data where a date occurs twice.
+   * @throws MucastError invalid_data if a date occurs twice.
    */
   constructor(days: ArrayLike<Day>, positionOf: (row: number) => Position) {
     this.days = Int32Array.from(days);

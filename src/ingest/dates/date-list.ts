@@ -52,7 +52,7 @@ export class DateList {
     else this.#add(day * MILLISECONDS_PER_DAY, offset);
   }
 
-  /** @param time NaN where a list of numbers has null, or a number that is not finite. */
+  /** @param time NaN if a list of numbers has null, or a number that is not finite. */
   addNumber(time: number, offset: number): void {
     const shown = Number.isNaN(time) ? "null, or a number that is not finite," : String(time);
     if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${shown} ${whyNoDate(time)}`, offset);

@@ -8,7 +8,7 @@ const EPOCH_TEXT = /^-?\d{1,15}$/;
 /**
  * Day of a date as blobs write it in strings and keys: ISO, of which the first ten characters count, or epoch
  * milliseconds at midnight UTC.
- * @returns NaN where the text is neither.
+ * @returns NaN if the text is neither.
  */
 export function dayOfText(text: string): Day {
   const first = text.charCodeAt(0);
@@ -16,7 +16,7 @@ export function dayOfText(text: string): Day {
   return parseDay(text) ?? (EPOCH_TEXT.test(text) ? dayOfEpoch(Number(text)) : Number.NaN);
 }
 
-/** Day of epoch milliseconds. @returns NaN where they are not midnight UTC of a year from 0000 to 9999. */
+/** Day of epoch milliseconds. @returns NaN if they are not midnight UTC of a year from 0000 to 9999. */
 export function dayOfEpoch(milliseconds: number): Day {
   const day = milliseconds / MILLISECONDS_PER_DAY;
   return Number.isInteger(day) && day >= FIRST_DAY && day <= LAST_DAY ? day + 0 : Number.NaN;
@@ -25,7 +25,7 @@ export function dayOfEpoch(milliseconds: number): Day {
 /** Where names and dates may both occur, fewer digits than this are a name, such as the column 0 or the ticker 7203. */
 const MIN_EPOCH_DIGITS = 8;
 
-/** Whether a key is a date where it could also be a name. @param day of its text, or NaN. */
+/** Whether a key is a date if it could also be a name. @param day of its text, or NaN. */
 export function standsForDate(text: string, day: Day): boolean {
   return !Number.isNaN(day) && text.length >= MIN_EPOCH_DIGITS;
 }

@@ -39,7 +39,7 @@ export class WindowBounds {
 
   /**
    * Reads the value of a key that gives a bound; null gives none.
-   * @throws MucastError invalid_data where it is no date, or differs from the bound under another key.
+   * @throws MucastError invalid_data if it is no date, or differs from the bound under another key.
    */
   *readBound(name: string, bound: Bound): Steps<void> {
     const { json, kind, source } = this.#reading;

@@ -37,7 +37,7 @@ export class ByteWindow {
   }
 
   /**
-   * Drops the bytes before `position` and takes in more. Where `position` has not moved since the last call, it gathers at
+   * Drops the bytes before `position` and takes in more. If `position` has not moved since the last call, it gathers at
    * least as many bytes again, so that a long token in tiny chunks is not scanned over and over.
    */
   async refill(): Promise<void> {
@@ -61,7 +61,7 @@ export class ByteWindow {
     this.bytes.fill(0, this.end, this.end + SENTINELS);
   }
 
-  /** Closes the stream where the blob has not been read to its end. */
+  /** Closes the stream if the blob has not been read to its end. */
   async close(): Promise<void> {
     if (!this.finished) await this.#chunks.return?.();
     this.finished = true;

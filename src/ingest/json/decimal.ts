@@ -15,7 +15,7 @@ const LOWER_CASE = 32;
 
 /**
  * Reads a JSON number at `bytes[at]`, up to the first byte that cannot belong to it; `bytes` must have such a byte. Writes
- * the nearest float64, ties to even, as JSON.parse does, to `out[slot]`; NaN, for missing, where it overflows.
+ * the nearest float64, ties to even, as JSON.parse does, to `out[slot]`; NaN, for missing, if it overflows.
  * @returns the position after the number, or `~position` (negative) of the first byte that breaks the grammar.
  */
 export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slot: number): number {
@@ -103,9 +103,9 @@ export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slo
  *
  * Up to 2^53 and 10^22 both operands are exact and IEEE arithmetic rounds once (Clinger 1990). Beyond, the digits
  * are an exact sum of two float64 and are multiplied by 10^exponent, a sum of two float64 also, with Dekker's exact
- * product (1971). Left out or rounded are a handful of terms of 2^-106 of the result each; where moving the sum by
+ * product (1971). Left out or rounded are a handful of terms of 2^-106 of the result each; if moving the sum by
  * 2^-100 either way changes nothing, it is the right one.
- * @returns NaN where this does not decide.
+ * @returns NaN if this does not decide.
  */
 function nearestDouble(upper: number, lower: number, lowerDigits: number, exponent: number): number {
   // Exact: `upper` has 30 bits and 10^9 has 21 beside its twos.

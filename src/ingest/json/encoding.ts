@@ -20,7 +20,7 @@ const UTF8_MARK = [0xef, 0xbb, 0xbf];
 
 /**
  * Steps over a UTF-8 byte order mark.
- * @throws MucastError unreadable_blob where the blob is empty, or is no UTF-8 text by its first bytes.
+ * @throws MucastError unreadable_blob if the blob is empty, or is no UTF-8 text by its first bytes.
  */
 export function* checkEncoding(window: ByteWindow): Waiting<void> {
   while (window.end - window.position < MAX_MARK_BYTES && !window.finished) yield;

@@ -29,7 +29,7 @@ export const Token = {
 } as const;
 export type Token = (typeof Token)[keyof typeof Token];
 
-/** A read that may have to wait: it yields undefined where it needs more bytes, and goes on when it is resumed. */
+/** A read that may have to wait: it yields undefined if it needs more bytes, and goes on when it is resumed. */
 export type Waiting<T> = Generator<undefined, T, void>;
 
 const DEEPEST = 64;
@@ -50,7 +50,7 @@ const ARRAY = 2;
 /**
  * Reads JSON token by token from a window of bytes and checks its grammar. It never waits: at the window's end it returns
  * `Token.more`, and the same call after a refill goes on.
- * @throws MucastError unreadable_blob, with the byte offset, where the bytes are not JSON.
+ * @throws MucastError unreadable_blob, with the byte offset, if the bytes are not JSON.
  */
 export class JsonReader {
   readonly #window: ByteWindow;
@@ -152,7 +152,7 @@ export class JsonReader {
     }
   }
 
-  /** The next token, waiting for it where needed. */
+  /** The next token, waiting for it if needed. */
   *take(): Waiting<Token> {
     const token = this.next();
     return token === Token.more ? yield* this.wait() : token;
@@ -242,7 +242,7 @@ export class JsonReader {
     return Token.key;
   }
 
-  /** @throws MucastError too_large where the last key or string is too long for a name. */
+  /** @throws MucastError too_large if the last key or string is too long for a name. */
   checkName(): void {
     // A UTF-16 unit takes at most three bytes.
     if (3 * this.text.length <= MAX_NAME_LENGTH || Buffer.byteLength(this.text) <= MAX_NAME_LENGTH) return;

@@ -14,7 +14,7 @@ interface TextFault {
 
 /**
  * Checks the inside of a JSON string, bytes [start, end): its escapes and its UTF-8, which the scan for its end does not.
- * @returns undefined where there is no fault.
+ * @returns undefined if there is no fault.
  */
 export function checkText(bytes: Uint8Array, start: number, end: number): TextFault | undefined {
   const badEscape = brokenEscape(bytes, start, end);
@@ -24,7 +24,7 @@ export function checkText(bytes: Uint8Array, start: number, end: number): TextFa
   return { at: brokenUtf8(bytes, start, end), what: "a string contains bytes that are not UTF-8" };
 }
 
-/** The string of checked bytes [start, end). @returns undefined where an escape is half a surrogate pair. */
+/** The string of checked bytes [start, end). @returns undefined if an escape is half a surrogate pair. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string | undefined {
   const raw = decoder.decode(bytes.subarray(start, end));
   if (!raw.includes("\\")) return raw;

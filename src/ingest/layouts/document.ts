@@ -12,7 +12,7 @@ import { SplitTable } from "./split-table.ts";
 import { readTicker } from "./ticker.ts";
 import { TickerContainer } from "./ticker-container.ts";
 
-/** Keys that may wrap the tickers, in order of preference: where a blob has several, the first of these counts. */
+/** Keys that may wrap the tickers, in order of preference: if a blob has several, the first of these counts. */
 const WRAPPERS: Record<BlobKind, readonly string[]> = {
   prices: ["prices", "data", "features"],
   features: ["features", "data", "prices"],
@@ -46,7 +46,7 @@ const SHARED_DATES = new Set(["dates", "date", "Date", "timestamp"]);
  *
  * At the end of a container its split table or its rows by day become tickers, and tickers without dates go to the
  * container around it.
- * @returns the window, where the blob has one.
+ * @returns the window, if the blob has one.
  */
 export function* readDocument(reading: Reading): Steps<RequestedWindow> {
   const { json } = reading;
@@ -215,7 +215,7 @@ class Document {
   }
 
   /**
-   * Reads a value that may have nothing to do with tickers. Where it is no ticker, that is an error only if the container
+   * Reads a value that may have nothing to do with tickers. If it is no ticker, that is an error only if the container
    * has no wrapper, so the error is kept until the container's end.
    */
   *#attempt<T>(container: TickerContainer, steps: Steps<T>): Steps<T | undefined> {

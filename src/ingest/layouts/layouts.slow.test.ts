@@ -144,7 +144,7 @@ describe("a feature blob", () => {
               return undefined;
             });
             if (found === undefined) return;
-            // Whatever is accepted must be JSON, and where the twin understands it still, the same.
+            // Whatever is accepted must be JSON, and if the twin understands it still, the same.
             JSON.parse(changed);
             const twin = (() => {
               try {

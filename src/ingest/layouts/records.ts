@@ -19,7 +19,7 @@ interface Cell {
   offset: number;
 }
 
-/** The ticker or the day of a record where the layout gives it outside the record. */
+/** The ticker or the day of a record if the layout gives it outside the record. */
 interface RecordContext {
   readonly ticker?: string;
   readonly day?: Day;
@@ -63,7 +63,7 @@ export class BlobRecord {
 
   /**
    * Sets the record's ticker and day.
-   * @throws MucastError invalid_data where ticker or date are missing, wrong, or contradict `context`.
+   * @throws MucastError invalid_data if ticker or date are missing, wrong, or contradict `context`.
    */
   locate(context: RecordContext): void {
     const ticker = this.#only("ticker");

@@ -56,7 +56,7 @@ export class RowTable {
     this.#expected = 0;
   }
 
-  /** Puts a value into the row. @returns false where the row has that column already. */
+  /** Puts a value into the row. @returns false if the row has that column already. */
   put(name: string, value: number): boolean {
     return this.putAt(this.#indexOf(name), value);
   }
@@ -116,7 +116,7 @@ export class RowTable {
     }
   }
 
-  /** The whole ticker, its days in order. @throws MucastError invalid_data where a date comes twice. */
+  /** The whole ticker, its days in order. @throws MucastError invalid_data if a date comes twice. */
   finish(ticker: string): TickerSeries {
     const offsets = this.#leading(OFFSET);
     const calendar = new Calendar(this.#leading(DAY), (row) =>

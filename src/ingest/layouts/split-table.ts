@@ -20,7 +20,7 @@ import { RowTable } from "./row-table.ts";
 interface OddCells {
   /** The first one. */
   fault?: { readonly position: Position; readonly what: string };
-  /** The column as dates, where its first cell is a string. */
+  /** The column as dates, if its first cell is a string. */
   dates?: DateList;
   /** The first string that is not the name of the table's ticker. */
   otherTicker?: { readonly offset: number; readonly text: string };
@@ -40,7 +40,7 @@ export class SplitTable {
   #headers: string[] | undefined;
   #rows: RowTable | undefined;
 
-  /** @param ticker of the table; none where each column is a ticker. */
+  /** @param ticker of the table; none if each column is a ticker. */
   constructor(reading: Reading, offset: number, ticker?: string) {
     this.#reading = reading;
     this.#offset = offset;
@@ -102,7 +102,7 @@ export class SplitTable {
     }
   }
 
-  /** The table of one ticker. @throws MucastError invalid_data where parts are missing or do not fit. */
+  /** The table of one ticker. @throws MucastError invalid_data if parts are missing or do not fit. */
   finish(ticker: string): TickerSeries {
     const { headers, rows, calendar } = this.#whole();
     const wanted = this.#reading.kind === "prices" ? "price" : "value";

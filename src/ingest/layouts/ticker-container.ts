@@ -67,7 +67,7 @@ export class TickerContainer {
   }
 
   /**
-   * Takes a ticker whose dates are shared and whose values are in the reading's buffer. Yields it at once where the dates
+   * Takes a ticker whose dates are shared and whose values are in the reading's buffer. Yields it at once if the dates
    * are known, else once they are read.
    */
   *addShared(found: FoundTicker): Steps<void> {
@@ -94,7 +94,7 @@ export class TickerContainer {
     }
   }
 
-  /** @throws MucastError invalid_data where a reserved key occurs twice. */
+  /** @throws MucastError invalid_data if a reserved key occurs twice. */
   claimName(name: string, offset: number): void {
     if (this.#names.has(name)) throw invalid(positionOf(this.#reading, offset), `${quote(name)} comes twice`);
     this.#names.add(name);

@@ -18,7 +18,7 @@ import type { TickerContainer } from "./ticker-container.ts";
 /**
  * Reads the value of a ticker's key, and finds its layout.
  * @param offset of the key.
- * @throws MucastError invalid_data where it is no known layout.
+ * @throws MucastError invalid_data if it is no known layout.
  */
 export function* readTicker(
   reading: Reading,
@@ -34,7 +34,7 @@ export function* readTicker(
   else throw unknown(reading, ticker, token);
 }
 
-/** Reads an array: records, or prices where the dates are shared. */
+/** Reads an array: records, or prices if the dates are shared. */
 function* readArray(
   reading: Reading,
   container: TickerContainer,

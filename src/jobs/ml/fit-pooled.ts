@@ -25,45 +25,45 @@ import { type FitPredictions, type ListedPanel, type PooledFits, pooledTickers }
 import { type BlockPredictions, constantOf, runRefits, standInWarnings } from "./run-refits.ts";
 import { importancesOf, type SpreadImportance } from "./spread-importances.ts";
 
-/** The name of the one fit in warnings, progress and errors. */
+/** The name of the single fit in warnings, progress and errors. */
 export const POOLED = "pooled";
 
-/** The one regressor of a pooled fit, as the output records it. */
+/** The single regressor of a pooled fit, as the output records it. */
 export interface PooledFit {
   readonly fitRows: number;
   readonly features: number;
-  /** Over the fit rows of all tickers, log-return. */
+  /** Mean label over the fit rows of all tickers, log-return. */
   readonly labelMean: number;
-  /** Training rows of each fold, of all tickers. */
+  /** The number of training rows of each fold, over all tickers. */
   readonly foldRows: readonly number[];
-  /** Training rows of the models of each block, of all tickers. */
+  /** The number of training rows of each block's models, over all tickers. */
   readonly blockRows: readonly number[];
-  /** Of the last fit, with their deviation over the fits of all blocks. */
+  /** Importances of the last fit, with their deviations over the fits of all blocks. */
   readonly lastImportances?: readonly SpreadImportance[];
   readonly importances?: readonly Importance[];
 }
 
 export interface PooledOutcome extends FitOutcome {
-  /** Absent where no ticker takes part. */
+  /** Absent if no ticker takes part. */
   readonly pooled?: PooledFit;
-  /** The fit itself, where its rows are too few. */
+  /** Lists the fit itself if its rows are too few. */
   readonly listed: readonly Listed[];
-  /** Of the fit itself. */
+  /** Warnings of the fit itself. */
   readonly warnings: readonly Warning[];
 }
 
 type PooledOptions = FitOptions & {
   /** Called at the start, and after each fit. */
   readonly onFits: (done: number, planned: number) => void;
-  /** Bytes that the job's processes may hold; undefined on a cluster, whose nodes have their own. */
+  /** Memory limit of the job's processes in bytes; undefined on a cluster, whose nodes have their own. */
   readonly memoryLimit: number | undefined;
 };
 
 /**
- * Fits one regressor on the rows of all tickers: every fold, and the final model. A task is one fit, the largest first. As many run at a time
- * as there are workers, and as their memory has room.
- * @throws MucastError out_of_memory, before anything is fitted, where the largest fit would not fit into the memory; fit_failed or engine_crashed where any of them fails, since all tickers depend on it; output_failed where the work
- *   folder's disk is full.
+ * Fits one regressor on the rows of all tickers: every fold, and the final model. Each fit is a task, the largest first. As many run at a
+ * time as workers and memory allow.
+ * @throws MucastError out_of_memory, before anything is fitted, if the largest fit would not fit into the memory; fit_failed or
+ *   engine_crashed if any fit fails, because all tickers depend on it; output_failed if the work folder's disk is full.
  */
 export async function fitPooled(
   panels: readonly ListedPanel[],
@@ -95,7 +95,7 @@ export function unitePooled({ members }: PooledPlan<PanelRows>): FeatureUnion {
   return uniteFeatures(panels, "the mean of the others in their place");
 }
 
-/** Every ticker, where the model's arguments name a column that the matrix lacks; none otherwise. */
+/** Every ticker, if the model's arguments name a column that the matrix lacks; otherwise none. */
 export function refusedTickers(
   panels: readonly Pick<PanelRows, "ticker">[],
   { names }: FeatureUnion,
@@ -105,7 +105,7 @@ export function refusedTickers(
   return refused === undefined ? [] : panels.map(({ ticker }) => ({ ...refused, ticker }));
 }
 
-/** The fits of a plan as rows of its matrix, in time order: of the folds, of the first block, and of the later blocks. */
+/** The fits of a plan as rows of its matrix, in time order: those of the folds, of the first block, and of the later blocks. */
 export function pooledFits({ folds, blocks }: PooledPlan): {
   readonly fits: readonly PlannedFit[];
   readonly refits: readonly PlannedRefit[];
@@ -130,14 +130,14 @@ export function pooledFits({ folds, blocks }: PooledPlan): {
   };
 }
 
-/** Runs a task when there is memory for a fit on so many rows. */
+/** Runs a task once there is memory for a fit on this many rows. */
 type FitRunner = (
   rows: number,
   task: FitPredictTask,
   options: { readonly signal: AbortSignal; readonly onProgress: (progress: { seconds: number }) => void },
 ) => Promise<FitPredictResult>;
 
-/** @throws MucastError out_of_memory where there is none for the largest. */
+/** @throws MucastError out_of_memory if there is not enough for the largest. */
 function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions): FitRunner {
   const { pool, settings, memoryLimit } = options;
   const sizeOf = (rows: number): FitSize => ({
@@ -155,7 +155,7 @@ function fitRunner(plan: PooledPlan, union: FeatureUnion, options: PooledOptions
   return (rows, task, own) => room.during(workerBytes(sizeOf(rows), settings), () => pool.run(task, own));
 }
 
-/** Rows that the largest fit of a plan learns from. */
+/** The number of rows in the largest fit of a plan. */
 export function largestFit(plan: PooledPlan): number {
   const { fits, refits } = pooledFits(plan);
   return Math.max(...[...fits, ...refits].map(learnedRows));
@@ -165,7 +165,7 @@ function learnedRows({ train: [from, to] }: PlannedFit): number {
   return to - from;
 }
 
-/** The engine process of a node with its libraries, which has the matrix in memory of its own. */
+/** The engine process of a node with its libraries, which has its own copy of the matrix in memory. */
 const NODE_ENGINE_BYTES = 128 * 2 ** 20;
 
 async function runFits(
@@ -255,7 +255,7 @@ function pooledFit(
   };
 }
 
-/** Over the fit rows; sums in the order of the matrix. */
+/** Over the fit rows; sums follow the order of the matrix. */
 function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
   const labels = new Float64Array(fitRows);
   for (const { panel, places } of members) {
@@ -265,7 +265,7 @@ function labelMean({ members, fitRows }: PooledPlan<PanelOnDisk>): number {
   return mean(labels);
 }
 
-/** Lists the fit of all tickers where their rows together are too few for the features. */
+/** Lists the fit of all tickers if their rows together are too few for the features. */
 export function listedOfPool({ blocks, folds }: PooledPlan, features: number): Listed[] {
   const ranges = folds.map((fold) => ({ ...fold, testStart: fold.trainEnd }));
   const [{ trainStart, trainEnd }] = blocks as readonly [PooledBlock];

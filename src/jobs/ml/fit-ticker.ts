@@ -20,21 +20,21 @@ export interface FitOptions {
   readonly pool: EnginePool;
   readonly workFolder: string;
   readonly signal: AbortSignal;
-  /** The trial fit of the parameters; every fit starts once it is fulfilled. */
+  /** The trial fit of the parameters; every fit waits until it succeeds. */
   readonly trial: Promise<unknown>;
-  /** About how many tickers will come; it decides how finely their fits are cut. */
+  /** The approximate number of tickers, which decides how finely their fits are divided into tasks. */
   readonly expectedTickers: number;
-  /** Of the score rows; absent without refits. */
+  /** The blocks of score rows; absent without refits. */
   readonly blocks?: readonly RefitBlock[];
   readonly timings: FitTimings;
 }
 
 /**
- * Writes a ticker's matrix, drops the copy in memory (`fitTickers` says why), and fits the ticker.
- * @param index number of the ticker within the job: file names never hold a ticker's name.
- * @param onFit called after each fit, once, also where a worker dies and the engine tries again.
- * @returns the failure where the engine's error costs this ticker alone.
- * @throws MucastError output_failed, at once, where the work folder's disk is full; of the engine.
+ * Writes a ticker's matrix, drops the copy in memory (`fitTickers` explains why), and fits the ticker.
+ * @param index number of the ticker within the job; file names never contain a ticker's name.
+ * @param onFit called once after each fit, even if a worker dies and the engine tries again.
+ * @returns the failure if the engine's error affects only this ticker.
+ * @throws MucastError output_failed, at once, if the work folder's disk is full; errors of the engine.
  */
 export function fitTicker(
   panel: TickerPanel,
@@ -65,7 +65,7 @@ function writeTickerMatrix(
   };
 }
 
-/** @param x shape (m, k); @returns shape (rows, k), a view where the rows follow each other in x, which is so of most tickers. */
+/** @param x shape (m, k); @returns shape (rows, k), a view if the rows are consecutive in x, as for most tickers. */
 function rowsOf(x: Float64Array, k: number, rows: readonly number[]): Float64Array {
   const first = rows[0] ?? 0;
   if (rows.every((row, i) => row === first + i)) return x.subarray(first * k, (first + rows.length) * k);
@@ -86,7 +86,7 @@ async function fitMatrix(
   const tasks = new TickerTasks(panel.ticker, matrix, index, plan, options, onFit);
   let refits: Promise<MucastError | BlockPredictions[]> | undefined;
   try {
-    // It ends when the job is canceled, and `capacity` only with the attempt to reach a cluster.
+    // It ends when the job is canceled; `capacity` ends only with the attempt to reach a cluster.
     await trial;
     const { slots } = await pool.capacity;
     const size = fitsPerTask(plan.fits.length + plan.refits.length, expectedTickers, slots);
@@ -97,7 +97,7 @@ async function fitMatrix(
       return { result, predicted: readArray(result.predictions) };
     }).catch(tickerError);
     const [results, refitted] = await Promise.all([Promise.all(base), refits]);
-    // The first error in time order: which one comes first by the clock depends on the number of workers.
+    // The first error in time order of the fits: which error occurs first depends on the number of workers.
     const error = [...results, refitted].find((result) => result instanceof MucastError);
     if (error) return { ticker: panel.ticker, code: error.code, message: error.message };
     const done = { fits: results as FitPredictResult[], refits: refitted as BlockPredictions[] };
@@ -110,10 +110,10 @@ async function fitMatrix(
   }
 }
 
-/** Codes of errors that cost one ticker and not the job. */
+/** Codes of errors that affect one ticker and not the job. */
 const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["fit_failed", "engine_crashed"]);
 
-/** An error that costs only its ticker. @throws any other. */
+/** Returns an error that affects only its ticker. @throws any other. */
 function tickerError(error: unknown): MucastError {
   if (error instanceof MucastError && TICKER_CODES.has(error.code)) return error;
   throw error;

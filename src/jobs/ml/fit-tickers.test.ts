@@ -14,7 +14,7 @@ import { planFits } from "./plan-fits.ts";
 
 const { settings } = parseMlSettings('{"ML params": {"model": "ridge"}}');
 
-/** How much the engine does at a time; of a cluster that is being connected to it is not known yet. */
+/** How much the engine can do at a time; unknown while it connects to a cluster. */
 const CAPACITIES = {
   "this machine": Promise.resolve({ slots: 1 }),
   "a cluster that does not answer": new Promise<never>(() => undefined),
@@ -39,7 +39,7 @@ const PANEL: TickerPanel = {
 };
 
 for (const [engine, capacity] of Object.entries(CAPACITIES)) {
-  test(`a fault of ${engine} aborts the reading, also while its blob stalls, and is thrown`, async () => {
+  test(`a fault of ${engine} aborts the reading, even while its blob stalls, and is thrown`, async () => {
     const workFolder = mkdtempSync(join(tmpdir(), "mucast-fit-"));
     const fault = new Error("the engine's host died twice");
     const trial = Promise.withResolvers<void>();
@@ -52,8 +52,7 @@ for (const [engine, capacity] of Object.entries(CAPACITIES)) {
       },
       {
         settings,
-        // Every fit waits for the trial, which fails.
-        // A fake that has what is used of a pool.
+        // Every fit waits for the trial, which fails. A fake with the parts of a pool that are used.
         pool: { capacity } as unknown as EnginePool,
         workFolder,
         signal: new AbortController().signal,
@@ -68,7 +67,7 @@ for (const [engine, capacity] of Object.entries(CAPACITIES)) {
   });
 }
 
-/** Fits the one ticker, all in one task, on a fake that has what is used of a pool. */
+/** Fits one ticker in a single task on a fake with the parts of a pool that are used. */
 function fitPanel(
   run: unknown,
   workFolder: string,
@@ -84,7 +83,7 @@ function fitPanel(
       workFolder,
       signal: new AbortController().signal,
       trial: Promise.resolve(),
-      // So many that a ticker's fits are one task.
+      // Enough tickers that a ticker's fits are one task.
       expectedTickers: 1_000,
       timings: new FitTimings({}),
       onFits,
@@ -92,10 +91,10 @@ function fitPanel(
   );
 }
 
-test("fits that a second attempt tells again count once", async () => {
+test("fits that a second attempt reports again count once", async () => {
   const workFolder = mkdtempSync(join(tmpdir(), "mucast-fit-"));
-  // The worker dies after all fits but the last, the next one after the last. Whether one dies before or after it tells a
-  // fit is a race; this fake tells what such a pool tells.
+  // The worker dies after all fits but the last, the next one after the last. In a real pool it is a race whether a worker dies before or
+  // after its report; this fake decides it.
   const run: EnginePool["run"] = async (task, { onProgress } = {}) => {
     if (task.task !== "fit_predict") throw new Error(`no fits: ${task.task}`);
     const told = task.fits.map(
@@ -109,12 +108,12 @@ test("fits that a second attempt tells again count once", async () => {
   assert.equal(outcome.failures[0]?.code, "engine_crashed");
   const { fits } = planFits(PANEL, settings);
   assert.ok(fits.length > 1);
-  // The first says that all tickers are read.
+  // The first report says that all tickers are read.
   assert.deepEqual(counts, [0, ...fits.map((_, fit) => fit + 1)]);
   rmSync(workFolder, { recursive: true });
 });
 
-test("tickers that failed before any fit are listed by code point, whatever the order of the blob", async () => {
+test("lists tickers that failed before any fit by code point, whatever the order of the blob", async () => {
   const failed = ["b", "10", "A", "9"].map((ticker) => ({
     ticker,
     code: "insufficient_history",

@@ -20,14 +20,11 @@ export interface FitProgress {
 }
 
 /**
- * Fits every ticker while the job still reads the others. A ticker that fails is listed and the others go on.
- *
- * `fitTicker` writes a ticker's matrix to a file, which the engine maps, and drops the copy in this process at once.
- * The reader is faster than the engine: thousands of tickers wait for a worker, and their matrices together would hold
- * the whole feature blob in memory.
- *
- * @param read begins the reading; its signal aborts where the engine fails, so that no stalled blob holds up that error.
- * @throws MucastError of the reading, and of the engine where it is not about one ticker.
+ * Fits every ticker while the job still reads the others. A ticker that fails is listed and the others go on. `fitTicker` writes a ticker's
+ * matrix to a file, which the engine maps, and drops the copy in this process at once: the reader is faster than the engine, so thousands
+ * of tickers wait for a worker, and their matrices together would keep the whole feature blob in memory.
+ * @param read starts the reading; its signal aborts if the engine fails, so that a stalled blob does not delay that error.
+ * @throws MucastError errors of the reading, and errors of the engine that are not about one ticker.
  */
 export async function fitTickers(
   read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,

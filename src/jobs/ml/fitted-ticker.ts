@@ -25,35 +25,35 @@ export interface FittedTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
   readonly folds: readonly Fold[];
-  /** The fit rows, shape (n): their dates and labels. */
+  /** Dates and labels of the fit rows, shape (n). */
   readonly fit: { readonly days: Int32Array; readonly labels: Float64Array };
   /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
   readonly outOfFold: Float64Array;
   readonly score: ScoreRows;
   /** The models that forecast the score rows, in time order. */
   readonly models: readonly ScoreModel[];
-  /** Of a late ticker, the first date of the block that it joins. */
+  /** For a late ticker, the first date of the block that it joins. */
   readonly joins?: Day;
   readonly rows: RowFacts;
-  /** Of the fit on the fit rows, the largest first; absent where its library has none. */
+  /** Importances of the fit on the fit rows, largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
-  /** Of the last fit, with their deviation over the fits of all blocks. */
+  /** Importances of the last fit, with their deviations over the fits of all blocks. */
   readonly lastImportances?: readonly SpreadImportance[];
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
 }
 
-/** A panel without its features, and what these show. */
+/** A panel without its features, and the listings of these features. */
 export type FitRows = PanelRows & { readonly listed: readonly Listed[] };
 
-/** What the fits of a ticker's plan gave, in time order. */
+/** The results of a ticker's fits, in time order. */
 interface DoneFits {
-  /** Tasks of the folds and of the first block. */
+  /** Results of the folds and of the first block. */
   readonly fits: readonly FitPredictResult[];
   readonly refits: readonly BlockPredictions[];
 }
 
-/** The forecasts of a ticker whose fits are done. */
+/** The forecasts of a ticker whose fits have ended. */
 export function fittedTicker(
   panel: FitRows,
   plan: FitPlan,
@@ -100,7 +100,7 @@ export function fittedTicker(
   };
 }
 
-/** The fit and score rows of a ticker, with forecasts of returns. @param byBlock what the models of each block predict, in time order. */
+/** The fit and score rows of a ticker, with return forecasts. @param byBlock the predictions of each block's models, in time order. */
 export function fittedRows(
   panel: PanelRows,
   byBlock: readonly Pick<BlockPredictions, "model" | "predicted">[],
@@ -145,7 +145,7 @@ export function scoreModels(
   });
 }
 
-/** Forecasts of returns of each fold's test rows; its model learned from the labels known at the close of the first. */
+/** Return forecasts of each fold's test rows. Its model learned from the labels known at the close of the first one. */
 function outOfFoldReturns(panel: FitRows, folds: readonly Fold[], predicted: Float64Array): Float64Array {
   let at = 0;
   const parts = folds.map(({ testStart, testEnd }) => {

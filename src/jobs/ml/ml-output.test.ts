@@ -17,7 +17,7 @@ import { evaluateMl, mlOutput } from "./ml-output.ts";
 
 const SHA = "0".repeat(64);
 
-/** The output of a job; without tickers what does not depend on them. */
+/** The output of a job; without tickers, only the parts that do not depend on them. */
 function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 100) {
   const { settings } = parseMlSettings(config);
   const blob = (name: string) => ({ name, sha256: SHA });
@@ -43,7 +43,7 @@ function outputOf(config: string, fitted: readonly FittedTicker[] = [], asOf = 1
   return outputBlobSchema.parse(JSON.parse([...orderedPieces(mlOutput(parts))].join("")));
 }
 
-test("the model is recorded with every default filled in, old names resolved", () => {
+test("records the model with every default filled in and old names resolved", () => {
   const { model_params: _, ...rest } = outputOf('{"ML params": {"model": "RF", "test_size": 7}}').model;
   assert.deepEqual(rest, {
     model: "random_forest",
@@ -57,7 +57,7 @@ test("the model is recorded with every default filled in, old names resolved", (
   });
 });
 
-test("intervals are recorded where they are on, and null where they are off", () => {
+test("records intervals if they are on, and null if they are off", () => {
   const on = outputOf('{"ML params": {"model": "ridge", "intervals": {"bound": "lower"}}}');
   assert.deepEqual(on.model.intervals, {
     enabled: true,
@@ -118,14 +118,14 @@ const ends = (alpha: number, bound: "both" | "lower" | "upper") => {
   return [lower[0], upper[0]];
 };
 
-test("the bound that is asked for decides the scores and the side", () => {
-  // Of four residuals, alpha 0.4 takes the third smallest score.
+test("the requested bound decides the scores and the side", () => {
+  // Of four residuals, alpha 0.4 selects the third smallest score.
   assert.deepEqual(ends(0.4, "both"), [10 - 3, 10 + 3], "of 1, 2, 3, 4");
   assert.deepEqual(ends(0.4, "lower"), [10 - 1, Number.NaN], "of -4, -2, 1, 3");
   assert.deepEqual(ends(0.4, "upper"), [Number.NaN, 10 + 2], "of -3, -1, 2, 4");
 });
 
-test("an alpha that four residuals do not support gives no end and one warning", () => {
+test("an alpha that four residuals do not support yields no end and one warning", () => {
   const { tickers, warnings } = evaluated({ method: "split", alpha: 0.1, bound: "both" });
   assert.ok(Number.isNaN(tickers[0]!.bounds.lower[0]) && Number.isNaN(tickers[0]!.bounds.upper[0]));
   assert.deepEqual(
@@ -134,7 +134,7 @@ test("an alpha that four residuals do not support gives no end and one warning",
   );
 });
 
-test("each out-of-fold row is compared with the mean of its own fold's training labels", () => {
+test("compares each out-of-fold row with the mean of its own fold's training labels", () => {
   const { outOfFold, foldMetrics } = evaluated().tickers[0]!;
   assert.deepEqual([...outOfFold.trainingMean], [0.5, 0.5, 1.5, 1.5]);
   assert.deepEqual([...outOfFold.days], [3, 4, 5, 6]);
@@ -149,7 +149,7 @@ test("each out-of-fold row is compared with the mean of its own fold's training 
 
 const RIDGE = '{"ML params": {"model": "ridge"}}';
 
-test("mu stands beside the date of its row, and neither stands for a ticker whose row is too old", () => {
+test("writes mu and the date of its row, and neither for a ticker whose row is too old", () => {
   const later = { ...FITTED, ticker: "BBB", dates: { ...FITTED.dates, ticker: "BBB" } };
   const { mu, mu_dates, window } = outputOf(RIDGE, [FITTED, later], 9);
   assert.deepEqual(mu, { AAA: 10, BBB: 10 });
@@ -158,7 +158,7 @@ test("mu stands beside the date of its row, and neither stands for a ticker whos
   assert.deepEqual([old.mu, old.mu_dates], [{}, {}]);
 });
 
-test("fits has the rows, the mean of the labels and the importances of each ticker, in their order", () => {
+test("fits has the rows, the mean of the labels and the importances of each ticker, in order", () => {
   const { importances: _, ...without } = { ...FITTED, ticker: "BBB" };
   const { fits } = outputOf(RIDGE, [FITTED, without]);
   assert.deepEqual(fits, {
@@ -167,7 +167,7 @@ test("fits has the rows, the mean of the labels and the importances of each tick
   });
 });
 
-test("the median spacing is that of the labels of all tickers, null without a ticker", () => {
+test("the median spacing covers the labels of all tickers; null without a ticker", () => {
   const weekly = {
     ...FITTED,
     rows: { ...FITTED.rows, spans: Int32Array.of(0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0) },
@@ -190,10 +190,10 @@ const shareOf = (labels: readonly number[], shrinkage: ShrinkageChoice, openLabe
   };
 };
 
-test("shrunk forecasts are s times the model's, and those out of fold stay", () => {
+test("shrunk forecasts are s times the model's, and out-of-fold forecasts stay unchanged", () => {
   const labels = [0, 1, 2, 0.5, 2, 0.5];
   const [none, own] = [shareOf(labels, "none"), shareOf(labels, "own")];
-  // Forecasts 3, 1, 7, 1 of labels 2, 0.5, 2, 0.5.
+  // Forecasts 3, 1, 7, 1 for labels 2, 0.5, 2, 0.5.
   const b = (3 * 2 + 0.5 + 7 * 2 + 0.5) / 60;
   const misses = [3 * (2 - 3 * b), 0.5 - b, 7 * (2 - 7 * b), 0.5 - b];
   const se = Math.sqrt(misses.reduce((sum, miss) => sum + miss ** 2, 0)) / 60;
@@ -212,12 +212,12 @@ test("the residuals of intervals are those of the shrunk forecasts", () => {
   assert.deepEqual([bounds.lower[0], bounds.upper[0]], [s * 10 - misses[2]!, s * 10 + misses[2]!]);
 });
 
-test("the label of a score row has no part in what forecasts are worth", () => {
+test("the label of a score row does not affect the shrinkage", () => {
   const labels = [0, 1, 2, 0.5, 2, 0.5];
   assert.deepEqual(shareOf(labels, "own", 99), shareOf(labels, "own"));
 });
 
-test("a ticker without folds has nothing to show, so its shrunk forecasts are 0", () => {
+test("a ticker without folds has no evidence, so its shrunk forecasts are 0", () => {
   const alone = { ...FITTED, folds: [], outOfFold: new Float64Array() };
   const { tickers, tables, warnings } = evaluated(undefined, "own", alone);
   assert.deepEqual([...tickers[0]!.score.predicted], [0]);
@@ -228,7 +228,7 @@ test("a ticker without folds has nothing to show, so its shrunk forecasts are 0"
   );
 });
 
-test("the warnings of forecasts come once a job, with the first names of those that they are about", () => {
+test("warns about forecasts once per job, with the names of the first tickers concerned", () => {
   const wild = Array.from({ length: 40 }, (_, i) => {
     const ticker = `T${i + 10}`;
     const wrong = FITTED.outOfFold.map((value) => -value);
@@ -251,7 +251,7 @@ test("the warnings of forecasts come once a job, with the first names of those t
   assert.ok(warnings[1]!.message.length < 500);
 });
 
-test("forecasts that follow the drift alone earn no_skill, and those that also tell the days apart do not", () => {
+test("warns no_skill of forecasts that only follow the drift, but not of those that also distinguish days", () => {
   const labels = Float64Array.from(
     { length: 160 },
     (_, i) => 0.01 + 0.003 * Math.sin(i) + 0.003 * Math.cos(i * i),
@@ -277,11 +277,11 @@ test("forecasts that follow the drift alone earn no_skill, and those that also t
   assert.deepEqual(told(drift.map((mean, i) => mean + 0.3 * (labels[60 + i]! - 0.01))), []);
 });
 
-test("a job without a ticker warns of nothing", () => {
+test("a job without a ticker has no warning", () => {
   assert.deepEqual(atOnce(evaluateMl([], { shrinkage: "none" }, 7)).warnings, []);
 });
 
-test("provenance keeps the text of the config's own section alone", () => {
+test("provenance keeps only the text of the config's own section", () => {
   const section = '{"model": "ridge",  "n_splits": 15}';
   const { provenance } = outputOf(`{"keys": {"password": "hunter2"}, "ML params": ${section}}`);
   assert.equal(provenance.config, section);

@@ -33,7 +33,7 @@ import type { PooledFit } from "./fit-pooled.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
 import { refitsOf } from "./refits-output.ts";
 
-/** The forecasts of one ticker, with their intervals and its metrics out of fold. */
+/** The forecasts of one ticker, with their intervals and its out-of-fold metrics. */
 interface EvaluatedTicker extends ScoredTicker {
   readonly fitted: FittedTicker;
   readonly outOfFold: ForecastRows;
@@ -45,16 +45,13 @@ interface EvaluatedTicker extends ScoredTicker {
 interface MlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
-  /** One entry a block; empty where neither refits nor a window were asked for. */
+  /** One entry per block; empty if neither refits nor a window were requested. */
   readonly blocks: readonly EvaluatedBlock[];
-  /** Of the intervals and of the forecasts. */
+  /** Warnings of the intervals and of the forecasts. */
   readonly warnings: readonly Warning[];
 }
 
-/**
- * Intervals, metrics, baselines and the worth of the forecasts of all fitted tickers; the order given is kept.
- * @param asOf the date of the forecasts.
- */
+/** Intervals, metrics, baselines and shrinkage of all fitted tickers, in the given order. @param asOf the date of the forecasts. */
 export function* evaluateMl(
   fitted: readonly FittedTicker[],
   settings: ScoreSettings & RefitSettings,
@@ -150,14 +147,14 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-/** What the output blob of run_ml_job is made of. */
+/** The contents of the output blob of run_ml_job. */
 type MlOutputParts = Pick<
   DocumentParts,
   "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance" | "machine"
 > & {
   readonly settings: MlSettings;
   readonly evaluation: MlEvaluation;
-  /** Of `fit` pooled. */
+  /** Present if `fit` is pooled. */
   readonly pooled?: PooledFit | undefined;
 };
 
@@ -213,7 +210,7 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
   };
 }
 
-/** The resolved configuration: what was fitted, every default filled in. */
+/** The resolved configuration: what was fitted, with every default filled in. */
 function modelOf(settings: MlSettings): OrderedJson {
   const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...others } = settings;
   const { fit, target, crossSection, refitEvery, window, ...rest } = others;

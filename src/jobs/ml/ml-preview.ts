@@ -25,7 +25,7 @@ import {
 import { matrixBytes } from "./pooled-matrix.ts";
 import { workerBytes } from "./pooled-memory.ts";
 
-/** The config of run_ml_job, and the fits that the job would plan. @throws MucastError as run_ml_job does. */
+/** The config of run_ml_job, and the fits that the job would plan. @throws MucastError like run_ml_job. */
 export function previewMl(config: string): PreviewedConfig {
   const { settings, warnings } = parseMlSettings(config);
   return {
@@ -60,13 +60,13 @@ function* planAll(
   return { ...planned, refits: { fits, blocks: blocks.length }, warnings };
 }
 
-/** What the features of late tickers show is found when they join. */
+/** The listings of late tickers' features are made when the tickers join. */
 type ShownPanel = PanelRows & { readonly shown?: readonly Listed[] };
 
 function lateRows(panel: TickerPanel, settings: MlSettings): ShownPanel {
   const { x: _, ...rows } = panel;
   if (settings.fit === "pooled") return rows;
-  // A preview makes no z-scores.
+  // A preview computes no z-scores.
   const columns = panel.columns.slice(0, panel.columns.length - (panel.zScores ?? 0));
   return { ...rows, shown: listedOfFeatures({ ...panel, columns }, settings) };
 }

@@ -16,7 +16,7 @@ export type RowRange = readonly [from: number, to: number];
 export interface PlannedFit {
   readonly train: RowRange;
   readonly predict: RowRange;
-  /** Set for fits that predict score rows: the engine tells the importances of their features, and explains a constant forecast. */
+  /** Set for fits that predict score rows: the engine reports the importances of their features, and explains a constant forecast. */
   readonly diagnose?: true;
 }
 
@@ -28,17 +28,17 @@ export interface PlannedRefit extends PlannedFit {
 /** All fits of one ticker, in time order. */
 export interface FitPlan {
   readonly folds: readonly Fold[];
-  /** Of the walk-forward folds, then on all fit rows, which predicts the score rows of the ticker's first block. */
+  /** The fits of the walk-forward folds, then the one on all fit rows, which predicts the score rows of the ticker's first block. */
   readonly fits: readonly PlannedFit[];
-  /** The block of the last of them: number 0 but for late tickers. */
+  /** The block of the last of them; number 0 except for late tickers. */
   readonly first: number;
-  /** Of the later blocks that have score rows of the ticker. */
+  /** The fits of the later blocks in which the ticker has score rows. */
   readonly refits: readonly PlannedRefit[];
-  /** Shape (n), rows of the panel: what the fits learn from, the first rows of the matrix. */
+  /** Shape (n), rows of the panel: those that the fits learn from, which are the first rows of the matrix. */
   readonly learn: Int32Array;
 }
 
-/** Plans the fits of a ticker over its `fit` rows to learn from and its `score` rows to predict. A late ticker has no folds. */
+/** Plans the fits of a ticker, which learn from its `fit` rows and predict its `score` rows. A late ticker has no folds. */
 export function planFits(
   panel: Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins">,
   { cvTestSize, nSplits, window }: Pick<MlSettings, "cvTestSize" | "nSplits" | "window">,
@@ -69,27 +69,27 @@ function isEmpty([from, to]: RowRange): boolean {
   return from === to;
 }
 
-/** The warnings of a ticker before anything is fitted: those of its rows, then that of its folds. */
+/** The warnings of a ticker before anything is fitted: first of its rows, then of its folds. */
 export function planWarnings(
   { ticker, fit, warnings, joins }: PanelRows,
   folds: readonly Fold[],
   { cvTestSize: testSize, nSplits: asked, fit: kind, shrinkage }: MlSettings,
 ): readonly Warning[] {
-  // `late_ticker` says so of these.
+  // `late_ticker` reports these.
   if (joins !== undefined) return warnings;
   const facts = { ticker, fitRows: fit.length, testSize, asked, got: folds.length, fit: kind };
   const fewer = fewerFolds({ ...facts, shrinks: shrinkage === "own" });
   return fewer === undefined ? warnings : [...warnings, fewer];
 }
 
-/** Models whose penalty weighs all coefficients alike, whatever the units of their features. */
+/** Models whose penalty treats all coefficients alike, whatever the units of their features. */
 const PENALISED: ReadonlySet<string> = new Set<MlSettings["model"]["name"]>([
   "ridge",
   "lasso",
   "elastic_net",
 ]);
 
-/** Deviations that differ no more still count as one scale. */
+/** Deviations that differ by no more than this factor count as one scale. */
 const MAX_SPREAD = 10;
 
 /** Lists a ticker for what its features show before anything is fitted. */
@@ -102,18 +102,19 @@ export function listedOfFeatures(panel: TickerPanel, { model, scaler }: MlSettin
   ];
 }
 
-/** Tasks that a worker gets over a job: enough that at the end no worker waits long for the last task of another. */
+/** The number of tasks per worker over a job: enough that at the end no worker waits long for the last task of another. */
 const TASKS_PER_WORKER = 32;
 
 /**
- * Fits of a task, so that each task has about the same number of them.
- * @param fits of a ticker; `tickers`: about how many the job has: the fewer, the smaller the tasks.
+ * The number of fits per task, so that each task has about the same number.
+ * @param fits of a ticker.
+ * @param tickers approximate number in the job; fewer tickers make smaller tasks.
  */
 export function fitsPerTask(fits: number, tickers: number, workers: number): number {
   return Math.max(1, Math.round((tickers * fits) / (TASKS_PER_WORKER * workers)));
 }
 
-/** Cuts a ticker's fits into tasks of neighbours. */
+/** Divides a ticker's fits into tasks of neighbours. */
 export function cutFits<F extends PlannedFit>(fits: readonly F[], size: number): (readonly F[])[] {
   const tasks: (readonly F[])[] = [];
   for (let from = 0; from < fits.length; from += size) tasks.push(fits.slice(from, from + size));
@@ -121,8 +122,8 @@ export function cutFits<F extends PlannedFit>(fits: readonly F[], size: number):
 }
 
 /**
- * The failure of a ticker that lacks a column which the model's arguments name. One ticker may lack a column that another
- * has, because features that are empty for a ticker are left out. The engine never gets such a ticker's matrix.
+ * The failure of a ticker that lacks a column named in the model's arguments. One ticker may lack a column that another has, because
+ * features that are empty for a ticker are dropped. The engine never gets such a ticker's matrix.
  */
 export function refusedColumns(
   { ticker, columns }: Pick<PanelRows, "ticker" | "columns">,

@@ -8,23 +8,23 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 
 /** The rows of all tickers as the engine maps them: those that some fit learns from, followed by the score rows. */
 export interface PooledMatrix {
-  /** Shape (learn + score, features of all): NaN where a ticker lacks the feature. */
+  /** Shape (learn + score, features of all): NaN if a ticker lacks the feature. */
   readonly x: ArrayRef;
   /** Shape (learn): targets. */
   readonly y: ArrayRef;
 }
 
-/** Rows are laid out in memory in pieces of so many bytes. */
+/** Rows are assembled in memory in pieces of this many bytes. */
 const PIECE_BYTES = 32 * 2 ** 20;
 
-/** Bytes that the matrix takes in the work folder, and as much again in the page cache while it is read. */
+/** The size of the matrix in the work folder, in bytes; the page cache needs the same while it is read. */
 export function matrixBytes(plan: Pick<PooledPlan, "learnRows" | "scoreRows">, columns: number): number {
   return 8 * (plan.learnRows + plan.scoreRows) * columns;
 }
 
 /**
  * Writes the matrix of a pooled fit, piece by piece, from the files of its tickers.
- * @throws MucastError output_failed where the work folder's disk is full.
+ * @throws MucastError output_failed if the work folder's disk is full.
  */
 export function* writePooledMatrix(
   plan: PooledPlan<PanelOnDisk>,
@@ -43,7 +43,7 @@ export function* writePooledMatrix(
     for (const [j, member] of plan.members.entries()) {
       yield 0;
       const end = countBelow(member.places, to, cursors[j]!);
-      // The score rows that a later block learns from stand in both parts.
+      // Score rows that a later block learns from are in both parts.
       const part = Math.max(cursors[j]!, Math.min(end, member.learn.length));
       placeRows(member, [cursors[j]!, part], union.columns[j]!, piece, from, k);
       placeRows(member, [part, end], union.columns[j]!, piece, from, k);
@@ -54,14 +54,17 @@ export function* writePooledMatrix(
   return { x: writer.close(), y: writeTargets(plan, workFolder) };
 }
 
-/** How many places, from the number `from` on, are below `limit`; with those before. */
+/** How many places from index `from` on are below `limit`, including those before. */
 function countBelow(places: Float64Array, limit: number, from: number): number {
   let end = from;
   while (end < places.length && places[end]! < limit) end++;
   return end;
 }
 
-/** Copies some rows of a ticker to their places. @param range positions, all among its rows to learn from or all among its score rows. */
+/**
+ * Copies some rows of a ticker to their places.
+ * @param range positions, either all among its rows to learn from or all among its score rows.
+ */
 function placeRows(
   { panel, learn, places }: PooledMember<PanelOnDisk>,
   [begin, end]: readonly [number, number],

@@ -10,7 +10,7 @@ const settingsOf = (params: object) =>
 const SIZE = { rows: 1_000_000, columns: 50, hasAbsent: false };
 const COPY = 8 * SIZE.rows * SIZE.columns;
 
-test("a fit of any model takes more with more rows, and with a scaler and absent columns no less", () => {
+test("a fit of any model needs more with more rows, and no less with a scaler and absent columns", () => {
   for (const { name } of MODELS) {
     const settings = settingsOf({ model: name });
     const scaled = settingsOf({ model: name, scaler: "standard" });
@@ -21,13 +21,13 @@ test("a fit of any model takes more with more rows, and with a scaler and absent
   }
 });
 
-test("trees take a copy for a scaler, and ridge and linear, which work on one, do not", () => {
+test("trees need a copy for a scaler; ridge and linear, which always work on a copy, do not", () => {
   const extra = (model: string) =>
     workerBytes(SIZE, settingsOf({ model, scaler: "standard" })) - workerBytes(SIZE, settingsOf({ model }));
   assert.deepEqual(["lightgbm", "lasso", "ridge", "linear"].map(extra), [COPY, COPY, 0, 0]);
 });
 
-test("a forest takes room for its trees, as large as they may grow", () => {
+test("a forest needs room for its trees at their largest size", () => {
   const forest = (params: object) =>
     workerBytes(SIZE, settingsOf({ model: "rf", model_params: { n_estimators: 100, ...params } }));
   const one = workerBytes(SIZE, settingsOf({ model: "rf", model_params: { n_estimators: 1 } }));
@@ -39,7 +39,7 @@ test("a forest takes room for its trees, as large as they may grow", () => {
   assert.equal(leaves({ max_leaf_nodes: 300 }), SIZE.rows - 300);
 });
 
-test("a fit that is too large is refused with its bytes, those held, the limit and the model", () => {
+test("refuses a fit that is too large, with its bytes, those in use, the limit and the model", () => {
   const settings = settingsOf({ model: "ridge" });
   const needed = workerBytes(SIZE, settings);
   assert.doesNotThrow(() => roomForFits(SIZE, settings, { held: 5, limit: needed + 5 }));
@@ -56,7 +56,7 @@ test("a fit that is too large is refused with its bytes, those held, the limit a
   });
 });
 
-test("fits start in their order, as soon as there is room, and one that fails gives its room back", async () => {
+test("starts fits in order, as soon as there is room, and frees the room of one that fails", async () => {
   const room = new MemoryRoom(10);
   const log: string[] = [];
   const gates = ["a", "b", "c", "d"].map((name) => ({ name, ...Promise.withResolvers<void>() }));

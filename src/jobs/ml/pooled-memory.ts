@@ -10,13 +10,13 @@ type Regressor = Pick<MlSettings, "model" | "scaler" | "resolvedParams">;
 export interface FitSize {
   readonly rows: number;
   readonly columns: number;
-  /** Whether some tickers lack a column, which each fit fills on a copy. */
+  /** Whether some tickers lack a column, which each fit fills in on a copy. */
   readonly hasAbsent: boolean;
 }
 
 /**
- * Bytes that a worker holds at most during a fit, for each value and for each row of its training matrix, besides the mapped matrix itself;
- * `npm run bench -- pooled-memory` measures some. linear and ridge work on a copy, which is counted here.
+ * Peak memory of a worker during a fit, in bytes for each value and for each row of its training matrix, without the mapped matrix itself;
+ * `npm run bench -- pooled-memory` measures some. linear and ridge work on a copy, which is included here.
  */
 const FIT_BYTES: Readonly<Record<ModelName, { readonly value: number; readonly row: number }>> = {
   random_forest: { value: 4, row: 40 },
@@ -35,13 +35,13 @@ const FLOAT_BYTES = 8;
 /** The private memory of a worker without a task. */
 const WORKER_BYTES = 32 * 2 ** 20;
 
-/** lightgbm chooses its bins by a sample of so many rows, which it holds before it has made them. */
+/** lightgbm chooses its bins by a sample of this many rows, which it holds before it has made them. */
 const BIN_SAMPLE = { rows: 200_000, valueBytes: 14 };
 
-/** Of a node of a tree of scikit-learn, with its value. */
+/** Bytes of a tree node in scikit-learn, with its value. */
 const TREE_NODE_BYTES = 72;
 
-/** Bytes that a worker holds at most for a fit, by estimate; the files that it maps are not counted. */
+/** Estimated peak memory of a worker for a fit, in bytes, without the files that it maps. */
 export function workerBytes(size: FitSize, regressor: Regressor): number {
   const { rows, columns } = size;
   const { name } = regressor.model;
@@ -52,7 +52,7 @@ export function workerBytes(size: FitSize, regressor: Regressor): number {
   return Math.ceil(WORKER_BYTES + copiedBytes(size, regressor) + Math.max(library, sample) + trees);
 }
 
-/** Scalers copy the rows, and so does the filling of absent columns. The first copy is freed once the second is made. */
+/** Scalers copy the rows, and so does filling in absent columns. The first copy is freed once the second is made. */
 function copiedBytes({ rows, columns, hasAbsent }: FitSize, { model, scaler }: Regressor): number {
   const copy = FLOAT_BYTES * rows * columns;
   const copies = (scaler === "none" ? 0 : 1) + (hasAbsent ? 1 : 0);
@@ -61,7 +61,7 @@ function copiedBytes({ rows, columns, hasAbsent }: FitSize, { model, scaler }: R
   return Math.min(copies, 1) * copy;
 }
 
-/** The trees of a forest, which grow until a leaf has `min_samples_leaf` rows or they are as deep or as large as they may be. */
+/** The trees of a forest, which grow until a leaf has `min_samples_leaf` rows or they reach their depth or size limit. */
 function forestBytes(rows: number, params: MlSettings["resolvedParams"]): number {
   const numberOf = (name: string, otherwise: number): number => {
     const value = Number(JSON.stringify(params[name] ?? null));
@@ -76,7 +76,7 @@ function forestBytes(rows: number, params: MlSettings["resolvedParams"]): number
   return numberOf("n_estimators", 100) * 2 * leaves * TREE_NODE_BYTES;
 }
 
-/** Memory that fits share. Each demands its part before it starts, and waits until there is room. */
+/** Memory that fits share. Each requests its part before it starts, and waits until there is room. */
 export class MemoryRoom {
   #free: number;
   readonly #waiting: { readonly bytes: number; readonly enter: () => void }[] = [];
@@ -85,7 +85,7 @@ export class MemoryRoom {
     this.#free = bytes;
   }
 
-  /** Runs `body` once there are so many bytes for it, first come first served. @param bytes no more than the room has. */
+  /** Runs `body` once this many bytes are free, first come, first served. @param bytes at most the total room. */
   async during<T>(bytes: number, body: () => Promise<T>): Promise<T> {
     await new Promise<void>((enter) => {
       this.#waiting.push({ bytes, enter });
@@ -115,7 +115,7 @@ export class MemoryRoom {
 /**
  * The room for fits beside what the processes of the job hold already.
  * @param size of the largest fit.
- * @throws MucastError out_of_memory where that fit alone does not fit in.
+ * @throws MucastError out_of_memory if even that fit alone does not fit in.
  */
 export function roomForFits(
   size: FitSize,

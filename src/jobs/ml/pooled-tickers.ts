@@ -14,26 +14,26 @@ import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
 import { planWarnings } from "./plan-fits.ts";
 import type { BlockPredictions } from "./run-refits.ts";
 
-/** A panel in the work folder with what its features show. */
+/** A panel in the work folder with the listings of its features. */
 export type ListedPanel = PanelOnDisk & { readonly listed: readonly Listed[] };
 
 /** What the fit of a fold predicts: its test rows. */
 export interface FitPredictions {
   readonly result: FitPredictResult;
   readonly predicted: Float64Array;
-  /** The row of the matrix that the first of them belongs to. */
+  /** The matrix row of the first of them. */
   readonly from: number;
 }
 
-/** The fits of a pooled plan that are done, in time order. */
+/** The finished fits of a pooled plan, in time order. */
 export interface PooledFits {
   readonly folds: readonly FitPredictions[];
-  /** One entry a block. */
+  /** One entry per block. */
   readonly blocks: readonly BlockPredictions[];
 }
 
 /**
- * The forecasts of each ticker, taken from those of the pooled fits.
+ * The forecasts of each ticker, extracted from those of the pooled fits.
  * @param absent `feature_absent`, for the tickers that lack some.
  */
 export function* pooledTickers(
@@ -58,14 +58,14 @@ export function* pooledTickers(
       outOfFold: outOfFoldReturns(member, plan, fits.folds),
       rows,
       warnings: [...planWarnings(panel, folds, settings), ...(absentOf.get(ticker) ?? [])],
-      // One regressor learns from all rows, so that a ticker's own rows are never too few for the features.
+      // One regressor learns from all rows, so a ticker's own rows are never too few for the features.
       listed: [...listedOfRows(ticker, { ...rows, features: 0 }), ...panel.listed, ...lateTicker(panel)],
     });
   }
   return fitted;
 }
 
-/** What the models of the blocks predict for one ticker, and the rows of its own that they learned from. */
+/** The predictions of the blocks' models for one ticker, and those of its own rows that they learned from. */
 function blocksOfTicker(
   { panel, learn, places, blocks }: PooledMember<ListedPanel>,
   plan: PooledPlan,
@@ -83,7 +83,7 @@ function blocksOfTicker(
   });
 }
 
-/** Forecasts of returns of each fold's test rows; its model learned from the labels known at the close of its first test date. */
+/** Return forecasts of each fold's test rows. Its model learned from the labels known at the close of its first test date. */
 function outOfFoldReturns(
   { panel, places, folds }: PooledMember<ListedPanel>,
   plan: PooledPlan,

@@ -97,12 +97,12 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   });
 }
 
-/** Where no ticker has a fold, nothing shows what forecasts are worth, and `shrinkage` multiplies all of them by 0. */
+/** If no ticker has a fold, there is no evidence for any forecast, and `shrinkage` multiplies all of them by 0. */
 function zeroedWarnings(
   fitted: readonly { readonly folds: readonly unknown[] }[],
   { shrinkage }: Pick<MlSettings, "shrinkage">,
 ): Warning[] {
-  // `own` says so for each ticker.
+  // `own` warns for each ticker.
   if (shrinkage === "none" || shrinkage === "own" || fitted.some(({ folds }) => folds.length > 0)) return [];
   const message = `No ticker has a cross-validation fold, so shrinkage ${shrinkage} multiplies all forecasts by 0. Use smaller or fewer folds, more history, or shrinkage none.`;
   return [{ code: "fewer_folds", count: 0, message }];
@@ -111,16 +111,15 @@ function zeroedWarnings(
 interface ReadAndFitted {
   readonly inputs: Inputs;
   readonly outcome: PooledOutcome;
-  /** Of the score rows. */
+  /** The blocks of score rows. */
   readonly blocks: readonly RefitBlock[];
 }
 
 /**
  * Reads both blobs and fits every ticker, each as soon as it is read. Meanwhile the engine imports its libraries and
  * tries the parameters on synthetic rows; every fit waits for that trial.
- * @throws MucastError invalid_model_params of the trial fit; what reading and fitting throw; insufficient_history,
- *   all_failed or no_forecast where no ticker has a forecast. The first fault stops everything else, and is thrown
- *   once nothing runs any more.
+ * @throws MucastError invalid_model_params of the trial fit; errors of reading and fitting; insufficient_history, all_failed or no_forecast
+ * if no ticker has a forecast. The first error stops everything else, and is thrown once nothing is running.
  */
 async function readAndFit(
   request: JobRequest,
@@ -191,7 +190,7 @@ function comparesTickers(settings: MlSettings): boolean {
   return fit === "pooled" || target === "relative" || crossSection || recordsRefits(settings);
 }
 
-/** What the fits gave, and the blocks of score rows that they were planned for. */
+/** The results of the fits, and the blocks of score rows that they were planned for. */
 type BlockedOutcome = PooledOutcome & { readonly blocks: readonly RefitBlock[] };
 
 function ofEachTicker(
@@ -202,7 +201,7 @@ function ofEachTicker(
   return { ...outcome, blocks, listed: [], warnings };
 }
 
-/** Reads all tickers into files, compares them as the settings ask, and fits one regressor for all or one per ticker. */
+/** Reads all tickers into files, compares them as the settings require, and fits one regressor for all or one per ticker. */
 async function fitTogether(
   read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,
   asOf: Day,
@@ -211,11 +210,11 @@ async function fitTogether(
   late: LateTickers | undefined,
 ): Promise<BlockedOutcome> {
   const { settings, workFolder, signal } = options;
-  // A trial that fails ends the reading and the comparison.
+  // A failed trial ends the reading and the comparison.
   const fault = new AbortController();
   options.trial.catch((error: unknown) => fault.abort(error));
   const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
-  // The panels as they were read are not kept beside the prepared ones.
+  // Frees the panels as they were read; only the prepared ones are kept.
   const prepared = await preparePanels(
     await writePanels(read(fault.signal), workFolder, signal, keep),
     settings,
@@ -243,7 +242,7 @@ async function fitTogether(
   };
 }
 
-/** The panels of a pooled fit, those of late tickers behind the others. */
+/** The panels of a pooled fit, with those of late tickers last. */
 async function withLate(
   late: LateTickers | undefined,
   prepared: Prepared<ListedPanel>,
@@ -251,7 +250,7 @@ async function withLate(
   { workFolder, signal }: FitOptions,
 ): Promise<PanelFiles<ListedPanel>> {
   if (late === undefined) return prepared;
-  // The features of a pooled fit are those of the others, and so are their scales.
+  // The features of a pooled fit are those of the other tickers, and so are their scales.
   const keep = () => ({ listed: [] });
   const joining = late.joining(prepared, blocks, signal, featuresOf(prepared.panels));
   const { panels } = await writePanels(joining, workFolder, signal, keep, "joined");
@@ -267,7 +266,7 @@ function fitsReport(report: Report) {
   };
 }
 
-/** The panels as they are read. Where none of them can have a `mu`, the job ends here, before the fits are done. */
+/** The panels as they are read. If none of them can have a `mu`, the job ends here, before the fits have ended. */
 async function* currentPanels(
   inputs: Inputs,
   { onTiming }: Timed,

@@ -6,12 +6,12 @@ import { runRefits, standInWarnings } from "./run-refits.ts";
 
 const FIRST: PlannedRefit = { block: 0, train: [0, 10], predict: [50, 52] };
 
-/** Block b learns from 10 + b rows and predicts rows 50 + 2 b and the next. */
+/** Block b learns from 10 + b rows and predicts row 50 + 2 b and the next. */
 function refit(block: number): PlannedRefit {
   return { block, train: [0, 10 + block], predict: [50 + 2 * block, 52 + 2 * block] };
 }
 
-/** A fake engine: predicts training rows + predicted row / 1000. Some fits cannot be trained, some rows not predicted. */
+/** A fake engine: predicts training rows + predicted row / 1000. Some fits cannot be trained, and some rows cannot be predicted. */
 class FakeEngine {
   readonly asked: string[] = [];
   readonly #untrained: readonly number[];
@@ -50,7 +50,7 @@ function values(done: Awaited<ReturnType<typeof runRefits>>) {
   ]);
 }
 
-test("each block has the predictions of its own fit, however fits are cut into tasks", async () => {
+test("each block has the predictions of its own fit, however fits are divided into tasks", async () => {
   const expected = [1, 2, 3, 4, 5].map((b) => [
     b,
     b,
@@ -63,7 +63,7 @@ test("each block has the predictions of its own fit, however fits are cut into t
   }
 });
 
-test("a fit that cannot be trained leaves the last one before it that could, however fits are cut into tasks", async () => {
+test("a fit that cannot be trained is replaced by the last one before it that could, however fits are divided into tasks", async () => {
   const expected = [
     [1, 0, 10, [10.052, 10.053], "training 11"],
     [2, 2, 12, [12.054, 12.055], undefined],
@@ -80,7 +80,7 @@ test("a fit that cannot be trained leaves the last one before it that could, how
   }
 });
 
-test("a row that cannot be predicted is an error, also of the model that stands in", async () => {
+test("a row that cannot be predicted is an error, even with a replacement model", async () => {
   const fails = (untrained: number[], row: number) =>
     assert.rejects(runRefits(FIRST, [REFITS], new FakeEngine(untrained, [row]).run), {
       code: "fit_failed",
@@ -90,7 +90,7 @@ test("a row that cannot be predicted is an error, also of the model that stands 
   await fails([13], 57);
 });
 
-test("an error of the engine is no failed fit", async () => {
+test("an error of the engine does not count as a failed fit", async () => {
   const engine = new FakeEngine([13]);
   const run: typeof engine.run = async (fits) => {
     if (fits[0]!.train[1] === 14) throw new MucastError("engine_crashed", "gone");

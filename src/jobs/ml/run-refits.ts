@@ -7,16 +7,16 @@ import type { PlannedFit, PlannedRefit, RowRange } from "./plan-fits.ts";
 /** The predictions of the score rows of one block, and the model that made them. */
 export interface BlockPredictions {
   readonly block: number;
-  /** The block that the model was fitted for: an earlier one where the fit of this block failed. */
+  /** The block that the model was fitted for: an earlier one if the fit of this block failed. */
   readonly model: number;
   /** The rows that the model learned from. */
   readonly train: RowRange;
   readonly predicted: Float64Array;
-  /** Of its task. */
+  /** Importances of its task. */
   readonly result: FitPredictResult;
-  /** Of the fit itself. */
+  /** Results of the fit itself. */
   readonly diagnosis: Diagnosis | undefined;
-  /** What the library said of the fit that failed. */
+  /** The library's message about the failed fit. */
   readonly error?: MucastError;
 }
 
@@ -26,13 +26,11 @@ export type RunFits = (
 ) => Promise<{ readonly result: FitPredictResult; readonly predicted: Float64Array }>;
 
 /**
- * Runs the fits of the blocks after the first, in tasks of neighbours. Where a fit cannot be trained, the model of the block before it
- * is fitted once more and predicts the block's rows.
- *
- * A fit that can be trained and fails on the rows that it predicts is an error, as it is of the first block: these rows are at fault, and a
- * forecast must not depend on rows that come later in its block.
+ * Runs the fits of the blocks after the first, in tasks of neighbours. If a fit cannot be trained, the model of the previous block is
+ * fitted once more and predicts the block's rows. A fit that can be trained but fails on the rows that it predicts is an error, as for the
+ * first block: these rows are at fault, and a forecast must not depend on later rows of its block.
  * @param first the fit of the first block, which has succeeded, and its number.
- * @throws MucastError fit_failed, of the first fit in time order; of the engine.
+ * @throws MucastError fit_failed, for the first fit in time order; errors of the engine.
  */
 export async function runRefits(
   first: PlannedRefit,
@@ -41,7 +39,7 @@ export async function runRefits(
 ): Promise<BlockPredictions[]> {
   // The largest first.
   const started = tasks.toReversed().map((fits) => run(fits).catch(fitError));
-  // All end before one is tried again: a fault of the engine ends the others.
+  // All end before one is retried: an engine fault ends the others.
   const ended = await Promise.allSettled(started);
   const results = ended.map(resultOf).reverse();
   const done: BlockPredictions[] = [];
@@ -58,7 +56,7 @@ function resultOf<T>(ended: PromiseSettledResult<T>): T {
   return ended.value;
 }
 
-/** The error of a fit. @throws any other. */
+/** Returns the error of a fit. @throws any other. */
 function fitError(error: unknown): MucastError {
   if (error instanceof MucastError && error.code === "fit_failed") return error;
   throw error;
@@ -83,7 +81,7 @@ function firstModel({ block, train }: PlannedRefit): FittedModel {
   return { model: block, train };
 }
 
-/** One fit of a task that failed. @param before the model of the block before it. */
+/** One failed fit of a task. @param before the model of the previous block. */
 async function runAlone(fit: PlannedRefit, before: FittedModel, run: RunFits): Promise<BlockPredictions> {
   const { block, ...alone } = fit;
   const result = await run([alone]).catch(fitError);
@@ -95,7 +93,7 @@ async function runAlone(fit: PlannedRefit, before: FittedModel, run: RunFits): P
   return { ...before, ...standIn, diagnosis: standIn.result.diagnoses[0], block, error: result };
 }
 
-/** The warning that models of earlier blocks stand in. @param ticker undefined for one fit of all tickers. */
+/** The warning that models of earlier blocks are used instead. @param ticker undefined for one fit of all tickers. */
 export function standInWarnings(byBlock: readonly BlockPredictions[], ticker?: string): Warning[] {
   const failed = byBlock.flatMap(({ block, predicted, error }) =>
     error === undefined ? [] : [{ block, rows: predicted.length, message: error.message }],
@@ -103,7 +101,7 @@ export function standInWarnings(byBlock: readonly BlockPredictions[], ticker?: s
   return failedRefits(failed, ticker);
 }
 
-/** What describes a model that predicts one value in every block, and for at least two rows of one; undefined otherwise. */
+/** The diagnosis of a model that predicts one value in every block, and for at least two rows of one; otherwise undefined. */
 export function constantOf(byBlock: readonly BlockPredictions[]): ConstantDescription | undefined {
   const isOne = byBlock.every(({ predicted }) => predicted.every((value) => value === predicted[0]));
   return isOne

@@ -5,7 +5,7 @@ import { spreadImportances } from "./spread-importances.ts";
 const fit = (values: Readonly<Record<string, number>>) =>
   Object.entries(values).map(([feature, importance]) => ({ feature, importance }));
 
-test("the last fit's importances have their deviations over all fits, where all of them list the feature", () => {
+test("the last fit's importances have deviations over all fits, if all of them list the feature", () => {
   const fits = [fit({ a: 1, b: 4 }), fit({ b: 6, a: 3 }), fit({ a: 5, c: 2, b: 5 })];
   const rounded = spreadImportances(fits)!.map(({ feature, importance, spread }) => [
     feature,
@@ -19,7 +19,7 @@ test("the last fit's importances have their deviations over all fits, where all 
   ]);
 });
 
-test("one fit has no deviation, and a library without importances has nothing", () => {
+test("a single fit has no deviation, and a library without importances has none", () => {
   assert.deepEqual(spreadImportances([fit({ a: 1 })]), [{ feature: "a", importance: 1 }]);
   assert.equal(spreadImportances([fit({ a: 1 }), undefined]), undefined);
   assert.deepEqual(spreadImportances([undefined, fit({ a: 1 })]), [{ feature: "a", importance: 1 }]);

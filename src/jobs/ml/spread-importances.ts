@@ -2,15 +2,15 @@ import { sampleDeviation } from "../../evaluate/statistics.ts";
 import type { Importance } from "../shared/ticker-fits.ts";
 import type { BlockPredictions } from "./run-refits.ts";
 
-/** An importance of the last of several fits. */
+/** An importance from the last of several fits. */
 export interface SpreadImportance extends Importance {
-  /** Standard deviation (ddof 1) over the fits; absent where one of them does not list the feature. */
+  /** Standard deviation (ddof 1) over the fits; absent if one of them does not list the feature. */
   readonly spread?: number;
 }
 
 /**
  * The importances of the last fit with their deviations over all fits.
- * @param fits in time order, at least one; undefined where its library has none.
+ * @param fits in time order, at least one; undefined if its library has none.
  */
 export function spreadImportances(
   fits: readonly (readonly Importance[] | undefined)[],

@@ -20,12 +20,12 @@ export class TickerTasks {
   readonly #index: number;
   readonly #options: FitOptions;
   readonly #onFit: () => void;
-  /** Each with the path that its predictions may have. */
+  /** Each with the path that its predictions may use. */
   readonly #started: { readonly predictions: string; readonly result: Promise<FitPredictResult> }[] = [];
-  /** The fits that were not told yet, by the rows that they predict: one that is tried again is told once. */
+  /** The fits that were not reported yet, keyed by the rows that they predict: a retried fit is reported once. */
   readonly #untold: Set<string>;
 
-  /** @param onFit called after each fit of the plan, once, also where a worker dies and the engine tries again. */
+  /** @param onFit called once after each fit of the plan, even if a worker dies and the engine tries again. */
   constructor(
     ticker: string,
     matrix: TickerMatrix,
@@ -48,7 +48,7 @@ export class TickerTasks {
     const result = pool.run(fitTask(this.#ticker, settings, this.#matrix, fits, predictions), {
       signal,
       onProgress: ({ fit, seconds }) => {
-        // A worker that dies may have told some; the second attempt tells them again.
+        // A worker that dies may have reported some; the second attempt reports them again.
         if (!this.#untold.delete(predictedRows(fits[fit]!))) return;
         timings.add(this.#ticker, seconds);
         this.#onFit();
@@ -58,7 +58,7 @@ export class TickerTasks {
     return result;
   }
 
-  /** Waits for all of them, and removes what they wrote. */
+  /** Waits for all of them, and removes the files that they wrote. */
   async close(): Promise<void> {
     const ended = await Promise.allSettled(this.#started.map(({ result }) => result));
     for (const [i, { predictions }] of this.#started.entries()) {
@@ -67,7 +67,7 @@ export class TickerTasks {
   }
 }
 
-/** Whether a task has handed over its predictions in its result, and no file. */
+/** Whether a task returned its predictions in its result, without a file. */
 function isInline(ended: PromiseSettledResult<FitPredictResult>): boolean {
   return ended.status === "fulfilled" && "base64" in ended.value.predictions;
 }

@@ -22,15 +22,15 @@ import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { PanelFiles, PanelOnDisk } from "./panel-files.ts";
 
-/** The rows and columns that the panels of a job have with `cross_section`. */
+/** The rows and columns that the panels of a job get from `cross_section`. */
 export interface CrossSectionPlan<P extends PanelRows> {
   readonly members: readonly CrossSectionMember<P>[];
   readonly failures: readonly Failure[];
-  /** Rows of all tickers that are left out. */
+  /** The number of dropped rows, over all tickers. */
   readonly thinRows: number;
   /** Names of the features that have a z-score. */
   readonly scored: ReadonlySet<string>;
-  /** Of these features, over the tickers that were read. */
+  /** Ranges of these features, over the tickers that were read. */
   readonly counts: FeatureCounts;
 }
 
@@ -39,13 +39,13 @@ export interface CrossSectionMember<P extends PanelRows> {
   readonly source: P;
   /** Ascending rows of `source` that have all their z-scores. */
   readonly kept: Int32Array;
-  /** Those rows; its columns are those of `source`, followed by the names of their z-scores. */
+  /** Those rows; the columns are those of `source`, followed by the names of their z-scores. */
   readonly panel: P;
 }
 
 /**
- * Plans z-scores from dates and names alone. A row without a z-score of each scored feature is left out.
- * @throws MucastError invalid_data where a feature has the name of another one's z-score.
+ * Plans z-scores from dates and names alone. Drops rows that lack a z-score of any scored feature.
+ * @throws MucastError invalid_data if a feature has the name of another one's z-score.
  */
 export async function planCrossSection<P extends PanelRows>(
   panels: readonly P[],
@@ -85,8 +85,8 @@ function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<strin
 }
 
 /**
- * Puts beside each feature its z-score among the tickers of its date, in new files in place of the old ones.
- * @throws MucastError invalid_data as `planCrossSection` does; output_failed where the work folder's disk is full.
+ * Adds to each feature its z-score among the tickers of its date, in new files that replace the old ones.
+ * @throws MucastError invalid_data as `planCrossSection` does; output_failed if the work folder's disk is full.
  */
 export async function addZScores<P extends PanelOnDisk>(
   files: PanelFiles<P>,
@@ -95,7 +95,7 @@ export async function addZScores<P extends PanelOnDisk>(
 ): Promise<PanelFiles<P> & { readonly thinRows: number; readonly peers: Peers }> {
   const { members, failures, thinRows, scored, counts } = await planCrossSection(files.panels, signal);
   const ascending = files.panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
-  // Rows that are left out, and tickers that fail, stand beside the others on their dates.
+  // Dropped rows, and tickers that fail, still count among the others of their dates.
   function* readAll(): Generator<FeatureRows> {
     for (const panel of ascending) yield featureRows(panel);
   }

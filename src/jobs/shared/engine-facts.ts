@@ -3,21 +3,21 @@ import { lockSha256 } from "../../engine/environment/environment.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";
 import type { EngineNeed } from "./job.ts";
 
-/** What the engine of a job reports about its machine, and the lock that its environment was made of. */
+/** What the engine of a job reports about its machine, and the lock of its environment. */
 export interface EngineFacts {
-  /** Of Python and of each library, by name. */
+  /** Versions of Python and of each library, by name. */
   readonly versions: Readonly<Record<string, string>>;
   /** Threads of one fit, by library. */
   readonly threads: Threads | null;
-  /** Digest of the lock of its environment; null with an interpreter of the operator's. */
+  /** Digest of the lock of its environment; null with an interpreter of the operator. */
   readonly lockSha256: string | null;
-  /** The processor level that the kernels of the libraries are pinned to. */
+  /** The processor level to which the libraries' kernels are pinned. */
   readonly kernelLevel: string | null;
   /** What the libraries run on. */
   readonly machine: Machine | null;
 }
 
-/** Of a job that needs no engine. */
+/** For a job that needs no engine. */
 export const NO_ENGINE: EngineFacts = {
   versions: {},
   threads: null,

@@ -5,7 +5,7 @@ import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { Shrinkage } from "../../evaluate/shrinkage.ts";
 import { verdictWarnings } from "./forecast-warnings.ts";
 
-/** The warning of a verdict in that state on those rows, where held-out rows give `pooled` that factor. */
+/** The warning of a verdict in that state on those rows, if held-out rows give `pooled` that factor. */
 function warned(
   state: VerdictState,
   { rows = "score" as Verdict["rows"], choice = "none" as ShrinkageChoice, factor = 0.256 } = {},
@@ -16,14 +16,14 @@ function warned(
   return verdictWarnings({ verdict, shrinkage }, choice);
 }
 
-test("skill has no warning, and none, worse and too few dates have no_skill with the verdict's sentence", () => {
+test("warns nothing of skill, and no_skill with the verdict's sentence of none, worse and too few dates", () => {
   assert.deepEqual(warned("skill"), []);
   for (const state of ["none", "worse", "too_few"] as const) {
     assert.deepEqual(warned(state), [{ code: "no_skill", message: "T on the rows." }]);
   }
 });
 
-test("sizes that are too large name the factor and the setting that mend them", () => {
+test("names the factor and the setting that correct sizes that are too large", () => {
   const [warning] = warned("oversized");
   assert.equal(warning!.code, "oversized");
   assert.equal(
@@ -32,7 +32,7 @@ test("sizes that are too large name the factor and the setting that mend them", 
   );
 });
 
-test("where the factor would take every forecast away, or change none, the cure is to rank", () => {
+test("advises to rank if the factor would remove every forecast or change none", () => {
   assert.match(
     warned("oversized", { factor: 0 })[0]!.message,
     /Rank by mu: .* would set every forecast to 0\.$/,
@@ -41,7 +41,7 @@ test("where the factor would take every forecast away, or change none, the cure 
   assert.match(warned("oversized", { factor: 0.998 })[0]!.message, /multiplies every forecast by 0\.99 and/);
 });
 
-test("with shrinkage the held-out forecasts are not those that are published, and score rows say what is left", () => {
+test("with shrinkage, held-out forecasts differ from published ones, and score rows show what is left", () => {
   assert.deepEqual(warned("oversized", { choice: "pooled", rows: "out_of_fold" }), []);
   const [score] = warned("oversized", { choice: "own" });
   assert.match(score!.message, /They are too large although shrinkage is own\.$/);

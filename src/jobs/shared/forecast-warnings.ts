@@ -4,8 +4,8 @@ import type { Listed } from "./listed-warnings.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
 
 /**
- * The warning that the verdict of a job calls for: that its forecasts show no skill, or that they show some and are too large. On rows
- * before the score rows the verdict judges the models' own forecasts, so shrinkage makes up for their size.
+ * The warning that follows from the verdict of a job: its forecasts show no skill, or they show some and are too large. On rows before the
+ * score rows, the verdict judges the models' own forecasts, so shrinkage corrects their size.
  */
 export function verdictWarnings(
   { verdict, shrinkage }: Pick<ScoreTables, "verdict" | "shrinkage">,
@@ -23,7 +23,7 @@ export function verdictWarnings(
   return [{ code: "oversized", message: `${sentence} ${cure}` }];
 }
 
-/** Two digits round the factors above it to 1, which would change nothing. */
+/** Two digits round factors above this to 1, which would change nothing. */
 const MAX_FACTOR = 0.99;
 
 /** @param factor that `pooled` would multiply every forecast by; 0 and 1 correct nothing. */

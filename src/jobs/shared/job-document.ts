@@ -31,7 +31,7 @@ export interface DocumentParts {
   readonly asOf: number;
   /** Ascending by code point. */
   readonly tickers: readonly ScoredTicker[];
-  /** Of the same tickers. */
+  /** For the same tickers. */
   readonly fits: readonly TickerFit[];
   readonly fitting: Partial<Fitting>;
   readonly tables: ScoreTables;
@@ -41,14 +41,14 @@ export interface DocumentParts {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
   readonly provenance: OrderedJson;
-  /** What the libraries ran on; null where none ran. */
+  /** What the libraries ran on; null if none ran. */
   readonly machine: Machine | null;
 }
 
-/** Every member of a part of the published schema: one that the schema gains has to be given here. */
+/** Every member of a part of the published schema: a new member does not compile until it is given here. */
 type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 
-/** The output blob, members in the order of the published schema, tickers ascending by code point. */
+/** The output blob, with members in the order of the published schema and tickers ascending by code point. */
 export function jobDocument(parts: DocumentParts): OrderedJson {
   const { window, tickers, fits } = parts;
   return {
@@ -83,8 +83,8 @@ function withoutSecrets(warning: Warning): Warning {
 }
 
 /**
- * Next-day log-return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and of an ensemble
- * how far its members are apart.
+ * Next-day log-return at `asOf` of each ticker that has one, the date of the row that it is forecast from, and, for an ensemble, how far
+ * its members are apart.
  */
 function muOf(tickers: readonly ScoredTicker[], asOf: number) {
   const mu = new Map<string, number>();
@@ -161,8 +161,8 @@ export function plain<T extends object>(value: T): T & OrderedJson {
 }
 
 /**
- * What a reader needs to replay a job. It holds nothing that differs between two machines that computed the same: no
- * worker count, host or path of the work folder.
+ * The facts that a reader needs to replay a job. They contain nothing that differs between two machines that computed the same: no worker
+ * count, host or path of the work folder.
  */
 export function provenance(facts: {
   readonly operation: Operation;
@@ -170,9 +170,9 @@ export function provenance(facts: {
   readonly config: string;
   readonly engine: Omit<EngineFacts, "machine">;
   readonly seed: OrderedJson;
-  /** What the models were fitted on: `cpu` or `cuda:N`; `none` where no model was fitted. */
+  /** The device that the models were fitted on: `cpu` or `cuda:N`; `none` if no model was fitted. */
   readonly device: string;
-  /** Of a replay. */
+  /** For a replay. */
   readonly recorded?: RecordedInputs | undefined;
 }): OrderedJson {
   const { feature, dataExtractor } = facts.digests;
@@ -184,7 +184,7 @@ export function provenance(facts: {
     feature_sha256: feature.sha256,
     data_extractor_sha256: dataExtractor.sha256,
     config: keptConfig(ownSection(facts.config, facts.operation)),
-    // A service looks for it in the last bytes of an output: nothing long comes behind it.
+    // A service looks for it in the last bytes of an output, so nothing long may follow it.
     config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
     lock_sha256: lockSha256,
@@ -196,7 +196,7 @@ export function provenance(facts: {
   } satisfies Members<OutputBlob["provenance"]>;
 }
 
-/** Null where the text holds the signature of a URL, however its letters are escaped: without it it cannot run again. */
+/** Null if the text contains the signature of a URL, however its letters are escaped: without the signature it cannot run again. */
 function keptConfig(section: string): string | null {
   const decoded = JSON.stringify(JSON.parse(section));
   const isSecret = [section, decoded].some((text) => withoutSignature(text) !== text);

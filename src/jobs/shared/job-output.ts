@@ -9,30 +9,27 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
-/** The one output blob of a job, not written yet. */
+/** The output blob of a job, not written yet. */
 interface JobOutput {
-  /**
-   * Reports what went wrong with single tickers, then writes the output.
-   * @throws MucastError output_failed; the job then leaves no output.
-   */
+  /** Reports errors of single tickers, then writes the output. @throws MucastError output_failed; the job then leaves no output. */
   write(document: OrderedJson, tickers: TickerReports, context: JobContext): Promise<ResultRecord>;
 }
 
-/** The one blob that an operation leaves, not written yet. */
+/** The blob of an operation, not written yet. */
 interface ResultBlob {
   /** @returns the record that names it. @throws MucastError output_failed; then no blob is left. */
   write(content: Content, context: JobContext): Promise<ResultRecord>;
 }
 
-/** What a job reports once all tickers are done. */
+/** The final report of a job, once all tickers have ended. */
 interface TickerReports {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
 }
 
 /**
- * Finds where the output goes and checks that it can be written there, before the job reads anything.
- * @throws MucastError output_failed; invalid_request where no output can be written there.
+ * Determines the location of the output and checks that it can be written there, before the job reads anything.
+ * @throws MucastError output_failed; invalid_request if no output can be written there.
  */
 export async function openJobOutput(
   operation: Operation,
@@ -50,9 +47,9 @@ export async function openJobOutput(
 }
 
 /**
- * Finds where the blob of an operation goes, and checks that it can be written there.
+ * Determines the location of an operation's blob, and checks that it can be written there.
  * @param job whose name the execution has.
- * @throws MucastError as openJobOutput.
+ * @throws MucastError like openJobOutput.
  */
 export async function openResult(
   operation: SubmittedOperation,

@@ -25,35 +25,35 @@ export interface JobPreview {
   /** Ascending by code point. */
   readonly tickers: readonly TickerPreview[];
   readonly failures: readonly Failure[];
-  /** run_ml_job with `fit` pooled. */
+  /** For run_ml_job with `fit` pooled. */
   readonly pooled?: PooledPreview;
   /** With `refit_every` or `window`. */
   readonly refits?: RefitsPreview;
-  /** Those of the job, in its order, without those that only fitting can show. */
+  /** The warnings of the job, in its order, without those that need fitted models. */
   readonly warnings: readonly Warning[];
-  /** The error that the job would end with although both blobs can be read: insufficient_history, no_forecast. */
+  /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
   readonly error?: MucastError;
 }
 
 /** The matrix of one fit for all tickers. */
 export interface PooledPreview {
-  /** Those that some fit learns from, and score rows. */
+  /** Rows that some fit learns from, and score rows. */
   readonly rows: number;
   readonly fit_rows: number;
   readonly columns: number;
-  /** Of the matrix, in the work folder. */
+  /** Bytes of the matrix in the work folder. */
   readonly bytes: number;
-  /** That the largest fit takes beside it, by estimate. */
+  /** Estimated bytes that the largest fit needs in addition. */
   readonly fit_bytes: number;
   readonly folds: number;
 }
 
 /** The fits of all tickers, and the blocks of score rows that they forecast. */
 export interface RefitsPreview {
-  /** Of run_ml_job those of folds among them; of run_dl_job networks, of ensembles too. */
+  /** The number of fits: for run_ml_job including those of folds; for run_dl_job networks, including those of ensembles. */
   readonly fits: number;
   readonly blocks: number;
-  /** run_dl_job: bytes of the data that the largest network reads, by estimate. */
+  /** run_dl_job: estimated bytes of the data that the largest network reads. */
   readonly fit_bytes?: number;
 }
 
@@ -76,16 +76,16 @@ export interface TickerPreview {
 export interface PreviewedConfig {
   readonly model: JobPreview["model"];
   readonly warnings: readonly Warning[];
-  /** False for a config that is switched off: its job forecasts nothing, so that it cannot lack a forecast. */
+  /** False for a config that is switched off: its job forecasts nothing, so no forecast can be missing. */
   readonly trains: boolean;
   readonly panel: PanelSettings;
   /** Whether tickers with too few fit rows may join later. */
   readonly joinsLate?: boolean;
-  /** The warnings of the job that list a ticker for what its features show. */
+  /** The warnings of the job that list a ticker because of its features. */
   listed(panel: TickerPanel): readonly Listed[];
   /**
-   * Plans the tickers that were read, in any order.
-   * @param joinLate the others with too few fit rows, once, where `joinsLate`.
+   * Plans the given tickers, in any order.
+   * @param joinLate the others with too few fit rows, once, if `joinsLate`.
    * @throws MucastError as the job would before it trains.
    */
   plan(panels: readonly PanelRows[], joinLate: JoinLate): Pausable<PlannedJob>;
@@ -94,19 +94,19 @@ export interface PreviewedConfig {
 export interface PlannedJob {
   readonly tickers: readonly PlannedTicker[];
   readonly failures: readonly Failure[];
-  /** Of one fit for all tickers. */
+  /** For one fit of all tickers. */
   readonly pooled?: PooledPreview;
   readonly refits?: RefitsPreview;
-  /** Of the plan as a whole. */
+  /** Warnings of the plan as a whole. */
   readonly warnings?: readonly Warning[];
-  /** Lists a fit of all tickers where its rows are too few. */
+  /** Lists a fit of all tickers if its rows are too few. */
   readonly listed?: readonly Listed[];
 }
 
 export interface PlannedTicker {
   readonly panel: PanelRows;
   readonly counts: Pick<TickerPreview, "folds" | "windows">;
-  /** Of its rows and its plan. */
+  /** Warnings of its rows and its plan. */
   readonly warnings: readonly Warning[];
   /** The warnings of the job that list it for these. */
   readonly listed: readonly Listed[];
@@ -151,7 +151,7 @@ export async function previewJob(
       ...prepared.warnings,
       ...(planned.warnings ?? []),
       ...tickerWarnings(inputs, tickers.map(toldOf(read.listed)), [], planned.listed ?? []).filter(
-        // What is switched off forecasts nothing that could be old.
+        // A config that is switched off forecasts nothing that could be too old.
         ({ code }) => config.trains || code !== "older_forecast",
       ),
     ],
@@ -159,7 +159,7 @@ export async function previewJob(
   };
 }
 
-/** A planned ticker as the job warns of it. @param shown by ticker: what its features show. */
+/** A planned ticker as the job's warnings describe it. @param shown by ticker: the listings of its features. */
 function toldOf(shown: ReadonlyMap<string, readonly Listed[]>) {
   return ({ panel, warnings, listed }: PlannedTicker) => ({
     ticker: panel.ticker,
@@ -174,7 +174,7 @@ function byTicker(a: { readonly ticker: string }, b: { readonly ticker: string }
   return compareCodePoints(a.ticker, b.ticker);
 }
 
-/** Drops the features of every panel: no plan reads their values. `listed` is what they show, by ticker. */
+/** Drops the features of every panel, because no plan reads their values. `listed` has their listings by ticker. */
 async function readRows(inputs: Inputs, config: PreviewedConfig, late: LateTickers | undefined) {
   const panels: PanelRows[] = [];
   const failures: Failure[] = [];

@@ -9,22 +9,22 @@ import { outOfMemory, privateMemory } from "../../engine/process-memory.ts";
 import { now, type Timed, timed } from "./timings.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
-/** What a caller asks a job to do. */
+/** The request for a job. */
 export interface JobRequest {
   /** A path, a file: URL or an https URL. */
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
-  /** JSON text of the config: its numbers reach the engine as they are written. */
+  /** JSON text of the config, so that its numbers reach the engine as they are written. */
   readonly config: string;
   /** Folder or container of the output; by default that of the feature blob. */
   readonly blobUrl?: string | undefined;
   /** 1 to 64 letters, digits, `_` or `-`; names the output. */
   readonly id: string;
-  /** Of a replay: what an earlier output records of its inputs and its config, for the provenance of the new one. */
+  /** For a replay: what an earlier output records of its inputs and its config, for the provenance of the new one. */
   readonly recorded?: RecordedInputs | undefined;
 }
 
-/** What a replay cannot know by itself: blobs may have moved since, and of a config one section alone is kept. */
+/** Facts that a replay cannot know by itself: blobs may have moved, and only one section of a config is kept. */
 export interface RecordedInputs {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
@@ -33,35 +33,35 @@ export interface RecordedInputs {
   readonly blobUrl?: string | undefined;
 }
 
-/** What a job may use, and where it reports; `onTiming` gets each step of the job once the step is over. */
+/** The resources of a job and its listener. `onTiming` receives each step once the step is over. */
 export interface JobContext extends Timed {
   readonly workers: number;
-  /** Bytes that all its processes together may hold; by default 80 % of the machine's memory. */
+  /** Memory limit of all its processes together, in bytes; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number | undefined;
-  /** Whether the kernels of the engine are pinned, so that every processor of x86-64-v3 leaves the same bytes. */
+  /** Whether the engine's kernels are pinned, so that every x86-64-v3 processor computes the same bytes. */
   readonly portable?: boolean | undefined;
-  /** The cluster that it computes on; by default this machine, `workers` tasks at a time. */
+  /** The cluster to compute on; by default this machine, with `workers` tasks at a time. */
   readonly cluster?: ClusterEngine | undefined;
   /** Tasks at a time on the cluster; by default all of its slots. */
   readonly clusterTasks?: number | undefined;
-  /** Gets a line for what happens to the cluster, as a node that is lost. Of bounded number. */
+  /** Receives a line for each event of the cluster, such as a lost node. Their number is bounded. */
   readonly notice?: ((line: string) => void) | undefined;
   readonly policy: BlobPolicy;
   readonly report: Report;
   /** Aborting it ends the job with the signal's reason; the job then leaves no output. */
   readonly signal: AbortSignal;
-  /** Where its engine comes from; a new one by default. */
+  /** The source of its engine; a new one by default. */
   readonly openEngine?: OpenEngine | undefined;
 }
 
-/** What the computing of a job asks of the machine. */
+/** What the computations of a job need of the machine. */
 export interface EngineNeed {
   readonly environment: JobEnvironment;
   /** Modules that the job's tasks import. */
   readonly libraries: readonly string[];
   /** Tasks at a time. */
   readonly workers: number;
-  /** Bytes that this process and those of the engine may hold; by default 80 % of the machine's memory. */
+  /** Memory limit of this process and those of the engine, in bytes; by default 80 % of the machine's memory. */
   readonly memoryBytes?: number | undefined;
   /** Whether the kernels are pinned. */
   readonly portable?: boolean | undefined;
@@ -70,7 +70,7 @@ export interface EngineNeed {
   readonly notice?: JobContext["notice"];
 }
 
-/** What a job computes with: its workers, and the folder that holds their matrices. */
+/** The workers of a job, and the folder that holds their matrices. */
 export interface JobEngine {
   readonly pool: EnginePool;
   readonly workFolder: string;
@@ -81,11 +81,11 @@ export interface JobEngine {
 /** Opens the engine of one job. @throws MucastError engine_unavailable, output_failed. */
 export type OpenEngine = (need: EngineNeed) => JobEngine;
 
-/** A new engine in a new work folder; it imports its libraries while the job goes on. */
+/** A new engine in a new work folder; it imports its libraries while the job continues. */
 export const openEngine: OpenEngine = (need) => {
   const { environment, libraries, memoryBytes, portable, cluster, notice } = need;
   const kernelLevel = portable === true ? PORTABLE_LEVEL : undefined;
-  // The processors of a cluster are looked at by its gateway.
+  // The gateway of a cluster checks the cluster's processors.
   if (kernelLevel !== undefined && cluster === undefined) requireLevel(kernelLevel);
   const { python } = findEnvironment(cluster === undefined ? environment : "ray");
   const work = openWorkFolder();
@@ -112,8 +112,8 @@ export const openEngine: OpenEngine = (need) => {
 };
 
 /**
- * Opens the engine of a job, runs `body` with it, and closes it, also where `body` fails.
- * @throws MucastError engine_unavailable, output_failed; what `body` throws.
+ * Opens the engine of a job, runs `body` with it, and closes it, even if `body` fails.
+ * @throws MucastError engine_unavailable, output_failed; errors of `body`.
  */
 export async function withEngine<T>(
   need: Pick<EngineNeed, "environment" | "libraries">,
@@ -138,9 +138,9 @@ export async function withEngine<T>(
 const MEMORY_INTERVAL_MILLISECONDS = 200;
 
 /**
- * Runs a job while its own process holds no more than the job may; the engine's pool watches its own processes.
- * On Linux only: elsewhere the memory of a process reads as 0.
- * @throws MucastError out_of_memory; what `body` throws.
+ * Runs a job while its own process stays below the job's memory limit; the engine's pool watches its own processes. On Linux only:
+ * elsewhere the memory of a process reads as 0.
+ * @throws MucastError out_of_memory; errors of `body`.
  */
 export async function withMemoryGuard<T>(
   context: JobContext,

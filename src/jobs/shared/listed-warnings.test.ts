@@ -14,7 +14,7 @@ import type { RowFacts } from "./row-facts.ts";
 
 const NONE = { rows: 0, feature: undefined };
 
-/** A ticker of so many fit rows, each label `span` days after its row, and the last ones before mu `latestSpan`. */
+/** A ticker with this many fit rows. Each label is `span` days after its row, and the last ones before mu `latestSpan` days. */
 function facts(fitRows: number, features: number, span = 1, latestSpan = span): RowFacts {
   const spans = new Int32Array(11);
   spans[span] = fitRows;
@@ -23,7 +23,7 @@ function facts(fitRows: number, features: number, span = 1, latestSpan = span): 
 
 const codes = (listed: readonly Listed[]) => listed.map(({ code }) => code);
 
-test("a mu of an earlier date than as_of is listed with its date, one of as_of and none at all are not", () => {
+test("lists a mu from before as_of with its date, but no mu of as_of and no missing mu", () => {
   const dates = (ticker: string, last: number) => ({
     ticker,
     days: Int32Array.of(1, last),
@@ -42,7 +42,7 @@ test("a mu of an earlier date than as_of is listed with its date, one of as_of a
   ]);
 });
 
-test("labels of two days and more are not daily, those of one are", () => {
+test("labels of one day are daily, and labels of two days or more are not", () => {
   assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 1))), []);
   assert.deepEqual(codes(listedOfRows("A", facts(100, 3, 2))), ["not_daily"]);
   const [weekly] = listedWarnings(listedOfRows("A", facts(100, 3, 7)));
@@ -52,7 +52,7 @@ test("labels of two days and more are not daily, those of one are", () => {
   assert.deepEqual(codes(listedOfRows("A", halves)), ["not_daily"], "1 and 3 days: the median is 2");
 });
 
-test("labels that are daily where a model learns and not before mu, or the other way round, are not daily", () => {
+test("labels that are daily in the fit rows but not before mu, or the other way round, are not daily", () => {
   const listed = [
     ["A", facts(100, 3, 1, 7)],
     ["B", facts(100, 3, 7, 1)],
@@ -68,14 +68,14 @@ test("labels that are daily where a model learns and not before mu, or the other
   );
 });
 
-test("few rows for the features are listed with both numbers, also where only folds have them", () => {
+test("lists few rows for the features with both numbers, even if only folds have them", () => {
   assert.deepEqual(codes(listedOfRows("A", facts(130, 26))), []);
   const [few] = listedWarnings(listedOfRows("A", facts(38, 26)));
   assert.match(few!.message, /: A \(38 fit rows, 26 features\)\.$/);
   assert.deepEqual(codes(listedOfRows("A", facts(60, 8), walkForwardFolds(60, 5, 6))), ["few_rows"]);
 });
 
-test("tickers that join at a later refit are listed with the first date of their forecasts", () => {
+test("lists tickers that join at a later refit with the first date of their forecasts", () => {
   const listed = [{ ticker: "A", joins: 17 }, { ticker: "B" }].flatMap((ticker) => lateTicker(ticker));
   const [warning] = listedWarnings(listed);
   assert.deepEqual([warning!.code, warning!.count], ["late_ticker", 1]);
@@ -85,7 +85,7 @@ test("tickers that join at a later refit are listed with the first date of their
   );
 });
 
-test("networks whose first epoch was the best are listed by their name", () => {
+test("lists networks whose first epoch was the best by name", () => {
   const training = new Map([
     ["AAA", { best_epoch: 1 }],
     ["BBB", { best_epoch: 2 }],
@@ -99,7 +99,7 @@ test("networks whose first epoch was the best are listed by their name", () => {
   ]);
 });
 
-test("the warning about a first epoch names the IC where early stopping watched it", () => {
+test("the warning about a first epoch names the IC if early stopping monitored it", () => {
   const training = new Map([["portfolio", { best_epoch: 1, epochs: [{ validation_ic: 0.01 }] }]]);
   const [warning] = listedWarnings(chosenEarly(training));
   assert.equal(
@@ -108,7 +108,7 @@ test("the warning about a first epoch names the IC where early stopping watched 
   );
 });
 
-test("an ensemble is listed where any member chose its first epoch, with how many did", () => {
+test("lists an ensemble if any member chose its first epoch, with the number of such members", () => {
   const members = (...epochs: number[]) => epochs.map((best_epoch) => ({ best_epoch }));
   const training = new Map([
     ["AAA", { best_epoch: 3, members: members(1, 1) }],
@@ -119,7 +119,7 @@ test("an ensemble is listed where any member chose its first epoch, with how man
   assert.match(warning!.message, /for 2 networks: AAA \(2 of 3 members\), CCC \(1 of 4 members\)\.$/);
 });
 
-test("a code is one warning, whatever the number of tickers, and its message is bounded", () => {
+test("a code is one warning with a bounded message, whatever the number of tickers", () => {
   const listed = Array.from({ length: 5_000 }, (_, i): Listed => ({ code: "few_rows", ticker: `T${i}` }));
   const [warning, ...others] = listedWarnings([...listed, { code: "not_daily", ticker: "T0", detail: "7" }]);
   assert.deepEqual([warning!.code, others[0]!.code, others.length], ["not_daily", "few_rows", 1]);
@@ -127,7 +127,7 @@ test("a code is one warning, whatever the number of tickers, and its message is 
   assert.match(others[0]!.message, /T19 and 4980 more\.$/);
 });
 
-test("rows that wait for a window are one warning with the ticker and the feature that wait longest", () => {
+test("rows that wait for a window cause one warning with the ticker and the feature that wait longest", () => {
   const ticker = (name: string, rows: number, feature?: string) => ({
     ticker: name,
     rows: { warmUp: { rows, feature } },

@@ -10,18 +10,18 @@ import { listNames } from "../../panel/row-counts.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { RowFacts } from "./row-facts.ts";
 
-/** A warning that a job gives once, with a list of tickers: one of them. */
+/** One ticker in a warning that a job gives once, with a list of tickers. */
 export interface Listed {
   readonly code: keyof typeof SENTENCES;
-  /** Or the name of a network. */
+  /** A ticker, or the name of a network. */
   readonly ticker: string;
-  /** What stands beside the ticker in the list. */
+  /** The text beside the ticker in the list. */
   readonly detail?: string;
-  /** Of `chosen_early`, what early stopping watched; the same for all networks of a job. */
+  /** For `chosen_early`: what early stopping monitored; the same for all networks of a job. */
   readonly watched?: "loss" | "IC";
 }
 
-/** What stands before the list of a warning, in the order in which a job gives them. */
+/** The text before the list of each warning, in the order in which a job gives them. */
 const SENTENCES = {
   older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
   not_daily: (tickers) =>
@@ -37,7 +37,7 @@ const SENTENCES = {
     `The first epoch was the best by the validation ${watched}, for ${networks}`,
 } as const satisfies Partial<Record<Warning["code"], (count: string, watched?: Listed["watched"]) => string>>;
 
-/** What the names of a list are, where they are not tickers. */
+/** The kind of names in a list, if they are not tickers. */
 const COUNTED: Partial<Record<keyof typeof SENTENCES, string>> = { chosen_early: "network" };
 
 /** One warning for each code that lists a ticker. @param listed tickers ascending within each code. */
@@ -68,7 +68,7 @@ interface Chosen {
 }
 
 /**
- * Lists the networks whose first epoch was the best, of an ensemble that of any member.
+ * Lists the networks whose first epoch was the best; for an ensemble, that of any member.
  * @param training by the network's name; `members` are those of an ensemble besides member 0.
  */
 export function chosenEarly(
@@ -84,18 +84,18 @@ export function chosenEarly(
   });
 }
 
-/** Lists a ticker that joins a job with refits late. */
+/** Lists a ticker that joins late, in a job with refits. */
 export function lateTicker({ ticker, joins }: Pick<PanelRows, "ticker" | "joins">): Listed[] {
   return joins === undefined ? [] : [{ code: "late_ticker", ticker, detail: `from ${formatDay(joins)}` }];
 }
 
-/** A median label of so many calendar days is no next-day return. */
+/** Labels with a median of at least this many calendar days are no next-day returns. */
 const NOT_DAILY_DAYS = 2;
 
-/** A spacing that changed by this factor is another one; less is holidays. */
+/** A spacing that changed by at least this factor is a different one; smaller changes are holidays. */
 const OTHER_SPACING = 2;
 
-/** @returns what stands beside a ticker whose labels are not daily, where it learns or where it forecasts; undefined of daily ones. */
+/** @returns the text beside a ticker whose labels are not daily, in its fit rows or before its forecast; undefined if they are daily. */
 function spacing(learned: number | null, latest: number): string | undefined {
   if (learned === null || Math.max(learned, latest) < NOT_DAILY_DAYS) return undefined;
   const hasChanged = Math.max(learned, latest) >= OTHER_SPACING * Math.min(learned, latest);
@@ -119,7 +119,7 @@ export function listedOfRows(
   return listed;
 }
 
-/** The one warning about the rows of all tickers that wait for the window of a feature. */
+/** The warning about the rows of all tickers that wait for the window of a feature. */
 export function warmUpWarning(
   tickers: readonly { readonly ticker: string; readonly rows: Pick<RowFacts, "warmUp"> }[],
 ): Warning[] {

@@ -5,10 +5,10 @@ import { rawNumber } from "../../contract/json/json-text.ts";
 import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";
 
 const print = (value: OrderedJson) => [...orderedPieces(value)].join("");
-/** Below the levels of objects that are pieces of their own. */
+/** Below the levels of objects that are separate pieces. */
 const deep = (value: OrderedJson) => ({ a: { b: { c: value } } });
 
-test("plain JSON is printed as JSON.stringify prints it", () => {
+test("prints plain JSON like JSON.stringify", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       assert.equal(print(value as OrderedJson), JSON.stringify(value));
@@ -16,7 +16,7 @@ test("plain JSON is printed as JSON.stringify prints it", () => {
   );
 });
 
-test("a Map keeps its order, also for keys that look like numbers or like a prototype", () => {
+test("a Map keeps its order, even for keys that look like numbers or like a prototype", () => {
   const map = new Map([
     ["b", 1],
     ["10", 2],
@@ -28,21 +28,21 @@ test("a Map keeps its order, also for keys that look like numbers or like a prot
   assert.equal(print(deep(map)), `{"a":{"b":{"c":${text}}}}`);
 });
 
-test("typed arrays print shortest round-trip, and raw numbers as they are written", () => {
+test("prints typed arrays in shortest round-trip form, and raw numbers as they are written", () => {
   assert.equal(print(Float64Array.of(0.1, 1e-7, -2)), "[0.1,1e-7,-2]");
   const members = { a: rawNumber("1.0"), b: undefined };
   assert.equal(print(members), '{"a":1.0}');
   assert.equal(print(deep(members)), '{"a":{"b":{"c":{"a":1.0}}}}');
 });
 
-test("NaN and Infinity are a defect, not a null", () => {
+test("NaN and Infinity throw instead of becoming null", () => {
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(() => print([value]), TypeError);
     assert.throws(() => print(Float64Array.of(value)), TypeError);
   }
 });
 
-test("maps and objects within each other keep their members apart, empty ones too", () => {
+test("nested maps and objects keep their members apart, even empty ones", () => {
   const nested = { a: new Map([["10", { b: [1] }]]), c: undefined, d: {}, e: rawNumber("1.0"), f: new Map() };
   assert.equal(print(nested), '{"a":{"10":{"b":[1]}},"d":{},"e":1.0,"f":{}}');
 });
@@ -55,7 +55,7 @@ test("the pieces may be longer together than a string can be", () => {
   assert.ok(length > 2 ** 29, String(length));
 });
 
-test("a ticker is one piece at whatever depth it stands, and so is a warning", () => {
+test("a ticker is one piece at any depth, and so is a warning", () => {
   const entry = { n: 1, by_year: { "2020": { n: 1 } }, dates: ["2020-01-02"] };
   const tickers = new Map(["A", "B", "C"].map((ticker) => [ticker, entry]));
   const document = {
@@ -72,7 +72,7 @@ test("a ticker is one piece at whatever depth it stands, and so is a warning", (
   assert.deepEqual(JSON.parse(pieces.join("")).warnings, [entry, entry]);
 });
 
-test("joined pieces are the same text, in pieces of the longest length where no piece is longer by itself", () => {
+test("joined pieces are the same text, in pieces of the maximum length if no piece is longer by itself", () => {
   const most = 8;
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 12 })), (pieces) => {

@@ -1,8 +1,8 @@
 import { isRawNumber, type RawNumber } from "../../contract/json/json-text.ts";
 
 /**
- * JSON text in which objects keep the order they were built in: a Map keeps its own order also for keys like `10`,
- * which a JavaScript object would move to the front, and holds `__proto__` as a plain key.
+ * JSON text in which objects keep the order they were built in: a Map keeps its own order even for keys like `10`, which a JavaScript
+ * object would move to the front, and holds `__proto__` as a plain key.
  */
 export type OrderedJson =
   | null
@@ -16,15 +16,14 @@ export type OrderedJson =
   | { readonly [key: string]: OrderedJson | undefined }
   | LaterJson;
 
-/** Made when it is printed, so that the whole document is never in memory at once. */
+/** Created when it is printed, so that the whole document is never in memory at once. */
 type LaterJson = () => OrderedJson;
 
 /**
- * Prints `value` piece by piece: the output of a thousand tickers can be longer than a string may be (2^29 - 24
- * characters), that of one ticker never is. Each member of a Map, such as a ticker, is a piece of its own, and so is each
- * element of a list, such as a warning, unless the list is inside such a piece. Numbers are printed shortest round-trip, members that
- * are undefined are left out.
- * @throws TypeError where a number is NaN or infinite: that is a defect of the caller, and no null replaces it.
+ * Prints `value` piece by piece: the output of a thousand tickers can be longer than a string may be (2^29 - 24 characters), but that of
+ * one ticker never is. Each member of a Map, such as a ticker, is a separate piece, and so is each element of a list, such as a warning,
+ * unless the list is inside such a piece. Numbers are printed in shortest round-trip form, and undefined members are omitted.
+ * @throws TypeError if a number is NaN or infinite: that is a defect of the caller, which null would hide.
  */
 export function* orderedPieces(value: OrderedJson): Generator<string> {
   if (typeof value === "function") yield* orderedPieces(value());
@@ -33,10 +32,13 @@ export function* orderedPieces(value: OrderedJson): Generator<string> {
   else yield stringifyOrdered(value);
 }
 
-/** Characters: a writer takes hardly longer over so many than over a few. */
+/** In characters: writing this many takes hardly longer than writing a few. */
 const JOINED = 2 ** 16;
 
-/** Joins neighbours to pieces of at most `most` characters. A longer one stays alone: two may be longer than a string can be. */
+/**
+ * Joins neighbouring pieces to pieces of at most `most` characters. A longer piece stays alone, because two may exceed the maximum length
+ * of a string.
+ */
 export function* joinedPieces(pieces: Iterable<string>, most = JOINED): Generator<string> {
   let held = "";
   for (const piece of pieces) {
@@ -107,7 +109,7 @@ function printNumber(value: number): string {
 }
 
 function printArray(values: ArrayLike<OrderedJson>): string {
-  // JSON.stringify prints a whole list faster than its numbers one by one, and would print NaN as null.
+  // JSON.stringify prints a whole list faster than its numbers one by one, but would print NaN as null.
   if (values instanceof Float64Array && values.every(Number.isFinite))
     return JSON.stringify(Array.from(values));
   const parts = new Array<string>(values.length);

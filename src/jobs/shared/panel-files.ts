@@ -3,7 +3,7 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 
-/** A panel whose features lie in the work folder: with thousands of tickers only the small parts stay in memory. */
+/** A panel whose features are in a file of the work folder, so that thousands of tickers keep only small parts in memory. */
 export type PanelOnDisk = PanelRows & {
   /** Shape (rows, k): every row, labelled or not. */
   readonly x: ArrayRef;
@@ -18,8 +18,8 @@ export interface PanelFiles<P extends PanelOnDisk = PanelOnDisk> {
 
 /**
  * Reads every panel and writes its features to a file at once.
- * @param keep what else to keep of each panel while its features are in memory.
- * @param name how the files' names begin, in a folder with several of such lists.
+ * @param keep what to keep of each panel while its features are in memory.
+ * @param name prefix of the file names, in a folder with several such lists.
  */
 export async function writePanels<Kept extends object>(
   panels: AsyncIterable<TickerPanel | Failure>,
@@ -35,7 +35,7 @@ export async function writePanels<Kept extends object>(
     if ("code" in panel) failures.push(panel);
     else {
       const shape = [panel.days.length, panel.columns.length];
-      // File names never hold a ticker's name.
+      // File names never contain a ticker's name.
       const x = writeNpy(join(workFolder, `${name}${written.length}.npy`), panel.x, shape);
       written.push({ ...panel, ...keep(panel), x });
     }

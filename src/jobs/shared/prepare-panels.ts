@@ -9,21 +9,21 @@ import { MIN_FIT_ROWS, type PanelRows } from "../../panel/ticker-panel.ts";
 import { addZScores, planCrossSection } from "./cross-section-files.ts";
 import type { PanelFiles, PanelOnDisk } from "./panel-files.ts";
 
-/** What comparing tickers made of the panels. */
+/** The panels after tickers were compared. */
 export interface Prepared<P> {
   readonly panels: readonly P[];
   readonly failures: readonly Failure[];
   /** `thin_dates`, once for the job. */
   readonly warnings: readonly Warning[];
-  /** What tickers are compared with that join later. */
+  /** What late tickers are compared with when they join. */
   readonly peers: Peers;
 }
 
 type Compared<P> = Omit<Prepared<P>, "warnings"> & { readonly thinRows: number };
 
 /**
- * Adds z-scores and targets to panels, as the settings ask, before anything is planned.
- * @throws MucastError invalid_data where a feature has the name of a z-score; output_failed where the work folder's disk is full.
+ * Adds z-scores and targets to panels, as the settings require, before anything is planned.
+ * @throws MucastError invalid_data if a feature has the name of a z-score; output_failed if the work folder's disk is full.
  */
 export async function preparePanels<P extends PanelOnDisk>(
   files: PanelFiles<P>,
@@ -37,7 +37,7 @@ export async function preparePanels<P extends PanelOnDisk>(
   return withTargets(scored, settings, signal);
 }
 
-/** The same panels without their features, for a preview. @throws MucastError invalid_data as `preparePanels` does. */
+/** The same panels without their features, for a preview. @throws MucastError invalid_data like `preparePanels`. */
 export async function preparedRows<P extends PanelRows>(
   panels: readonly P[],
   settings: PanelSettings,

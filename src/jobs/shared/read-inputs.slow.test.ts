@@ -39,7 +39,7 @@ test("a job that is aborted at any moment of its reading leaves no blob open", {
     for (let passed = 0; passed < turns; passed++) await turn();
     caller.abort(new Error("no longer wanted"));
     await opening;
-    // The job does not wait for the system, which may still open or read one of them: it closes it after that.
+    // The job does not wait for the system, which may still open or read a blob and closes it afterwards.
     await eventuallyTrue(
       `no open blob, aborted after ${turns} turns`,
       () => !openFiles().some((path) => path.startsWith(folder)),

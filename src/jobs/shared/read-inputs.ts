@@ -15,24 +15,26 @@ import { unpairedTickers } from "../../panel/unpaired-tickers.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 
-/** Both blobs: the prices are read, the features are ready to be streamed. */
+/** Both blobs: the prices have been read, the features are ready to be streamed. */
 export interface Inputs {
   readonly window: ResolvedWindow;
   /** Last price date of any ticker in the window. */
   readonly asOf: Day;
-  /** How many tickers the data-extraction blob has. */
+  /** The number of tickers in the data-extraction blob. */
   readonly priceTickers: number;
   readonly warnings: readonly Warning[];
-  /** Prices and features of one ticker at a time, in the feature blob's order; those in both blobs. Either this or `panels`, once. */
+  /**
+   * Prices and features of one ticker at a time, in the feature blob's order, for tickers in both blobs. Use either this or `panels`, once.
+   */
   pairs(): AsyncGenerator<TickerPair>;
   /**
-   * One ticker at a time, in the feature blob's order; a ticker without enough history comes as its failure.
+   * One ticker at a time, in the feature blob's order; a ticker without enough history yields its failure.
    * @param onShort called before such a failure.
    */
   panels(onShort?: (input: TickerInput) => void): AsyncGenerator<TickerPanel | Failure>;
-  /** Tickers in one blob only; complete once `panels` has ended. */
+  /** Tickers in only one of the blobs; complete once `panels` has ended. */
   unpaired(): readonly Warning[];
-  /** Name and digest of each blob, for provenance; once `panels` has ended. */
+  /** Name and digest of each blob, for provenance; available once `panels` has ended. */
   digests(): { readonly feature: InputDigest; readonly dataExtractor: InputDigest };
   close(): Promise<void>;
 }
@@ -48,7 +50,7 @@ interface InputDigest {
   readonly sha256: string;
 }
 
-/** Opens both blobs and reads the prices. @throws MucastError of the blobs and of the window. */
+/** Opens both blobs and reads the prices. @throws MucastError errors of the blobs and of the window. */
 export async function openInputs(
   request: JobRequest,
   { policy, report, signal }: JobContext,
@@ -88,13 +90,13 @@ export async function openInputs(
       },
     };
   } catch (error) {
-    // The stream of prices is still open where the signal aborts before it reads the first piece.
+    // The stream of prices is still open if the signal aborts before the first piece is read.
     await Promise.all([priceBlob.close(), featureBlob.close()]);
     throw error;
   }
 }
 
-/** Window and date of the forecasts, from the prices alone; closes the prices where that fails. */
+/** Window and date of the forecasts, from the prices alone; closes the prices if that fails. */
 async function windowFromPrices(
   prices: PriceBlob,
   name: string,
@@ -134,7 +136,7 @@ function digestOf(blob: Blob): InputDigest {
   return { name, sha256: blob.digest() };
 }
 
-/** Wraps the blobs so that their reading is reported, in bytes after decompression. */
+/** Wraps the blobs so that reading them reports progress, in bytes after decompression. */
 function countBytes(blobs: readonly Blob[], report: Report) {
   let done = 0;
   return blobs.map(({ name, chunks }) => ({

@@ -7,11 +7,11 @@ import type { RefitBlock } from "../../panel/refit-blocks.ts";
 export interface FailedRefit {
   readonly block: number;
   readonly rows: number;
-  /** Of the error. */
+  /** Text of the error. */
   readonly message: string;
 }
 
-/** The warning that models of earlier blocks stand in. @param ticker undefined for one model of all tickers. */
+/** The warning that models of earlier blocks are used instead. @param ticker undefined for one model of all tickers. */
 export function failedRefits(failed: readonly FailedRefit[], ticker?: string): Warning[] {
   const [first] = failed;
   if (first === undefined) return [];
@@ -29,7 +29,7 @@ export function failedRefits(failed: readonly FailedRefit[], ticker?: string): W
   ];
 }
 
-/** The warning that there is nothing to fit again for. */
+/** The warning that there is nothing to refit for. */
 export function noRefit(
   blocks: readonly RefitBlock[],
   { refitEvery }: Pick<RefitSettings, "refitEvery">,

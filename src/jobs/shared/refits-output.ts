@@ -10,18 +10,18 @@ export interface ScoreModel {
   /** Positions [from, to) in the score rows. */
   readonly from: number;
   readonly to: number;
-  /** Of the ticker, that the model learned from. */
+  /** The number of the ticker's rows that the model learned from. */
   readonly fitRows: number;
   /** Their mean label, log-return; 0 without a row. */
   readonly labelMean: number;
-  /** Whether the fit of the block failed, so that this is the model of a block before. */
+  /** Whether the fit of the block failed, so that this is the model of an earlier block. */
   readonly isStandIn: boolean;
 }
 
 /** A block of score rows with its metrics. */
 export interface EvaluatedBlock extends BlockSkill {
   readonly start: Day;
-  /** What shrinkage multiplies forecasts by, by ticker. */
+  /** The factors by which shrinkage multiplies forecasts, by ticker. */
   readonly factors: ReadonlyMap<string, number>;
 }
 
@@ -32,14 +32,15 @@ type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
 interface RefittedTicker {
   readonly ticker: string;
   readonly models: readonly ScoreModel[];
-  /** Of a late ticker, the first date of the block that it joins. */
+  /** For a late ticker, the first date of the block that it joins. */
   readonly joins?: Day;
 }
 
 /**
  * The blocks of an output's `refits`.
- * @param fitted of all tickers.
- * @param blockRows of one model for all tickers, by block, the rows that it learned from; by default those of the tickers' models.
+ * @param fitted all tickers.
+ * @param blockRows with one model for all tickers, the number of rows that it learned from, by block; by default taken from the tickers'
+ *   models.
  */
 export function refitBlocksOf(
   blocks: readonly EvaluatedBlock[],

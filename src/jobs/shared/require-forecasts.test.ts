@@ -4,7 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { requireForecasts } from "./require-forecasts.ts";
 
-/** The error of a job of which every ticker has failed. */
+/** The error of a job in which every ticker has failed. */
 function errorOf(failures: readonly Failure[]): MucastError {
   try {
     requireForecasts([], failures, 0);
@@ -15,7 +15,7 @@ function errorOf(failures: readonly Failure[]): MucastError {
   return assert.fail("the job has no ticker");
 }
 
-test("no ticker left is too little history where that is every reason, else all_failed with the reasons", () => {
+test("a job without tickers fails as insufficient_history if that is every reason, else as all_failed with the reasons", () => {
   const short = { ticker: "B", code: "insufficient_history", message: "12 fit rows" };
   const singular = { ticker: "A", code: "fit_failed", message: "singular" };
   assert.equal(errorOf([]).code, "insufficient_history");
@@ -27,7 +27,7 @@ test("no ticker left is too little history where that is every reason, else all_
   assert.deepEqual(mixed.data.failures, [singular, short]);
 });
 
-test("prices too far apart end the job under that name where every ticker with enough of them has such", () => {
+test("a job fails as sparse_prices if every ticker with enough prices has them too far apart", () => {
   const sparse = { ticker: "A", code: "sparse_prices", message: "A has prices 31 calendar days apart" };
   const short = { ticker: "B", code: "insufficient_history", message: "B has 1 fit row" };
   const { code, message } = errorOf([short, sparse]);
@@ -35,7 +35,7 @@ test("prices too far apart end the job under that name where every ticker with e
   assert.equal(message, "No ticker is left of 2; the first: A has prices 31 calendar days apart");
 });
 
-test("a job that lost every ticker with its engine ends as engine_crashed, and not as if its inputs were at fault", () => {
+test("a job that lost every ticker to its engine fails as engine_crashed, and does not blame its inputs", () => {
   const crashed = { ticker: "A", code: "engine_crashed", message: "the engine was ended by SIGKILL" };
   const short = { ticker: "B", code: "insufficient_history", message: "B has 1 fit row" };
   assert.equal(errorOf([crashed, short]).code, "engine_crashed");

@@ -6,19 +6,19 @@ import { type Failure, namedFailure } from "../../contract/problems/failures.ts"
 import { muRow, noForecast, type PanelDates } from "../../panel/as-of.ts";
 
 /**
- * Ends a job once it has read all tickers, where none of them can have a `mu`: before it trains, or while it still fits.
+ * Ends a job once it has read all tickers if none of them can have a `mu`, which may be before it trains or while it still fits.
  * @param dates of every ticker that was read without failure.
- * @throws MucastError no_forecast. Without any ticker it does not throw; `requireForecasts` then does.
+ * @throws MucastError no_forecast. Does not throw without any ticker; `requireForecasts` does that later.
  */
 export function requireCurrentTicker(dates: readonly PanelDates[], asOf: Day): void {
   if (dates.length > 0 && !dates.some((panel) => hasMu(panel, asOf))) throw noForecast(dates, asOf);
 }
 
 /**
- * Ends a job where none of the tickers that did not fail has a `mu`.
+ * Ends a job if none of the tickers that did not fail has a `mu`.
  * @param dates of the tickers that did not fail.
- * @throws MucastError insufficient_history, all_failed or a code that all share, where every ticker failed; no_forecast
- *   where those that did not fail have no `mu`.
+ * @throws MucastError insufficient_history, all_failed or a code that all share, if every ticker failed; no_forecast if the others have no
+ *   `mu`.
  */
 export function requireForecasts(
   dates: readonly PanelDates[],
@@ -36,9 +36,9 @@ function hasMu(panel: PanelDates, asOf: Day): boolean {
 }
 
 /**
- * The error of a job that has lost every ticker: `insufficient_history` where that is the reason of each, or where
- * the blobs share no ticker; `invalid_model_params`, `sparse_prices` or `engine_crashed` where it is that of each ticker with
- * enough history; `all_failed`, with the reasons, otherwise.
+ * The error of a job that has lost every ticker: `insufficient_history` if that is the reason of each, or if the blobs share no ticker;
+ * `invalid_model_params`, `sparse_prices` or `engine_crashed` if that is the reason of each ticker with enough history; `all_failed`, with
+ * the reasons, otherwise.
  */
 function noTickerLeft(failures: readonly Failure[]): MucastError {
   const listed = [...failures].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
@@ -57,7 +57,7 @@ function noTickerLeft(failures: readonly Failure[]): MucastError {
   );
 }
 
-/** What ends the job under its own name where it is the reason of every ticker. */
+/** Codes that become the job's own if they are the reason of every ticker. */
 const COMMON_CODES = ["invalid_model_params", "sparse_prices", "engine_crashed"] as const;
 
 function commonCode(others: readonly Failure[]): ErrorCode {

@@ -1,10 +1,10 @@
 import { type LabelSpans, labelSpans, latestSpan } from "../../panel/label-spans.ts";
 import type { PanelRows, WarmUp } from "../../panel/ticker-panel.ts";
 
-/** What a job keeps of a ticker's rows to tell of them, once all tickers are done. */
+/** The facts about a ticker's rows that a job keeps for its final report. */
 export interface RowFacts {
   readonly fitRows: number;
-  /** Those that are not empty. */
+  /** The number of features that are not empty. */
   readonly features: number;
   readonly spans: LabelSpans;
   /** The median of the last labels before mu's row, in calendar days. */

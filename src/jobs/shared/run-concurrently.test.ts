@@ -5,7 +5,7 @@ import { runConcurrently, runEach } from "./run-concurrently.ts";
 
 const never = () => new AbortController().signal;
 
-test("both results come back, and the second may wait for the first", async () => {
+test("returns both results, and the second task may wait for the first", async () => {
   const both = await runConcurrently(
     never(),
     async () => 1,
@@ -18,7 +18,7 @@ for (const [name, faulty] of [
   ["first", 0],
   ["second", 1],
 ] as const) {
-  test(`a fault of the ${name} aborts the other, and is thrown once that has ended`, async () => {
+  test(`a fault of the ${name} aborts the other, and is thrown once the other has ended`, async () => {
     const fault = new Error("fault");
     let ended = false;
     const work = (index: number) => async (signal: AbortSignal) => {
@@ -32,7 +32,7 @@ for (const [name, faulty] of [
   });
 }
 
-test("a signal from outside aborts both", async () => {
+test("an outer signal aborts both", async () => {
   const outside = new AbortController();
   const waits = async (signal: AbortSignal) => {
     if (!signal.aborted) await once(signal, "abort");
@@ -43,7 +43,7 @@ test("a signal from outside aborts both", async () => {
   await assert.rejects(running, (reason) => reason === "enough");
 });
 
-test("a fault of a task is thrown, not what the body throws because of it", async () => {
+test("throws the fault of a task, not the error that it causes in the body", async () => {
   const fault = new Error("fault");
   const running = runEach(never(), async (start, signal) => {
     start(Promise.reject(fault));

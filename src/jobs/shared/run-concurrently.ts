@@ -1,5 +1,5 @@
 /**
- * Runs both at the same time. The first fault aborts the other, and is thrown once neither runs any more.
+ * Runs both at the same time. The first fault aborts the other, and is thrown once neither is running.
  * @param signal aborts both as well.
  */
 export async function runConcurrently<A, B>(
@@ -16,8 +16,8 @@ export async function runConcurrently<A, B>(
 }
 
 /**
- * Runs each task that `body` starts, all at the same time. The first fault, of a task or of `body`, aborts the others,
- * and is thrown once no task runs any more.
+ * Runs each task that `body` starts, all at the same time. The first fault, of a task or of `body`, aborts the others, and is thrown once
+ * no task is running.
  * @param signal aborts all of them as well.
  * @param body gets the signal for its tasks.
  * @returns the results, in the order in which the tasks were started.
@@ -37,7 +37,7 @@ export async function runEach<T>(
     return await Promise.all(running);
   } catch (error) {
     fault.abort(error);
-    // What `body` throws because a task has failed would hide why.
+    // An error of `body` that a failed task caused would hide the reason.
     throw fault.signal.reason;
   } finally {
     await Promise.allSettled(running);

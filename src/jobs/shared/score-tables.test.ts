@@ -10,7 +10,7 @@ import { evaluateInTurns } from "./score-tables.ts";
 const TICKERS = 12;
 const ROWS = 40;
 
-/** A clock by which each step of the work takes ten milliseconds, on any machine, so that there are several turns. */
+/** A clock on which each step of the work takes ten milliseconds on any machine, so that there are several turns. */
 function slow(t: TestContext): void {
   let now = 0;
   t.mock.method(performance, "now", () => {
@@ -58,7 +58,7 @@ function done(events: readonly JobEvent[]): (number | undefined)[] {
   return events.map((event) => (event.kind === "progress" ? event.done : undefined));
 }
 
-test("progress grows to all units, and the tables are those made at once", async (t) => {
+test("progress grows to all units, and the tables equal those made at once", async (t) => {
   slow(t);
   const events: JobEvent[] = [];
   const total = mlEvaluationUnits(ALL, SETTINGS);

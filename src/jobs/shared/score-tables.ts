@@ -26,7 +26,7 @@ import { timed } from "./timings.ts";
 export interface ScoreRows {
   /** Shape (n). */
   readonly days: Int32Array;
-  /** Shape (n): next-day log-return, NaN where the next price is not known yet. */
+  /** Shape (n): next-day log-return, NaN if the next price is not known yet. */
   readonly labels: Float64Array;
   /** Shape (n): the date at whose close the label is known. */
   readonly labelDays: Int32Array;
@@ -36,7 +36,7 @@ export interface ScoreRows {
   readonly predicted: Float64Array;
 }
 
-/** What a job makes of its models' forecasts. */
+/** The forecasts that a job derives from those of its models. */
 export interface ScoreSettings {
   readonly intervals?: IntervalChoice;
   readonly shrinkage: ShrinkageChoice;
@@ -45,52 +45,48 @@ export interface ScoreSettings {
 /** The forecasts of one ticker with their intervals. */
 export interface ScoredTicker {
   readonly dates: PanelDates;
-  /** As they are published: the model's, times `factor`. */
+  /** Published forecasts: the model's, times `factor`. */
   readonly score: ForecastRows;
   /** The model's own forecasts of the rows by which they were judged, all labelled. */
   readonly heldOut: ForecastRows;
   /** The rows whose residuals make the intervals: the model's own forecasts. */
   readonly residuals: DatedForecasts;
-  /** What shrinkage multiplies its last forecasts by, mu among them. */
+  /** The factor by which shrinkage multiplies its last forecasts, including mu. */
   readonly factor: number;
-  /** Of an ensemble how far its members' forecasts of the last score row are from each other, as they are published. */
+  /** For an ensemble, how far its members' published forecasts of the last score row are from each other. */
   readonly spread?: number;
   /** Whether the published forecasts are too large to be believed. */
   readonly isWild: boolean;
   readonly bounds: Bounds;
-  /** Absent where no intervals were asked for. */
+  /** Absent if no intervals were requested. */
   readonly intervals?: TickerIntervals;
-  /** Of its intervals. */
+  /** Warnings of its intervals. */
   readonly warnings: readonly Warning[];
 }
 
-/** The tables of one forecast: on the score rows and, where there are folds, out of fold. */
+/** The tables of one forecast: on the score rows and, if there are folds, out of fold. */
 interface ForecastTables {
   readonly score: ForecastTable;
   readonly out_of_fold?: ForecastTable;
 }
 
-/**
- * How good the forecasts are: the model's tables, those of the baselines, their worth as sizes, and the coverage of the
- * intervals.
- */
+/** How good the forecasts are: the tables of the model and of the baselines, the shrinkage, and the coverage of the intervals. */
 export interface ScoreTables {
   readonly score: ForecastTable;
-  /** Absent where there are no folds. */
+  /** Absent if there are no folds. */
   readonly outOfFold?: ForecastTable;
   readonly baselines: { readonly zero: ForecastTables; readonly mean: ForecastTables };
   readonly shrinkage: ShrinkageTable;
-  /** Absent where no intervals were asked for. */
+  /** Absent if no intervals were requested. */
   readonly intervals?: IntervalTables;
   /** Absent without a ticker. */
   readonly verdict?: Verdict;
 }
 
 /**
- * Multiplies a ticker's forecasts by its factors, and puts the historical mean and the intervals beside them.
- * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, which
- *   tell what its forecasts are worth; `residuals`: those that make the intervals; `parts`: its score rows, in time order.
- * @param asOf the date of the forecasts.
+ * Multiplies a ticker's forecasts by its factors, and adds the historical mean and the intervals.
+ * @param facts `fitLabels`: labels of all its fit rows; `heldOut`: labelled rows that the model did not learn from, by which its forecasts
+ *   are judged; `residuals`: those that make the intervals; `parts`: its score rows, in time order. @param asOf the date of the forecasts.
  */
 export function* scoreTicker(
   facts: {
@@ -133,7 +129,7 @@ export interface ScorePart {
   readonly to: number;
   /** The mean of the labels that the model learned from. */
   readonly labelMean: number;
-  /** What shrinkage multiplies its forecasts by. */
+  /** The factor by which shrinkage multiplies its forecasts. */
   readonly factor: number;
 }
 
@@ -144,7 +140,7 @@ function scaledBy(factor: number): Published {
   return (rows) => ({ ...rows, predicted: rows.predicted.map((value) => factor * value) });
 }
 
-/** The forecasts of all parts as they are published, and the historical mean beside each. */
+/** The published forecasts of all parts, each with the historical mean. */
 function scoreParts(own: Float64Array, parts: readonly ScorePart[]) {
   const predicted = own.slice();
   const trainingMean = new Float64Array(own.length);
@@ -209,7 +205,7 @@ function* jobVerdict(
   return yield* verdictOf(sets, intervals);
 }
 
-/** The held-out rows with the intervals that the residuals before each gave it, of a method that has these. */
+/** The held-out rows with the intervals that earlier residuals give them, for a method that has these. */
 function prequentialRows({ residuals, intervals }: ScoredTicker): BoundedRows[] {
   const tested = intervals?.asked.prequential;
   return tested === undefined ? [] : [{ ...tested, days: residuals.days }];
@@ -228,7 +224,7 @@ export async function evaluateInTurns<T>(
   const total = Math.max(1, units);
   const report = (done: number) => context.report({ kind: "progress", stage: "evaluate", done, total });
   const evaluation = await timed(context, "evaluate", () =>
-    // The total is reported once: below, when the last table is there.
+    // The total is reported once: below, when the last table is ready.
     inTurns(work, context.signal, (done) => report(Math.min(done, total - 1))),
   );
   report(total);
@@ -239,9 +235,8 @@ export async function evaluateInTurns<T>(
 const TABLES_PER_SET = 3;
 
 /**
- * The units of progress of evaluating `tickers` tickers: a unit is one ticker of one table, and the scoring of a ticker
- * counts as one more.
- * @param sets of rows: score, and out of fold where there are folds.
+ * The units of progress for evaluating `tickers` tickers: one ticker of one table is a unit, and so is the scoring of a ticker.
+ * @param sets of rows: score, and out of fold if there are folds.
  */
 export function evaluationUnits(tickers: number, sets: 1 | 2): number {
   return tickers * (1 + sets * TABLES_PER_SET);

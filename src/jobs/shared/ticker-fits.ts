@@ -5,25 +5,25 @@ import { medianSpan, pooledSpans } from "../../panel/label-spans.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { RowFacts } from "./row-facts.ts";
 
-/** What a ticker's model was fitted on, and what it makes of the features. */
+/** The rows that a ticker's model was fitted on, and the weights of its features. */
 export interface TickerFit {
   readonly ticker: string;
   readonly rows: RowFacts;
   /** Shape (n): labels of all fit rows. */
   readonly labels: Float64Array;
-  /** Of run_ml_job's final fit, the largest first; absent where its library has none. */
+  /** For run_ml_job's final fit, largest first; absent if its library has none. */
   readonly importances?: readonly Importance[];
-  /** Of run_dl_job. */
+  /** For run_dl_job. */
   readonly splits?: Splits;
 }
 
-/** How much a feature weighs in a model, by its library's own measure. */
+/** The weight of a feature in a model, by its library's own measure. */
 export interface Importance {
   readonly feature: string;
   readonly importance: number;
 }
 
-/** The first and the last date of a ticker's windows in each part; undefined where a part has none. */
+/** The first and the last date of a ticker's windows in each part; undefined if a part has none. */
 export type Splits = Readonly<Record<"train" | "validate" | "calibrate", DateSpan | undefined>>;
 
 export interface DateSpan {

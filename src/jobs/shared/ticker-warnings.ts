@@ -5,24 +5,23 @@ import { type Listed, listedWarnings, olderForecast, warmUpWarning } from "./lis
 import type { Inputs } from "./read-inputs.ts";
 import type { RowFacts } from "./row-facts.ts";
 
-/** A ticker that has its forecasts. */
+/** A ticker with forecasts. */
 interface ForecastTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
   readonly rows: Pick<RowFacts, "warmUp">;
-  /** Of its rows, its plan and its model. */
+  /** Warnings of its rows, its plan and its model. */
   readonly warnings: readonly Warning[];
   /** The warnings of the job that list it. */
   readonly listed: readonly Listed[];
 }
 
 /**
- * The warnings that a job knows once every ticker is done. Their order does not depend on which ticker was done first:
- * tickers in one blob only, then each ticker's own, in the order given, then those of all tickers together and those that
- * list tickers.
+ * The warnings of a job once every ticker has ended. Their order does not depend on which ticker ended first: tickers in only one blob,
+ * then each ticker's own, in the given order, then those of all tickers together and those that list tickers.
  * @param done ascending by code point.
  * @param evaluated warnings of the intervals and of the forecasts.
- * @param listed what is listed besides.
+ * @param listed further tickers to list.
  */
 export function tickerWarnings(
   inputs: Pick<Inputs, "asOf" | "unpaired">,
@@ -62,7 +61,7 @@ export function constantWarning(ticker: string, constant: Constant): Warning {
   return {
     code: "constant_predictions",
     ticker,
-    // With shrinkage own the forecasts of the output are s times that.
+    // With `own` shrinkage, the forecasts of the output are s times that.
     message: `${ticker}: the model predicts ${constant.value} for every score row.${remedy(constant)}`,
   };
 }

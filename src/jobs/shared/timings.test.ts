@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Timing } from "../../contract/output/status-blob.ts";
 import { FitTimings, timed } from "./timings.ts";
 
-test("a step has a timing when it is over, also where it fails", async () => {
+test("a step has a timing when it is over, even if it fails", async () => {
   const spans: Timing[] = [];
   const onTiming = (timing: Timing) => spans.push(timing);
   assert.equal(await timed({ onTiming }, "good", () => 7), 7);
@@ -18,7 +18,7 @@ test("a step has a timing when it is over, also where it fails", async () => {
   assert.ok(spans.every(({ start, end }) => start <= end && Math.abs(end - Date.now()) < 60_000));
 });
 
-test("a ticker's time goes from its first fit to its last, and that of all from the first of them", () => {
+test("a ticker's time runs from its first fit to its last, and the total time starts with the first of all", () => {
   const spans: Timing[] = [];
   const timings = new FitTimings({ onTiming: (timing) => spans.push(timing) });
   timings.add("A", 2);
@@ -36,7 +36,7 @@ test("a ticker's time goes from its first fit to its last, and that of all from 
   assert.ok(a >= 2_000 && b >= 4_000 && all >= b);
 });
 
-test("of a thousand tickers two hundred have a timing each", () => {
+test("two hundred of a thousand tickers have a timing each", () => {
   const spans: Timing[] = [];
   const timings = new FitTimings({ onTiming: (timing) => spans.push(timing) });
   for (let ticker = 0; ticker < 1_000; ticker++) {

@@ -2,7 +2,7 @@ import type { Timing } from "../../contract/output/status-blob.ts";
 
 export type OnTiming = (timing: Timing) => void;
 
-/** Gets the time that each step of a job took; absent where no caller wants it. */
+/** Receives the duration of each step of a job; absent if no caller wants it. */
 export interface Timed {
   readonly onTiming?: OnTiming | undefined;
 }
@@ -12,7 +12,7 @@ export function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Runs `body` and reports how long it took, also where it fails. */
+/** Runs `body` and reports how long it took, even if it fails. */
 export async function timed<T>({ onTiming }: Timed, name: string, body: () => T | Promise<T>): Promise<T> {
   const start = now();
   try {
@@ -22,12 +22,12 @@ export async function timed<T>({ onTiming }: Timed, name: string, body: () => T 
   }
 }
 
-/** How many tickers have a timing of their own. */
+/** The number of tickers that have a separate timing. */
 const TIMED_TICKERS = 200;
 
 /**
- * The time that the engine spends on fitting: for each of the first tickers from its first fit to its last (`fit AAPL`), and
- * for all of them (`fit`). Spans of tickers overlap where workers run side by side.
+ * The time that the engine spends on fitting: for each of the first tickers from its first fit to its last (`fit AAPL`), and for all of
+ * them (`fit`). Spans of tickers overlap when workers run in parallel.
  */
 export class FitTimings {
   readonly #onTiming: OnTiming | undefined;
@@ -39,7 +39,7 @@ export class FitTimings {
     this.#onTiming = onTiming;
   }
 
-  /** A fit of `ticker`, or its network, has just ended. @param seconds how long it took. */
+  /** A fit of `ticker`, or its network, has just ended. @param seconds its duration. */
   add(ticker: string, seconds: number): void {
     if (this.#onTiming === undefined) return;
     const start = now() - 1_000 * seconds;
@@ -47,7 +47,7 @@ export class FitTimings {
     this.#first = Math.min(this.#first, start);
   }
 
-  /** `ticker` is done, or has failed. */
+  /** `ticker` has ended or failed. */
   finish(ticker: string): void {
     const start = this.#started.get(ticker);
     this.#started.delete(ticker);
@@ -56,7 +56,7 @@ export class FitTimings {
     }
   }
 
-  /** Every ticker is done, or has failed. */
+  /** Every ticker has ended or failed. */
   finishAll(): void {
     if (Number.isFinite(this.#first)) this.#onTiming?.({ name: "fit", start: this.#first, end: now() });
   }

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(base, ".."), { recursive: true, force: true }));
 
-test("two folders of one process are apart, private, and gone once removed", () => {
+test("two folders of one process are separate, private, and gone once removed", () => {
   const [one, two] = [openWorkFolder(base), openWorkFolder(base)];
   assert.notEqual(one.path, two.path);
   assert.equal(statSync(one.path).mode & 0o777, 0o700);
@@ -34,7 +34,7 @@ test("two folders of one process are apart, private, and gone once removed", () 
 
 const [MACHINE, PID, START] = ownMark().split("-");
 
-/** A folder with a file in it, as a process of that mark leaves it. */
+/** A folder with a file in it, as a process with that mark would leave it. */
 function leftBy(mark: string): string {
   const left = join(base, `${mark}-abc`);
   mkdirSync(left, { recursive: true, mode: 0o700 });
@@ -42,7 +42,7 @@ function leftBy(mark: string): string {
   return left;
 }
 
-test("the folder of a process that is gone is swept, that of a living one is not", () => {
+test("removes the folder of a dead process, and not that of a living one", () => {
   const living = openWorkFolder(base);
   const ended = spawnSync(process.execPath, ["-e", "console.log(process.pid)"], { encoding: "utf8" });
   const left = leftBy(`${MACHINE}-${ended.stdout.trim()}-12345`);
@@ -56,7 +56,7 @@ test("a recycled pid does not protect a folder: the start time differs", () => {
   assert.equal(existsSync(left), process.platform !== "linux");
 });
 
-test("the folder of a process in another container is left alone until it is a week old", () => {
+test("keeps the folder of a process in another container until it is a week old", () => {
   const [held, old] = [leftBy(`00000000-${PID}-1`), leftBy(`00000000-${PID}-${START}`)];
   const eightDaysAgo = Date.now() / 1000 - 8 * 86_400;
   utimesSync(old, eightDaysAgo, eightDaysAgo);
@@ -66,7 +66,7 @@ test("the folder of a process in another container is left alone until it is a w
   assert.deepEqual([held, old, living].map(existsSync), [true, false, true]);
 });
 
-test("what killed processes have left is swept without another job", async () => {
+test("removes what killed processes left, even without another job", async () => {
   const temporary = join(base, "..");
   base = join(temporary, `mucast-${process.geteuid!()}`);
   const [living, left] = [openWorkFolder(base), leftBy(`${MACHINE}-999999999-1`)];
@@ -75,7 +75,7 @@ test("what killed processes have left is swept without another job", async () =>
   await sweepWorkFolders(join(temporary, "none"));
 });
 
-test("a folder that others may write to is refused", () => {
+test("refuses a folder that others may write to", () => {
   mkdirSync(base, { mode: 0o777 });
   spawnSync("chmod", ["777", base]);
   assert.throws(
@@ -84,10 +84,10 @@ test("a folder that others may write to is refused", () => {
   );
 });
 
-/** In no list of users, as with `docker run --user 12345`; only root may become another user. */
+/** A user in no list of users, as with `docker run --user 12345`; only root may become another user. */
 const UNLISTED = process.getuid?.() === 0 ? { uid: 12345, gid: 12345 } : {};
 
-test("a user whom the system's list does not have gets a folder", () => {
+test("a user who is not in the system's list gets a folder", () => {
   const temporary = join(base, "..");
   chmodSync(temporary, 0o777);
   const script = `
@@ -113,7 +113,7 @@ const NAMESPACE = [[], ["--user", "--map-root-user"]].find(
     }).status === 0,
 );
 
-test("where TMPDIR is read-only, the error says so and names the variable", {
+test("if TMPDIR is read-only, the error says so and names the variable", {
   skip: NAMESPACE === undefined && "no file system can be mounted here",
 }, () => {
   mkdirSync(base);
@@ -130,7 +130,7 @@ test("where TMPDIR is read-only, the error says so and names the variable", {
   );
 });
 
-test("an output that cannot be written into it is an error of the work folder, one elsewhere is not", async () => {
+test("an output that cannot be written into the folder is an error of the work folder; one elsewhere is not", async () => {
   const beside = mkdtempSync(join(tmpdir(), "mucast-test-"));
   const writeUnder = (folder: string) => {
     writeFileSync(join(folder, "file"), "");

@@ -9,18 +9,18 @@ import { causeOf, workFolderError } from "../../contract/errors/system-error.ts"
 import { makeFolder } from "../../contract/machine/folders.ts";
 
 /**
- * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name carries
- * the mark of its process, by which the next job finds and removes the folder of a killed one. Containers may share
- * TMPDIR: a job removes the folder of another container's process only once it is a week old.
+ * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name contains the mark of its
+ * process, by which the next job finds and removes the folder of a killed process. Containers may share TMPDIR: a job removes the folder of
+ * another container's process only once it is a week old.
  */
 export interface WorkFolder {
   readonly path: string;
-  /** Removes the files in it. @returns false where it cannot be used any more, such as one that was removed. */
+  /** Removes the files in it. @returns false if it can no longer be used, for example because it was removed. */
   clear(): boolean;
   remove(): void;
 }
 
-/** @throws MucastError output_failed where the folder cannot be made. */
+/** @throws MucastError output_failed if the folder cannot be made. */
 export function openWorkFolder(base: string = defaultBase()): WorkFolder {
   try {
     makePrivate(base);
@@ -47,9 +47,9 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
 }
 
 /**
- * Opens a work folder for `body`, and removes it. Outputs that `body`, or a job that it runs, writes there are none of the caller's.
- * @throws MucastError output_failed where the folder cannot be made, or an output cannot be written into it: that names TMPDIR, and
- *   no path of the folder; what `body` throws.
+ * Opens a work folder for `body`, and removes it. Outputs that `body`, or a job that it runs, writes there are not the caller's.
+ * @throws MucastError output_failed if the folder cannot be made, or an output cannot be written into it: the error names TMPDIR, and no
+ * path of the folder; errors of `body`.
  */
 export async function inWorkFolder<T>(body: (path: string) => Promise<T>, base?: string): Promise<T> {
   const work = openWorkFolder(base);
@@ -78,8 +78,8 @@ function defaultBase(temporary = tmpdir()): string {
 }
 
 /**
- * Removes the folders of killed processes of this machine, before the next job would. Never rejects: the next job tries
- * again to remove a folder that cannot be removed now.
+ * Removes the folders of killed processes of this machine, without waiting for the next job. Never rejects: the next job tries again to
+ * remove a folder that cannot be removed now.
  * @param temporary TMPDIR of those processes.
  */
 export async function sweepWorkFolders(temporary: string): Promise<void> {
@@ -105,10 +105,10 @@ function makePrivate(base: string): void {
 
 const NAME = /^([0-9a-f]{8}-\d+-\d+)-/;
 
-/** Far longer than a running job goes without adding or removing a file. */
+/** Much longer than a running job goes without adding or removing a file. */
 const OLD_MILLISECONDS = 7 * 24 * 3_600_000;
 
-/** Paths of the folders under `base` that no process holds any more. */
+/** Paths of the folders under `base` whose process is gone. */
 function abandonedIn(base: string): string[] {
   return readdirSync(base).flatMap((name) => {
     const mark = NAME.exec(name)?.[1];

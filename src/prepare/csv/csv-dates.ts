@@ -51,7 +51,7 @@ export class DateColumn {
 
   /**
    * @returns the token of the date: its index in the later result of `days()`.
-   * @throws MucastError invalid_data where `text` is no date under any reading.
+   * @throws MucastError invalid_data if `text` is no date under any reading.
    */
   take(text: string, line: number): number {
     const known = this.#tokens.get(text);
@@ -73,7 +73,7 @@ export class DateColumn {
 
   /**
    * The day of every token.
-   * @throws MucastError invalid_data where the order of day and month in slashed dates is not known, or changes within the
+   * @throws MucastError invalid_data if the order of day and month in slashed dates is not known, or changes within the
    * column.
    */
   days(): Day[] {
@@ -155,7 +155,7 @@ function dateOf(text: string): Day | Undecided | undefined {
   return dayOfCivil(Number(american[3]), monthOf(american[1]!), Number(american[2]));
 }
 
-/** Month 1 to 12 by its English name or its first three letters or more; 0 where it is none. */
+/** Month 1 to 12 by its English name or its first three letters or more; 0 if it is none. */
 function monthOf(name: string): number {
   return MONTHS.findIndex((month) => month.startsWith(name.toLowerCase())) + 1;
 }

@@ -26,7 +26,7 @@ const BAR_NAMES = ["open", "high", "low", "close", "adjclose", "volume"];
 
 /**
  * Finds the layout by the header. Case, spaces and punctuation in names are ignored (`Adj Close`, `adj_close`).
- * @throws MucastError invalid_data where the header fits neither a wide nor a long file.
+ * @throws MucastError invalid_data if the header fits neither a wide nor a long file.
  */
 export function layoutOf(header: readonly string[], source: string): PriceLayout {
   const names = header.map(plainName);

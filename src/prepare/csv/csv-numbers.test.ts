@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { NumberColumn } from "./csv-numbers.ts";
 
-/** As the reader of a file does it: under a point, and again under a comma where that turns out to be the mark. */
+/** As the reader of a file does it: under a point, and again under a comma if that turns out to be the mark. */
 function numbersOf(...texts: string[]): number[] {
   const under = (mark: "." | ",") => {
     const column = new NumberColumn("p.csv", mark);

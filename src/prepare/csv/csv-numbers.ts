@@ -73,8 +73,8 @@ export class NumberColumn {
   }
 
   /**
-   * The file's decimal mark; a point where no cell has another.
-   * @throws MucastError invalid_data where cells contradict each other, or where all are like `1,234`.
+   * The file's decimal mark; a point if no cell has another.
+   * @throws MucastError invalid_data if cells contradict each other, or if all are like `1,234`.
    */
   mark(): DecimalMark {
     if (this.#point && this.#comma) {

@@ -152,7 +152,7 @@ class PriceCells {
 }
 
 /**
- * Sorts by date, refuses a date that occurs twice (also where one of the two has no price), drops missing prices.
+ * Sorts by date, refuses a date that occurs twice (even if one of the two has no price), drops missing prices.
  * @param twice the error of two cells of the same date.
  */
 function tickerPrices(

@@ -1,6 +1,6 @@
 /**
  * A feature that compares a ticker with the others on one date. The function takes one feature of all tickers on that
- * date, shape (tickers), NaN where a ticker has none, and returns the same shape; NaN stays NaN. It uses no other date.
+ * date, shape (tickers), NaN if a ticker has none, and returns the same shape; NaN stays NaN. It uses no other date.
  */
 export type CrossSection = (values: Float64Array) => Float64Array;
 
@@ -25,7 +25,7 @@ export function rank(values: Float64Array): Float64Array {
   });
 }
 
-/** Index of the first entry that is at least `value`, or greater where `above`. */
+/** Index of the first entry that is at least `value`, or greater if `above`. */
 function firstAtLeast(sorted: Float64Array, value: number, above: boolean): number {
   let low = 0;
   let high = sorted.length;

@@ -1,7 +1,7 @@
 /**
  * Features of one ticker from its own closing prices P_0 .. P_n-1, all positive, one for each of its price dates.
  * Each function returns shape (n): entry i is known at the close of date i, uses P_j with j <= i only, and is NaN
- * where its window is not full. Returns are r_i = ln(P_i / P_i-1), since the ticker's own last price date.
+ * if its window is not full. Returns are r_i = ln(P_i / P_i-1), since the ticker's own last price date.
  */
 export type PriceFeature = (prices: Float64Array) => Float64Array;
 
@@ -16,7 +16,7 @@ export function volatility(length: number): PriceFeature {
   return (prices) => rolling(returns(prices), length, deviation, 1);
 }
 
-/** Change of volatility: volatility(short) / volatility(long); 1 where the long one is 0. */
+/** Change of volatility: volatility(short) / volatility(long); 1 if the long one is 0. */
 export function volatilityRatio(short: number, long: number): PriceFeature {
   return (prices) => {
     const below = volatility(long)(prices);
@@ -37,7 +37,7 @@ export function averageGap(length: number): PriceFeature {
 
 /**
  * Relative strength index, 0 to 100: 100 U / (U + D), U and D the sums of the last w price rises and falls; 50
- * where the price did not move. Wilder (1978) with plain means in place of his smoothing (Cutler's form), so that
+ * if the price did not move. Wilder (1978) with plain means in place of his smoothing (Cutler's form), so that
  * a value does not depend on where the history begins.
  */
 export function relativeStrength(length: number): PriceFeature {
@@ -57,7 +57,7 @@ function strengthOf(changes: Float64Array, from: number, to: number): number {
   return rises + falls === 0 ? 50 : (100 * rises) / (rises + falls);
 }
 
-/** (P_i - mean) / standard deviation (ddof 1) of the last w prices, the z of Bollinger's bands; 0 where flat. */
+/** (P_i - mean) / standard deviation (ddof 1) of the last w prices, the z of Bollinger's bands; 0 if flat. */
 export function zScore(length: number): PriceFeature {
   return (prices) => {
     const averages = rolling(prices, length, mean);
@@ -74,7 +74,7 @@ export function drawdown(length: number): PriceFeature {
   };
 }
 
-/** Skewness of the last w returns, m3 / m2^1.5 of their central moments; 0 where they are all equal. */
+/** Skewness of the last w returns, m3 / m2^1.5 of their central moments; 0 if they are all equal. */
 export function skewness(length: number): PriceFeature {
   return (prices) => rolling(returns(prices), length, skewnessOf, 1);
 }
@@ -117,12 +117,12 @@ function mean(values: Float64Array, from: number, to: number): number {
   return sum / (to - from);
 }
 
-/** Standard deviation with ddof 1; exactly 0 where all values are equal. */
+/** Standard deviation with ddof 1; exactly 0 if all values are equal. */
 function deviation(values: Float64Array, from: number, to: number): number {
   return Math.sqrt((centralMoment(values, from, to, 2) * (to - from)) / (to - from - 1));
 }
 
-/** Mean of the `power`-th powers of the distances from the mean; exactly 0 where all values are equal. */
+/** Mean of the `power`-th powers of the distances from the mean; exactly 0 if all values are equal. */
 function centralMoment(values: Float64Array, from: number, to: number, power: 2 | 3): number {
   if (maximum(values, from, to) === minimum(values, from, to)) return 0;
   const centre = mean(values, from, to);

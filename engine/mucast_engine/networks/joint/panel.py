@@ -19,7 +19,7 @@ class JointPanel(NamedTuple):
     windows: Windows
     """Over the rows of all tickers, one ticker after the other."""
     ends: Tensor
-    """Shape (dates, tickers): the row on which a ticker's window ends, ABSENT where it has none."""
+    """Shape (dates, tickers): the row on which a ticker's window ends, ABSENT if it has none."""
     labels: Labels
     """Shape (train + validate, tickers), scaled."""
     scales: Matrix
@@ -33,7 +33,7 @@ class JointPanel(NamedTuple):
 def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> JointPanel:
     """Scales each ticker by what it knew when its training ended.
 
-    Raises TaskError `constant_target`, or `insufficient_history` where there is no label to validate by.
+    Raises TaskError `constant_target`, or `insufficient_history` if there is no label to validate by.
     """
     ends, first_rows = store.read(task["ends"]).astype(np.int64), _first_rows(task)
     labels = np.array(store.read(task["labels"]))
@@ -60,7 +60,7 @@ def _first_rows(task: Message) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def _all_rows(task: Message, store: ArrayStore) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Shape (rows of all tickers, features of the union); 0 where a ticker lacks the feature."""
+    """Shape (rows of all tickers, features of the union); 0 if a ticker lacks the feature."""
     total = sum(ticker["x"]["shape"][0] for ticker in task["tickers"])
     rows = np.zeros((total, task["features"]), dtype=np.float32)
     for ticker, first in zip(task["tickers"], _first_rows(task), strict=True):

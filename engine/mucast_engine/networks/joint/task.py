@@ -31,7 +31,7 @@ NAME = "portfolio"
 def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Trains on the first `parts.train` dates, stops by the next `parts.validate`, predicts these and the rest.
 
-    Writes predictions ((validate + predict) * tickers), log-returns, NaN where a ticker has no window, and the weights
+    Writes predictions ((validate + predict) * tickers), log-returns, NaN if a ticker has no window, and the weights
     that made them if `weights` asks for them. A centred network that goes on from `first_weights` stays centred on the
     weights that are drawn. Raises TaskError `diverged` or `constant_target`.
     """

@@ -31,7 +31,7 @@ class StackMasks:
         return [first_counter(seed, step, 0) for seed, step in zip(self._seeds, steps, strict=True)]
 
     def draw(self, starts: Tensor, counts: Tensor) -> list[Tensor]:
-        """Masks (S, *shape) in order, none where nothing is dropped. `starts` and `counts` (S): windows of each batch.
+        """Masks (S, *shape) in order, none if nothing is dropped. `starts` and `counts` (S): windows of each batch.
 
         Rows beyond a network's count mean nothing.
         """

@@ -37,7 +37,7 @@ class StackedNetwork:
 
 
 def stacked_losses(name: LossName, predictions: Tensor, labels: Labels, means: Tensor) -> Tensor:
-    """The loss (S) of each network on its own labels (S, n), 0 where it has none. `means` (S): see make_loss."""
+    """The loss (S) of each network on its own labels (S, n), 0 if it has none. `means` (S): see make_loss."""
 
     def loss(predictions: Tensor, values: Tensor, known: Tensor, mean: Tensor) -> Tensor:
         measure, own = make_loss(name, mean), Labels(values, known)

@@ -25,7 +25,7 @@ def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """Trains `networks`, tasks `train_network` that differ in their ticker, its data, their member and block alone.
 
     Returns `results` in their order: what train_network returns, `seconds` being those of all that were trained at
-    once, or code, message and data where it raises. Progress is that of train_network, with the
+    once, or code, message and data if it raises. Progress is that of train_network, with the
     `ticker`, the `member` and the `block`.
     """
     torch.set_num_threads(1)
@@ -123,7 +123,7 @@ def _result(
 
 
 def _failure(error: TaskError) -> Message:
-    """The error as the result of its network. Raises it where it is not that network's own."""
+    """The error as the result of its network. Raises it if it is not that network's own."""
     if error.code not in OWN_CODES:
         raise error
     return {"code": error.code, "message": error.message, "data": error.data}

@@ -40,7 +40,7 @@ class StackTicker(NamedTuple):
     weights: Tensor
     """Shape (p): the first ones, as the network names them."""
     kept_weights: str | None
-    """Where the last ones are written; None where nobody asks for them."""
+    """Where the last ones are written; None if nobody asks for them."""
     order: torch.Generator
     dropout_seed: int
     predictions: str
