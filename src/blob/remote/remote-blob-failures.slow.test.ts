@@ -37,6 +37,14 @@ test("a server that falls silent, before or within its answer, is tried again an
   assert.deepEqual(rangeOf(stalling.requests[1]!), [500, 30_499]);
 });
 
+test("a server that answers 101 is tried again and then unavailable", async () => {
+  const switching = await serve((_request, { socket }) => {
+    socket!.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+  });
+  assert.match((await failure("blob_unavailable", readAll(switching))).message, /the server answered 101/);
+  assert.equal(switching.requests.length, 3);
+});
+
 test("a port that accepts but never speaks TLS ends with no connection", async () => {
   const mute = createTcpServer();
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));

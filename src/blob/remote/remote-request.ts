@@ -23,7 +23,7 @@ const standing = new WeakSet<Socket>();
 
 /**
  * One request, answered by its headers; the body of the answer is still to be read. Follows nothing, keeps no cookies.
- * @throws PassingFailure if the connection or the headers do not come in time; else the error of the system.
+ * @throws PassingFailure if the connection or the headers do not come in time, or the server answers 101; else the error of the system.
  */
 export function send({ url, body, limits, ...options }: RemoteRequest): Promise<IncomingMessage> {
   const secure = url.protocol === "https:";
@@ -52,6 +52,12 @@ export function send({ url, body, limits, ...options }: RemoteRequest): Promise<
       answered = true;
       clearTimeout(timer);
       resolve(answer);
+    });
+    // Without a listener, Node closes the connection after a 101 and reports nothing.
+    sent.once("upgrade", (answer, socket) => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(new PassingFailure(`the server answered ${answer.statusCode}`));
     });
     sent.on("error", (error) => {
       clearTimeout(timer);

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { publishStaged, stageFile } from "../../blob/folder/staged-file.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
-import type { Dump, DumpHeader } from "./pglite-dump.ts";
+import { type Dump, type DumpHeader, digestOf } from "./pglite-dump.ts";
 
 /** As many as one day of changes creates. */
 export const MAX_DUMPS = 24;
@@ -67,7 +67,7 @@ const headerSchema: z.ZodType<DumpHeader> = z.object({
 
 const LINE_BREAK = 10;
 
-/** Reads a dump. gzip's checksum detects a damaged file. @throws MucastError unreadable_blob with the path. */
+/** Reads a dump. @throws MucastError unreadable_blob with the path. */
 export async function readDump(path: string): Promise<Dump> {
   try {
     const bytes = await promisify(gunzip)(await readFile(path));
@@ -80,6 +80,7 @@ export async function readDump(path: string): Promise<Dump> {
       at += length;
     }
     if (at !== bytes.length) throw new Error("it is cut off");
+    if (digestOf(header, tables) !== header.sha256) throw new Error("its rows are not those of its digest");
     return { header, tables };
   } catch (cause) {
     const reason =

@@ -125,6 +125,13 @@ test("a dump of a newer program and a damaged one are refused, and the database 
   const header = { ...dump.header, taken_at: "2020-01-01T00:00:00.000Z", tables: [quoting] };
   const odd = await writeDump(dataDir, { header, tables: [dump.tables[0]!] });
   await assert.rejects(readDump(odd), /it is no dump/);
+  const tables = [Buffer.concat([dump.tables[0]!, Buffer.from("x")]), ...dump.tables.slice(1)];
+  const described = dump.header.tables.map((table, n) =>
+    n === 0 ? { ...table, bytes: table.bytes + 1 } : table,
+  );
+  const other = { ...dump.header, taken_at: "2020-01-02T00:00:00.000Z", tables: described };
+  const changed = await writeDump(dataDir, { header: other, tables });
+  await assert.rejects(readDump(changed), /its rows are not those of its digest/);
   truncateSync(path, statSync(path).size - 20);
   await assert.rejects(
     readDump(path),

@@ -76,8 +76,6 @@ export async function dumpTables(statements: Transaction): Promise<Dump> {
     const value = await lastValue(statements, table, column);
     if (value !== null) sequences.push({ table, column, value });
   }
-  const digest = createHash("sha256").update(JSON.stringify({ described, sequences }));
-  for (const bytes of tables) digest.update(bytes);
   const counts = await statements.query<{ operations: number; schema: number; now: Date }>(
     `select count(*)::int as operations, (select max(version) from mucast.migrations) as schema, now() as now
      from mucast.operations`,
@@ -90,12 +88,22 @@ export async function dumpTables(statements: Transaction): Promise<Dump> {
       taken_at: now.toISOString(),
       schema,
       operations,
-      sha256: digest.digest("hex"),
+      sha256: digestOf({ tables: described, sequences }, tables),
       tables: described,
       sequences,
     },
     tables,
   };
+}
+
+/** The digest of a dump's rows and of what its header says about them. */
+export function digestOf(
+  { tables: described, sequences }: Pick<DumpHeader, "tables" | "sequences">,
+  tables: readonly Uint8Array[],
+): string {
+  const digest = createHash("sha256").update(JSON.stringify({ described, sequences }));
+  for (const bytes of tables) digest.update(bytes);
+  return digest.digest("hex");
 }
 
 /** In the order of the pages, so that the same state gives the same bytes. */

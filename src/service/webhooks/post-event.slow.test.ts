@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -32,6 +32,37 @@ before(async () => {
 after(() => {
   server.closeAllConnections();
   server.close();
+});
+
+/** The outcome of an event that is posted to a receiver on plain http. */
+async function outcomeAt(answer: (socket: Socket) => void) {
+  const receiver = createTcpServer((socket) =>
+    socket.once("data", () => answer(socket)).on("error", () => undefined),
+  );
+  await once(receiver.listen(0, "127.0.0.1"), "listening");
+  const { port } = receiver.address() as AddressInfo;
+  try {
+    const { signal } = new AbortController();
+    const target = { url: `http://127.0.0.1:${port}/`, secret: SECRET, id: "a_1", body: "{}" };
+    return await postEvent({ ...target, timeoutMilliseconds: 600_000, signal });
+  } finally {
+    receiver.close();
+  }
+}
+
+test("a receiver that answers 101 has not taken the event", async () => {
+  const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+  const outcome = await outcomeAt((socket) => socket.write(head));
+  assert.deepEqual(outcome, { kind: "failed", reason: "answered with status 101" });
+});
+
+test("a receiver has taken the event once it answers 200, whatever becomes of the body", async () => {
+  const begun = (socket: Socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", () =>
+      socket.resetAndDestroy(),
+    );
+  };
+  assert.deepEqual(await outcomeAt(begun), { kind: "accepted" });
 });
 
 test("no event goes to a receiver with an untrusted certificate", async () => {

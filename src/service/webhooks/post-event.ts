@@ -24,7 +24,7 @@ export type PostOutcome =
   | { readonly kind: "gone" }
   | { readonly kind: "aborted" };
 
-/** Bytes of an answer that are read and discarded, so that its connection can be reused. */
+/** Bytes of an answer that are read and discarded: an answer that ends within them leaves its connection for the next event. */
 const MAX_ANSWER_BYTES = 64 * 1_024;
 
 /** Posts one event, signed by Standard Webhooks. Does not follow redirects. */
@@ -47,7 +47,7 @@ function outcomeOf(status: number): PostOutcome {
   return { kind: "failed", reason: `answered with status ${status}${followed}` };
 }
 
-/** @returns the status of the answer; its body does not matter. @throws without an answer. */
+/** @returns the status of the answer, before its body, which does not matter. @throws without an answer. */
 function statusOf({ url, secret, id, body }: SignedPost, signal: AbortSignal): Promise<number> {
   const now = new Date();
   const headers = {
@@ -61,22 +61,26 @@ function statusOf({ url, secret, id, body }: SignedPost, signal: AbortSignal): P
   const request = url.startsWith("https:") ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "POST", headers, signal }, (answer) => {
-      discardBody(answer, () => resolve(answer.statusCode!));
+      resolve(answer.statusCode!);
+      discardBody(answer);
+    });
+    // Without a listener, Node closes the connection after a 101 and reports nothing.
+    sent.on("upgrade", (answer, socket) => {
+      socket.destroy();
+      resolve(answer.statusCode!);
     });
     sent.on("error", reject);
     sent.end(body);
   });
 }
 
-function discardBody(answer: IncomingMessage, done: () => void): void {
+function discardBody(answer: IncomingMessage): void {
   let bytes = 0;
   answer.on("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes > MAX_ANSWER_BYTES) answer.destroy();
   });
-  // Only the status counts, however the body ends.
-  answer.on("error", done);
-  answer.on("close", done);
+  answer.on("error", () => undefined);
 }
 
 /** A reason with a code such as ECONNREFUSED. The error's message may name the URL. */

@@ -11,8 +11,9 @@ import {
 } from "../../auth/authenticate.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { inScope, type RequestScope } from "../../request-scope.ts";
+import { addressKey } from "../server/address-key.ts";
 import { connectionClosed } from "../server/request-abort.ts";
-import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";
+import type { OpenRequests, TokenBuckets } from "./caller-limits.ts";
 
 interface Authorization {
   readonly authenticate: Authenticate;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { problemAnswers } from "../openapi/route-docs.ts";
+import { addressKey } from "../server/address-key.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { publicOrigin } from "../server/public-origin.ts";
 import { docsPage, PAGE_POLICY } from "./docs-page.ts";
@@ -44,7 +45,7 @@ function documentRoute(app: HttpApp, { settings }: PageOptions): void {
     handler: async (request, reply) =>
       reply
         .type("application/json; charset=utf-8")
-        .send(await document.for(publicOrigin(settings, request), request.ip)),
+        .send(await document.for(publicOrigin(settings, request), addressKey(request.ip))),
   });
 }
 
@@ -52,7 +53,7 @@ function docsRoute(app: HttpApp, { settings }: PageOptions): void {
   const docs = new KeptPages((origin) => docsPage(documentFor(origin, app), settings));
   const page = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
   app.get("/docs", page, async (request, reply) => {
-    const text = await docs.for(publicOrigin(settings, request), request.ip);
+    const text = await docs.for(publicOrigin(settings, request), addressKey(request.ip));
     return reply.header("content-security-policy", PAGE_POLICY).type("text/html; charset=utf-8").send(text);
   });
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
+import { addressKey } from "./address-key.ts";
 import { gatheredPieces } from "./gathered-pieces.ts";
 import type { HttpApp } from "./http-app.ts";
 import { loopTurns } from "./loop-turns.ts";
@@ -25,7 +26,7 @@ function readBodies(app: HttpApp, read: (body: Buffer) => string | Buffer): void
     { parseAs: "buffer" },
     async (request: FastifyRequest, body: Buffer) => {
       checkEncoding(request);
-      await loopTurns.next(request.caller?.subject ?? request.ip);
+      await loopTurns.next(request.caller?.subject ?? addressKey(request.ip));
       if (request.raw.socket.destroyed) throw closed();
       return read(body);
     },

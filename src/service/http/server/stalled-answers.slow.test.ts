@@ -91,6 +91,19 @@ test("too many unsent bytes cost the address that has most of them, not a reader
   assert.deepEqual(open(pairs), [0, 4]);
 });
 
+test("too many unsent bytes cost those without progress first, however many addresses they have", async (t) => {
+  const limits = { unsentBytes: 3.5 * ANSWER.length };
+  const { stalled, pairs, clock } = await unreadAnswers(t, 3, limits, (i) => `127.0.0.${i + 1}`);
+  clock.now = 10_000;
+  const { client, server } = pairs[2]!;
+  client.resume();
+  await eventually(() => client.bytesRead > ANSWER.length / 2);
+  client.pause();
+  server.write(Buffer.alloc(2 * ANSWER.length));
+  stalled.wrote(server);
+  assert.deepEqual(open(pairs), [2], "the answer with most unsent bytes has progress");
+});
+
 test("a new connection takes the place of the answer that has stalled longest, if one has", async (t) => {
   const { stalled, pairs, clock } = await unreadAnswers(t, 3, { unsentBytes: Number.POSITIVE_INFINITY });
   stalled.look();

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { addressKey } from "./address-key.ts";
 
 /** A reader who takes fewer bytes than these within the time limit has stalled. */
 const MIN_BYTES = 64 * 2 ** 10;
@@ -24,8 +25,8 @@ interface Progress {
 
 /**
  * The connections whose answer has not ended, and how their readers get on. Closes a connection whose reader takes fewer than
- * 64 KiB in 5 minutes while something is left to send. Where the unsent bytes of all answers exceed their limit, it closes connections of the
- * address that has the most of them, the largest first.
+ * 64 KiB in 5 minutes while something is left to send. If the unsent bytes of all answers exceed their limit, it closes connections without
+ * progress since the last look, then others: those of the address with the most unsent bytes first, the largest first.
  */
 export class StalledAnswers {
   readonly #milliseconds: number;
@@ -80,21 +81,25 @@ export class StalledAnswers {
           socket,
           at: then.at,
           bytes: socket.writableLength,
-          address: socket.remoteAddress ?? "",
+          address: addressKey(socket.remoteAddress),
         });
       }
       unsent += socket.destroyed ? 0 : socket.writableLength;
     }
-    if (unsent > this.#unsentBytes) this.#shed(waiting, unsent);
     const since = now - this.#milliseconds / LOOKS;
-    const stalled = waiting.filter(({ socket, at }) => at <= since && this.#answering.has(socket));
+    const [slow, steady] = [waiting.filter(({ at }) => at <= since), waiting.filter(({ at }) => at > since)];
+    this.#shed(steady, this.#shed(slow, unsent));
+    const stalled = slow.filter(({ socket }) => this.#answering.has(socket));
     const counts = sumsOf(stalled, () => 1);
     stalled.sort((a, b) => counts.get(a.address)! - counts.get(b.address)! || b.at - a.at);
     this.#stalled = stalled.map(({ socket }) => socket);
   }
 
-  /** Closes connections until the unsent bytes keep their limit. One caller's flood costs no other a download. */
-  #shed(waiting: readonly Waiting[], all: number): void {
+  /**
+   * Closes some of these connections until the unsent bytes of all answers are within their limit. One client's flood costs no other a
+   * download. @returns the bytes that are left.
+   */
+  #shed(waiting: readonly Waiting[], all: number): number {
     let unsent = all;
     const sums = sumsOf(waiting, ({ bytes }) => bytes);
     const byAddress = Map.groupBy(
@@ -111,6 +116,7 @@ export class StalledAnswers {
         this.#close(next.socket);
       }
     }
+    return unsent;
   }
 
   /** Ends the timer. */
