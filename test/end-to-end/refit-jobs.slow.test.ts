@@ -261,7 +261,10 @@ describe("failures", () => {
       output.failures.map(({ ticker, code }) => [ticker, code]),
       [["KO", "fit_failed"]],
     );
-    assert.match(output.failures[0]!.message, new RegExp(`targets.* late ticker, for the block from ${joins}`));
+    assert.match(
+      output.failures[0]!.message,
+      new RegExp(`targets.* late ticker, for the block from ${joins}`),
+    );
     assert.ok(!output.warnings.some(({ code }) => code === "late_ticker"));
     const { KO: _, ...others } = whole.forecasts;
     assert.deepEqual(output.forecasts, others);
