@@ -18,6 +18,7 @@ import { benchNetworks } from "./networks/networks.ts";
 import { benchSeeds } from "./networks/seed-table.ts";
 import { benchPlanted } from "./planted/planted-table.ts";
 import { benchReading } from "./reading/reading.ts";
+import { ageBandTable } from "./report/age-bands.ts";
 import { bandTable } from "./report/band-sizes.ts";
 import { familywiseTable } from "./report/familywise.ts";
 import { benchReport } from "./report/report.ts";
@@ -34,7 +35,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   audit: benchAudit,
   reading: benchReading,
   report: benchReport,
-  bands: async () => [bandTable(), familywiseTable()],
+  bands: async () => [bandTable(), ageBandTable(), familywiseTable()],
   steps: benchSteps,
   "small-fits": async () => [await benchProcessorSeconds()],
   jobs: async () => [await benchWholeJob()],

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { joinLateTicker } from "./late-ticker.ts";
+import { type Random, seededRandom } from "../../test/twins/random.ts";
+import { atOnce } from "../contract/machine/pausable.ts";
+import { countFeatures } from "./cross-section.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
+import { joinLateTicker, type Peers } from "./late-ticker.ts";
 import { firstBlock, type RefitBlock, tickerBlocks } from "./refit-blocks.ts";
-import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput } from "./ticker-panel.ts";
+import { MIN_DATE_TICKERS, relativeTargets } from "./relative-target.ts";
+import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
 
 const LENGTH = 90;
 const CUT = 20;
@@ -12,6 +17,10 @@ const BLOCKS: RefitBlock[] = [
   { from: CUT, known: undefined },
   ...[30, 41, 52, 63, 74].map((day) => ({ from: day, known: day })),
 ];
+
+function joined(...given: Parameters<typeof joinLateTicker>): TickerPanel | undefined {
+  return atOnce(joinLateTicker(...given));
+}
 
 /** Numbers of which one in about `weight` is missing. */
 function listOf(length: number, weight: number): fc.Arbitrary<number[]> {
@@ -63,13 +72,13 @@ function fitRows(input: TickerInput, cut: number) {
 }
 
 test("a late ticker joins at the first block that gives it enough rows, which are those of that cut", () => {
-  let joined = 0;
+  let count = 0;
   const property = fc.property(inputs, (input) => {
-    const panel = joinLateTicker(input, BLOCKS, {});
+    const panel = joined(input, BLOCKS, {});
     const block = BLOCKS.slice(1).find(({ from }) => fitRows(input, from) !== undefined);
     assert.equal(panel?.joins, block?.from);
     if (panel === undefined) return;
-    joined++;
+    count++;
     const expected = fitRows(input, panel.joins!)!;
     assert.deepEqual(panel.columns, expected.columns);
     const days = (rows: Int32Array, from: { readonly days: Int32Array }) =>
@@ -89,14 +98,14 @@ test("a late ticker joins at the first block that gives it enough rows, which ar
     assert.equal(blocks.at(-1)!.scoreEnd, panel.score.length);
   });
   fc.assert(property, { seed: 3, numRuns: 200 });
-  assert.ok(joined > 50 && joined < 200, String(joined));
+  assert.ok(count > 50 && count < 200, String(count));
 });
 
 test("what comes after the date on which a ticker joins decides nothing about its fit rows", () => {
   const property = fc.property(inputs, (input) => {
-    const panel = joinLateTicker(input, BLOCKS, {});
+    const panel = joined(input, BLOCKS, {});
     if (panel === undefined) return;
-    const lost = joinLateTicker(lostAfter(panel.joins!, input), BLOCKS, {})!;
+    const lost = joined(lostAfter(panel.joins!, input), BLOCKS, {})!;
     assert.equal(lost.joins, panel.joins);
     assert.deepEqual(lost.columns, panel.columns);
     assert.deepEqual(lost.fit, panel.fit);
@@ -123,13 +132,142 @@ test("a late ticker has no other features than it may have", () => {
     },
     window: WINDOW,
   };
-  const panel = joinLateTicker(input, BLOCKS, {}, new Set(["g", "h"]))!;
+  const panel = joined(input, BLOCKS, {}, new Set(["g", "h"]))!;
   assert.deepEqual([panel.columns, panel.x[0]], [["g"], LENGTH + 15]);
-  assert.equal(joinLateTicker(input, BLOCKS, {}, new Set(["h"])), undefined);
+  assert.equal(joined(input, BLOCKS, {}, new Set(["h"])), undefined);
   const named = { ...input, features: { ...input.features, columns: ["f", "f (z)"] } };
   const cells = { numbers: new Map([["f", 0]]), first: 0, cells: LENGTH };
   const counts = { ...cells, counts: new Int32Array(LENGTH).fill(9) };
   const besideZScores = ({ x }: { readonly x: Float64Array }) => x;
-  assert.deepEqual(joinLateTicker(named, BLOCKS, { counts, besideZScores })!.columns, ["f", "f (z)"]);
-  assert.equal(joinLateTicker(named, BLOCKS, { counts, besideZScores })!.zScores, 1);
+  assert.deepEqual(joined(named, BLOCKS, { counts, besideZScores })!.columns, ["f", "f (z)"]);
+  assert.equal(joined(named, BLOCKS, { counts, besideZScores })!.zScores, 1);
+});
+
+const COLUMNS = ["f", "g", "h"];
+
+/** A ticker with stretches of prices, gaps and features that begin late, end early, or lack values on dates of their own. */
+function randomInput(random: Random): TickerInput {
+  const days = Int32Array.from({ length: LENGTH }, (_, day) => day);
+  const [first, last] = [random.below(35), random.below(4) === 0 ? 50 + random.below(30) : LENGTH];
+  const gap = random.below(3) === 0 ? random.below(LENGTH) : LENGTH;
+  const spacing = random.below(8) === 0 ? 2 : 1;
+  const hasPrice = (day: number) =>
+    day >= first &&
+    day < last &&
+    (day < gap || day > gap + 14) &&
+    day % spacing === 0 &&
+    random.below(60) > 0;
+  const columns = COLUMNS.slice(0, 1 + random.below(3));
+  const values = columns.flatMap(() => {
+    const [from, to] = [
+      random.below(2) * random.below(75),
+      random.below(6) === 0 ? random.below(LENGTH) : LENGTH,
+    ];
+    const early = random.below(3) === 0 ? random.below(from + 1) : -1;
+    const rare = random.below(6) === 0 ? 2 : 200;
+    return Array.from(days, (day) =>
+      day === early || (day >= from && day < to && random.below(rare) > 0) ? random.normal() : Number.NaN,
+    );
+  });
+  return {
+    ticker: "A",
+    prices: {
+      ticker: "A",
+      days,
+      prices: Float64Array.from(days, (d) => (hasPrice(d) ? 1 + random.uniform() : 0)),
+    },
+    features: { ticker: "A", days, columns, values: Float64Array.from(values) },
+    window: WINDOW,
+  };
+}
+
+/** The rows of a ticker that others are compared with: it lacks some dates and, now and then, a feature. */
+function randomPeer(random: Random, ticker: string) {
+  const days = Int32Array.from({ length: LENGTH }, (_, day) => day).filter(() => random.below(12) > 0);
+  return {
+    ticker,
+    columns: COLUMNS.filter(() => random.below(6) > 0),
+    days,
+    labelDays: days.map((_, i) => days[i + 1] ?? NO_LABEL_DAY),
+    y: Float64Array.from(days, (_, i) => (i + 1 < days.length ? random.normal() : Number.NaN)),
+    fit: Int32Array.from(days.keys()).filter((i) => i + 1 < days.length && days[i + 1]! <= CUT),
+  };
+}
+
+const SHORT_BLOCKS: RefitBlock[] = [
+  BLOCKS[0]!,
+  ...Array.from({ length: 16 }, (_, b) => ({ from: 25 + 4 * b, known: 25 + 4 * b })),
+];
+
+/** The first block with enough fit rows: builds the whole panel at each block and counts. */
+function slowlyJoined(
+  input: TickerInput,
+  { targetsOf }: Peers,
+  others: readonly ReturnType<typeof randomPeer>[],
+) {
+  for (const { known } of SHORT_BLOCKS.slice(1)) {
+    const panel = fitRows(input, known!);
+    const targets = panel === undefined ? undefined : targetsOf?.(panel).values;
+    const isCompared = (row: number) =>
+      panel!.columns.every((name) => {
+        const have = others.filter(
+          ({ columns, days }) => columns.includes(name) && days.includes(panel!.days[row]!),
+        );
+        return others.length === 0 || have.length >= MIN_DATE_TICKERS;
+      });
+    const fit = [...(panel?.fit ?? [])].filter(
+      (row) => isCompared(row) && !Number.isNaN(targets?.[row] ?? 0),
+    );
+    if (fit.length < MIN_FIT_ROWS) continue;
+    const score = [...panel!.score].filter((row) => panel!.days[row]! >= known! && isCompared(row));
+    const at = (rows: readonly number[]) => rows.map((row) => panel!.days[row]!);
+    return { joins: known, columns: panel!.columns, fit: at(fit), score: at(score) };
+  }
+  return { joins: undefined };
+}
+
+test("a ticker joins where building its panel at each block in turn says so, with features that come later and beside others", () => {
+  const random = seededRandom(17);
+  let [joining, never, waiting] = [0, 0, 0];
+  for (let draw = 0; draw < 400; draw++) {
+    const input = randomInput(random);
+    const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
+    const hasScores = draw % 2 === 1;
+    const peers: Peers = {
+      ...(draw % 4 < 2 ? {} : { targetsOf: atOnce(relativeTargets(others)).ofOther }),
+      ...(hasScores
+        ? { counts: atOnce(countFeatures(others, new Set(COLUMNS))), besideZScores: ({ x }) => x }
+        : {}),
+    };
+    const slow = slowlyJoined(input, peers, hasScores ? others : []);
+    const panel = joined(input, SHORT_BLOCKS, peers);
+    assert.equal(panel?.joins, slow.joins, `draw ${draw}`);
+    if (panel === undefined) {
+      never++;
+      continue;
+    }
+    joining++;
+    // Thirty labels are known at an earlier block, and a feature, a gap or the others cost some of their rows.
+    const prices = [...input.prices.prices.keys()].filter((day) => input.prices.prices[day]! > 0);
+    if (SHORT_BLOCKS.some(({ known }) => prices[MIN_FIT_ROWS]! <= known! && known! < panel.joins!)) waiting++;
+    const at = (rows: Int32Array) => [...rows].map((row) => panel.days[row]!);
+    const columns = panel.columns.slice(0, panel.columns.length - (panel.zScores ?? 0));
+    assert.deepEqual(
+      { columns, fit: at(panel.fit), score: at(panel.score) },
+      { columns: slow.columns, fit: slow.fit, score: slow.score },
+    );
+    const places = columns.map((name) => input.features.columns.indexOf(name) * LENGTH);
+    const x = [...panel.days].flatMap((day) => places.map((place) => input.features.values[place + day]!));
+    assert.deepEqual([...panel.x], x);
+  }
+  const told = `${joining} join, ${waiting} of them later than their prices allow, ${never} never`;
+  assert.ok(joining > 100 && never > 100 && waiting > 40, told);
+});
+
+test("joining pauses after each feature", () => {
+  const random = seededRandom(18);
+  const input = randomInput(random);
+  let pauses = 0;
+  for (const work = joinLateTicker(input, BLOCKS, {}); work.next().done !== true; ) pauses++;
+  assert.ok(pauses > input.features.columns.length, `${pauses} pauses`);
 });

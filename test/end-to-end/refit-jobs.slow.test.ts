@@ -245,6 +245,50 @@ describe("failures", () => {
     assert.deepEqual([warning.ticker, warning.count], [undefined, 3]);
   });
 
+  /** The market in which KO has its first price this many dates after the cut. */
+  function listedLate(market: Market, after: number): Market {
+    const first = MARKET.priceDates.indexOf("2021-06-04") + after;
+    const cells = market.prices.get("KO")!.map((cell, i) => (i < first ? null : cell));
+    return { ...market, prices: new Map([...market.prices, ["KO", cells]]) };
+  }
+
+  test("of the first fit of a late ticker cost the ticker, and the output lists it with the block", async () => {
+    const asked = config({ refit_every: 5, window: 30 }, CATBOOST);
+    const whole = await jobOn(listedLate(MARKET, 5), asked);
+    const { joins } = whole.refits!.by_ticker.KO!;
+    const output = await jobOn(listedLate(flat(["KO"]), 5), asked);
+    assert.deepEqual(
+      output.failures.map(({ ticker, code }) => [ticker, code]),
+      [["KO", "fit_failed"]],
+    );
+    assert.match(
+      output.failures[0]!.message,
+      new RegExp(`targets.* late ticker, for the block from ${joins}`),
+    );
+    assert.ok(!output.warnings.some(({ code }) => code === "late_ticker"));
+    const { KO: _, ...others } = whole.forecasts;
+    assert.deepEqual(output.forecasts, others);
+  });
+
+  test("of the pooled refit that a late ticker joins leave the model before, which forecasts the ticker too", async () => {
+    const market = listedLate(flat([...MARKET.prices.keys()]), 5);
+    const output = await jobOn(market, config({ refit_every: 5, window: 30, fit: "pooled" }, CATBOOST));
+    const { blocks, by_ticker } = output.refits!;
+    const first = blocks.findIndex(({ start }) => start === by_ticker.KO!.joins);
+    assert.deepEqual(output.failures, []);
+    assert.deepEqual(
+      blocks.map(({ stand_ins }) => stand_ins),
+      [0, 0, 0, 0, 0, 0, 6, 7, 7, 0, 0, 0, 0],
+    );
+    assert.equal(first, 7);
+    const { dates, predicted } = output.forecasts.KO!;
+    assert.equal(dates[0], by_ticker.KO!.joins);
+    assert.ok(predicted.every(Number.isFinite));
+    // The models that stand in have seen none of its rows.
+    assert.deepEqual(by_ticker.KO!.label_means.slice(6, 9), [null, 0, 0]);
+    assert.ok(by_ticker.KO!.label_means[9] !== 0);
+  });
+
   test("of a row that is predicted cost the ticker, as without refits", async () => {
     const features = new Map(
       [...MARKET.features].map(([ticker, columns]) => [

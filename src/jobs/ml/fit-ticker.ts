@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { formatDay } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { removeArray, writeNpy } from "../../engine/npy.ts";
@@ -99,7 +100,7 @@ async function fitMatrix(
     const [results, refitted] = await Promise.all([Promise.all(base), refits]);
     // The first error in time order of the fits: which error occurs first depends on the number of workers.
     const error = [...results, refitted].find((result) => result instanceof MucastError);
-    if (error) return { ticker: panel.ticker, code: error.code, message: error.message };
+    if (error) return failureOf(panel, error, error !== refitted);
     const done = { fits: results as FitPredictResult[], refits: refitted as BlockPredictions[] };
     return fittedTicker(panel, plan, done, options);
   } finally {
@@ -108,6 +109,20 @@ async function fitMatrix(
     timings.finish(panel.ticker);
     for (const { ref } of [matrix.x, matrix.y]) removeArray(ref);
   }
+}
+
+/** @param isFirst whether the error comes from no refit. A late ticker has no folds, so it then comes from its first fit. */
+function failureOf(
+  { ticker, joins }: Pick<FitRows, "ticker" | "joins">,
+  { code, message }: MucastError,
+  isFirst: boolean,
+): Failure {
+  if (joins === undefined || !isFirst) return { ticker, code, message };
+  return {
+    ticker,
+    code,
+    message: `${message} (the first fit of this late ticker, for the block from ${formatDay(joins)})`,
+  };
 }
 
 /** Codes of errors that affect one ticker and not the job. */

@@ -47,7 +47,8 @@ function* planAll(
   const blocks = refitBlocks(panels, settings.refitEvery);
   const isPooled = settings.fit === "pooled";
   const all: ShownPanel[] = [...panels];
-  for (const panel of joinLate(blocks, isPooled ? featuresOf(panels) : undefined)) {
+  for (const work of joinLate(blocks, isPooled ? featuresOf(panels) : undefined)) {
+    const panel = yield* work;
     yield 0;
     if (panel === undefined || !(isPooled || hasForecasts(panel))) continue;
     all.push(lateRows(panel, settings));

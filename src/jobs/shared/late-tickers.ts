@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Turns } from "../../contract/machine/pausable.ts";
+import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
@@ -15,11 +15,11 @@ type KeptInput = Omit<TickerInput, "features"> & {
   readonly values: ArrayRef;
 };
 
-/** Joins late tickers at the first block with enough rows. @param features those that they may have; undefined: all. */
+/** Joins late tickers at the first block with enough rows; undefined for one that joins at no block. @param features those that they may have; undefined: all. */
 export type JoinLate = (
   blocks: readonly RefitBlock[],
   features?: ReadonlySet<string>,
-) => Iterable<TickerPanel | undefined>;
+) => Iterable<Pausable<TickerPanel | undefined>>;
 
 /** The tickers of a job with `refit_every` that have too few fit rows at the cut, until its blocks are known. Their features lie in the work folder. */
 export class LateTickers {
@@ -38,12 +38,12 @@ export class LateTickers {
     this.#kept.push({ ...input, features: series, values: writeNpy(path, values, shape) });
   }
 
-  /** One at a time in memory, once; undefined for one that joins at no block. */
+  /** The work that joins each, one at a time in memory, once; undefined for one that joins at no block. */
   *join(
     peers: Peers,
     blocks: readonly RefitBlock[],
     features?: ReadonlySet<string>,
-  ): Generator<TickerPanel | undefined> {
+  ): Generator<Pausable<TickerPanel | undefined>> {
     for (const { values: file, ...input } of this.#kept) {
       const values = readNpyRows(file, 0, input.features.columns.length);
       removeArray(file.ref);
@@ -58,9 +58,8 @@ export class LateTickers {
     signal: AbortSignal,
     features?: ReadonlySet<string>,
   ): AsyncGenerator<TickerPanel> {
-    const turns = new Turns(signal);
-    for (const panel of this.join(peers, blocks, features)) {
-      await turns.pauseIfOver();
+    for (const work of this.join(peers, blocks, features)) {
+      const panel = await inTurns(work, signal);
       if (panel !== undefined) yield panel;
     }
   }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { type Random, seededRandom } from "../../../test/twins/random.ts";
 import { skillByAge } from "./model-age.ts";
 import { meanBand } from "./over-dates.ts";
 
@@ -36,7 +37,7 @@ test("figures by age are those of a slow count", () => {
       assert.equal(to, Math.min(from + width, every) - 1);
       assert.equal(n, own.length);
       assert.ok(Math.abs(mean - own.reduce((sum, value) => sum + value, 0) / n) < 1e-12);
-      assert.deepEqual(band, meanBand(Float64Array.from(own)));
+      assert.deepEqual(band, meanBand(Float64Array.from(own), Math.min(20, Math.max(5, Math.floor(n / 10)))));
     }
   });
   fc.assert(property, { seed: 9, numRuns: 200 });
@@ -66,4 +67,44 @@ test("bins ascend, and few dates have no band", () => {
     found.map(({ from, to, dates, band }) => [from, to, dates, band]),
     [0, 4, 8, 12, 16].map((from) => [from, from + 3, 8, null]),
   );
+});
+
+/** Of variance 1. */
+function persistent(random: Random, length: number, persistence: number): Float64Array {
+  let last = random.normal();
+  return Float64Array.from({ length }, () => {
+    last = persistence * last + Math.sqrt(1 - persistence ** 2) * random.normal();
+    return last;
+  });
+}
+
+test("where age does not matter, bands exclude the truth about one time in twenty, also if skill lasts for months", () => {
+  const random = seededRandom(41);
+  const [dates, every] = [1_000, 126];
+  const forecastDays = Int32Array.from({ length: dates }, (_, i) => i);
+  const refits = [...forecastDays].filter((i) => i > 0 && i % every === 0);
+  const missed = (share: number) => {
+    let [bins, excluded, narrow] = [0, 0, 0];
+    for (let draw = 0; draw < 500; draw++) {
+      const [slow, daily] = [persistent(random, dates, 0.98), persistent(random, dates, 0.1)];
+      const values = daily.map((value, i) => Math.sqrt(1 - share) * value + Math.sqrt(share) * slow[i]!);
+      for (const { from, to, mean, band } of skillByAge(forecastDays, values, {
+        forecastDays,
+        refits,
+        every,
+      })) {
+        bins++;
+        if (band!.low > 0 || band!.high < 0) excluded++;
+        const own = values.filter((_, i) => i % every >= from && i % every <= to);
+        const { low, high } = meanBand(own)!;
+        if (Math.abs(mean) > (high - low) / 2) narrow++;
+      }
+    }
+    return [excluded / bins, narrow / bins] as const;
+  };
+  const [daily] = missed(0);
+  assert.ok(daily > 0.03 && daily < 0.07, `${daily}`);
+  const [lasting, short] = missed(0.02);
+  assert.ok(lasting < 0.09, `${lasting}`);
+  assert.ok(lasting < short, `${lasting}, with a lag of 5 dates ${short}`);
 });

@@ -33,13 +33,13 @@ export function bandOf(
  * @param values in time order.
  * @returns null for fewer than MIN_DATES, or without a variance.
  */
-export function errorOverDates(values: Float64Array): number | null {
-  return values.length < MIN_DATES ? null : neweyWestError(values);
+export function errorOverDates(values: Float64Array, lag = NEWEY_WEST_LAG): number | null {
+  return values.length < MIN_DATES ? null : neweyWestError(values, lag);
 }
 
 /** The 95 % band of a mean over dates. @param values in time order. */
-export function meanBand(values: Float64Array): Band | null {
-  return bandOf(mean(values), errorOverDates(values), values.length);
+export function meanBand(values: Float64Array, lag = NEWEY_WEST_LAG): Band | null {
+  return bandOf(mean(values), errorOverDates(values, lag), values.length, lag);
 }
 
 /** Sums over the rows of each date: a ratio of their totals is a mean, a share or an R² over rows. */
