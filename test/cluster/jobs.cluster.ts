@@ -109,7 +109,7 @@ async function assertSameRefits(job: Job, config: string, market: Market): Promi
   assert.doesNotMatch(JSON.stringify(failures), /engine_/);
 }
 
-describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
+describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
   for (const { name } of MODELS) {
     test(`${name} leaves the bytes of this machine`, () => {
       const params = { n_splits: 3, intervals: {}, ...(FEW[name] && { model_params: FEW[name] }) };
