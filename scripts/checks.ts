@@ -8,7 +8,7 @@ import { runConcurrently } from "./test-files.ts";
 /** The command is looked up when the check begins: its environment may be made until then. */
 export type Check = readonly [name: string, command: () => string, args: readonly string[]];
 
-/** Far more than any of them takes. */
+/** Far more than any of them takes, even on a busy machine. */
 const MAX_MINUTES = 20;
 
 const biome = () => join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");
@@ -55,22 +55,30 @@ export function engineChecks(): readonly Check[] {
 /** The tests of the engine that only the release tier runs. */
 export const ENGINE_RELEASE_TESTS: Check = engineTests("release and not cluster");
 
-/** What a check prints is shown when it has ended. @returns the names of those that failed. */
-export async function runChecks(checks: readonly Check[], atATime: number): Promise<string[]> {
+/**
+ * Shows what a check prints once it has ended.
+ * @param maxMinutes after which a check is killed, and fails.
+ * @returns the names of those that failed.
+ */
+export async function runChecks(
+  checks: readonly Check[],
+  atATime: number,
+  maxMinutes = MAX_MINUTES,
+): Promise<string[]> {
   const failed: string[] = [];
   await runConcurrently(checks, atATime, async (check) => {
-    if (!(await passes(check))) failed.push(check[0]);
+    if (!(await passes(check, maxMinutes))) failed.push(check[0]);
   });
   return failed;
 }
 
-async function passes([name, command, args]: Check): Promise<boolean> {
+async function passes([name, command, args]: Check, maxMinutes: number): Promise<boolean> {
   const started = performance.now();
   const child = spawn(command(), args, {
     stdio: ["ignore", "pipe", "pipe"],
     // Python keeps what it has compiled of the libraries, as it does if nothing says otherwise.
     env: { ...process.env, PYTHONPATH: "engine", PYTHONDONTWRITEBYTECODE: "" },
-    timeout: MAX_MINUTES * 60_000,
+    timeout: maxMinutes * 60_000,
     killSignal: "SIGKILL",
   });
   let said = "";

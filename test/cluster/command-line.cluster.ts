@@ -13,7 +13,7 @@ after(removeFolders);
 const CONFIG = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 3}}}';
 
 test("a job on a cluster of two nodes leaves the bytes of the job on this machine, and no token", {
-  timeout: 600_000,
+  timeout: 1_800_000,
 }, async () => {
   const blobs = await writeMarket(cleanMarket());
   const cluster = await startRayCluster({ nodes: [{ name: "head" }, { name: "second" }] });

@@ -30,7 +30,7 @@ after(async () => {
   await cluster?.stop();
 });
 
-describe("a job on a cluster", { timeout: 600_000 }, () => {
+describe("a job on a cluster", { timeout: 1_800_000 }, () => {
   test("loses a task over the memory of its nodes after a second attempt, and no other one", async () => {
     const notices: string[] = [];
     const pool = fixture.start({

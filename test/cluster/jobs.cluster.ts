@@ -27,7 +27,7 @@ import {
   withoutIdentity,
   writeMarket,
 } from "../end-to-end/job-runs.ts";
-import { cleanMarket } from "../end-to-end/market.ts";
+import { cleanMarket, type Market } from "../end-to-end/market.ts";
 import { networkConfig } from "../end-to-end/network-jobs.ts";
 import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../end-to-end/panel-market.ts";
 import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
@@ -39,6 +39,7 @@ const FEW: Readonly<Record<string, object>> = {
   catboost: { iterations: 6 },
 };
 
+const RELATIVE = { target: "relative", cross_section: true };
 const WRONG = "wrong-token-0123456789";
 
 let cluster: RayCluster;
@@ -79,17 +80,36 @@ async function tasksOnNodes(): Promise<string[]> {
   return commands.filter((command) => / -m mucast_engine node|^ray::mucast/.test(command));
 }
 
+/** @returns the text of the output, which is the same on the cluster and on this machine. */
+async function sameText(
+  job: Job,
+  config: string,
+  more: Partial<JobContext>,
+  pair: BlobPair,
+): Promise<string> {
+  const onCluster = { ...more, cluster: { url: cluster.address, insecure: false } };
+  const text = await textOf(job, config, onCluster, pair);
+  assert.equal(text, await textOf(job, config, more, pair));
+  return text;
+}
+
 async function assertSame(
   job: Job,
   config: string,
   more: Partial<JobContext> = {},
   pair = blobs,
 ): Promise<void> {
-  const onCluster = { ...more, cluster: { url: cluster.address, insecure: false } };
-  assert.equal(await textOf(job, config, onCluster, pair), await textOf(job, config, more, pair));
+  await sameText(job, config, more, pair);
 }
 
-describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
+/** Also asserts that the output has several blocks, and that no ticker failed because of the engine. */
+async function assertSameRefits(job: Job, config: string, market: Market): Promise<void> {
+  const { refits, failures } = JSON.parse(await sameText(job, config, {}, await writeMarket(market)));
+  assert.ok(refits.blocks.length > 2);
+  assert.doesNotMatch(JSON.stringify(failures), /engine_/);
+}
+
+describe("on a cluster of two nodes", { timeout: 3_600_000 }, () => {
   for (const { name } of MODELS) {
     test(`${name} leaves the bytes of this machine`, () => {
       const params = { n_splits: 3, intervals: {}, ...(FEW[name] && { model_params: FEW[name] }) };
@@ -117,13 +137,27 @@ describe("on a cluster of two nodes", { timeout: 1_800_000 }, () => {
       const market = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
       const params = { model: "ridge", scaler: "standard", n_splits: 3, cv_test_size: 10, refit_every: 9 };
       const config = JSON.stringify({ "ML params": { ...params, intervals: {}, ...settings } });
-      await assertSame(runMlJob, config, {}, await writeMarket(market));
+      await assertSameRefits(runMlJob, config, market);
+    });
+  }
+
+  for (const [option, settings, training] of [
+    ["mlp", {}, { ensemble: 2 }],
+    ["mlp", { refit_start: "warm" }, { ensemble: 2 }],
+    ["portfolio_lstm", RELATIVE, {}],
+    ["portfolio_lstm", { ...RELATIVE, window: 60, refit_start: "warm" }, {}],
+  ] as const) {
+    test(`refits of ${option} ${JSON.stringify(settings)} leave the bytes of this machine`, () => {
+      const asked = JSON.parse(networkConfig(option, { training, intervals: {} }));
+      Object.assign(asked["NN params"]["Dot prediction"], { refit_every: 9, ...settings });
+      const market = learningUntil("2021-05-15", dirtyPanelMarket());
+      return assertSameRefits(runDlJob, JSON.stringify(asked), market);
     });
   }
 
   test("portfolio_lstm of relative targets leaves the bytes of this machine", () => {
     const asked = JSON.parse(networkConfig("portfolio_lstm"));
-    Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
+    Object.assign(asked["NN params"]["Dot prediction"], RELATIVE);
     return assertSame(runDlJob, JSON.stringify(asked), {}, panels);
   });
 

@@ -57,7 +57,7 @@ async function tasksOnNodes(): Promise<string[]> {
   return commands.filter((command) => / -m mucast_engine node|^ray::mucast/.test(command));
 }
 
-describe("a service with a cluster", { timeout: 600_000 }, () => {
+describe("a service with a cluster", { timeout: 1_800_000 }, () => {
   test("names the cluster in its log, cancels a job on every node, and leaves the bytes of a service without one", async () => {
     assert.ok(serving.logs().includes(`"engine":"${cluster.address}"`), serving.logs());
     const { id } = await api.submit(payload(serving.url, "small", ENDLESS));

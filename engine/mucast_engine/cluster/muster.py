@@ -14,8 +14,9 @@ from mucast_engine.cluster.answers import read_inspection, was_raised_on_node
 from mucast_engine.cluster.fault import ConnectionLostError, unavailable
 from mucast_engine.cluster.node import fingerprint
 from mucast_engine.cluster.nodes import Membership, Node, read_nodes
+from mucast_engine.cluster.patience import FIRST_ANSWER_SECONDS, InspectionPatience
 from mucast_engine.cluster.runs import DELAYED_SECONDS, PLACEMENT_SECONDS
-from mucast_engine.cluster.session import INSPECTION_SECONDS, Session, lost
+from mucast_engine.cluster.session import Session, lost
 
 # Seconds between two looks at Ray's list of nodes: mostly, and while it is to be known whether a node was lost.
 LOOK_SECONDS = 1.0
@@ -64,6 +65,9 @@ class Muster:
         """The greeting that every member would give."""
         self.head = ""
         self._asked: dict[str, float] = {}
+        """When each node was last asked, by its id."""
+        self._inspected: set[str] = set()
+        """The ids of nodes whose inspection has not ended; none is asked twice at a time."""
         self._unreached: dict[str, float] = {}
         self._faults: dict[str, int] = {}
         """How often in a row the engine of a node did not start, by its id."""
@@ -80,7 +84,7 @@ class Muster:
         while True:
             self.membership.left_out.clear()
             asked = self._await_cores(say)
-            answers = self._answers_of(asked)
+            answers = self._answers_of(asked, say)
             there = self._still_there(asked)
             answers = {node.id: answers[node.id] for node in there if node.id in answers}
             if self._expected is None:
@@ -103,7 +107,7 @@ class Muster:
             raise unavailable(f"the engine does not start on a node of the cluster: {'; '.join(faults[:5])}")
         if not answers:
             nodes = [node.name for node in asked[:5]]
-            raise unavailable(f"no answer within {INSPECTION_SECONDS:.0f} s from {', '.join(nodes)}", nodes=nodes)
+            raise unavailable(f"no answer within {FIRST_ANSWER_SECONDS:.0f} s from {', '.join(nodes)}", nodes=nodes)
         greetings = {names[id]: answer["greeting"] for id, answer in answers.items()}
         self.shared = agreed(greetings, self._versions, self._engine)
         for id in answers:
@@ -176,7 +180,7 @@ class Muster:
         self.membership.update(alive)
         return [node for node in nodes if node.id in alive and node.id not in self.membership.left_out]
 
-    def _answers_of(self, nodes: list[Node]) -> dict[str, Message]:
+    def _answers_of(self, nodes: list[Node], say: Callable[[str], None]) -> dict[str, Message]:
         """By the nodes' ids; of a node that the head finds gone none is waited for."""
         told: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._session.start_relay(self.head)
@@ -189,8 +193,8 @@ class Muster:
             self._session.inspect(node.id, self.spec, keep(node.id))
         answers: dict[str, Message] = {}
         awaited = {RELAY, *(node.id for node in nodes)}
-        deadline = time.monotonic() + INSPECTION_SECONDS
-        while awaited and time.monotonic() < deadline:
+        patience = InspectionPatience(say, time.monotonic)
+        while awaited and not patience.is_over([node.name for node in nodes if node.id in awaited]):
             try:
                 id, answer = told.get(timeout=1.0)
             except queue.Empty:
@@ -200,6 +204,7 @@ class Muster:
             awaited.discard(id)
             if id != RELAY:
                 answers[id] = read_inspection(answer)
+                patience.note_answer()
             elif isinstance(answer, dict):
                 awaited -= self._leave_out_refusing(answer)
             else:
@@ -298,10 +303,11 @@ class Muster:
         for known in (self._asked, self._unreached, self._faults):
             for id in known.keys() - self.membership.nodes.keys():
                 del known[id]
+        self._inspected &= self.membership.nodes.keys()
         now = time.monotonic()
         again = [id for id in self.membership.avoid if now - self._asked.get(id, 0.0) > self._pause(id)]
         for id in {node.id for node in new} | set(again):
-            if self.membership.nodes[id].slots > 0:
+            if self.membership.nodes[id].slots > 0 and id not in self._inspected:
                 self._ask(id)
 
     def _pause(self, id: str) -> float:
@@ -310,13 +316,21 @@ class Muster:
 
     def _ask(self, id: str) -> None:
         self._asked[id] = time.monotonic()
+        self._inspected.add(id)
+
+        def end(answer: Any) -> None:
+            self._loop.call(partial(self._judge, id, answer))
 
         def ask() -> None:
-            self._session.inspect(id, self.spec, lambda answer: self._loop.call(lambda: self._judge(id, answer)))
+            try:
+                self._session.inspect(id, self.spec, end)
+            except Exception as error:  # Ray raises what it likes; a lost connection is told by `_look_for_ever`.
+                end(error)
 
         threading.Thread(target=ask, daemon=True).start()
 
     def _judge(self, id: str, answer: Any) -> None:
+        self._inspected.discard(id)
         if id not in self.membership.nodes:
             return
         name, read = self.membership.name_of(id), read_inspection(answer)

@@ -26,8 +26,8 @@ PROGRESS_SECONDS = 0.5
 HEARTBEAT_SECONDS = 5.0
 # The gateway gives a silent task up after 75 s and has it run elsewhere: by then this one has ended itself.
 SILENT_SECONDS = 60.0
-# PyTorch on a node that has nothing of it in its page cache.
-START_SECONDS = 120.0
+# An engine process that imports for so long hangs. A busy node with a cold page cache can take several minutes.
+START_SECONDS = 600.0
 
 # The environment variables of a node that its engine process gets; none of Ray's, one of which may hold a token.
 PASSED_ON = re.compile(

@@ -9,10 +9,6 @@ from typing import Any
 
 from mucast_engine.cluster.fault import ConnectionLostError
 
-# Seconds that a node's first inspection may take: it starts Python twice and imports the libraries, for which the node
-# itself allows 120 s, and then says so.
-INSPECTION_SECONDS = 150.0
-
 
 class Session:
     """Calls that can block say so; the others return at once. Callbacks run on a thread of Ray's."""

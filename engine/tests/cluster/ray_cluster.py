@@ -126,7 +126,9 @@ def _environment(folder: Path, token: Path | None) -> dict[str, str]:
     # Without the second one a start of a client's server on the head crashes now and then: grpc issue 43055.
     env |= {"RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"}
     # A busy machine takes longer than Ray waits.
-    env |= {"RAY_raylet_start_wait_time_s": "240", "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "240"}
+    env |= {"RAY_raylet_start_wait_time_s": "840", "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "240"}
+    # Ray runs tasks at nice 15 by default: beside other work of the machine, their imports would take minutes.
+    env |= {"RAY_worker_niceness": "0"}
     if token is None:
         return env | {"RAY_AUTH_MODE": "disabled"}
     return env | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}

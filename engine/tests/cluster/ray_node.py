@@ -22,7 +22,7 @@ import network
 MEGABYTE = 2**20
 GCS_PORT, CLIENT_PORT = 6379, 10001
 # Far more than a node takes on a busy machine.
-SECONDS_TO_START = 300
+SECONDS_TO_START = 900
 _LOG_TAIL = 4_000
 # Where a process finds the limits of the container that it is in.
 CGROUP = "/sys/fs/cgroup"

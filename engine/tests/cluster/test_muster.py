@@ -13,20 +13,30 @@ from mucast_engine.arrays import Message
 from mucast_engine.cluster import muster
 from mucast_engine.cluster.fault import ClusterError
 from mucast_engine.cluster.muster import AGAIN_SECONDS, MAX_DOUBLINGS, NO_ANSWER, NODE_LOST, UNREACHED_SECONDS, Muster
-from mucast_engine.cluster.node import fingerprint
+from mucast_engine.cluster.node import START_SECONDS, fingerprint
 from mucast_engine.cluster.nodes import NAMES_KEPT, read_nodes
+from mucast_engine.cluster.patience import FIRST_ANSWER_SECONDS, OTHER_ANSWERS_SECONDS
 from mucast_engine.cluster.session import Session
 
 
 class Clock:
     def __init__(self) -> None:
         self.now = 0.0
+        self._due: list[tuple[float, Callable[[], None]]] = []
 
     def monotonic(self) -> float:
         return self.now
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
+        due = [act for at, act in self._due if at <= self.now]
+        self._due = [(at, act) for at, act in self._due if at > self.now]
+        for act in due:
+            act()
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        """Acts during a sleep."""
+        self._due.append((self.now + seconds, act))
 
 
 @pytest.fixture
@@ -142,6 +152,32 @@ def test_a_late_node_whose_engine_does_not_start_is_told_once_and_asked_ever_mor
     assert told.added == ["late"]
 
 
+def test_a_late_node_that_takes_long_to_answer_is_not_asked_again_meanwhile(clock: Clock) -> None:
+    told = Told()
+    for _ in range(3):
+        told.muster.take(rows("a", "b", "late"))
+        clock.now += 10 * AGAIN_SECONDS
+    told.answer({"node": "late", "greeting": GREETING})
+    assert told.added == ["late"]
+    told.muster.leave_out("late", NO_ANSWER)
+    clock.now += 2 * AGAIN_SECONDS
+    told.muster.take(rows("a", "b", "late"))
+    told.answer({"node": "late", "greeting": GREETING})
+    assert told.added == ["late", "late"]
+
+
+def test_a_late_node_that_cannot_be_asked_is_asked_again(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told()
+    with monkeypatch.context() as patch:
+        patch.setattr(told.session, "inspect", mock.Mock(side_effect=RuntimeError("no such node")))
+        told.muster.take(rows("a", "b", "late"))
+    assert told.lost == [{"name": "late", "reason": "the engine does not start on it: no such node"}]
+    clock.now += 3 * AGAIN_SECONDS
+    told.muster.take(rows("a", "b", "late"))
+    told.answer({"node": "late", "greeting": GREETING})
+    assert told.added == ["late"]
+
+
 @pytest.mark.parametrize("answer", [None, {"node": "late", "greeting": {"versions": 5}}, RuntimeError("it is gone")])
 def test_a_late_node_that_answers_anything_else_gets_no_task(clock: Clock, answer: Any) -> None:
     told = Told()
@@ -179,7 +215,7 @@ class FakeQueue:
     def get(self, timeout: float) -> Any:
         if self._kept:
             return self._kept.pop(0)
-        self._clock.now += timeout
+        self._clock.sleep(timeout)
         raise queue.Empty
 
 
@@ -204,6 +240,17 @@ class StartingSession:
     def inspect(self, node: str, spec: Message, done: Callable[[Any], None]) -> None:
         if node in self._answers:
             done(self._answers[node])
+
+
+class SlowSession(StartingSession):
+    """A cluster whose nodes take seconds to answer."""
+
+    def __init__(self, clock: Clock, seconds: dict[str, float]) -> None:
+        super().__init__([[*seconds]], {})
+        self._clock, self._seconds = clock, seconds
+
+    def inspect(self, node: str, spec: Message, done: Callable[[Any], None]) -> None:
+        self._clock.after(self._seconds[node], lambda: done({"node": node, "greeting": GREETING}))
 
 
 @pytest.fixture
@@ -254,5 +301,24 @@ def test_a_job_that_begins_refuses_nodes_that_differ_and_goes_on_without_one_tha
     for other in ({"node": "b", "greeting": OTHER}, FAULT):
         with pytest.raises(ClusterError):
             gathered(clock, [["a", "b"]], {**answers, "b": other}, None)
-    with pytest.raises(ClusterError, match="no answer within"):
-        gathered(clock, [["silent"]], answers, None)
+
+
+@pytest.mark.usefixtures("queues")
+def test_a_job_waits_for_a_busy_cluster_and_not_for_one_node_that_is_much_slower(clock: Clock) -> None:
+    first = START_SECONDS / 2
+    session = SlowSession(clock, {"a": first + OTHER_ANSWERS_SECONDS - 1, "b": first, "late": first + 500})
+    said: list[str] = []
+    started = Muster(cast(Session, session), AtOnce(), {}, GREETING["versions"], GREETING["engine"])
+    started.gather(said.append)
+    assert [node.id for node in started.membership.members] == ["a", "b"]
+    assert started.membership.left_out == {"late": NO_ANSWER}
+    assert clock.now == pytest.approx(first + OTHER_ANSWERS_SECONDS, abs=2)
+    [words] = said
+    assert words.startswith("the engine is still starting on a, b, late; ")
+
+
+@pytest.mark.usefixtures("queues")
+def test_a_job_that_no_node_answers_ends(clock: Clock) -> None:
+    with pytest.raises(ClusterError, match=f"no answer within {FIRST_ANSWER_SECONDS:.0f} s from silent"):
+        gathered(clock, [["silent"]], {}, None)
+    assert clock.now == pytest.approx(FIRST_ANSWER_SECONDS, abs=2)

@@ -1,11 +1,13 @@
 """The engine process of a node and the pipes to it, without a cluster: a local worker's answers and bytes."""
 
+import itertools
 import json
 import os
 import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,15 @@ from cluster_tasks import ENDLESS, QUICK, fit_task
 from task_files import Task, values_of
 
 from mucast_engine.arrays import ArrayStore
-from mucast_engine.cluster.node import EngineDiedError, EngineProcess, engine_process, fingerprint, with_devices
+from mucast_engine.cluster import node
+from mucast_engine.cluster.node import (
+    START_SECONDS,
+    EngineDiedError,
+    EngineProcess,
+    engine_process,
+    fingerprint,
+    with_devices,
+)
 from mucast_engine.cluster.requests import arrays_of
 from mucast_engine.fit_predict import fit_predict
 
@@ -147,3 +157,22 @@ def test_a_node_without_the_engine_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     process = EngineProcess(SPEC)
     with pytest.raises(EngineDiedError, match=r"exit code 1: .*No module named mucast_engine"):
         process.greet(lambda: None)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_an_import_may_take_minutes_and_one_that_hangs_is_ended(
+    hangs: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import signal\nsignal.pause()\n" if hangs else "")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).resolve().parents[2]}")
+    process = EngineProcess(SPEC)
+    times = itertools.chain([0.0], itertools.repeat(START_SECONDS + (1 if hangs else -1)))
+    monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    if hangs:
+        with pytest.raises(EngineDiedError, match="its libraries were not imported within 600 s"):
+            process.greet(lambda: None)
+        assert not Path(f"/proc/{process.pid}").exists()
+    else:
+        process.greet(lambda: None)
+        process.kill()
+        assert process.greeting["event"] == "ready"

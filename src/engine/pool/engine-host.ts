@@ -34,10 +34,10 @@ const HOSTS = 2;
 /** Time limit for a host that is asked to end; a gateway first cancels its tasks on every node. */
 const GRACE_MILLISECONDS = { host: 5_000, gateway: 15_000 };
 /**
- * The gateway gives up earlier: it waits 5 minutes for a head that a job has computed on, as long for a first core, and half as long for
- * the answers of all nodes.
+ * The gateway gives up earlier: it waits 5 minutes for a head that a job has computed on, as long for a first core, and 10.5 minutes for
+ * the first node that starts the engine.
  */
-const CONNECT_MILLISECONDS = 900_000;
+const CONNECT_MILLISECONDS = 1_800_000;
 const POLL_MILLISECONDS = 10;
 
 /**

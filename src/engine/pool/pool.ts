@@ -56,7 +56,7 @@ export interface PoolOptions {
   readonly killGraceMilliseconds?: number;
   /** How long the host or a worker may be stopped (SIGSTOP) before it is killed; 2 minutes (Linux). */
   readonly stoppedMilliseconds?: number;
-  /** Time for a gateway to accept tasks before it is killed; 15 minutes. */
+  /** Time for a gateway to accept tasks before it is killed; 30 minutes. */
   readonly connectMilliseconds?: number;
   /** How the host starts workers, unless the engine should decide. */
   readonly start?: "fork" | "spawn";
