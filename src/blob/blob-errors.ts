@@ -1,6 +1,6 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
-/** The error of reading or writing that was aborted: the signal's reason where that is a MucastError, else `canceled`. */
+/** The error of reading or writing that was aborted: the signal's reason if that is a MucastError, else `canceled`. */
 export function canceled(signal: AbortSignal, doing: "reading" | "writing", name: string): MucastError {
   if (signal.reason instanceof MucastError) return signal.reason;
   return new MucastError("canceled", `${doing} ${name} was cancelled`, { source: name });

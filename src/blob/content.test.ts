@@ -10,7 +10,7 @@ async function blocks(content: Content, size: number, limit?: number): Promise<B
   return all;
 }
 
-test("pieces of any size become blocks of one size, with nothing lost and nothing empty", async () => {
+test("pieces of any size become blocks of one size, without losses or empty blocks", async () => {
   const piece = fc.oneof(fc.string(), fc.uint8Array({ maxLength: 40 }));
   await fc.assert(
     fc.asyncProperty(fc.array(piece), fc.integer({ min: 1, max: 16 }), async (pieces, size) => {
@@ -23,7 +23,7 @@ test("pieces of any size become blocks of one size, with nothing lost and nothin
   );
 });
 
-test("a byte more than the limit is too_large, none more is not", async () => {
+test("one byte over the limit is too_large, and the limit itself is not", async () => {
   assert.equal((await blocks("12345", 2, 5)).length, 3);
   await assert.rejects(
     blocks(["123", "456"], 2, 5),

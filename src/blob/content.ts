@@ -2,12 +2,13 @@ import { MucastError } from "../contract/errors/errors.ts";
 
 /** Text is written as UTF-8. */
 type Piece = Uint8Array | string;
-/** What is written, whole or in pieces. */
+/** The content to write, whole or in pieces. */
 export type Content = Piece | AsyncIterable<Piece> | Iterable<Piece>;
 
 /**
- * The bytes of `content` in blocks of `size` bytes, the last one smaller; none for an empty content.
- * @param name and `limit`: more bytes than `limit` are too_large.
+ * The bytes of `content` in blocks of `size` bytes, the last one possibly smaller; none for empty content.
+ * @param name of the blob in errors.
+ * @param limit in bytes; more are too_large.
  */
 export async function* blocksOf(
   content: Content,

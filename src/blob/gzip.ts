@@ -6,8 +6,8 @@ const MAGIC = [0x1f, 0x8b, 0x08];
 const OUTPUT_CHUNK_BYTES = 2 ** 18;
 
 /**
- * Decompresses if the first bytes are those of a gzip file (RFC 1952), and passes the bytes on as they are
- * otherwise: no JSON text begins like that. Several members one after the other are one content, as for gzip(1).
+ * Decompresses if the first bytes are those of a gzip file (RFC 1952); otherwise passes the bytes on unchanged. No JSON text begins like
+ * that. Several members in a row are one content, as for gzip(1).
  * @throws MucastError unreadable_blob, in the stream, for a gzip file that is cut, corrupt, or followed by
  * anything else.
  */
@@ -21,7 +21,7 @@ export async function* withoutGzip(
   yield* MAGIC.every((byte, i) => head[i] === byte) ? gunzip(whole, name) : whole;
 }
 
-/** The first `count` bytes or more, fewer only if there are no more. */
+/** The first `count` bytes or more; fewer only if there are no more. */
 async function takeAtLeast(iterator: AsyncIterator<Uint8Array>, count: number): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array(0);
   while (head.length < count) {
@@ -44,7 +44,7 @@ async function* rejoin(head: Uint8Array, rest: AsyncIterator<Uint8Array>): Async
 async function* gunzip(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   const fed = { bytes: 0 };
   const decoder = createGunzip({ chunkSize: OUTPUT_CHUNK_BYTES });
-  // Nothing to do at its end: pipeline destroys the decoder with any error, and reading the decoder throws that.
+  // No callback is needed: pipeline destroys the decoder with any error, and reading the decoder throws it.
   pipeline(Readable.from(counted(chunks, fed)), decoder, () => undefined);
   let given = 0;
   try {
@@ -56,7 +56,7 @@ async function* gunzip(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGe
     if (error instanceof MucastError || !isZlibError(error)) throw error;
     throw broken(name, error.message, decoder.bytesWritten, given);
   }
-  // zlib stops without a word at zero bytes after the last member; anything else there it reports as a bad header.
+  // zlib stops silently at zero bytes after the last member; it reports anything else there as a bad header.
   if (decoder.bytesWritten < fed.bytes) {
     throw broken(name, "other bytes follow its end", decoder.bytesWritten, given);
   }

@@ -22,7 +22,7 @@ function refusal(location: string, policy: BlobPolicy): MucastError {
   }
 }
 
-test("a URL under a mapped base is the file it stands for, called by the URL without its query", () => {
+test("a URL under a mapped base is the file it maps to, named by the URL without its query", () => {
   for (const base of OWN) {
     for (const query of ["", "?x=1"]) {
       const found = checkInputLocation(`${base}/${BLOB}${query}`, MAPPED);
@@ -32,7 +32,7 @@ test("a URL under a mapped base is the file it stands for, called by the URL wit
   }
 });
 
-test("nothing but the names of inputs is mapped, and no other spelling", () => {
+test("maps only the names of inputs, and no other spelling", () => {
   const own = OWN[0]!;
   for (const url of [
     `${own}/data/ml_engine_1.json`,
@@ -60,7 +60,7 @@ test("nothing but the names of inputs is mapped, and no other spelling", () => {
   }
 });
 
-test("what a caller writes is a URL: paths, file: URLs and other schemes are refused", () => {
+test("accepts only https URLs from a caller: refuses paths, file: URLs and other schemes", () => {
   for (const location of [
     "",
     "data/feature_engine_1.json",
@@ -74,7 +74,7 @@ test("what a caller writes is a URL: paths, file: URLs and other schemes are ref
   }
 });
 
-test("an IP address that is not public is refused before any request, until its origin is listed", () => {
+test("refuses an IP address that is not public before any request, unless its origin is listed", () => {
   for (const host of ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fd00::1]", "[::ffff:a00:1]"]) {
     const origin = `https://${host}`;
     const allowed = [`${origin}/c`];
@@ -89,7 +89,7 @@ test("an IP address that is not public is refused before any request, until its 
   );
 });
 
-test("http is for loopback origins that are listed, and only to loopback addresses", () => {
+test("allows http only for listed loopback origins, and only to loopback addresses", () => {
   const env = {
     MUCAST_ALLOWED_BLOB_URLS: "http://127.0.0.1:10000/acct/c http://localhost:10000/acct/c",
     MUCAST_PRIVATE_ORIGINS: "http://127.0.0.1:10000,http://localhost:10000 https://10.0.0.1:8443",
@@ -121,7 +121,7 @@ test("http is for loopback origins that are listed, and only to loopback address
   }
 });
 
-test("a blob in BLOB_URL's container is read with its credentials, unless it brings a SAS", () => {
+test("reads a blob in BLOB_URL's container with its credentials, unless its URL has a SAS", () => {
   const policy = blobPolicy({ BLOB_URL: "https://a.example/c?sig=SECRET" });
   assert.doesNotMatch(JSON.stringify(policy), /SECRET/);
   const name = `https://a.example/c/${BLOB}`;
@@ -141,13 +141,13 @@ test("a blob in BLOB_URL's container is read with its credentials, unless it bri
   refusal(name, listed);
 });
 
-test("a BLOB_URL that is mapped is no container", () => {
+test("a mapped BLOB_URL is not a container", () => {
   const policy = policyOf({ allowed: [], privateOrigins: [], blobUrl: OWN[0]!, mapped: MAPPED.mapped });
   assert.equal(policy.container, undefined);
   assert.deepEqual(policy.allowed, []);
 });
 
-test("the command line also takes paths and file: URLs", () => {
+test("the command line also accepts paths and file: URLs", () => {
   assert.deepEqual(locationOf("data/f.json", MAPPED), {
     kind: "file",
     path: "data/f.json",
@@ -160,7 +160,7 @@ test("the command line also takes paths and file: URLs", () => {
   });
 });
 
-test("what a blob may hold is in the policy of an environment, and refused where it is no number in its bounds", () => {
+test("the policy of an environment contains the limits of a blob, and refuses a limit out of bounds", () => {
   assert.deepEqual(blobPolicy({}).limits, { tickers: 100_000, nameBytes: 2 ** 26 });
   const limits = { MUCAST_BLOB_TICKERS: " 20 ", MUCAST_BLOB_NAME_BYTES: "4096" };
   assert.deepEqual(blobPolicy(limits).limits, { tickers: 20, nameBytes: 4_096 });
@@ -173,7 +173,7 @@ test("what a blob may hold is in the policy of an environment, and refused where
   }
 });
 
-/** What may stand before the key of a blob that is not the caller's, in spellings that a storage or a parser might take for plain ones. */
+/** Prefixes of a blob's key in another caller's space, in spellings that a storage or a parser might mistake for plain ones. */
 const DISGUISED = [
   "KEY-00000000000000be",
   "Key-00000000000000be",
@@ -190,7 +190,7 @@ const DISGUISED = [
   "key-0123456789abcdef/../key-00000000000000be",
 ];
 
-test("no spelling of another caller's space is read with the credentials of the container", () => {
+test("reads no spelling of another caller's space with the credentials of the container", () => {
   const container = "https://a.example/c";
   for (const space of ["", "key-0123456789abcdef"]) {
     const policy = {
@@ -211,14 +211,14 @@ test("no spelling of another caller's space is read with the credentials of the 
         } catch (error) {
           assert.ok(error instanceof MucastError && error.code === "url_not_allowed", url);
         }
-        // As it is written and without credentials, as any reader may.
+        // Unchanged and without credentials, as for any reader.
         assert.ok(kind === "refused" || kind === "remote", url);
       }
     }
   }
 });
 
-test("a job of a caller reads the container's blobs of its own space, and others only where its order names them", () => {
+test("a caller's job reads the container's blobs of its own space, and others only if its order names them", () => {
   const container = "https://a.example/c";
   const [own, other] = ["key-0123456789abcdef", "key-00000000000000be"];
   const root = `${container}/${BLOB}`;

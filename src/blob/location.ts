@@ -13,7 +13,7 @@ import {
 import { type AddressRule, isAllowedAddress } from "./remote/addresses.ts";
 import { notPublic } from "./remote/guarded-agent.ts";
 
-/** Where a blob lies, and its name in errors and outputs. */
+/** The location of a blob, and its name in errors and outputs. */
 export type BlobLocation = FileLocation | UrlLocation;
 
 interface FileLocation {
@@ -23,8 +23,8 @@ interface FileLocation {
 }
 
 /**
- * `mapped`: a folder stands for the URL. `container`: it is in BLOB_URL's container, and there are credentials for
- * that. `remote`: any other allowed URL, requested as it is written.
+ * `mapped`: the URL maps to a folder. `container`: it is in BLOB_URL's container, for which there are credentials. `remote`: any other
+ * allowed URL, requested as it is written.
  */
 export type UrlLocation =
   | {
@@ -40,13 +40,13 @@ export type UrlLocation =
 
 const URL_LIKE = /:\/\/|^\W*(?:file|https?):/i;
 
-/** True if `location` is meant as a URL rather than a path, even if quotes or spaces stand around it. */
+/** True if `location` is meant as a URL rather than a path, even if quotes or spaces surround it. */
 export function isUrl(location: string): boolean {
   return URL_LIKE.test(location);
 }
 
 /**
- * Tells a path, a file: URL and other URLs apart and checks the latter against the policy.
+ * Distinguishes a path, a file: URL and other URLs, and checks the latter against the policy.
  * @throws MucastError url_not_allowed, also for every other scheme; invalid_request for a broken file: URL.
  */
 export function locationOf(location: string, policy: BlobPolicy, names: BlobNames = "input"): BlobLocation {
@@ -58,10 +58,10 @@ export function locationOf(location: string, policy: BlobPolicy, names: BlobName
   return checkLocation(location, policy, names);
 }
 
-/** Which blobs a URL may name: inputs of a job, or outputs. */
+/** The kind of blobs that a URL may name: inputs of a job, or outputs. */
 export type BlobNames = "input" | "output";
 
-/** A blob's key in its store: `data/` and a name that such blobs have. */
+/** A blob's key in its store: `data/` and a name of that kind. */
 const KEYS: Readonly<Record<BlobNames, { readonly pattern: RegExp; readonly shown: string }>> = {
   input: {
     pattern: /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json)$/,
@@ -74,10 +74,9 @@ const KEYS: Readonly<Record<BlobNames, { readonly pattern: RegExp; readonly show
 };
 
 /**
- * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, as far
- * as that goes without a request: only the request itself shows what its host resolves to. A query string
- * (such as a SAS) may follow; it is used for the request and shown nowhere. Paths and file: URLs are refused, so a
- * service can check what its callers write with it.
+ * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, as far as possible without a
+ * request: only the request itself shows what its host resolves to. A query string (such as a SAS) may follow; it is used for the request
+ * and never displayed. Paths and file: URLs are refused, so a service can check what its callers write with it.
  * @throws MucastError url_not_allowed.
  */
 export function checkInputLocation(text: string, policy: BlobPolicy): UrlLocation {
@@ -115,7 +114,7 @@ export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames
   return { kind: "remote", url, addresses, name };
 }
 
-/** The base that stands for a folder: an entry for this very blob, else one for the whole folder. */
+/** The base that maps to a folder: an entry for this very blob, else one for the whole folder. */
 function mappedTo(key: string, before: string, { mapped = [] }: BlobPolicy): MappedBase | undefined {
   const bases = mapped.filter(({ base }) => base === before);
   return bases.find(({ keys }) => keys?.includes(key)) ?? bases.find(({ keys }) => keys === undefined);
@@ -128,7 +127,7 @@ function isOwnContainer(before: string, { container }: BlobPolicy): boolean {
   return folder === `${container}/` && spaceIn(space) === space;
 }
 
-/** Whether a URL names a blob of BLOB_URL's container that is not the caller's. */
+/** Whether a URL names a blob of BLOB_URL's container that does not belong to the caller. */
 function isForeign(bare: string, { container, own }: BlobPolicy): boolean {
   if (own === undefined || container === undefined || !bare.startsWith(`${container}/`)) return false;
   const space = spaceIn(bare.slice(container.length + 1)) ?? "";
@@ -146,7 +145,7 @@ function notAllowed(text: string, fault: string): MucastError {
   return new MucastError("url_not_allowed", `${source} ${fault}`, { source });
 }
 
-/** Path of a file: URL. @throws MucastError invalid_request if it names a host, a query or an odd path. */
+/** Path of a file: URL. @throws MucastError invalid_request if it has a host, a query or an unusual path. */
 export function filePath(location: string): string {
   try {
     const url = new URL(location);

@@ -12,7 +12,7 @@ import {
   outputName,
 } from "./names.ts";
 
-test("outputs and executions carry the names other services look for", () => {
+test("outputs and executions have the names that other services look for", () => {
   assert.equal(outputName("run_ml_job", "a-1"), "ml_engine_a-1.json");
   assert.equal(outputName("run_dl_job", "a_1"), "nn_engine_a_1.json");
   assert.equal(executionName("run_ml_job", "x1"), "ml-worker-job-x1");
@@ -20,7 +20,7 @@ test("outputs and executions carry the names other services look for", () => {
   assert.deepEqual(inputNames("7"), { features: "feature_engine_7.json", prices: "data_extractor_7.json" });
 });
 
-test("names of inputs and outputs are known from all others", () => {
+test("distinguishes names of inputs and outputs from all others", () => {
   for (const operation of SUBMITTED_OPERATIONS) assert.equal(outputIdIn(outputName(operation, "a-1")), "a-1");
   for (const name of Object.values(inputNames("7"))) {
     assert.ok(isInputName(name));
@@ -37,7 +37,7 @@ test("names of inputs and outputs are known from all others", () => {
   }
 });
 
-test("an id that could leave its folder or hide a name is refused", () => {
+test("refuses an id that could leave its folder or hide a name", () => {
   for (const id of ["", "a/b", "..", "a.b", "a b", "é", "a\n", "a".repeat(65), "a\0"]) {
     assert.throws(
       () => checkId(id),
@@ -51,7 +51,7 @@ test("an id that could leave its folder or hide a name is refused", () => {
   assert.equal(checkId("A".repeat(64)), "A".repeat(64));
 });
 
-test("an audit runs as the job that it looks at, a replay as the job that its output is named after", () => {
+test("an audit runs as the job that it examines, a replay as the job that its output is named after", () => {
   assert.equal(outputName("audit", "a-1"), "audit_a-1.json");
   assert.equal(outputName("replay", "a-1"), "replay_a-1.json");
   for (const job of ["run_ml_job", "run_dl_job"] as const) {

@@ -9,7 +9,7 @@ const JOB_NAMES = {
   run_dl_job: "dl-job",
 } as const satisfies Record<Operation, string>;
 
-/** How the names of the outputs of each operation begin. */
+/** The prefix of each operation's output names. */
 const OUTPUT_PREFIXES = {
   run_ml_job: "ml_engine",
   run_dl_job: "nn_engine",
@@ -27,7 +27,7 @@ export function checkId(id: string, path = "OPERATION_ID"): string {
   throw new MucastError("invalid_request", message, { path, value });
 }
 
-/** @returns `ml_engine_<id>.json` or `nn_engine_<id>.json`; of an audit or a replay `audit_<id>.json` or `replay_<id>.json`. */
+/** @returns `ml_engine_<id>.json` or `nn_engine_<id>.json`; for an audit or a replay `audit_<id>.json` or `replay_<id>.json`. */
 export function outputName(operation: SubmittedOperation, id: string): string {
   return `${OUTPUT_PREFIXES[operation]}_${checkId(id)}.json`;
 }
@@ -45,8 +45,8 @@ export function jobName(operation: Operation): string {
 }
 
 /**
- * The job in whose container an operation runs, and whose name its executions carry: of an audit the job that it looks at;
- * of a replay the one whose outputs are named like its own, `run_ml_job` for any other name.
+ * The job in whose container an operation runs, and whose name its executions carry: for an audit, the job that it examines; for a replay,
+ * the one whose outputs are named like its own, `run_ml_job` for any other name.
  */
 export function containerJob(operation: SubmittedOperation, options: PayloadOptions): Operation {
   switch (operation) {
@@ -81,9 +81,8 @@ export function isInputName(name: string): boolean {
 }
 
 /**
- * The folder of one caller in a storage, which holds that caller's `data/` and `status/`; empty for the storage
- * itself. Lower-case letters, digits and a dash alone, so that it is one folder everywhere: on file systems that do
- * not tell letter case, in blob names and in URLs.
+ * The folder of one caller in a storage, with that caller's `data/` and `status/`; empty for the storage itself. It has only lower-case
+ * letters, digits and a dash, so that it is one folder everywhere: on case-insensitive file systems, in blob names and in URLs.
  */
 const SPACE = /^(?:key-[0-9a-f]{16}|sub-[0-9a-f]{64})$/;
 
@@ -93,13 +92,13 @@ export function checkSpace(space: string): string {
   throw new MucastError("internal", `${JSON.stringify(space.slice(0, 100))} is not the space of a caller`);
 }
 
-/** The space that a path relative to a storage begins with, such as `key-…` of `key-…/data/<name>`. */
+/** The space that a path relative to a storage begins with, such as `key-…` in `key-…/data/<name>`. */
 export function spaceIn(path: string): string | undefined {
   const first = path.split("/")[0]!;
   return SPACE.test(first) ? first : undefined;
 }
 
-/** The BLOB_URL of a space in the storage of another one; a query string, such as a SAS, stays. */
+/** The BLOB_URL of a space in another storage; a query string, such as a SAS, stays. */
 export function withSpace(blobUrl: string, space: string): string {
   if (checkSpace(space) === "") return blobUrl;
   if (!/^\w+:\/\//.test(blobUrl)) return join(blobUrl, space);

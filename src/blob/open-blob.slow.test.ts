@@ -39,7 +39,7 @@ async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<Muca
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-test("a local file of any name gives its bytes, size and digest, as path or as file: URL", async () => {
+test("reads a local file of any name with its size and digest, as path or as file: URL", async () => {
   for (const content of [
     Buffer.from('{"a":1}'),
     randomBytes(3 * 2 ** 20 + 17),
@@ -72,7 +72,7 @@ test("gzip content is decompressed, and the digest is that of the stored bytes",
   }
 });
 
-/** A gzip member of exactly `length` bytes, stored without compression, and what it holds. */
+/** A gzip member of exactly `length` bytes, stored without compression, and its content. */
 function memberOfLength(length: number): { stored: Buffer; content: Buffer } {
   const overhead = gzipSync(randomBytes(length - 100), { level: 0 }).length - (length - 100);
   const content = randomBytes(length - overhead);
@@ -83,7 +83,7 @@ function memberOfLength(length: number): { stored: Buffer; content: Buffer } {
 
 const CHUNK_BYTES = 2 ** 20;
 
-test("several gzip members are one content, wherever the chunks of the file are cut", async () => {
+test("reads several gzip members as one content, wherever the chunks of the file are cut", async () => {
   for (let beyond = -22; beyond <= 3; beyond++) {
     const { stored, content } = memberOfLength(CHUNK_BYTES + beyond);
     const { bytes } = await readAll(
@@ -121,19 +121,19 @@ test("anything after the end of gzip content is unreadable_blob, zero bytes too,
   }
 });
 
-test("a gzip bomb ends at the limit on decompressed bytes, as too_large", async () => {
+test("stops a gzip bomb at the limit on decompressed bytes, as too_large", async () => {
   const bomb = fileOf(gzipSync(Buffer.alloc(2 ** 26)));
   const error = await failure("too_large", readAll(bomb, { limits: { maxBytes: 2 ** 20 } }));
   assert.match(error.message, /1048576 decompressed bytes/);
 });
 
-test("a file over the limit on stored bytes is too_large before it is read, one at the limit is read", async () => {
+test("refuses a file over the limit on stored bytes as too_large before reading it, and reads one at the limit", async () => {
   const path = fileOf(Buffer.alloc(100));
   await failure("too_large", openBlob(path, NO_HTTPS, { limits: { maxStoredBytes: 99 } }));
   await readAll(path, { limits: { maxStoredBytes: 100, maxBytes: 100 } });
 });
 
-test("a pipe, whose size is unknown, is read too and held to the limits", async () => {
+test("reads a pipe, whose size is unknown, within the limits", async () => {
   const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
   const fill = (bytes: string) => import("node:fs/promises").then(({ writeFile }) => writeFile(pipe, bytes));
@@ -144,7 +144,7 @@ test("a pipe, whose size is unknown, is read too and held to the limits", async 
   await Promise.all([limited, fill("[1]")]);
 });
 
-test("a pipe is opened before a program writes to it, and waits for the first one that does", async () => {
+test("opens a pipe before a program writes to it, and waits for the first one that does", async () => {
   const pipe = join(folder, "late pipe");
   execFileSync("mkfifo", [pipe]);
   const unread = await openBlob(pipe, NO_HTTPS);
@@ -158,7 +158,7 @@ test("a pipe is opened before a program writes to it, and waits for the first on
   assert.equal((await read.next()).done, true);
 });
 
-test("what is not there, or is a folder, is blob_not_found; a path through a file too", async () => {
+test("a missing file, a folder, or a path through a file is blob_not_found", async () => {
   mkdirSync(join(folder, "sub"));
   const missing = join(folder, "missing.json");
   assert.match(
@@ -170,7 +170,7 @@ test("what is not there, or is a folder, is blob_not_found; a path through a fil
   await failure("blob_not_found", openBlob("a".repeat(5000), NO_HTTPS));
 });
 
-test("a location that is neither a path nor a file: or https URL is refused", async () => {
+test("refuses a location that is neither a path nor a file: or https URL", async () => {
   for (const location of [
     "http://a.example/c",
     "s3://bucket/key",
@@ -193,7 +193,7 @@ test("a file that grows while it is read is blob_unavailable", async () => {
   assert.match((await failure("blob_unavailable", growing)).message, /changed/);
 });
 
-test("an aborted signal ends the reading with canceled, or with the error it was aborted for", async () => {
+test("an aborted signal ends the reading with canceled, or with the error that is its reason", async () => {
   const path = fileOf(randomBytes(3 * 2 ** 20));
   const abort = new AbortController();
   const blob = await openBlob(path, NO_HTTPS, { signal: abort.signal });
@@ -206,7 +206,7 @@ test("an aborted signal ends the reading with canceled, or with the error it was
   await failure("timed_out", openBlob(path, NO_HTTPS, { signal: late }));
 });
 
-test("a digest is only told once the stream has ended, and the stream is given once", async () => {
+test("reports a digest only after the stream has ended, and returns the stream once", async () => {
   const blob = await openBlob(fileOf(randomBytes(3 * 2 ** 20)), NO_HTTPS);
   assert.throws(() => blob.digest(), /not been read to its end/);
   for await (const _ of blob.chunks) break;
@@ -217,7 +217,7 @@ test("a digest is only told once the stream has ended, and the stream is given o
   await failure("internal", again);
 });
 
-test("no file stays open: read to the end, left early, failed, or closed unread", async () => {
+test("leaves no file open: read to the end, left early, failed, or closed unread", async () => {
   const path = fileOf(gzipSync(randomBytes(3 * 2 ** 20)));
   const timesOpen = () => openFiles().filter((open) => open === path).length;
   await readAll(path);
@@ -232,7 +232,7 @@ test("no file stays open: read to the end, left early, failed, or closed unread"
   assert.equal(timesOpen(), 0);
 });
 
-test("a URL in quotes or without its scheme is refused without its signature", async () => {
+test("refuses a URL in quotes or without its scheme without showing its signature", async () => {
   for (const [location, code] of [
     ['"https://a.example/c/data/feature_engine_1.json?sig=SECRET"', "url_not_allowed"],
     [" https://a.example/c/data/feature_engine_1.json?sig=SECRET", "url_not_allowed"],

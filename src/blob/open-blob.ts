@@ -14,9 +14,9 @@ import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.
 
 /** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
 export interface Blob extends ByteSource {
-  /** Bytes as stored (before decompression); undefined if the source does not say. */
+  /** Bytes as stored (before decompression); undefined if the source does not report it. */
   readonly size: number | undefined;
-  /** SHA-256, hexadecimal, of the bytes as stored. Only after the stream was read to its end. */
+  /** SHA-256, hexadecimal, of the bytes as stored. Available only after the stream was read to its end. */
   digest(): string;
   /** Closes a blob that is not read after all. */
   close(): Promise<void>;
@@ -27,17 +27,17 @@ export interface OpenOptions {
   readonly limits?: Partial<TransferLimits>;
   /** PEM certificates to trust instead of the system's, for https. */
   readonly ca?: string;
-  /** BLOB_URL as the job was given it, perhaps with its SAS; for inputs in that container. */
+  /** BLOB_URL as the job got it, perhaps with its SAS; for inputs in that container. */
   readonly blobUrl?: string | undefined;
   /** Which blobs a URL may name; inputs by default. */
   readonly names?: BlobNames;
 }
 
 /**
- * Opens an input blob, or with `names` an output: a path, a file: URL, or a URL that the policy allows. gzip content is decompressed
- * on the way. Nothing but the first answer or the file's state is read before `chunks` is.
- * @throws MucastError url_not_allowed, blob_not_found, blob_unavailable, too_large, canceled; the stream throws
- * the last three too, and unreadable_blob for broken gzip.
+ * Opens an input blob, or with `names` an output: a path, a file: URL, or a URL that the policy allows. gzip content is decompressed. Only
+ * the first answer or the file's state is read before `chunks` is.
+ * @throws MucastError url_not_allowed, blob_not_found, blob_unavailable, too_large, canceled; the stream also throws the last three, and
+ *   unreadable_blob for broken gzip.
  */
 export async function openBlob(
   location: string,
@@ -95,7 +95,7 @@ function blobOf(
     });
     let bytes = limited(hashed, limits.maxStoredBytes, "stored", name);
     bytes = limited(withoutGzip(bytes, name), limits.maxBytes, "decompressed", name);
-    // A server may compress a file for the transfer that is gzip by itself.
+    // A server may compress a file for the transfer that already is gzip.
     if (stored.encoded) bytes = limited(withoutGzip(bytes, name), limits.maxBytes, "decompressed", name);
     yield* bytes;
     digest = hash.digest("hex");

@@ -2,25 +2,27 @@ import type { Content } from "./content.ts";
 import { checkOutput, isWebUrl, resolveOutput, writeOutput } from "./folder/output-folder.ts";
 import { openStore, type StoreOptions } from "./open-store.ts";
 
-/** Where one output is to be written. */
+/** The target of one output. */
 export interface OutputTarget {
   /**
-   * Looks early, before hours of training, whether the output can be written later: the folder or container is there and the
-   * name is free. Writes nothing. @throws MucastError output_failed.
+   * Checks early, before hours of training, whether the output can be written later: the folder or container exists and the name is free.
+   * Writes nothing.
+   * @throws MucastError output_failed.
    */
   check(): Promise<void>;
   /**
-   * Writes it, create-only and whole or not at all. @returns its URL, without a secret.
-   * @throws MucastError output_failed; what the content or the signal throws.
+   * Writes it, create-only and completely or not at all.
+   * @returns its URL, without a secret.
+   * @throws MucastError output_failed; errors of the content and the signal.
    */
   write(content: Content, signal: AbortSignal): Promise<string>;
 }
 
 interface OutputWish {
-  /** As `outputName` makes it, such as `ml_engine_<id>.json`. */
+  /** As made by `outputName`, such as `ml_engine_<id>.json`. */
   readonly name: string;
   readonly blobUrl?: string | undefined;
-  /** Beside it, if there is no BLOB_URL. */
+  /** The output goes beside it if there is no BLOB_URL. */
   readonly featureLocation: string;
 }
 

@@ -8,7 +8,7 @@ import { type BlobPolicy, blobPolicy, redactUrl } from "./policy.ts";
 const POLICY = { allowed: ["https://acct.blob.example.net/models"] };
 const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
 
-/** The URL that is asked for. */
+/** The requested URL. */
 function askedFor(text: string, policy: BlobPolicy = POLICY): URL {
   const found = checkInputLocation(text, policy);
   assert.ok(found.kind === "remote");
@@ -26,7 +26,7 @@ function refusal(text: string, policy: BlobPolicy = POLICY): MucastError {
   return assert.fail(`${text} was allowed`);
 }
 
-test("both input blobs of an allowed container may be read, also in a folder below it and with a SAS", () => {
+test("allows both input blobs of an allowed container, even in a folder below it and with a SAS", () => {
   for (const url of [
     GOOD,
     `${GOOD}?sv=2024&sig=a%2Fb%3D`,
@@ -37,7 +37,7 @@ test("both input blobs of an allowed container may be read, also in a folder bel
   }
 });
 
-test("a URL is refused for each trick that makes what is checked differ from what is asked for", () => {
+test("refuses each trick that makes the checked URL differ from the requested one", () => {
   const host = "https://acct.blob.example.net";
   const blob = "data/feature_engine_1.json";
   for (const url of [
@@ -101,7 +101,7 @@ test("a URL is refused for each trick that makes what is checked differ from wha
   }
 });
 
-test("an odd spelling of an allowed address is refused", () => {
+test("refuses an unusual spelling of an allowed address", () => {
   const privateOrigins = ["https://127.0.0.1:8443", "https://[::1]:8443"];
   const policy = { allowed: privateOrigins.map((origin) => `${origin}/c`), privateOrigins };
   const blob = "c/data/feature_engine_1.json";
@@ -120,7 +120,7 @@ test("an odd spelling of an allowed address is refused", () => {
   }
 });
 
-test("every allowed URL is requested as it is spelt, and lies under an allowed prefix", () => {
+test("requests every allowed URL as it is spelt, and under an allowed prefix", () => {
   const piece = fc.constantFrom(
     ...[
       "https://",
@@ -159,7 +159,7 @@ test("every allowed URL is requested as it is spelt, and lies under an allowed p
   assert.ok(allowed > 0, "no mutation was harmless, so the property saw nothing");
 });
 
-test("the policy comes from MUCAST_ALLOWED_BLOB_URLS, else from an https BLOB_URL without its SAS", () => {
+test("takes the policy from MUCAST_ALLOWED_BLOB_URLS, else from an https BLOB_URL without its SAS", () => {
   const listed = " https://a.example/c ,https://b.example:8443/c/team/\n";
   assert.deepEqual(
     blobPolicy({ MUCAST_ALLOWED_BLOB_URLS: listed, BLOB_URL: "https://z.example/c" }).allowed,
@@ -173,7 +173,7 @@ test("the policy comes from MUCAST_ALLOWED_BLOB_URLS, else from an https BLOB_UR
   assert.deepEqual(blobPolicy({}).allowed, []);
 });
 
-test("a policy that would open a whole host, or is no plain https URL, is refused", () => {
+test("refuses a policy that would open a whole host, or is not a plain https URL", () => {
   for (const entry of [
     "https://a.example",
     "https://a.example/",

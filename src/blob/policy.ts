@@ -2,42 +2,45 @@ import { type BlobLimits, blobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { isAllowedAddress } from "./remote/addresses.ts";
 
-/** Which blobs may be read, from where, and how much they may hold. Plain data without a secret, so that it can travel to a job as JSON. */
+/**
+ * Which blobs may be read, from which places, and how large they may be. Plain data without a secret, so that it can travel to a job as
+ * JSON.
+ */
 export interface BlobPolicy {
-  /** URLs with a container, `https://host[:port]/container[/folder]`: only under these are remote blobs read. */
+  /** URLs with a container, `https://host[:port]/container[/folder]`: remote blobs are read only under these. */
   readonly allowed: readonly string[];
   /** Origins that may resolve to addresses that are not public; a loopback one among them may be http. */
   readonly privateOrigins?: readonly string[] | undefined;
   /** The container of BLOB_URL. A URL under it that carries no SAS is read with the credentials for it. */
   readonly container?: string | undefined;
-  /** URLs that stand for a folder on this machine, as the service's own origin does. */
+  /** URLs that map to a folder on this machine, as the service's own origin does. */
   readonly mapped?: readonly MappedBase[] | undefined;
-  /** What a blob may hold; the defaults if it is missing. */
+  /** The limits of a blob; the defaults if it is missing. */
   readonly limits?: BlobLimits | undefined;
-  /** Of a job that a service runs for a caller: which blobs of the container are the caller's. */
+  /** For a job that a service runs for a caller: which blobs of the container belong to the caller. */
   readonly own?: OwnBlobs | undefined;
 }
 
-/** An output that is replayed names URLs that no service has checked: of the container they reach the caller's space alone. */
+/** A replayed output names URLs that no service has checked: in the container they reach only the caller's space. */
 export interface OwnBlobs {
   /** The caller's space; empty for the root of the container. */
   readonly space: string;
-  /** URLs without query that the service has checked for the caller, wherever they lie. */
+  /** URLs without query that the service has checked for the caller, wherever they are. */
   readonly named: readonly string[];
 }
 
 export interface MappedBase {
-  /** What comes before `/data/<name>`, without a slash at its end. */
+  /** The part before `/data/<name>`, without a final slash. */
   readonly base: string;
   /** Absolute path of the folder that holds `data`. */
   readonly folder: string;
-  /** Absolute path of a folder that has to be there, `folder` or one above it: where it is gone nothing is written. */
+  /** Absolute path of a folder that must exist, `folder` or one above it; without it, nothing is written. */
   readonly root?: string | undefined;
-  /** Only these blobs, such as `data/<name>`; they come before those of the same base without such a list. */
+  /** Only these blobs, such as `data/<name>`; they take precedence over entries of the same base without such a list. */
   readonly keys?: readonly string[] | undefined;
 }
 
-/** The rules that a policy is made of; URLs as an operator writes them. */
+/** The settings that a policy is made of, with URLs as an operator writes them. */
 interface PolicyRules {
   /** By default the container of `blobUrl`. */
   readonly allowed: readonly string[];
@@ -49,8 +52,8 @@ interface PolicyRules {
 }
 
 /**
- * The policy of an environment: `MUCAST_ALLOWED_BLOB_URLS` and `MUCAST_PRIVATE_ORIGINS`, URLs parted by spaces or
- * commas, BLOB_URL, and the limits of what a blob may hold. It does not concern local files.
+ * The policy of an environment: `MUCAST_ALLOWED_BLOB_URLS` and `MUCAST_PRIVATE_ORIGINS`, URLs separated by spaces or commas, BLOB_URL, and
+ * the limits of a blob. It does not concern local files.
  * @throws MucastError invalid_request for an entry that is no URL of its kind.
  */
 export function blobPolicy(env: Readonly<Record<string, string | undefined>>): BlobPolicy {
@@ -84,7 +87,7 @@ export function policyOf({
   };
 }
 
-/** The mapped base that a BLOB_URL names: one of a whole folder. */
+/** The mapped base that a BLOB_URL names: that of a whole folder. */
 export function mappedBase(blobUrl: string, mapped: BlobPolicy["mapped"] = []): MappedBase | undefined {
   return mapped.find(({ base, keys }) => keys === undefined && base === blobUrl.replace(/\/$/, ""));
 }
@@ -116,18 +119,18 @@ function privateOrigin(entry: string): string {
 }
 
 /**
- * A URL as it may be shown: without query, fragment, user name and password, even if it is misspelt so that these
- * would count as something else.
+ * A URL that is safe to display: without query, fragment, user name and password, even if it is misspelt so that these would count as
+ * something else.
  */
 export function redactUrl(text: string): string {
   const bare = text.split(/[?#&;]|%3f/i)[0]!;
   return bare.replace(/(:[/\\]*|[/\\]{2}).*@/s, "$1");
 }
 
-// Not the backslash: in a line of JSON it may belong to the quote behind.
+// Not the backslash: in a line of JSON it may belong to the quote that follows.
 const SIGNATURE = /\bsig=[^&;#\s"'<>\\]*/gi;
 
-/** Text as it may be shown: without the signature of a SAS, which is its secret part. */
+/** Text that is safe to display: without the signature of a SAS, which is its secret part. */
 export function withoutSignature(text: string): string {
   return text.replaceAll(SIGNATURE, "sig=…");
 }
@@ -136,9 +139,9 @@ const SEGMENT = /^[A-Za-z0-9$_~-][A-Za-z0-9._~$-]*$/;
 const SCHEME = /^https?:\/\//;
 
 /**
- * What is odd about a URL without query; undefined if it is plain. Whatever a parser would quietly change (dot
- * segments, encoded slashes, backslashes, letter case, a default port, odd IP address forms, non-ASCII hosts) is
- * odd, so what is compared with a policy is what a server gets.
+ * What is unusual about a URL without query; undefined if it is plain. Everything that a parser would silently change (dot segments,
+ * encoded slashes, backslashes, letter case, a default port, unusual IP address forms, non-ASCII hosts) is unusual, so that a server gets
+ * exactly what was compared with the policy.
  */
 export function spellingFault(text: string, privateOrigins: readonly string[] = []): string | undefined {
   if (!URL.canParse(text)) return "is not a URL";
@@ -158,7 +161,7 @@ export function spellingFault(text: string, privateOrigins: readonly string[] = 
   return odd === undefined ? undefined : `has an unusual part in its path, "${redactSegment(odd)}"`;
 }
 
-/** Without what could be a secret in it. */
+/** Without parts that could be a secret. */
 function redactSegment(segment: string): string {
   return segment
     .split(/[?#&;]|%3f/i)[0]!

@@ -4,8 +4,8 @@ import { filePath, isUrl } from "./location.ts";
 import { withoutSignature } from "./policy.ts";
 
 /**
- * Refuses a blob that can be read once alone, where a caller reads it again: a second reading would wait for a writer that has gone.
- * @throws MucastError invalid_request for a pipe; if nothing is there, opening it says so.
+ * Refuses a blob that can be read only once, for a caller that reads it again: a second reading would wait for a writer that is gone.
+ * @throws MucastError invalid_request for a pipe; a missing blob is reported when it is opened.
  */
 export async function refusePipe(location: string): Promise<void> {
   const isFile = /^file:/i.test(location);

@@ -4,13 +4,13 @@ import type { Content } from "./content.ts";
 /** A blob as it is stored. */
 export interface StoredBlob {
   readonly size: number;
-  /** Strong: it stands for these exact bytes. With its quotes. */
+  /** A strong entity tag with its quotes: it identifies these exact bytes. */
   readonly etag: string;
 }
 
 export interface StoreWrite {
   readonly signal?: AbortSignal | undefined;
-  /** Bytes; one more is `too_large`, and nothing is stored. */
+  /** Limit in bytes; one more is `too_large`, and nothing is stored. */
   readonly limit?: number | undefined;
 }
 
@@ -28,22 +28,22 @@ export interface ReadPart {
  * after retries.
  */
 export interface BlobStore {
-  /** What comes before `/data/<name>` in the URL of an output; no secret in it. */
+  /** The prefix of `/data/<name>` in the URL of an output; contains no secret. */
   readonly url: string;
   /** Undefined if there is none. */
   stat(key: string): Promise<StoredBlob | undefined>;
   /**
    * The bytes of a blob, or of a part of it (`end` exclusive), all of one version.
-   * @throws MucastError blob_not_found; blob_unavailable if it is no longer that of `etag`.
+   * @throws MucastError blob_not_found; blob_unavailable if it no longer has `etag`.
    */
   read(key: string, part?: ReadPart): AsyncIterable<Uint8Array>;
-  /** Writes or replaces, whole or not at all. @throws MucastError too_large. */
+  /** Writes or replaces a blob, completely or not at all. @throws MucastError too_large. */
   put(key: string, content: Content, options?: StoreWrite): Promise<{ created: boolean; etag: string }>;
-  /** Writes a new one, whole or not at all. @throws MucastError output_failed if it exists. */
+  /** Writes a new blob, completely or not at all. @throws MucastError output_failed if it exists. */
   create(key: string, content: Content, options?: StoreWrite): Promise<{ etag: string }>;
   /** Harmless if there is none. */
   remove(key: string): Promise<void>;
-  /** The part of it that is one caller's space, see names.ts; it is closed with the whole, not by itself. */
+  /** The part of the store that is one caller's space, see names.ts; closed with the whole store, not by itself. */
   within(space: string): BlobStore;
   close(): Promise<void>;
 }
@@ -53,8 +53,9 @@ export interface JobStore extends BlobStore {
   /** Opens an input. @throws MucastError blob_not_found, blob_unavailable. */
   open(key: string, signal?: AbortSignal): Promise<StoredBytes>;
   /**
-   * Looks early, before hours of training, whether a new blob can be written later: the storage is there and the
-   * name is free. Writes nothing. @throws MucastError output_failed.
+   * Checks early, before hours of training, whether a new blob can be written later: the storage exists and the name is free. Writes
+   * nothing.
+   * @throws MucastError output_failed.
    */
   checkNew(key: string): Promise<void>;
 }
@@ -69,9 +70,9 @@ export function checkKey(key: string): string {
 
 /** A blob's bytes as they are stored, before decompression. Read at most once, then closed. */
 export interface StoredBytes {
-  /** Bytes as stored; undefined if the source does not say. */
+  /** Bytes as stored; undefined if the source does not report it. */
   readonly size: number | undefined;
-  /** True if the server says that it compressed the bytes for the transfer (content-encoding). */
+  /** True if the server compressed the bytes for the transfer (content-encoding). */
   readonly encoded: boolean;
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Closes the file or connection; harmless when repeated. */

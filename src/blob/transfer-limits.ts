@@ -1,10 +1,10 @@
 /** The limits of one transfer, and the retries of its requests. Sizes are bytes, times milliseconds. */
 export interface TransferLimits {
-  /** Bytes as stored, that is compressed if the blob is. */
+  /** Bytes as stored, which means compressed if the blob is. */
   readonly maxStoredBytes: number;
   /** Bytes after decompression. */
   readonly maxBytes: number;
-  /** Until a connection with TLS stands. */
+  /** Until a TLS connection is established. */
   readonly connectMs: number;
   /** Until the headers of an answer, and between two pieces of its body. */
   readonly idleMs: number;
@@ -12,7 +12,7 @@ export interface TransferLimits {
   readonly totalMs: number;
   /** Attempts at one request before the blob counts as unavailable. */
   readonly attempts: number;
-  /** Pause after the first failed attempt; doubled after each further one, at most 16-fold. */
+  /** Pause after the first failed attempt, in milliseconds; doubled after each further one, at most 16-fold. */
   readonly backoffMs: number;
   /** Length of one range request. */
   readonly rangeBytes: number;

@@ -15,10 +15,10 @@ import { Retry } from "../remote/retry.ts";
 import type { AzureCredentials } from "./azure-credentials.ts";
 import { AzureTransport, type TransportOptions } from "./azure-transport.ts";
 
-/** An answer of Azure that no retry can mend. */
+/** An answer of Azure that a retry cannot change. */
 export class Refusal extends Error {
   readonly status: number;
-  /** Azure's word for it, such as `BlobNotFound`. */
+  /** Azure's error code, such as `BlobNotFound`. */
   readonly word: string;
 
   constructor(status: number, word: string) {
@@ -29,7 +29,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What a request is for, in the words of an error. */
+/** The purpose of a request, as an error message names it. */
 export interface Asked {
   readonly doing: "reading" | "writing";
   readonly name: string;
@@ -37,11 +37,11 @@ export interface Asked {
 }
 
 const SCOPE = "https://storage.azure.com/.default";
-/** Of Azure's REST interface, for reading: old enough to be everywhere. */
+/** Version of Azure's REST interface for reading: old enough to be available everywhere. */
 const REST_VERSION = "2021-12-02";
 const CLOCK_SKEW_MS = 15 * 60_000;
 
-/** A container and the credentials for it: makes clients of its blobs, and retries their requests. */
+/** A container and its credentials: creates clients of its blobs, and retries their requests. */
 export class AzureContainer {
   readonly url: string;
   readonly options: TransportOptions;
@@ -56,7 +56,7 @@ export class AzureContainer {
     this.#transport = new AzureTransport(new URL(url).origin, options);
     this.#pipeline = newPipeline(proofOf(credentials), {
       httpClient: this.#transport,
-      // The SDK retries nothing, so that every retry is counted and paused for in one way.
+      // The SDK does not retry, so that all retries are counted and paused for in one way.
       retryOptions: { maxTries: 1 },
     });
   }
@@ -71,7 +71,7 @@ export class AzureContainer {
     return new BlockBlobClient(`${this.url}/${key}${query}`, this.#pipeline);
   }
 
-  /** How a blob is read without the SDK: at a URL with a SAS, or with a token in the headers. */
+  /** How to read a blob without the SDK: at a URL with a SAS, or with a token in the headers. */
   async readAccess(key: string): Promise<{ url: URL; authorize: () => Promise<Record<string, string>> }> {
     const credentials = this.#credentials;
     const version = { "x-ms-version": REST_VERSION };
@@ -101,8 +101,8 @@ export class AzureContainer {
   }
 
   /**
-   * One request by the SDK, retried while its failures may pass.
-   * @throws Refusal if Azure says no; MucastError blob_unavailable (reading) or output_failed (writing), canceled.
+   * One request through the SDK, retried while its failures may pass.
+   * @throws Refusal if Azure refuses; MucastError blob_unavailable (reading) or output_failed (writing), canceled.
    */
   async ask<T>(asked: Asked, question: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
     const retry = new Retry(this.options.limits);
@@ -131,12 +131,12 @@ function proofOf(
     case "token":
       return credentials.token;
     case "sas":
-      // The SAS stands in the URL.
+      // The SAS is in the URL.
       return new AnonymousCredential();
   }
 }
 
-/** Why a request that failed may be retried. @throws if it may not. */
+/** Why a failed request may be retried. @throws if it may not. */
 function reasonToRetry(asked: Asked, error: unknown): string {
   if (error instanceof MucastError) throw error;
   if (isRestError(error) && error.statusCode !== undefined) {
@@ -151,7 +151,7 @@ function reasonToRetry(asked: Asked, error: unknown): string {
   return failureOf(error);
 }
 
-/** Without the message of the credential's error, which may be long and hold a secret. */
+/** Without the message of the credential's error, which may be long and contain a secret. */
 function noToken(error: unknown): string {
   const name = error instanceof Error ? ` (${error.name})` : "";
   return (
@@ -160,7 +160,7 @@ function noToken(error: unknown): string {
   );
 }
 
-/** The error for what could not be done. */
+/** The error for an operation that failed. */
 export function failed({ doing, name }: Asked, reason: string): MucastError {
   if (doing === "writing") return outputFailed(name, reason);
   return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, { source: name });

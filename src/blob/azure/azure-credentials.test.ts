@@ -4,7 +4,7 @@ import { keepingToken } from "./azure-credentials.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A fake: a credential whose tokens are numbered, and end after so many minutes. */
+/** A fake: a credential with numbered tokens that expire after this many minutes. */
 function fakeCredential(...minutes: readonly number[]) {
   let asked = 0;
   return keepingToken({
@@ -15,7 +15,7 @@ function fakeCredential(...minutes: readonly number[]) {
   });
 }
 
-test("a token is kept while it lasts, and renewed some minutes before its end", async () => {
+test("keeps a token while it is valid, and renews it some minutes before it expires", async () => {
   const credential = fakeCredential(60, 60);
   assert.equal((await credential.getToken("scope"))?.token, "1");
   assert.equal((await credential.getToken("scope"))?.token, "1");
@@ -31,7 +31,7 @@ test("a token is kept while it lasts, and renewed some minutes before its end", 
   );
 });
 
-test("a token for another tenant is asked for, and kept from then on", async () => {
+test("requests a token for another tenant, and keeps it from then on", async () => {
   const credential = fakeCredential(60, 60);
   await credential.getToken("scope");
   assert.equal((await credential.getToken("scope", { tenantId: "other" }))?.token, "2");

@@ -16,8 +16,8 @@ export interface CredentialSources {
 }
 
 /**
- * AZURE_STORAGE_CONNECTION_STRING, else AZURE_STORAGE_SAS_TOKEN, else the SAS of BLOB_URL, else what
- * DefaultAzureCredential finds when it is first asked (a managed identity, `az login`, ...).
+ * AZURE_STORAGE_CONNECTION_STRING, else AZURE_STORAGE_SAS_TOKEN, else the SAS of BLOB_URL, else what DefaultAzureCredential finds at its
+ * first use (a managed identity, `az login`, ...).
  * @throws MucastError invalid_request if they do not fit the container.
  */
 export async function findCredentials(
@@ -61,8 +61,8 @@ function serviceOf(text: string): BlobServiceClient | undefined {
 const RENEW_MS = 5 * 60_000;
 
 /**
- * Keeps a token until shortly before its end, because some credentials start a program for each token. Where the storage
- * wants a token of another tenant, or with other claims, a new one is got.
+ * Keeps a token until shortly before it expires, because some credentials start a program for each token. If the storage demands a token of
+ * another tenant, or with other claims, a new one is requested.
  */
 export function keepingToken(credential: TokenCredential): TokenCredential {
   let kept: Awaited<ReturnType<TokenCredential["getToken"]>> = null;

@@ -1,4 +1,4 @@
-/** What the Azure store does if the storage fails: a real Azurite behind a fake, a proxy that fails as planned. */
+/** How the Azure store behaves when the storage fails: a real Azurite behind a fake, a proxy that fails as planned. */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -38,12 +38,12 @@ after(() => azurite.stop());
 
 const pass = alter(() => ({}));
 
-/** For faults that are silence. On a busy machine an answer that comes may take longer too, so there are tries enough. */
+/** For silent faults. On a busy machine a real answer may take longer too, so there are enough attempts. */
 const IMPATIENT = { attempts: 100, idleMs: 500 };
 
 let blobs = 0;
 
-/** A store behind a proxy of its own, and the key of a blob that is not there yet. */
+/** A store behind its own proxy, and the key of a blob that does not exist yet. */
 async function behindProxy(
   use: (store: JobStore, proxy: FaultyProxy, key: string) => Promise<void>,
   { attempts = 3, idleMs = 60_000 } = {},
@@ -83,7 +83,7 @@ async function isMissing(key: string): Promise<void> {
   assert.equal(await container.getBlobClient(key).exists(), false);
 }
 
-test("reading goes on where it broke: refused for a while, silent, cut off within a range", async () => {
+test("continues reading where it broke: refused for a while, silent, cut off within a range", async () => {
   await behindProxy(async (store, proxy, key) => {
     await store.create(key, SMALL);
     proxy.plan("GET", refuse(503), truncate(1_000), pass, stall, fallSilent(70_000), pass);
@@ -94,7 +94,7 @@ test("reading goes on where it broke: refused for a while, silent, cut off withi
   }, IMPATIENT);
 });
 
-test("a request to a storage that goes on failing is an error after the attempts that the limits say", async () => {
+test("a request to a storage that keeps failing is an error after the configured attempts", async () => {
   await behindProxy(async (store, proxy, key) => {
     await store.create(key, SMALL);
     for (const kind of ["GET", "HEAD", "PUT", "DELETE"]) proxy.plan(kind, ...Array(9).fill(refuse(503)));
@@ -107,7 +107,7 @@ test("a request to a storage that goes on failing is an error after the attempts
   });
 });
 
-test("a blob that changes between two ranges, or has other bytes than its MD5 says, is noticed", async () => {
+test("detects a blob that changes between two ranges, or does not match its MD5", async () => {
   await behindProxy(async (store, _, key) => {
     await store.create(key, SMALL);
     const replaced = (async () => {
@@ -128,7 +128,7 @@ test("a blob that changes between two ranges, or has other bytes than its MD5 sa
   });
 });
 
-test("an answer that tells another length, range or version than asked for is not believed", async () => {
+test("rejects an answer with another length, range or version than requested", async () => {
   await behindProxy(async (store, proxy, key) => {
     await store.create(key, SMALL);
     for (const headers of [
@@ -146,7 +146,7 @@ test("an answer that tells another length, range or version than asked for is no
   });
 });
 
-test("a write is tried again where the storage fails for a while, in one block and in many", async () => {
+test("retries a write if the storage fails for a while, in one block and in many", async () => {
   for (const [content, kinds] of [
     [SMALL, ["PUT"]],
     [LARGE, ["PUT block", "PUT blocklist"]],
@@ -159,7 +159,7 @@ test("a write is tried again where the storage fails for a while, in one block a
   }
 });
 
-test("a last step that was done although its answer was lost is a success, written once", async () => {
+test("a last step that succeeded although its answer was lost counts as a success, written once", async () => {
   for (const [content, kind] of [
     [SMALL, "PUT"],
     [LARGE, "PUT blocklist"],
@@ -178,7 +178,7 @@ test("a last step that was done although its answer was lost is a success, writt
   }
 });
 
-test("a block that is damaged on its way is not stored, and nothing becomes visible", async () => {
+test("does not store a block that is damaged in transit, and nothing becomes visible", async () => {
   await behindProxy(
     async (store, proxy, key) => {
       proxy.plan("PUT block", ...Array(3).fill(stall));
@@ -197,7 +197,7 @@ test("a block that is damaged on its way is not stored, and nothing becomes visi
   });
 });
 
-test("a blob of another length than was written is removed again", async () => {
+test("removes a blob of another length than was written", async () => {
   await behindProxy(async (store, proxy, key) => {
     proxy.plan(
       "HEAD",
@@ -211,7 +211,7 @@ test("a blob of another length than was written is removed again", async () => {
   });
 });
 
-test("a redirect is refused in reading and in writing, and not followed", async () => {
+test("refuses a redirect in reading and in writing, and does not follow it", async () => {
   await behindProxy(async (store, proxy, key) => {
     const redirect = alter(() => ({ status: 307, headers: { location: `${azurite.origin}/x?sig=y` } }));
     for (const kind of ["GET", "HEAD", "PUT"]) proxy.plan(kind, redirect);
@@ -221,7 +221,7 @@ test("a redirect is refused in reading and in writing, and not followed", async 
   });
 });
 
-test("a cancelled write ends at once, while the storage is silent, and leaves nothing", async () => {
+test("a cancelled write ends at once, even while the storage is silent, and leaves nothing", async () => {
   await behindProxy(async (store, proxy, key) => {
     const abort = new AbortController();
     proxy.plan("PUT block", () => abort.abort());

@@ -36,7 +36,7 @@ async function storeOf(
   return result;
 }
 
-/** Every failure is also looked through for secrets. */
+/** Checks that no failure discloses a secret. */
 async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
   const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
   assert.ok(error instanceof MucastError, inspect(error));
@@ -55,7 +55,7 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 /** More than two blocks of an upload, and many ranges. */
 const LARGE = randomBytes(9 * 2 ** 20 + 5);
 
-test("what is written is read again, whole and in part, with its size and version", async () => {
+test("reads back what was written, whole and in part, with its size and version", async () => {
   for (const [name, content] of [
     ["data/small.json", Buffer.from("[1]")],
     ["data/empty.json", Buffer.alloc(0)],
@@ -74,7 +74,7 @@ test("what is written is read again, whole and in part, with its size and versio
   assert.ok((await bytesOf(chunks)).equals(LARGE));
 });
 
-test("a space holds blobs of its own, of the same names", async () => {
+test("a space has its own blobs of the same names", async () => {
   const [one, two] = ["key-0123456789abcdef", `sub-${"0".repeat(64)}`].map((space) => store.within(space));
   const name = "data/feature_engine_space.json";
   await store.put(name, "whole");
@@ -100,7 +100,7 @@ test("a blob carries its MD5 and SHA-256, in one block and in many", async () =>
   }
 });
 
-test("a blob that is there is never created again; of many writers exactly one wins", async () => {
+test("never creates an existing blob again; exactly one of many writers wins", async () => {
   for (const [name, size] of [
     ["data/one.json", 1000],
     ["data/blocks.json", 5 * 2 ** 20],
@@ -116,7 +116,7 @@ test("a blob that is there is never created again; of many writers exactly one w
   await store.checkNew("data/free.json");
 });
 
-test("put writes or replaces, tells which, and gives each version a tag of its own", async () => {
+test("put writes or replaces, reports which, and gives each version its own tag", async () => {
   const first = await store.put("status/a.1.json", "1");
   const second = await store.put("status/a.1.json", "1");
   assert.deepEqual([first.created, second.created], [true, false]);
@@ -125,7 +125,7 @@ test("put writes or replaces, tells which, and gives each version a tag of its o
   assert.match((await failure("blob_unavailable", stale)).message, /changed/);
 });
 
-test("content that fails, is cancelled, or is too large leaves nothing that anybody sees", async () => {
+test("content that fails, is cancelled, or is too large leaves nothing visible", async () => {
   async function* failing() {
     yield LARGE;
     throw new MucastError("invalid_data", "the content broke");
@@ -146,7 +146,7 @@ test("content that fails, is cancelled, or is too large leaves nothing that anyb
   await store.put("data/broken.json", LARGE, { limit: LARGE.length });
 });
 
-test("what is not there is blob_not_found, and removing it is harmless", async () => {
+test("a missing blob is blob_not_found, and removing it is harmless", async () => {
   assert.equal(await store.stat("data/none.json"), undefined);
   await failure("blob_not_found", bytesOf(store.read("data/none.json")));
   await failure("blob_not_found", store.open("data/none.json"));
@@ -156,7 +156,7 @@ test("what is not there is blob_not_found, and removing it is harmless", async (
   assert.equal(await store.stat("data/gone.json"), undefined);
 });
 
-test("a container that is not there is an error before the job, and at every use", async () => {
+test("a missing container is an error before the job, and at every use", async () => {
   const missing = await storeOf(azurite.containerUrl("nowhere"));
   const error = await failure("output_failed", missing.checkNew("data/o.json"));
   assert.match(error.message, /nowhere\/data\/o\.json.*404 ContainerNotFound/);
@@ -164,7 +164,7 @@ test("a container that is not there is an error before the job, and at every use
   await failure("blob_unavailable", missing.stat("data/o.json"));
 });
 
-test("a SAS, in BLOB_URL or the environment, gives just its rights", async () => {
+test("a SAS, in BLOB_URL or the environment, grants only its rights", async () => {
   const url = azurite.containerUrl("blobs");
   const full = await azurite.sasFor("blobs", "rcwd");
   for (const sas of [

@@ -102,7 +102,7 @@ class AzureStore implements JobStore {
     if (this.#space === "") this.#container.close();
   }
 
-  /** Below the container. */
+  /** Relative to the container. */
   #nameOf(key: string): string {
     return this.#space === "" ? key : `${this.#space}/${key}`;
   }
@@ -111,7 +111,7 @@ class AzureStore implements JobStore {
     return { doing, name: `${this.url}/${checkKey(key)}`, signal };
   }
 
-  /** @returns undefined if there is no such blob; if there is no such container, that is an error. */
+  /** @returns undefined if there is no such blob; a missing container is an error. */
   async #properties(asked: Asked, key: string) {
     try {
       return await this.#container.ask(asked, (options) =>

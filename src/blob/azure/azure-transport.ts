@@ -12,12 +12,12 @@ export interface TransportOptions {
   readonly ca: string | undefined;
 }
 
-/** Far more than any answer to a write or a question about properties. */
+/** Far more than any answer to a write or a properties request. */
 const ANSWER_BYTES = 2 ** 20;
 
 /**
- * Sends the requests of Azure's SDK under the rules of every other request of mucast: checked addresses, no redirect,
- * no proxy, time limits. Bodies are bytes or text, answers short.
+ * Sends the requests of Azure's SDK under the same rules as every other request of mucast: checked addresses, no redirect, no proxy, time
+ * limits. Bodies are bytes or text, and answers are short.
  */
 export class AzureTransport implements IHttpClient {
   readonly #origin: string;
@@ -66,7 +66,7 @@ export class AzureTransport implements IHttpClient {
   }
 }
 
-/** The headers of an answer in the SDK's class for them, which it does not export. */
+/** The headers of an answer in the SDK's header class, which it does not export. */
 function headersOf(answer: IncomingMessage, request: WebResource): WebResource["headers"] {
   const headers = request.headers.clone();
   for (const name of headers.headerNames()) headers.remove(name);

@@ -15,8 +15,8 @@ interface Upload {
 }
 
 /**
- * Writes a blob in blocks, which no reader sees before the last step makes a blob of them. Content that fits into one block is
- * written in one request. Each block carries its MD5, and the blob that of the whole, with its SHA-256 as metadata.
+ * Writes a blob in blocks, which no reader sees until the last step makes a blob of them. Content that fits into one block is written in
+ * one request. Each block carries its MD5, and the blob that of the whole, with its SHA-256 as metadata.
  * @returns its entity tag.
  * @throws MucastError output_failed, too_large, canceled; then nothing has changed.
  */
@@ -25,7 +25,7 @@ export function upload(container: AzureContainer, key: string, asked: Asked, wis
 }
 
 class Uploading {
-  /** Of this upload: by it a last step whose answer was lost is known from another writer's. */
+  /** Mark of this upload, which distinguishes a last step whose answer was lost from that of another writer. */
   readonly #mark = randomBytes(12).toString("hex");
   readonly #container: AzureContainer;
   readonly #client: BlockBlobClient;
@@ -65,7 +65,7 @@ class Uploading {
   }
 
   async #stage(block: Uint8Array): Promise<void> {
-    // Ids of one blob are of one length, and another upload to the same name must not have the same.
+    // Block ids of one blob have one length, and another upload to the same name must not use the same.
     const number = String(this.#blockIds.length).padStart(6, "0");
     const id = Buffer.from(`${this.#mark}-${number}`).toString("base64");
     const transactionalContentMD5 = createHash("md5").update(block).digest();
@@ -77,7 +77,7 @@ class Uploading {
     this.#blockIds.push(id);
   }
 
-  /** The last step: from it on the blob is there. @param whole the content, if it is one block. */
+  /** The last step, after which the blob exists. @param whole the content, if it is one block. */
   async #finish(whole: Uint8Array): Promise<string> {
     const md5 = this.#md5.digest();
     const facts: BlockBlobCommitBlockListOptions = {
@@ -103,7 +103,7 @@ class Uploading {
     }
   }
 
-  /** Of blocks, the storage has checked each but not what they make together. */
+  /** The storage has checked each block, but not their concatenation. */
   async #checkStored(md5: Buffer): Promise<void> {
     const { contentLength, contentMD5, etag, metadata } = await this.#properties();
     const ours = metadata?.upload === this.#mark;
@@ -119,8 +119,8 @@ class Uploading {
   }
 
   /**
-   * A refused last step may follow one that was done, with its answer lost: then the blob carries our mark. Else
-   * another writer has written it, whose last step also drops our blocks.
+   * A last step may be refused because it succeeded before and its answer was lost: then the blob carries our mark. Otherwise another
+   * writer has written it, and that writer's last step drops our blocks.
    */
   async #lookAgain(error: unknown): Promise<string> {
     const isTaken = error instanceof Refusal && [400, 409, 412].includes(error.status);

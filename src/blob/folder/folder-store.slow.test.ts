@@ -32,7 +32,7 @@ function freshFolder(): string {
   return join(root, `f${folders++}`);
 }
 
-/** Every failure is also looked through for the path of the folder. */
+/** Checks that no failure discloses the path of the folder. */
 async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
   const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
   assert.ok(error instanceof MucastError, String(error));
@@ -47,7 +47,7 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString("latin1");
 }
 
-test("what is written is read again, whole and in part, with its size and version", async () => {
+test("reads back what was written, whole and in part, with its size and version", async () => {
   const store = new FolderStore(freshFolder(), BASE);
   assert.equal(await store.stat("data/a.json"), undefined);
   const text = "0123456789".repeat(300_000);
@@ -66,7 +66,7 @@ test("what is written is read again, whole and in part, with its size and versio
   assert.deepEqual([opened.size, await textOf(opened.chunks)], [text.length, text]);
 });
 
-test("every version has a tag of its own, however fast it follows, and keeps it", async () => {
+test("every version has its own tag, however fast it follows, and keeps it", async () => {
   const folder = freshFolder();
   const store = new FolderStore(folder, BASE);
   const tags = new Set<string>();
@@ -80,7 +80,7 @@ test("every version has a tag of its own, however fast it follows, and keeps it"
   assert.equal((await store.stat("data/linked.json"))?.etag, etag);
 });
 
-test("a reader of one version gets it whole while it is replaced, and an error where it asks later", async () => {
+test("a reader of one version gets all of it while it is replaced, and an error later", async () => {
   const store = new FolderStore(freshFolder(), BASE);
   const first = await store.put("data/a.json", "1".repeat(3_000_000));
   const reading = store.read("data/a.json", { etag: first.etag })[Symbol.asyncIterator]();
@@ -92,7 +92,7 @@ test("a reader of one version gets it whole while it is replaced, and an error w
   assert.match((await failure("blob_unavailable", late)).message, /changed/);
 });
 
-test("create never replaces; put of many writers leaves one whole version", async () => {
+test("create never replaces; put by many writers leaves one complete version", async () => {
   const folder = freshFolder();
   const store = new FolderStore(folder, BASE);
   const contents = Array.from({ length: 8 }, (_, i) => `${i}`.repeat(100_000));
@@ -122,7 +122,7 @@ test("content that fails, is cancelled or too large changes nothing and leaves n
   assert.equal((await store.put("data/a.json", "1234", { limit: 4 })).created, false);
 });
 
-test("what is not there is blob_not_found by its URL, and removing it is harmless", async () => {
+test("a missing blob is blob_not_found with its URL, and removing it is harmless", async () => {
   const store = new FolderStore(freshFolder(), BASE);
   await failure("blob_not_found", store.open("data/a.json"));
   const { message } = await failure("blob_not_found", textOf(store.read("data/a.json")));
@@ -133,7 +133,7 @@ test("what is not there is blob_not_found by its URL, and removing it is harmles
   assert.equal(await store.stat("data/a.json"), undefined);
 });
 
-test("links lead nowhere: not as a blob, not as the folder of blobs, for reading and writing", async () => {
+test("follows no links for reading or writing, neither as a blob nor as the folder of blobs", async () => {
   const outside = freshFolder();
   mkdirSync(outside);
   writeFileSync(join(outside, "a.json"), "secret");
@@ -156,7 +156,7 @@ test("links lead nowhere: not as a blob, not as the folder of blobs, for reading
   assert.equal(readFileSync(join(folder, "data/a.json"), "utf8"), "new");
 });
 
-test("a folder or a pipe under a blob's name is no blob, and no reader waits for it", async () => {
+test("a folder or a pipe under a blob's name is not a blob, and no reader waits for it", async () => {
   const folder = freshFolder();
   mkdirSync(join(folder, "data/folder.json"), { recursive: true });
   execFileSync("mkfifo", [join(folder, "data/pipe.json")]);
@@ -165,7 +165,7 @@ test("a folder or a pipe under a blob's name is no blob, and no reader waits for
   await failure("blob_unavailable", store.open("data/pipe.json"));
 });
 
-test("a folder that itself is reached by a link is used", async () => {
+test("uses a folder that is itself reached by a link", async () => {
   const folder = freshFolder();
   mkdirSync(folder);
   const link = freshFolder();
@@ -194,7 +194,7 @@ test("no key names anything outside data and status, or a hidden file", async ()
   }
 });
 
-test("a mapped URL reads an input from the folder and writes an output to it, both called by their URL", async () => {
+test("a mapped URL reads an input from the folder and writes an output to it, both named by their URL", async () => {
   const folder = freshFolder();
   const policy = { allowed: [], mapped: [{ base: BASE, folder }] };
   const store = await openStore(BASE, { policy });
@@ -215,7 +215,7 @@ test("a mapped URL reads an input from the folder and writes an output to it, bo
   await failure("output_failed", output.check());
 });
 
-test("a folder that has to be there is not made anew where it was moved away, nor a space in it", async () => {
+test("does not recreate a required folder that was moved away, nor a space in it", async () => {
   const folder = join(freshFolder(), "blobs");
   mkdirSync(folder, { recursive: true });
   const policy = { allowed: [], mapped: [{ base: BASE, folder, root: folder }] };
@@ -245,7 +245,7 @@ test("a path or a file: URL is a store too", async () => {
   assert.ok(existsSync(join(folder, "data/a.json")));
 });
 
-test("what is read for a caller comes in small pieces", async () => {
+test("reads for callers in small pieces", async () => {
   const store = new FolderStore(freshFolder(), BASE);
   await store.put("data/feature_engine_1.json", "x".repeat(200_000));
   const sizes: number[] = [];
@@ -256,7 +256,7 @@ test("what is read for a caller comes in small pieces", async () => {
   assert.deepEqual(sizes, [65_536, 65_536, 65_536, 3_391]);
 });
 
-test("blobs and the folders made for them are their owner's alone, under any umask", async (t) => {
+test("only their owner may read blobs and the folders made for them, under any umask", async (t) => {
   const umask = process.umask(0);
   t.after(() => process.umask(umask));
   const folder = join(freshFolder(), "blobs");

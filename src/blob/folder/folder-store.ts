@@ -18,13 +18,12 @@ import { type FileState, readHandle, stateOf } from "./local-file.ts";
 import { checkOutput } from "./output-folder.ts";
 import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFile } from "./staged-file.ts";
 
-/** Many readers may pause for a while: each holds one chunk at most, which is read when the reader asks for it. */
+/** Many readers may pause for a while: each holds at most one chunk, which is read when the reader asks for it. */
 const CHUNK_BYTES = 64 * 2 ** 10;
 
 /**
- * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is made at the first write.
- * Files and folders are their owner's alone, under any umask. Links are not followed out of it, and errors call a blob
- * by its URL, not by its path.
+ * Blobs as files `data/<name>` and `status/<name>` of a folder, or of a space in it, which is created at the first write. Only their owner
+ * has access to files and folders, under any umask. Links out of it are not followed, and errors name a blob by its URL, not by its path.
  */
 export class FolderStore implements JobStore {
   readonly url: string;
@@ -32,7 +31,7 @@ export class FolderStore implements JobStore {
   readonly #space: string;
   readonly #root: string | undefined;
 
-  /** @param root a folder that has to be there, `folder` or one above it: if it is gone nothing is written. */
+  /** @param root a folder that must exist, `folder` or one above it; without it, nothing is written. */
   constructor(folder: string, url: string, space = "", root?: string) {
     this.#folder = folder;
     this.#space = checkSpace(space);
@@ -40,7 +39,7 @@ export class FolderStore implements JobStore {
     this.#root = root;
   }
 
-  /** Its URL is the same if that only stands for the folder: a request's credentials name the space. */
+  /** The URL of a space is the same if the URL only maps to the folder: a request's credentials name the space. */
   within(space: string): FolderStore {
     const url = space !== "" && this.url.startsWith("file:") ? `${this.url}/${space}` : this.url;
     return new FolderStore(this.#folder, url, space, this.#root);
@@ -190,20 +189,20 @@ function isMissing(error: unknown): boolean {
 }
 
 /**
- * The strong entity tag of a file that was stamped before it got its name: the same for as long as its bytes are,
- * across restarts too. Each version is another file; should it get the inode number of an earlier one, its time is
- * another. (Not the time of the inode's change: giving the file its name changes that.)
+ * The strong entity tag of a file that was stamped before it got its name: it stays the same as long as the bytes do, even across restarts.
+ * Each version is another file; if it gets the inode number of an earlier one, its time differs. (The inode's change time would not do:
+ * naming the file changes it.)
  */
 function etagOf({ ino, size, mtimeNs }: BigIntStats): string {
   return `"${[ino, size, mtimeNs].map((part) => part.toString(36)).join("-")}"`;
 }
 
-/** Wider than what is lost if a time becomes a double. */
+/** Larger than what is lost when a time becomes a double. */
 const LATER_MICROSECONDS = 10n;
 
 /**
- * Gives a staged file a modification time of its own, in microseconds, later than that of the file that it will
- * replace: the system's own clock for files stands still for milliseconds.
+ * Gives a staged file a unique modification time, in microseconds, later than that of the file that it will replace, because the system's
+ * clock for files stands still for milliseconds.
  * @returns its entity tag.
  */
 async function stamp(path: string, target: string): Promise<string> {

@@ -10,9 +10,8 @@ const CHUNK_BYTES = 2 ** 20;
 
 /**
  * Opens a local file of any name, or a pipe, whose size is unknown.
- * @throws MucastError blob_not_found if nothing, or a folder, is there; blob_unavailable without the right to
- * read it, and in the stream if the file changes while it is read; canceled at once if `signal` aborts, also
- * while the system does not answer.
+ * @throws MucastError blob_not_found if there is nothing or a folder; blob_unavailable without the right to read it, and in the stream if
+ *   the file changes while it is read; canceled at once if `signal` aborts, even while the system does not answer.
  */
 export async function openLocalFile(path: string, name: string, signal?: AbortSignal): Promise<StoredBytes> {
   const opened = openAny(path, name, signal).catch((error: unknown) => {
@@ -47,8 +46,8 @@ async function openAny(path: string, name: string, signal: AbortSignal | undefin
 }
 
 /**
- * The result of a call of the system, or `canceled` as soon as the signal aborts: no such call can be taken back, and a file
- * server that is away holds it for ever.
+ * The result of a system call, or `canceled` as soon as the signal aborts: a system call cannot be withdrawn, and an unreachable file
+ * server holds it forever.
  */
 async function unlessAborted<T>(
   action: Promise<T>,
@@ -67,7 +66,7 @@ async function unlessAborted<T>(
   }
 }
 
-/** Closes a file once nothing is read of it any more, and is not waited for. */
+/** Closes a file once nothing reads it any more, without waiting for that. */
 function close(handle: Pick<FileHandle, "close">): void {
   handle.close().catch(() => undefined);
 }
@@ -93,16 +92,16 @@ export function stateOf({ size, mtimeNs }: BigIntStats): FileState {
   return { size: Number(size), mtimeNs };
 }
 
-/** Which part of a file is read, and how. */
+/** The part of a file to read, and how. */
 interface FilePart {
   readonly start?: number;
   /** Exclusive. */
   readonly end?: number;
-  /** Bytes of a chunk; fewer at the end. */
+  /** Bytes per chunk; fewer at the end. */
   readonly chunkBytes?: number;
-  /** Whether the next chunk is read while the reader works on one; true by default. */
+  /** Whether to read the next chunk while the reader works on one; true by default. */
   readonly ahead?: boolean;
-  /** Ends the reading at once, with `canceled`, also while the system does not answer. */
+  /** Ends the reading at once, with `canceled`, even while the system does not answer. */
   readonly signal?: AbortSignal | undefined;
 }
 

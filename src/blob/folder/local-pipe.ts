@@ -6,14 +6,14 @@ import { causeOf } from "../../contract/errors/system-error.ts";
 import { canceled } from "../blob-errors.ts";
 import type { StoredBytes } from "../store.ts";
 
-/** Whether a path is a pipe that `openPipe` can open; elsewhere than on Linux one without a writer would read as empty. */
+/** Whether a path is a pipe that `openPipe` can open; on systems other than Linux, a pipe without a writer would read as empty. */
 export async function isPipe(path: string): Promise<boolean> {
   return process.platform === "linux" && (await stat(path)).isFIFO();
 }
 
 /**
- * Opens a pipe without waiting for its writer, and reads it by polling: a read that blocked in a system call would hold
- * the process for as long as the writer stands still, after any error.
+ * Opens a pipe without waiting for its writer, and reads it by polling: a read that blocks in a system call would keep the process alive
+ * for as long as the writer is idle, even after an error.
  * @throws MucastError blob_unavailable and canceled, in the stream.
  */
 export function openPipe(path: string, name: string, signal: AbortSignal | undefined): StoredBytes {

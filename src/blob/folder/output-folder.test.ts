@@ -17,14 +17,14 @@ test("outputs go to the data folder of BLOB_URL", () => {
   assert.equal(resolveOutput({ blobUrl: "file:///srv/a%20b", featureLocation }), "/srv/a b/data");
 });
 
-test("without BLOB_URL they go beside the feature file, never into data/data", () => {
+test("without BLOB_URL, outputs go beside the feature file, never into data/data", () => {
   assert.equal(resolveOutput({ featureLocation: "/srv/x/f.json" }), "/srv/x/data");
   assert.equal(resolveOutput({ featureLocation: "/srv/x/data/f.json" }), "/srv/x/data");
   assert.equal(resolveOutput({ blobUrl: "", featureLocation: "f.json" }), resolve("data"));
   assert.equal(resolveOutput({ featureLocation: pathToFileURL("/srv/data/f.json").href }), "/srv/data");
 });
 
-test("an output on https is refused in words that say what to set, without the SAS", () => {
+test("refuses an output on https, says what to set, and does not show the SAS", () => {
   const url = "https://a.example/c/data/feature_engine_1.json?sig=SECRET";
   assert.throws(() => resolveOutput({ featureLocation: url }), isInvalid);
   assert.throws(
@@ -35,7 +35,7 @@ test("an output on https is refused in words that say what to set, without the S
   assert.throws(() => resolveOutput({ blobUrl: "file:///x?y", featureLocation: "f.json" }), isInvalid);
 });
 
-test("a folder that cannot take the output is an error before the job, and looking creates nothing", async () => {
+test("a folder that cannot take the output is an error before the job, and the check creates nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-output-"));
   try {
     await checkOutput(join(folder, "new", "data"), "o.json");
@@ -43,7 +43,7 @@ test("a folder that cannot take the output is an error before the job, and looki
     writeFileSync(join(folder, "file"), "");
     mkdirSync(join(folder, "data"));
     writeFileSync(join(folder, "data", "o.json"), "{}");
-    // Root has every right in /proc, and can make nothing there.
+    // Root has every right in /proc, but cannot create anything there.
     for (const taken of [join(folder, "data"), join(folder, "file", "data"), "/proc/x/data"]) {
       await assert.rejects(
         checkOutput(taken, "o.json"),
@@ -55,7 +55,7 @@ test("a folder that cannot take the output is an error before the job, and looki
   }
 });
 
-test("a BLOB_URL that misses its scheme, or stands in quotes, is no folder named after its SAS", () => {
+test("a BLOB_URL without its scheme, or in quotes, does not become a folder named after its SAS", () => {
   for (const blobUrl of [
     "a.example/c?sig=SECRET",
     '"https://a.example/c?sig=SECRET"',

@@ -18,9 +18,8 @@ export function isWebUrl(blobUrl: string): boolean {
 }
 
 /**
- * The absolute folder an output is written to: `data` under BLOB_URL if that is given (a path or a file: URL),
- * else under the folder of the feature file, or under that folder's parent if it is itself called `data`.
- * Nothing is created.
+ * The absolute folder for an output: `data` under BLOB_URL if that is given (a path or a file: URL), else under the folder of the feature
+ * file, or under that folder's parent if it is itself called `data`. Creates nothing.
  * @throws MucastError invalid_request if neither is a folder.
  */
 export function resolveOutput(target: { blobUrl?: string | undefined; featureLocation: string }): string {
@@ -43,7 +42,7 @@ export function resolveOutput(target: { blobUrl?: string | undefined; featureLoc
   return basename(folder) === DATA ? folder : join(folder, DATA);
 }
 
-/** @throws MucastError invalid_request for a URL without its `https://`: a folder would be named after the SAS. */
+/** @throws MucastError invalid_request for a URL without its `https://`, which would name a folder after the SAS. */
 function withoutSas(folder: string): string {
   if (withoutSignature(folder) === folder) return folder;
   throw unwritable(`BLOB_URL ${redactUrl(folder)} carries a SAS, which no folder has in its name`);
@@ -54,8 +53,8 @@ function unwritable(message: string, value?: string): MucastError {
 }
 
 /**
- * Looks early, before hours of training, whether an output can be written later: `checkFolder`, and the name is free.
- * @param shown what errors call the output; by default its path.
+ * Checks early, before hours of training, whether an output can be written later: `checkFolder`, and the name is free.
+ * @param shown the name of the output in errors; by default its path.
  * @throws MucastError output_failed.
  */
 export async function checkOutput(
@@ -68,8 +67,8 @@ export async function checkOutput(
 }
 
 /**
- * Whether a folder can be written to, or made in its nearest parent that exists. Leaves nothing: a hidden folder is made
- * in that parent and removed, because the rights that the system shows say nothing of /proc and its like.
+ * Checks that a folder can be written to, or created in its nearest existing parent. Leaves nothing: it creates a hidden folder in that
+ * parent and removes it, because access rights say nothing about /proc and the like.
  * @throws MucastError output_failed.
  */
 export async function checkFolder(folder: string, shown: string = folder): Promise<void> {
@@ -100,12 +99,12 @@ async function exists(path: string, shown: string): Promise<boolean> {
 }
 
 /**
- * Writes one output, create-only and atomically: the name appears once, whole and flushed to disk, or not at all;
- * a file of that name is never replaced. The folder is made only now.
+ * Writes one output, create-only and atomically: the name appears once, complete and flushed to disk, or not at all; a file of that name is
+ * never replaced. The folder is created only now.
  * @param content bytes or text, whole or in pieces.
  * @returns the file: URL of the output.
- * @throws MucastError output_failed if the name exists, the disk is full, or the right is missing; what
- * `content` or the signal throws is thrown on. In every case nothing is left behind.
+ * @throws MucastError output_failed if the name exists, the disk is full, or the right is missing; errors of `content` and the signal are
+ * passed on. Nothing is left behind in any case.
  */
 export async function writeOutput(
   folder: string,
@@ -115,7 +114,7 @@ export async function writeOutput(
 ): Promise<string> {
   const staged = await stageFile(folder, name, content, options);
   try {
-    // Flushing a large file takes its time.
+    // Flushing a large file takes time.
     throwIfAborted(options.signal, "writing", staged.shown);
   } catch (error) {
     await discardStaged(staged);

@@ -9,14 +9,14 @@ import { folderObstacle } from "./staged-file.ts";
 const base = mkdtempSync(join(tmpdir(), "mucast-obstacle-"));
 after(() => rmSync(base, { recursive: true }));
 
-/** Runs a command if `$BASE` is a read-only file system. */
+/** Runs a command with `$BASE` on a read-only file system. */
 const READ_ONLY = ["--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$BASE" && exec "$@"', "sh"];
 const env = { ...process.env, BASE: base };
 const NAMESPACE = [[], ["--user", "--map-root-user"]].find(
   (flags) => spawnSync("unshare", [...flags, ...READ_ONLY, "true"], { env }).status === 0,
 );
 
-test("where a folder would lie on a read-only file system, the error of its file says so", {
+test("for a folder on a read-only file system, the error of its file says so", {
   skip: NAMESPACE === undefined && "no file system can be mounted here",
 }, () => {
   const program = `import { stageFile } from ${JSON.stringify(new URL("./staged-file.ts", import.meta.url))};
@@ -30,7 +30,7 @@ test("where a folder would lie on a read-only file system, the error of its file
   );
 });
 
-test("where nothing stands in the way of the nearest parent, or the error is plain, it stays", () => {
+test("keeps the error if the nearest parent is writable, or the error is clear already", () => {
   const missing = Object.assign(new Error("gone"), { code: "ENOENT" });
   assert.equal(folderObstacle(join(base, "a", "b"), missing), missing);
   const plain = Object.assign(new Error("no right"), { code: "EACCES" });

@@ -11,32 +11,32 @@ import { ownMark, sweepStaged } from "./sweep-staged.ts";
 
 const BLOCK_BYTES = 2 ** 20;
 
-/** A file that is whole and on disk under a hidden name beside its target, not visible as the target yet. */
+/** A complete file on disk under a hidden name beside its target, not yet visible as the target. */
 export interface StagedFile {
   readonly path: string;
   readonly target: string;
   /** The name of the target in errors. */
   readonly shown: string;
-  /** The topmost folder that was made for it. */
+  /** The topmost folder that was created for it. */
   readonly madeFolder: string | undefined;
 }
 
 interface StageOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Bytes; one more is too_large. */
+  /** Limit in bytes; one more is too_large. */
   readonly limit?: number | undefined;
   /** The name of the file in errors; by default its path. */
   readonly shown?: string;
-  /** For its owner alone: 0600, and 0700 for the folders made; by default as the umask has it. */
+  /** Accessible to its owner only: 0600, and 0700 for created folders; by default the umask decides. */
   readonly isPrivate?: boolean;
-  /** A folder above it that has to be there: it is not made. */
+  /** A folder above it that must exist; it is not created. */
   readonly root?: string | undefined;
 }
 
 /**
- * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is made if needed, and
- * staged files of killed processes in it are removed. On any error, the file and the folders made are gone again.
- * @throws MucastError output_failed, too_large; or what `content` or the signal throws.
+ * Writes `content` to a hidden file beside `folder/name` and flushes it to disk. The folder is created if needed, and staged files of
+ * killed processes in it are removed. On any error, the file and the created folders are removed again.
+ * @throws MucastError output_failed, too_large; or errors of `content` and the signal.
  */
 export async function stageFile(
   folder: string,
@@ -75,10 +75,10 @@ export async function stageFile(
 }
 
 /**
- * Gives a staged file its name, never replacing another: readers see it whole or not at all. On a file system
- * without hard links (some network mounts) an empty file reserves the name for the moment before.
- * @param hardLink makes the link; a parameter for tests, because such a file system is not at hand everywhere.
- * @returns false, with the staged file still there, if the name exists already.
+ * Gives a staged file its name without replacing another file: readers see all of it or nothing. On a file system without hard links (some
+ * network mounts), an empty file reserves the name first.
+ * @param hardLink creates the link; a parameter for tests, because such a file system is not available everywhere.
+ * @returns false if the name exists already; the staged file then remains.
  * @throws MucastError output_failed, with the staged file gone.
  */
 export async function publishStaged(staged: StagedFile, hardLink: typeof link = link): Promise<boolean> {
@@ -93,7 +93,7 @@ export async function publishStaged(staged: StagedFile, hardLink: typeof link = 
 }
 
 /**
- * Gives a staged file its name and replaces the file that has it: readers see the old or the new one, whole.
+ * Gives a staged file its name and replaces the file that has it: readers see either the complete old one or the complete new one.
  * @throws MucastError output_failed, with the staged file gone.
  */
 export async function replaceByStaged(staged: StagedFile): Promise<void> {
@@ -106,7 +106,7 @@ export async function replaceByStaged(staged: StagedFile): Promise<void> {
   await flushFolder(dirname(staged.target));
 }
 
-/** Errors are ignored: the name exists already, and not every file system lets its folders be opened or flushed. */
+/** Errors are ignored: the name exists already, and not every file system allows its folders to be opened or flushed. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path, "r").catch(() => undefined);
   await folder?.sync().catch(() => undefined);
@@ -139,7 +139,7 @@ async function nameExclusively({ path, target }: StagedFile, hardLink: typeof li
   return true;
 }
 
-/** Removes a staged file, and the folders made for it if nothing else has come into them. */
+/** Removes a staged file, and the folders created for it if they are empty. */
 export async function discardStaged(staged: StagedFile): Promise<void> {
   await unlink(staged.path).catch(() => undefined);
   if (staged.madeFolder === undefined) return;
@@ -161,9 +161,9 @@ async function onDisk<T>(shown: string, action: Promise<T>): Promise<T> {
 }
 
 /**
- * Why a folder cannot be made, given the error of `mkdir`: on a read-only file system Node says only that the folder
- * does not exist (ENOENT).
- * @returns the error of writing to the nearest parent that is there; `error` itself if that may be written to.
+ * Why a folder cannot be created, given the error of `mkdir`: on a read-only file system, Node says only that the folder does not exist
+ * (ENOENT).
+ * @returns the error of writing to the nearest existing parent; `error` itself if that is writable.
  */
 export function folderObstacle(folder: string, error: unknown): unknown {
   if (codeOf(error) !== "ENOENT") return error;

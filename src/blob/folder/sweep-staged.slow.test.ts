@@ -20,7 +20,7 @@ console.log("staged");
 setInterval(() => undefined, 1000);
 `;
 
-test("the next writer removes what a killed one left beside its target, and nothing that a living one writes", async () => {
+test("the next writer removes what a killed one left beside its target, and nothing of a living one", async () => {
   const folder = mkdtempSync(join(root, "f"));
   const args = ["--input-type=module", "-e", WRITER, "--", folder];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -36,7 +36,7 @@ test("the next writer removes what a killed one left beside its target, and noth
   assert.deepEqual(readdirSync(folder), ["o.json"]);
 });
 
-test("another machine's file stays until it has not been written to for a day", async () => {
+test("another machine's file stays until a day after its last write", async () => {
   const folder = mkdtempSync(join(root, "f"));
   const [, ...rest] = ownMark().split("-");
   const staged = (name: string, machine: string) =>
@@ -54,7 +54,7 @@ test("another machine's file stays until it has not been written to for a day", 
   ]);
 });
 
-test("a mark tells a living process from one that ended, also where its pid was given to another", () => {
+test("a mark distinguishes a living process from one that ended, even if its pid was reused", () => {
   const [machine, pid, start] = ownMark().split("-");
   assert.equal(isGone(ownMark()), false);
   assert.equal(isGone(`${machine}-${pid}-${Number(start) - 1}`), true);

@@ -31,7 +31,7 @@ async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<Muca
   return error;
 }
 
-test("an output appears under its name, whole, in a folder made for it, and its file: URL is returned", async () => {
+test("an output appears under its name, complete, in a folder created for it, and its file: URL is returned", async () => {
   const folder = join(freshFolder(), "a b", "data");
   async function* pieces() {
     yield '{"a":';
@@ -45,7 +45,7 @@ test("an output appears under its name, whole, in a folder made for it, and its 
   assert.equal(statSync(join(folder, "o.json")).mode & 0o777, 0o666 & ~process.umask());
 });
 
-test("text and bytes of any size are written whole", async () => {
+test("writes text and bytes of any size completely", async () => {
   const folder = freshFolder();
   const bytes = Buffer.alloc(5 * 2 ** 20 + 3, "0123456789");
   await writeOutput(folder, "bytes", bytes);
@@ -58,7 +58,7 @@ test("text and bytes of any size are written whole", async () => {
   assert.equal(statSync(join(folder, "empty")).size, 0);
 });
 
-test("no reader sees the name before the output is whole", async () => {
+test("no reader sees the name before the output is complete", async () => {
   const folder = freshFolder();
   async function* pieces() {
     for (let i = 0; i < 3; i++) {
@@ -69,7 +69,7 @@ test("no reader sees the name before the output is whole", async () => {
   await writeOutput(folder, "o.json", pieces());
 });
 
-test("an existing name is never overwritten, be it a file, a folder or a link", async () => {
+test("never overwrites an existing name, be it a file, a folder or a link", async () => {
   const folder = freshFolder();
   writeFileSync(join(folder, "file"), "old");
   mkdirSync(join(folder, "folder"));
@@ -84,7 +84,7 @@ test("an existing name is never overwritten, be it a file, a folder or a link", 
   assert.deepEqual(readdirSync(folder).sort(), ["file", "folder", "link"]);
 });
 
-test("of many writers of one name exactly one wins, and its bytes stand", async () => {
+test("exactly one of many writers of one name wins, and its bytes stay", async () => {
   const folder = join(freshFolder(), "data");
   const tries = Array.from({ length: 12 }, (_, i) => writeOutput(folder, "o", `${i}`.repeat(100_000)));
   const settled = await Promise.allSettled(tries);
@@ -94,7 +94,7 @@ test("of many writers of one name exactly one wins, and its bytes stand", async 
   assert.deepEqual(readdirSync(folder), ["o"]);
 });
 
-test("a content that fails, or a cancelled job, leaves nothing behind, not even the folder", async () => {
+test("content that fails, or a cancelled job, leaves nothing behind, not even the folder", async () => {
   const parent = freshFolder();
   async function* failing() {
     yield Buffer.alloc(2 ** 21);
@@ -111,7 +111,7 @@ test("a content that fails, or a cancelled job, leaves nothing behind, not even 
   assert.deepEqual(readdirSync(parent), []);
 });
 
-test("a folder that cannot be made, or a name too long, is output_failed with path and cause", async () => {
+test("a folder that cannot be created, or a name too long, is output_failed with path and cause", async () => {
   const folder = freshFolder();
   writeFileSync(join(folder, "file"), "");
   const error = await failure("output_failed", writeOutput(join(folder, "file", "data"), "o", "x"));
@@ -155,7 +155,7 @@ test("a really full disk is output_failed with ENOSPC and leaves nothing (needs 
 /** A fake: the answer of link(2) on a file system without hard links. */
 const fakeLink: typeof link = () => Promise.reject(Object.assign(new Error("no links"), { code: "EPERM" }));
 
-test("where there are no hard links (a fake one here) the name is still taken once and never overwritten", async () => {
+test("without hard links (faked here), the name is still taken once and never overwritten", async () => {
   const folder = freshFolder();
   assert.equal(await publishStaged(await stageFile(folder, "o", "first"), fakeLink), true);
   const second = await stageFile(folder, "o", "second");

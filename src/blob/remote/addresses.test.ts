@@ -20,7 +20,7 @@ test("addresses of the open internet are public, in IPv4 and IPv6", () => {
   }
 });
 
-test("each special block of IPv4 is refused at both its ends, also where IPv6 carries it", () => {
+test("refuses each special block of IPv4 at both ends, even inside IPv6", () => {
   for (const [first, last] of [
     ["0.0.0.0", "0.255.255.255"],
     ["10.0.0.0", "10.255.255.255"],
@@ -50,7 +50,7 @@ test("each special block of IPv4 is refused at both its ends, also where IPv6 ca
   }
 });
 
-test("IPv6 that is local, special or a way around is refused", () => {
+test("refuses IPv6 that is local, special or a detour", () => {
   for (const address of [
     "::",
     "::1",
@@ -76,7 +76,7 @@ test("IPv6 that is local, special or a way around is refused", () => {
   }
 });
 
-test("what is no address is allowed by no rule", () => {
+test("no rule allows text that is not an address", () => {
   for (const text of [
     "",
     "localhost",
@@ -91,7 +91,7 @@ test("what is no address is allowed by no rule", () => {
   }
 });
 
-test("loopback is 127.0.0.0/8 and ::1, in every spelling, and nothing else", () => {
+test("loopback is only 127.0.0.0/8 and ::1, in every spelling", () => {
   for (const address of [
     "127.0.0.1",
     "127.9.9.9",
@@ -107,7 +107,7 @@ test("loopback is 127.0.0.0/8 and ::1, in every spelling, and nothing else", () 
   }
 });
 
-test("an IPv4 address is judged the same in every IPv6 that carries it", () => {
+test("judges an IPv4 address the same in every IPv6 address that contains it", () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       const [a, b, c, d] = address.split(".").map(Number) as [number, number, number, number];

@@ -1,12 +1,12 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Which addresses an origin may resolve to: `public`, an address of the open internet; `loopback`, this machine; `any`, for
- * an origin that the operator has listed as private.
+ * The addresses that an origin may resolve to: `public`, an address of the open internet; `loopback`, this machine; `any`, for an origin
+ * that the operator has listed as private.
  */
 export type AddressRule = "public" | "loopback" | "any";
 
-/** IPv4 that is not public: IANA's special-purpose registry (RFC 6890 and after), multicast and reserved space. */
+/** IPv4 blocks that are not public: IANA's special-purpose registry (RFC 6890 and later), multicast and reserved space. */
 const SPECIAL_4 = blockList("ipv4", [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -29,10 +29,10 @@ const SPECIAL_4 = blockList("ipv4", [
   "168.63.129.16/32",
 ]);
 
-/** The one block of IPv6 that is given out for public use (RFC 4291) ... */
+/** The only block of IPv6 that is assigned for public use (RFC 4291) ... */
 const GLOBAL_6 = blockList("ipv6", ["2000::/3"]);
 
-/** ... and what in it is not: protocol assignments with Teredo, documentation, 6to4, AS112. */
+/** ... and the parts of it that are not public: protocol assignments with Teredo, documentation, 6to4, AS112. */
 const SPECIAL_6 = blockList("ipv6", [
   "2001::/23",
   "2001:db8::/32",
@@ -41,7 +41,7 @@ const SPECIAL_6 = blockList("ipv6", [
   "3fff::/20",
 ]);
 
-/** IPv6 that stands for the IPv4 address in its last 32 bits: mapped (RFC 4291), and NAT64 (RFC 6052). */
+/** IPv6 that represents the IPv4 address in its last 32 bits: mapped (RFC 4291), and NAT64 (RFC 6052). */
 const CARRIES_4 = blockList("ipv6", ["::ffff:0:0/96", "64:ff9b::/96"]);
 
 const LOOPBACK = blockList("ipv4", ["127.0.0.0/8"]);
@@ -55,7 +55,7 @@ function blockList(family: "ipv4" | "ipv6", subnets: readonly string[]): BlockLi
   return list;
 }
 
-/** @param address an IP address as a resolver gives it, or as it stands in a URL, brackets off. */
+/** @param address an IP address as a resolver returns it, or from a URL without brackets. */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (rule === "any") return isIP(address) !== 0;
   const carried = carriedIpv4(address);
@@ -69,7 +69,7 @@ function isLoopback6(address: string): boolean {
   return isIP(address) === 6 && canonical6(address) === "::1";
 }
 
-/** @returns the IPv4 address that an IPv6 address stands for; undefined if it stands for none. */
+/** @returns the IPv4 address that an IPv6 address represents; undefined if it represents none. */
 function carriedIpv4(address: string): string | undefined {
   if (isIP(address) !== 6 || !CARRIES_4.check(address, "ipv6")) return undefined;
   const [high, low] = canonical6(address).split(":").slice(-2) as [string, string];
@@ -77,7 +77,7 @@ function carriedIpv4(address: string): string | undefined {
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join(".");
 }
 
-/** The one spelling of RFC 5952, which URLs are parsed to; without a zone. */
+/** The canonical spelling of RFC 5952, to which URLs are parsed; without a zone. */
 function canonical6(address: string): string {
   return new URL(`http://[${address.split("%")[0]}]/`).hostname.slice(1, -1);
 }

@@ -8,7 +8,7 @@ import { DEFAULT_TRANSFER_LIMITS } from "../transfer-limits.ts";
 import { guardedAgent, guardedLookup } from "./guarded-agent.ts";
 import { send } from "./remote-request.ts";
 
-/** A fake: a resolver whose answers change from one question to the next. */
+/** A fake: a resolver whose answers change from one query to the next. */
 function fakeResolver(...answers: readonly string[][]) {
   let asked = 0;
   const resolve = (_name: string, _options: unknown, done: (...args: unknown[]) => void) => {
@@ -27,7 +27,7 @@ function lookUp(lookup: ReturnType<typeof guardedLookup>, all: boolean): Promise
   });
 }
 
-test("the connection gets the addresses that were judged, from one question", async () => {
+test("the connection gets the checked addresses, from a single query", async () => {
   const { resolve, asked } = fakeResolver(["20.60.0.1", "2603:1030::1"], ["127.0.0.1"]);
   const lookup = guardedLookup("https://a.example", "public", resolve);
   assert.deepEqual(await lookUp(lookup, true), [
@@ -38,7 +38,7 @@ test("the connection gets the addresses that were judged, from one question", as
   await assert.rejects(lookUp(lookup, false), /not public.*MUCAST_PRIVATE_ORIGINS/);
 });
 
-test("one address that is not public among others refuses the name, as url_not_allowed", async () => {
+test("refuses a name as url_not_allowed if one of its addresses is not public", async () => {
   for (const answer of [["20.60.0.1", "10.0.0.1"], ["::ffff:169.254.169.254"], ["fd00::1"], []]) {
     const lookup = guardedLookup("https://a.example", "public", fakeResolver(answer).resolve);
     await assert.rejects(lookUp(lookup, true), (error) => {
@@ -55,7 +55,7 @@ test("one address that is not public among others refuses the name, as url_not_a
   await assert.rejects(lookUp(plain, false), /loopback/);
 });
 
-test("a request to a name that resolves to this machine opens no connection unless that is allowed", async () => {
+test("opens no connection to a name that resolves to this machine unless that is allowed", async () => {
   let connections = 0;
   const server = createServer((_, response) => response.end("hello"));
   server.on("connection", () => connections++);
@@ -76,7 +76,7 @@ test("a request to a name that resolves to this machine opens no connection unle
   server.close();
 });
 
-test("requests that wait for their turn on one connection are answered, each in its own time", async () => {
+test("answers requests that wait for their turn on one connection, each within its own time limit", async () => {
   const server = createServer((_, response) => response.end("hello"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

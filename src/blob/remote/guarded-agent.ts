@@ -6,9 +6,9 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { type AddressRule, isAllowedAddress } from "./addresses.ts";
 
 /**
- * The agent for one origin. It connects to nothing but the addresses that `guardedLookup` has judged, ignores the
- * environment's proxy, and keeps connections for what follows.
- * @param origin as a URL has it.
+ * The agent for one origin. It connects only to addresses that `guardedLookup` has checked, ignores the environment's proxy, and keeps
+ * connections alive.
+ * @param origin as in a URL.
  * @param ca PEM certificates to trust instead of the system's.
  */
 export function guardedAgent(
@@ -22,10 +22,10 @@ export function guardedAgent(
 }
 
 /**
- * Resolves a name once and gives the connection only the addresses that were judged, so that a name that
- * resolves to something else a moment later changes nothing. One wrong address among several refuses all.
- * IP addresses as hosts never come here; `checkInputLocation` judges them.
- * @param resolve asks the system; a parameter only because a test cannot have a name that changes.
+ * Resolves a name once and gives the connection only the checked addresses, so that a name that resolves to something else a moment later
+ * changes nothing. One disallowed address among several refuses all. IP addresses as hosts never come here; `checkInputLocation` checks
+ * them.
+ * @param resolve queries the system; a parameter only because a test cannot have a name that changes.
  */
 export function guardedLookup(
   origin: string,
@@ -44,7 +44,7 @@ export function guardedLookup(
   };
 }
 
-/** That an origin, or what its name resolves to, has an address that its rule does not allow. */
+/** The error of an origin that has, or resolves to, an address that its rule does not allow. */
 export function notPublic(origin: string, rule: AddressRule): MucastError {
   const words =
     rule === "loopback"

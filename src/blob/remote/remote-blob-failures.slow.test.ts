@@ -1,4 +1,4 @@
-/** Slow, distrusted, damaged and aborted answers to the reading of a remote blob. */
+/** Reading a remote blob with slow, untrusted, damaged and aborted answers. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
@@ -18,7 +18,7 @@ import {
   servers,
 } from "./remote-blob.testing.ts";
 
-test("a server that falls silent, before or within its answer, is tried again and then unavailable", async () => {
+test("retries a server that falls silent before or within its answer, and then fails as unavailable", async () => {
   const limits = { idleMs: 600 };
   const silent = await serve(() => undefined);
   assert.match(
@@ -37,7 +37,7 @@ test("a server that falls silent, before or within its answer, is tried again an
   assert.deepEqual(rangeOf(stalling.requests[1]!), [500, 30_499]);
 });
 
-test("a server that answers 101 is tried again and then unavailable", async () => {
+test("a server that answers 101 is retried and then unavailable", async () => {
   const switching = await serve((_request, { socket }) => {
     socket!.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
   });
@@ -45,7 +45,7 @@ test("a server that answers 101 is tried again and then unavailable", async () =
   assert.equal(switching.requests.length, 3);
 });
 
-test("a port that accepts but never speaks TLS ends with no connection", async () => {
+test("gives up on a port that accepts but never speaks TLS", async () => {
   const mute = createTcpServer();
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
   const sockets: { destroy(): void }[] = [];
@@ -63,7 +63,7 @@ test("a port that accepts but never speaks TLS ends with no connection", async (
   assert.match((await failure("blob_unavailable", readAll(served))).message, /ECONNREFUSED/);
 });
 
-test("a certificate that is not trusted ends it at once, before any request", async () => {
+test("fails at once on an untrusted certificate, before any request", async () => {
   const served = await serve((request, response) => sendRange(request, response, CONTENT));
   let connections = 0;
   servers.at(-1)!.on("connection", () => connections++);
@@ -72,7 +72,7 @@ test("a certificate that is not trusted ends it at once, before any request", as
   assert.deepEqual([connections, served.requests.length], [1, 0]);
 });
 
-test("a host with an address that is not public is refused before any connection, until its origin is listed", async () => {
+test("refuses a host with an address that is not public before any connection, unless its origin is listed", async () => {
   const served = await serve((request, response) => sendRange(request, response, CONTENT));
   let connections = 0;
   servers.at(-1)!.on("connection", () => connections++);
@@ -92,7 +92,7 @@ test("a host with an address that is not public is refused before any connection
   assert.ok((await readAll(listed)).bytes.equals(CONTENT));
 });
 
-test("where the server tells an MD5 of the whole, the bytes are held against it", async () => {
+test("checks the bytes against the MD5 of the whole if the server sends one", async () => {
   const md5 = (content: Buffer) => createHash("md5").update(content).digest("base64");
   for (const [told, right] of [
     [md5(CONTENT), true],
@@ -111,7 +111,7 @@ test("where the server tells an MD5 of the whole, the bytes are held against it"
   }
 });
 
-test("the time for a whole blob is limited, however lively its server is", async () => {
+test("limits the time for a whole blob, however active its server is", async () => {
   const served = await serve((_, response) => {
     const drip = setInterval(() => response.write("x"), 5);
     response.on("close", () => clearInterval(drip));
@@ -122,7 +122,7 @@ test("the time for a whole blob is limited, however lively its server is", async
   );
 });
 
-test("an abort ends the wait for an answer, for the next try and for data, as canceled", async () => {
+test("an abort ends the wait for an answer, for the next attempt and for data, as canceled", async () => {
   const abort = new AbortController();
   const silent = await serve(() => abort.abort());
   await failure("canceled", readAll(silent, { signal: abort.signal }));
@@ -147,7 +147,7 @@ test("an abort ends the wait for an answer, for the next try and for data, as ca
   await failure("canceled", reading);
 });
 
-test("gzip content is decompressed, also where the server compressed it once more for the way", async () => {
+test("decompresses gzip content, even if the server compressed it again for the transfer", async () => {
   const stored = gzipSync(CONTENT);
   const plain = await serve((request, response) => sendRange(request, response, stored));
   assert.ok((await readAll(plain)).bytes.equals(CONTENT));
@@ -161,7 +161,7 @@ test("gzip content is decompressed, also where the server compressed it once mor
   assert.match((await failure("unreadable_blob", readAll(brotli))).message, /"br"/);
 });
 
-test("a blob outside the policy is refused without any request", async () => {
+test("refuses a blob outside the policy without any request", async () => {
   const served = await serve((_, response) => response.end("{}"));
   await failure(
     "url_not_allowed",

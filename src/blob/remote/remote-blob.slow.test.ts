@@ -14,7 +14,7 @@ import {
   servers,
 } from "./remote-blob.testing.ts";
 
-test("a blob is read range by range, each asked for under the version of the first", async () => {
+test("reads a blob range by range, each requested for the version of the first", async () => {
   const served = await serve((request, response) => sendRange(request, response, CONTENT));
   const { blob, bytes } = await readAll(served);
   assert.ok(bytes.equals(CONTENT));
@@ -33,7 +33,7 @@ test("a blob is read range by range, each asked for under the version of the fir
   assert.ok(served.requests.every(({ url }) => url?.endsWith("?sv=1&sig=SECRET")));
 });
 
-test("a server without ranges, or without a version to hold on to, is read in one stream", async () => {
+test("reads from a server without ranges or versions in one stream", async () => {
   const whole = await serve((_, response) => response.end(CONTENT));
   const result = await readAll(whole);
   assert.ok(result.bytes.equals(CONTENT));
@@ -45,7 +45,7 @@ test("a server without ranges, or without a version to hold on to, is read in on
   }
 });
 
-test("a thousand ranges go over one connection, and leave no listener behind", async () => {
+test("reads a thousand ranges over one connection, and leaves no listener behind", async () => {
   const warnings: Error[] = [];
   const heed = (warning: Error) => void warnings.push(warning);
   process.on("warning", heed);
@@ -59,7 +59,7 @@ test("a thousand ranges go over one connection, and leave no listener behind", a
   assert.deepEqual([served.requests.length, connections, warnings], [1000, 1, []]);
 });
 
-test("an empty blob, which has no range, is empty", async () => {
+test("reads an empty blob, which has no range", async () => {
   const { blob, bytes } = await readAll(
     await serve((request, response) => sendRange(request, response, Buffer.alloc(0))),
   );
@@ -67,7 +67,7 @@ test("an empty blob, which has no range, is empty", async () => {
   assert.equal(blob.size, 0);
 });
 
-test("a server that sends shorter ranges than asked for is read on from where each ended", async () => {
+test("continues after each range if a server sends shorter ranges than requested", async () => {
   const served = await serve((request, response) => {
     const [start] = rangeOf(request)!;
     request.headers.range = `bytes=${start}-${start + 9_999}`;
@@ -76,7 +76,7 @@ test("a server that sends shorter ranges than asked for is read on from where ea
   assert.ok((await readAll(served)).bytes.equals(CONTENT));
 });
 
-test("a range that breaks off is resumed at the byte where it broke", async () => {
+test("resumes a range that breaks off at the byte where it broke", async () => {
   let broken = 0;
   const served = await serve((request, response) => {
     const [start, end] = rangeOf(request)!;
@@ -101,7 +101,7 @@ test("a stream that cannot be resumed and breaks off is blob_unavailable", async
   assert.equal(served.requests.length, 1);
 });
 
-test("a failure that may pass is tried again, as often as the limit says", async () => {
+test("retries a failure that may pass, as often as the limit says", async () => {
   for (const status of [408, 429, 500, 502, 503, 504]) {
     let refused = 0;
     const recovering = await serve((request, response) =>
@@ -117,7 +117,7 @@ test("a failure that may pass is tried again, as often as the limit says", async
   }
 });
 
-test("a missing blob is blob_not_found, one without rights blob_unavailable in words about credentials, at once", async () => {
+test("a missing blob is blob_not_found, one without rights blob_unavailable with a message about credentials, at once", async () => {
   const missing = await serve((_, response) =>
     response.writeHead(404, { "x-ms-error-code": "BlobNotFound" }).end(),
   );
@@ -133,7 +133,7 @@ test("a missing blob is blob_not_found, one without rights blob_unavailable in w
   assert.match((await failure("blob_unavailable", readAll(odd))).message, /418/);
 });
 
-test("a redirect is refused and not followed, wherever it points", async () => {
+test("refuses a redirect and does not follow it, wherever it points", async () => {
   for (const status of [301, 302, 303, 307, 308]) {
     const served = await serve((request, response) => {
       response.writeHead(status, { location: `https://${request.headers.host}/elsewhere?sig=SECRET` }).end();
@@ -143,7 +143,7 @@ test("a redirect is refused and not followed, wherever it points", async () => {
   }
 });
 
-test("a blob replaced while it is read is noticed, also by a server that ignores If-Match", async () => {
+test("detects a blob that is replaced while it is read, even if the server ignores If-Match", async () => {
   const obeying = await serve((request, response) =>
     sendRange(request, response, CONTENT, `"v${obeying.requests.length > 2 ? 2 : 1}"`),
   );
@@ -159,7 +159,7 @@ test("a blob replaced while it is read is noticed, also by a server that ignores
   assert.match((await failure("blob_unavailable", readAll(shrinking))).message, /changed while it was read/);
 });
 
-test("a server that sends another range than asked for is not believed", async () => {
+test("rejects another range than requested", async () => {
   const served = await serve((request, response) => {
     const [start, end] = rangeOf(request)!;
     request.headers.range = start === 0 ? `bytes=0-${end}` : `bytes=${start + 1}-${end}`;
@@ -168,7 +168,7 @@ test("a server that sends another range than asked for is not believed", async (
   assert.match((await failure("blob_unavailable", readAll(served))).message, /another range/);
 });
 
-test("a blob over the limit is too_large before its body where the server sends its length, else while it is read", async () => {
+test("a blob over the limit is too_large before its body if the server sends its length, else while it is read", async () => {
   const limits = { maxStoredBytes: 50_000 };
   const told = await serve((request, response) => sendRange(request, response, CONTENT));
   await failure("too_large", openBlob(told.location, told.policy, { ca: cert, limits }));

@@ -1,4 +1,4 @@
-/** A real https server on the loopback address for the tests of remote blobs, and what they read from it. */
+/** A real https server on the loopback address for the tests of remote blobs, and functions that read from it. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const certificates = new URL("../../../test/certificates/", import.meta.url);
 export const cert = readFileSync(new URL("localhost.cert.pem", certificates), "utf8");
 const key = readFileSync(new URL("localhost.key.pem", certificates), "utf8");
 
-/** Closed with the file. */
+/** Closed at the end of the file. */
 export const servers: Server[] = [];
 after(() => {
   for (const server of servers) {
@@ -63,7 +63,7 @@ export async function readAll({ location, policy }: Served, options: OpenOptions
   return { blob, bytes: Buffer.concat(chunks) };
 }
 
-/** Every failure is also looked through for the secret of the query. */
+/** Checks that no failure discloses the secret of the query. */
 export async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<MucastError> {
   const error = await attempt.then(() => assert.fail("nothing was thrown")).catch((error: unknown) => error);
   assert.ok(error instanceof MucastError, String(error));
@@ -72,13 +72,13 @@ export async function failure(code: ErrorCode, attempt: Promise<unknown>): Promi
   return error;
 }
 
-/** Start and end (inclusive) of the range asked for. */
+/** Start and end (inclusive) of the requested range. */
 export function rangeOf(request: IncomingMessage): [number, number] | undefined {
   const match = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
   return match ? [Number(match[1]), Number(match[2])] : undefined;
 }
 
-/** Answers as a storage service with ranges and versions does. */
+/** Answers like a storage service with ranges and versions. */
 export function sendRange(
   request: IncomingMessage,
   response: ServerResponse,

@@ -22,16 +22,16 @@ import { Retry } from "./retry.ts";
 
 interface RemoteOptions {
   readonly limits: TransferLimits;
-  /** What the host may resolve to. */
+  /** The addresses that the host may resolve to. */
   readonly addresses: AddressRule;
   readonly signal?: AbortSignal | undefined;
   readonly ca?: string | undefined;
-  /** Headers with credentials, made anew for each request. */
+  /** Headers with credentials, created for each request. */
   readonly authorize?: () => Promise<Readonly<Record<string, string>>>;
   readonly part?: BlobPart;
 }
 
-/** A part of a blob in bytes, `end` exclusive, and the version it has to be of. */
+/** A part of a blob in bytes, `end` exclusive, and the required version. */
 interface BlobPart {
   readonly start?: number | undefined;
   readonly end?: number | undefined;
@@ -39,10 +39,10 @@ interface BlobPart {
 }
 
 /**
- * Opens a blob over https (or http, if the caller has allowed that). If the server serves ranges and names
- * the version by a strong entity tag, the blob is read range by range with If-Match: a range that fails is asked
- * for again from where it broke, and a blob that is replaced meanwhile is an error. Elsewhere it is read in one
- * stream, which cannot be resumed. If the server sends the MD5 of the whole, the bytes are checked against it.
+ * Opens a blob over https (or http, if the caller has allowed that). If the server serves ranges and names the version by a strong entity
+ * tag, the blob is read range by range with If-Match: a range that fails is requested again from where it broke, and a blob that is
+ * replaced meanwhile is an error. Otherwise it is read in one stream, which cannot be resumed. If the server sends the MD5 of the whole,
+ * the bytes are checked against it.
  * @throws MucastError blob_not_found, blob_unavailable, url_not_allowed (a redirect, an address), canceled.
  */
 export async function openRemoteBlob(url: URL, name: string, options: RemoteOptions): Promise<StoredBytes> {
@@ -77,7 +77,7 @@ class RemoteReader {
   #expectedMd5: string | undefined;
   #tag: string | undefined;
   #offset: number;
-  /** One past the last byte that is wanted, once it is known. */
+  /** Exclusive end of the requested part, once it is known. */
   #end: number | undefined;
 
   constructor(url: URL, name: string, options: RemoteOptions) {
@@ -115,7 +115,7 @@ class RemoteReader {
       answer.destroy();
       throw this.#unavailable("the server does not send the part asked for");
     }
-    // An empty blob has no range (416), and a range that cannot be resumed safely is of no use.
+    // An empty blob has no range (416), and a range that cannot be resumed safely is useless.
     const whole = answer.statusCode === 200 ? answer : await this.#askWhole(answer);
     this.#check(whole, spanOf(whole)?.total);
     this.#end = this.total;
@@ -129,7 +129,7 @@ class RemoteReader {
     throw this.#unavailable("the server sends neither the whole blob nor clear ranges");
   }
 
-  /** Keeps the size and MD5 of the first answer, and checks that it is of the wanted version. */
+  /** Stores the size and MD5 of the first answer, and checks that it has the required version. */
   #check(answer: IncomingMessage, total: number | undefined): void {
     const { etag } = this.#options.part ?? {};
     if (etag !== undefined && strongTag(answer) !== etag) throw changed(this.#name);
@@ -170,12 +170,12 @@ class RemoteReader {
     );
   }
 
-  /** One past the last byte of the next range. */
+  /** Exclusive end of the next range. */
   get #rangeEnd(): number {
     return Math.min(this.#offset + this.#limits.rangeBytes, this.#end ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Whether an answer begins where it was asked to, and does not end later. */
+  /** Whether an answer starts where it was requested to, and does not end later. */
   #isAsked(span: Span | undefined): boolean {
     return span?.start === this.#offset && span.end! <= this.#rangeEnd;
   }

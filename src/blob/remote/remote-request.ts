@@ -18,11 +18,11 @@ interface RemoteRequest {
   readonly signal: AbortSignal;
 }
 
-/** Open connections. `reusedSocket` does not say so for a request that has waited for its turn. */
+/** Open connections. `reusedSocket` does not report this for a request that has waited for its turn. */
 const standing = new WeakSet<Socket>();
 
 /**
- * One request, answered by its headers; the body of the answer is still to be read. Follows nothing, keeps no cookies.
+ * One request, answered by its headers; the body of the answer is not read yet. Follows nothing, keeps no cookies.
  * @throws PassingFailure if the connection or the headers do not come in time, or the server answers 101; else the error of the system.
  */
 export function send({ url, body, limits, ...options }: RemoteRequest): Promise<IncomingMessage> {
@@ -46,7 +46,7 @@ export function send({ url, body, limits, ...options }: RemoteRequest): Promise<
           awaitAnswer();
         });
     });
-    // The body has left: from now on only the server can be slow.
+    // The body has been sent: from now on only the server can be slow.
     if (body !== undefined) sent.once("finish", awaitAnswer);
     sent.once("response", (answer) => {
       answered = true;
@@ -76,7 +76,7 @@ export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGen
   try {
     for (;;) {
       const failure = new PassingFailure(`no data within ${idleMs} ms`);
-      // Only the wait for the server counts, not the time the reader takes between two pieces.
+      // Only the wait for the server counts, not the time that the reader takes between two pieces.
       const timer = setTimeout(() => answer.destroy(failure), idleMs);
       const next = await iterator.next().finally(() => clearTimeout(timer));
       if (next.done) return;
@@ -87,17 +87,17 @@ export async function* bodyOf(answer: IncomingMessage, idleMs: number): AsyncGen
   }
 }
 
-/** Where the bytes of an answer stand in the whole blob. */
+/** The position of an answer's bytes in the whole blob. */
 export interface Span {
   /** First byte. */
   readonly start: number;
-  /** One past the last byte; undefined if the server does not say. */
+  /** Exclusive end; undefined if the server does not report it. */
   readonly end: number | undefined;
-  /** Length of the whole blob; undefined if the server does not say. */
+  /** Length of the whole blob; undefined if the server does not report it. */
   readonly total: number | undefined;
 }
 
-/** @returns the span of a 206 (from its Content-Range) or a 200; undefined if a 206 does not say it clearly. */
+/** @returns the span of a 206 (from its Content-Range) or a 200; undefined if a 206 is not clear about it. */
 export function spanOf(answer: IncomingMessage): Span | undefined {
   if (answer.statusCode === 206) {
     const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(answer.headers["content-range"] ?? "");
@@ -109,19 +109,19 @@ export function spanOf(answer: IncomingMessage): Span | undefined {
   return { start: 0, end: total, total };
 }
 
-/** The entity tag, if it is a strong one (RFC 9110, section 8.8.3): only those stand for the exact bytes. */
+/** The entity tag, if it is a strong one (RFC 9110, section 8.8.3): only those identify the exact bytes. */
 export function strongTag(answer: IncomingMessage): string | undefined {
   const tag = answer.headers.etag;
   return tag !== undefined && /^"[^"]*"$/.test(tag) ? tag : undefined;
 }
 
-/** The MD5 of the whole blob in base64; undefined if the server sends none. With a range, Azure sends it by another name. */
+/** The MD5 of the whole blob in base64; undefined if the server sends none. With a range, Azure sends it under another name. */
 export function contentMd5(answer: IncomingMessage): string | undefined {
   const md5 = answer.headers[answer.statusCode === 206 ? "x-ms-blob-content-md5" : "content-md5"];
   return typeof md5 === "string" && md5 !== "" ? md5 : undefined;
 }
 
-/** True if the server says that it compressed the bytes for the transfer. @throws MucastError unreadable_blob. */
+/** True if the server compressed the bytes for the transfer. @throws MucastError unreadable_blob. */
 export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
   const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (encoding === "gzip" || encoding === "x-gzip") return true;
@@ -133,8 +133,8 @@ export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
 }
 
 /**
- * Turns every status but 200, 206 and 416 into its error; the body is dropped.
- * @throws PassingFailure for what may pass (408, 429, 5xx); MucastError for the rest.
+ * Turns every status except 200, 206 and 416 into its error and drops the body.
+ * @throws PassingFailure for statuses that may pass (408, 429, 5xx); MucastError for the rest.
  */
 export function checkStatus(answer: IncomingMessage, name: string): void {
   const status = answer.statusCode ?? 0;
@@ -158,12 +158,12 @@ export function checkStatus(answer: IncomingMessage, name: string): void {
   throw new MucastError("blob_unavailable", `${name} cannot be read: ${said}`, data);
 }
 
-/** True for an answer that may be another one a moment later. */
+/** True for an answer that may differ a moment later. */
 export function isPassingStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Azure's short error code, shown only if it is one word. */
+/** Azure's short error code, displayed only if it is one word. */
 function serverCode(answer: IncomingMessage): string {
   const code = answer.headers["x-ms-error-code"];
   return typeof code === "string" && /^[A-Za-z]{1,60}$/.test(code) ? ` ${code}` : "";
@@ -171,12 +171,12 @@ function serverCode(answer: IncomingMessage): string {
 
 const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO$)/;
 
-/** True if trying again cannot help: the certificate is not trusted, or there is no TLS. */
+/** True if a retry cannot help: the certificate is not trusted, or there is no TLS. */
 export function isTrustFailure(error: unknown): boolean {
   return error instanceof Error && "code" in error && TRUST.test(String(error.code));
 }
 
-/** Why a connection failed, in words, with what could mend it if a retry cannot. */
+/** A phrase for why a connection failed, with a remedy if a retry cannot help. */
 export function failureOf(error: unknown): string {
   if (error instanceof PassingFailure) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -22,7 +22,7 @@ export class Retry {
     await pause(this.#limits.backoffMs * factor, undefined, { signal });
   }
 
-  /** For the words of an error. */
+  /** For an error message. */
   get note(): string {
     return this.failures > 1 ? ` (tried ${this.failures} times)` : "";
   }
