@@ -1,6 +1,6 @@
 import { MucastError } from "../contract/errors/errors.ts";
 
-/** Where a fault is in a blob. */
+/** The position of a fault in a blob. */
 export interface Position {
   /** The blob's name in errors. */
   readonly source: string;
@@ -11,17 +11,17 @@ export interface Position {
   readonly path?: string;
 }
 
-/** @returns the `unreadable_blob` error of bytes that are no JSON text; `what` is a clause without full stop. */
+/** @returns the `unreadable_blob` error for bytes that are not JSON; `what` is a clause without full stop. */
 export function unreadable(source: string, offset: number, what: string): MucastError {
   return new MucastError("unreadable_blob", `${source}: ${what}, at byte ${offset}.`, { source, offset });
 }
 
-/** @returns the `invalid_data` error of JSON that holds no usable data at `position`. */
+/** @returns the `invalid_data` error for JSON without usable data at `position`. */
 export function invalid(position: Position, what: string): MucastError {
   return new MucastError("invalid_data", describe(position, what), { ...position });
 }
 
-/** @returns the `too_large` error of a blob over one of the reader's limits. */
+/** @returns the `too_large` error for a blob over one of the reader's limits. */
 export function tooLarge(position: Position, what: string): MucastError {
   return new MucastError("too_large", describe(position, what), { ...position });
 }
@@ -34,9 +34,8 @@ function describe(position: Position, what: string): string {
 const MAX_QUOTE_LENGTH = 60;
 
 /**
- * `text` in quotes. It is shortened, so that a name of a megabyte does not fill a log. Characters that could steer a
- * terminal or begin a new line are escaped; JSON itself does not escape control characters from U+007F on, marks of direction
- * and separators of lines.
+ * `text` in quotes. It is shortened, so that a name of a megabyte does not fill a log. Characters that could control a terminal or start a
+ * new line are escaped; JSON itself does not escape control characters from U+007F on, direction marks and line separators.
  */
 export function quote(text: string): string {
   const short = text.length > MAX_QUOTE_LENGTH ? `${text.slice(0, MAX_QUOTE_LENGTH)}…` : text;

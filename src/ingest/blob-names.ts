@@ -1,7 +1,7 @@
 import { BLOB_BOUNDS, type BlobLimits, NAME_BYTES } from "../contract/blob-limits.ts";
 import { type Position, quote, tooLarge } from "./blob-errors.ts";
 
-/** The names of a blob's tickers and columns: each is in memory once, and their bytes together are limited. */
+/** The names of a blob's tickers and columns. Each is in memory once, and their total size is limited. */
 export class BlobNames {
   readonly #kept = new Map<string, string>();
   readonly #limit: number;
@@ -21,7 +21,7 @@ export class BlobNames {
     return this.#keep(name, NAME_BYTES.column, position);
   }
 
-  /** @returns the kept string of that name, so that its callers hold no copy. */
+  /** @returns the stored string of that name, so that callers need no copy. */
   #keep(name: string, longest: number, position: Position): string {
     const kept = this.#kept.get(name);
     // A UTF-16 unit takes at most three bytes.

@@ -10,7 +10,7 @@ const workFolder = await mkdtemp(join(tmpdir(), "mucast-store-"));
 after(() => rm(workFolder, { recursive: true }));
 
 describe("the block store", () => {
-  it("gives back any part of any block, in memory and on disk, and leaves no file", async () => {
+  it("returns any part of any block, in memory and on disk, and leaves no file", async () => {
     const blocks = fc.array(fc.float64Array({ maxLength: 20 }), { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(blocks, fc.nat({ max: 100 }), fc.nat(), async (given, inMemory, at) => {
@@ -28,7 +28,7 @@ describe("the block store", () => {
     );
   });
 
-  it("keeps a copy, which later changes do not reach", () => {
+  it("keeps a copy, which later changes do not affect", () => {
     const store = new BlockStore(workFolder);
     const values = Float64Array.of(1, 2);
     const span = store.append(values);
@@ -38,7 +38,7 @@ describe("the block store", () => {
     assert.deepEqual(back, Float64Array.of(1, 2));
   });
 
-  it("throws output_failed where it cannot write", () => {
+  it("throws output_failed if it cannot write", () => {
     const store = new BlockStore(join(workFolder, "absent"), 0);
     assert.throws(() => store.append(Float64Array.of(1)), {
       code: "output_failed",

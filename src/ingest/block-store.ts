@@ -3,32 +3,32 @@ import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { workFolderError } from "../contract/errors/system-error.ts";
 
-/** Float64 values: 64 MiB. */
+/** The number of float64 values to keep in memory: 64 MiB. */
 const IN_MEMORY = 8 * 1024 * 1024;
 
-/** Where a block is in the store, counted in float64 values. */
+/** The position of a block in the store, in float64 values. */
 export interface BlockSpan {
   readonly at: number;
   readonly length: number;
 }
 
 /**
- * Blocks of float64, written once and read any number of times. The first 64 MiB stay in memory. The others go to a file
- * in the work folder. The store makes that file when it needs it and removes its name at once, so that the system frees
- * it with the process at the latest.
+ * Blocks of float64, written once and read any number of times. The first 64 MiB stay in memory. The others go to a file in the work
+ * folder. The store creates that file when it needs it and unlinks it at once, so that the system frees it when the process ends at the
+ * latest.
  */
 export class BlockStore {
   readonly #folder: string;
   /** Values that stay in memory before the first goes to disk. Callers may hold as many rows before they append them. */
   readonly inMemory: number;
-  /** By `at`, which ascends. */
+  /** Sorted by `at`, ascending. */
   readonly #blocks = new Map<number, Float64Array>();
   #length = 0;
-  /** Values that are in memory: all spans that begin below it. */
+  /** The number of values in memory: all spans that begin below it. */
   #kept = 0;
   #file: number | undefined;
 
-  /** @param inMemory values kept in memory; tests give another number. */
+  /** @param inMemory number of values kept in memory; tests pass another number. */
   constructor(folder: string, inMemory = IN_MEMORY) {
     this.#folder = folder;
     this.inMemory = inMemory;
@@ -39,7 +39,7 @@ export class BlockStore {
     return this.#file !== undefined;
   }
 
-  /** Keeps a copy of `values`. @throws MucastError output_failed if the disk is full. */
+  /** Stores a copy of `values`. @throws MucastError output_failed if the disk is full. */
   append(values: Float64Array): BlockSpan {
     const span = { at: this.#length, length: values.length };
     if (this.#file === undefined && this.#length + values.length <= this.inMemory) {
@@ -50,7 +50,7 @@ export class BlockStore {
     return span;
   }
 
-  /** The values [from, from + into.length) of a block, written into `into`. */
+  /** Writes the values [from, from + into.length) of a block into `into`. */
   read(block: BlockSpan, from: number, into: Float64Array): void {
     if (block.at < this.#kept) {
       into.set(this.#blocks.get(block.at)!.subarray(from, from + into.length));

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
 
-/** Where bytes are cut, each relative to the cut before. */
+/** The cut positions of bytes, each relative to the previous cut. */
 export const cuts = fc.array(fc.oneof(fc.constant(1), fc.nat({ max: 40 })), { maxLength: 40 });
 
-/** Cuts bytes into chunks of the given lengths, over and over. */
+/** Cuts bytes into chunks of the given lengths, repeatedly. */
 export function cut(bytes: Uint8Array, lengths: readonly number[]): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   let at = 0;
@@ -17,7 +17,7 @@ export function cut(bytes: Uint8Array, lengths: readonly number[]): Uint8Array[]
   return chunks;
 }
 
-/** A blob of these chunks, which tells whether its stream was closed. */
+/** A blob of these chunks that records whether its stream was closed. */
 export function sourceOf(
   chunks: Iterable<Uint8Array>,
   name = "blob.json",

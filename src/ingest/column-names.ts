@@ -1,6 +1,6 @@
 import { invalid, type Position, quote } from "./blob-errors.ts";
 
-/** The kind of blob. Of `prices` only price columns are read, of `features` every column. */
+/** The kind of blob. For `prices`, only price columns are read; for `features`, every column. */
 export type BlobKind = "prices" | "features";
 
 /** Price columns, the best first. */
@@ -11,7 +11,7 @@ const PRICE_RANKS = ranks(PRICE_COLUMNS);
 const DATE_RANKS = new Map([...ranks(["date", "timestamp"]), ["dates", 0]]);
 const TICKER_RANKS = ranks(["ticker", "symbol"]);
 
-/** The role of a key in a record, or of a column. Of several dates, tickers or prices the lowest rank counts. */
+/** The role of a key in a record, or of a column. Of several dates, tickers or prices, the lowest rank counts. */
 export interface ColumnRole {
   readonly role: "date" | "ticker" | "price" | "value";
   readonly rank: number;
@@ -20,7 +20,7 @@ export interface ColumnRole {
 const VALUE: ColumnRole = { role: "value", rank: 0 };
 const MAX_REMEMBERED = 1 << 14;
 
-/** Finds the role of a column by its name, case, spaces and underscores aside. */
+/** Finds the role of a column by its name, ignoring case, spaces and underscores. */
 export class ColumnRoles {
   readonly #remembered = new Map<string, ColumnRole>();
   readonly #kind: BlobKind;

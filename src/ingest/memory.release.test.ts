@@ -13,14 +13,14 @@ const MIB = 2 ** 20;
 const DAYS = 2_500;
 const dates = Array.from({ length: DAYS }, (_, i) => `"${formatDay(i)}"`);
 
-/** A chunk over and over, with the number of its turn put in place of `#`: the blob itself is never in memory. */
+/** Repeats a chunk, with `#` replaced by its number: the blob itself is never in memory. */
 async function* repeated(start: string, part: string, turns: number, end: string) {
   yield Buffer.from(start);
   for (let turn = 0; turn < turns; turn++) yield Buffer.from(part.replaceAll("#", String(turn)));
   yield Buffer.from(end);
 }
 
-/** Reads a blob and checks that memory, beyond what it was before, stays below `most`. */
+/** Reads a blob and checks that memory use, compared with before, stays below `most`. */
 async function readBelow(most: number, chunks: AsyncIterable<Uint8Array>): Promise<number> {
   const before = process.memoryUsage.rss();
   let peak = 0;
@@ -41,7 +41,7 @@ async function readBelow(most: number, chunks: AsyncIterable<Uint8Array>): Promi
   return count;
 }
 
-describe("the reading of a blob that is larger than the memory it may take", () => {
+describe("reading a blob that is larger than its memory limit", () => {
   it("holds one ticker at a time in the canonical layout", async () => {
     // The values alone are 160 MB.
     const TICKERS = 400;
@@ -59,7 +59,7 @@ describe("the reading of a blob that is larger than the memory it may take", () 
       for (let day = 0; day < 1_600; day++) yield Buffer.from(rows.replaceAll("1970-01-01", formatDay(day)));
       yield Buffer.from("]");
     }
-    // The values alone are 256 MB; spilled, no more than 64 MiB of them wait twice, as rows and in the store.
+    // The values alone are 256 MB. When spilled, at most 64 MiB of them exist twice, as rows and in the store.
     assert.equal(await readBelow(290, chunks()), 1_600 * 500 * 40 + 40);
     assert.deepEqual(await readdir(workFolder), []);
   });

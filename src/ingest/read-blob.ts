@@ -21,8 +21,7 @@ export interface ReadOptions {
 }
 
 /**
- * Reads a blob and yields each ticker once it is complete. The blob is valid to its last byte only when the generator has
- * returned.
+ * Reads a blob and yields each ticker once it is complete. Only when the generator has returned is the whole blob known to be valid.
  * @returns the window of the blob.
  */
 export async function* readBlob(
@@ -51,7 +50,7 @@ export async function* readBlob(
       if (step.done === true) return step.value;
       if (step.value === undefined) await bytes.refill();
       else {
-        // Tickers whose rows are mixed come at the end, one after the other, without a wait for bytes between them.
+        // Tickers with mixed rows come at the end, one after the other, without waiting for bytes in between.
         await turns.pauseIfOver();
         yield step.value;
       }

@@ -46,7 +46,7 @@ async function refused(document: unknown, message: RegExp, ticker?: string): Pro
 }
 
 describe("a feature blob's values", () => {
-  it("are numbers, null, or what Python writes for missing ones", async () => {
+  it("are numbers, null, or what Python writes for missing values", async () => {
     const cells = "1, null, NaN, Infinity, -Infinity, 1e999, -1e999, -0, 5e-324";
     const dates = Array.from({ length: 9 }, (_, i) => `"2020-01-0${i + 1}"`);
     assert.deepEqual(await read(`{"dates": [${dates}], "features": {"A": {"x": [${cells}]}}}`), {
@@ -70,7 +70,7 @@ describe("a feature blob's values", () => {
     }
   });
 
-  it("are refused where a whole column or ticker has another type", async () => {
+  it("are refused if a whole column or ticker has another type", async () => {
     await refused({ A: { dates: [D1], x: 1 } }, /A.x is a number; an array is expected/, "A");
     await refused({ A: { x: { [D1]: 1 }, y: [1] } }, /A.y is an array; an object by date is expected/, "A");
     await refused({ A: { x: { [D1]: 1 }, y: null } }, /A.y is null/, "A");
@@ -140,7 +140,7 @@ describe("a feature blob", () => {
     assert.deepEqual(await read(document), { A: { x: [1] } });
   });
 
-  it("takes its own wrapper where prices stand in the same file", async () => {
+  it("uses its own wrapper if prices are in the same file", async () => {
     const features = { A: { x: [1] } };
     const prices = { A: [27.3] };
     assert.deepEqual(await read({ dates: [D1], prices, features }), features);
@@ -148,7 +148,7 @@ describe("a feature blob", () => {
     assert.deepEqual(await read({ data: { dates: [D1], features, prices } }), features);
   });
 
-  it("is refused for a ticker or column that comes twice", async () => {
+  it("is refused for a repeated ticker or column", async () => {
     await refused('{"features":{"A":{},"A":{}}}', /"A" comes twice/, "A");
     await refused('{"A":{"x":[1],"x":[2]}}', /A.x comes twice/, "A");
     await refused(`[{"ticker":"A","date":"${D1}","x":1,"x":2}]`, /A\["2020-01-02"\].x comes twice/, "A");
@@ -157,7 +157,7 @@ describe("a feature blob", () => {
     await refused({ A: { columns: ["x", "x"], index: [], data: [] } }, /which comes twice/, "A");
   });
 
-  it("is refused beyond its limits, which are stated", async () => {
+  it("is refused beyond its limits, which the error states", async () => {
     const tickers = Array.from({ length: 100_001 }, (_, i) => `"T${i}":{}`);
     const last = /"T100000" is one more than the 100000 tickers that a blob may have \(MUCAST_BLOB_TICKERS\)/;
     await assert.rejects(read(`{"features":{${tickers}}}`), { code: "too_large", message: last });
@@ -170,8 +170,8 @@ describe("a feature blob", () => {
     for (const document of wide) await assert.rejects(read(document), { code: "too_large" });
   });
 
-  it("is refused where few bytes mean more values than a ticker may have", async () => {
-    // One fewer than there may be, because the date of a record counts as a key.
+  it("is refused if few bytes mean more values than a ticker may have", async () => {
+    // One fewer than allowed, because the date of a record counts as a key.
     const columns = Array.from({ length: MAX_COLUMNS - 1 }, (_, i) => `c${i}`);
     const days = Array.from({ length: Math.ceil(2 ** 27 / MAX_COLUMNS) + 3 }, (_, i) => formatDay(i));
     const [first, ...others] = columns;
@@ -187,7 +187,7 @@ describe("a feature blob", () => {
     for (const document of sparse) await assert.rejects(read(document), { code: "too_large", message });
   });
 
-  it("is refused where a name is too long", async () => {
+  it("is refused if a name is too long", async () => {
     const column = "é".repeat(501);
     const ticker = "é".repeat(129);
     const long = [
@@ -206,7 +206,7 @@ describe("a feature blob", () => {
     assert.deepEqual(await read({ metadata, dates: [], features: longest }), longest);
   });
 
-  it("is refused where its names together are too long, each column counted once", async () => {
+  it("is refused if its names together are too long, with each column counted once", async () => {
     const limits = { tickers: 4, nameBytes: 20 };
     const small = (document: unknown) => read(document, limits);
     // 3 tickers of 2 bytes, 2 columns of 7: 20 bytes.

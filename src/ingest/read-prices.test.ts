@@ -124,7 +124,7 @@ describe("a data-extraction blob", () => {
     it(`is read from ${layout}`, async () => assert.deepEqual((await read(document)).A, BOTH));
   }
 
-  it("gives its window under each of its names, at the top and in each holder", async () => {
+  it("finds its window under each of its names, at the top and in each holder", async () => {
     const window = { start: parseDay(D1), end: parseDay(D2), learningEnd: parseDay(D1) };
     const prices = { dates: [D1], prices: { A: [1] } };
     const documents = [
@@ -153,7 +153,7 @@ describe("a data-extraction blob", () => {
     await refused(`{"start":"${D1}","start":"${D1}","prices":{}}`, /"start" comes twice/);
   });
 
-  it("gives its tickers in code point order, and loads each any number of times", async () => {
+  it("lists its tickers in code point order, and loads each any number of times", async () => {
     const blob = await open(
       `{"prices":{"😀":[1],"Ａ":[2],"__proto__":[3],"10":[4],"9":[5]},"dates":["${D1}"]}`,
     );
@@ -161,7 +161,7 @@ describe("a data-extraction blob", () => {
     for (const _ of [1, 2]) assert.deepEqual([...blob.load("__proto__").prices], [3]);
   });
 
-  it("takes the first of adj_close, close and price that a ticker has, and never another when that is missing", async () => {
+  it("uses the first of adj_close, close and price that a ticker has, and never another if a value is missing", async () => {
     const record = { date: D1, price: 3, close: 2 };
     assert.deepEqual(
       await read({ A: [{ ...record, "ADJ CLOSE": null }], B: [record], C: [{ date: D1, price: 3 }] }),
@@ -173,14 +173,14 @@ describe("a data-extraction blob", () => {
     );
   });
 
-  it("lets a ticker have no rows at all", async () => {
+  it("accepts a ticker without rows", async () => {
     assert.deepEqual(await read({ prices: { A: [], B: {} } }), { A: [], B: [] });
     for (const empty of [[], { data: [] }, { prices: {} }, { columns: [], index: [], data: [] }]) {
       assert.deepEqual(await read(empty), {});
     }
   });
 
-  it("refuses what is no known layout", async () => {
+  it("refuses an unknown layout", async () => {
     await refused("7", /is a number/);
     await refused("{}", /contains no tickers/);
     await refused({ start: D1, dates: [D1] }, /contains no tickers/);
@@ -219,7 +219,7 @@ describe("a data-extraction blob", () => {
     await refused({ A: [{ date: D1, close: 1, Close: 2 }] }, /two columns "close" and "Close"/, "A");
   });
 
-  it("refuses texts that are no dates, and dates that occur twice", async () => {
+  it("refuses texts that are not dates, and repeated dates", async () => {
     await refused(
       { dates: [D1, "2020-02-30"], prices: { A: [1, 2] } },
       /dates\[1\] "2020-02-30" is not a date/,
@@ -259,7 +259,7 @@ describe("a data-extraction blob", () => {
     await refused({ dates: { start: D1 }, prices: { A: [1] } }, /"A" has no dates/, "A");
   });
 
-  it("refuses a date with something behind it that is no time", async () => {
+  it("refuses a date that is followed by something other than a time", async () => {
     for (const date of ["2021-01-04T25:00:00Z", "2021-01-04 garbage"]) {
       const message = new RegExp(`"${date}",? (?:which )?is not a date: YYYY-MM-DD, optionally with a time`);
       await refused({ dates: [D1, date], prices: { A: [1, 2] } }, message);
@@ -269,7 +269,7 @@ describe("a data-extraction blob", () => {
     }
   });
 
-  it("shows a number that is no date as the blob writes it, where it is beyond float64 too", async () => {
+  it("shows a number that is not a date as the blob writes it, even if it is beyond float64", async () => {
     await refused(`{"dates":[${E1},1e400],"prices":{"A":[1,2]}}`, /dates\[1\] "1e400" is not a date/);
     await refused(`{"dates":["${D1}"],"prices":{"A":[1]},"end":-1e400}`, /end "-1e400" is not a date/);
     await refused('{"A":[{"date":1e400,"close":1}]}', /A.date "1e400" is not a date/, "A");
@@ -281,7 +281,7 @@ describe("a data-extraction blob", () => {
     );
   });
 
-  it("refuses prices that are no numbers, with their position", async () => {
+  it("refuses prices that are not numbers, with their position", async () => {
     await refused({ dates: [D1, D2], prices: { A: [1, "2"] } }, /A\[1\] is a string/, "A");
     await refused({ dates: [D1], prices: { A: [true] } }, /A is true or false/, "A");
     await refused({ A: [{ date: D1, close: "1" }] }, /A\["2020-01-02"\].close is a string/, "A");
@@ -296,7 +296,7 @@ describe("a data-extraction blob", () => {
     await refused({ [D1]: { A: "1" } }, /A\["2020-01-02"\] is a string/, "A");
   });
 
-  it("refuses arrays of unequal length and keys that come twice", async () => {
+  it("refuses arrays of unequal length and repeated keys", async () => {
     await refused({ dates: [D1, D2], prices: { A: [1] } }, /"A" has columns of length 1 beside 2 dates/, "A");
     await refused({ dates: [D1], prices: { A: [] } }, /length 0 beside 1 date,/, "A");
     await refused({ A: { dates: [D1, D2], close: [1] } }, /length 1; it has 2 dates/, "A");

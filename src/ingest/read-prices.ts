@@ -11,7 +11,7 @@ import { type ReadOptions, readBlob } from "./read-blob.ts";
 
 /** A data-extraction blob, read to its end. */
 export interface PriceBlob {
-  /** The blob's own bounds; start <= end is not checked here. */
+  /** The blob's own bounds; this does not check that start <= end. */
   readonly window: RequestedWindow;
   /** In code point order. */
   readonly tickers: readonly string[];
@@ -22,8 +22,7 @@ export interface PriceBlob {
 }
 
 /**
- * Reads a data-extraction blob, in any of the layouts of docs/blobs.md. Prices beyond 64 MiB wait in a file of the
- * work folder.
+ * Reads a data-extraction blob, in any of the layouts of docs/blobs.md. Prices beyond 64 MiB are kept in a file of the work folder.
  *
  * @throws MucastError `unreadable_blob` for bytes that are no JSON text, `invalid_data` for JSON without usable
  *   prices, `too_large` over a limit, `output_failed` if the work folder is full; and the errors of the
@@ -48,7 +47,7 @@ export async function readPrices(
   }
 }
 
-/** Where a ticker's days and prices are in the store. Tickers in a row with equal days share one block of days. */
+/** The positions of a ticker's days and prices in the store. Successive tickers with equal days share one block of days. */
 interface StoredTicker {
   readonly days: BlockSpan;
   readonly prices: BlockSpan;

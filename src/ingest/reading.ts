@@ -8,14 +8,14 @@ import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 
 /**
- * Most values of a ticker, columns times rows: 1 GiB. In a sparse layout a few bytes can mean many missing values, so the
+ * Maximum number of values of a ticker, columns times rows: 1 GiB. In a sparse layout, a few bytes can mean many missing values, so the
  * blob's size does not bound them.
  */
 const MAX_VALUES = 2 ** 27;
 
 /**
- * A step of the reading. It yields each ticker once it is complete (of a price blob, with its price columns alone), and
- * undefined if it needs more bytes.
+ * A step of the reading. It yields each ticker once it is complete (for a price blob, with only its price columns), and undefined if it
+ * needs more bytes.
  */
 export type Steps<T> = Generator<TickerSeries | undefined, T, void>;
 
@@ -55,8 +55,7 @@ export interface FoundTicker {
 
 /**
  * Records a complete ticker.
- * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a
- *   limit.
+ * @throws MucastError invalid_data if the ticker occurs twice, or has no price column in a price blob; too_large over a limit.
  */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const position = positionOf(reading, offset, ticker);
@@ -67,7 +66,7 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
 }
 
 /**
- * Keeps the name of a ticker beside `count` others.
+ * Records the name of a ticker in addition to `count` others.
  * @throws MucastError too_large over the limit of tickers, or of their names' bytes.
  */
 export function keepTicker(reading: Reading, count: number, ticker: string, offset: number): string {
@@ -90,7 +89,7 @@ export function checkValueCount(reading: Reading, count: number, offset: number,
   throw tooLarge(positionOf(reading, offset, ticker), what);
 }
 
-/** A token in the words of an error. */
+/** The name of a token in errors. */
 export function nameOf(token: Token): string {
   switch (token) {
     case Token.objectStart:

@@ -11,7 +11,7 @@ import { SeriesStore } from "./series-store.ts";
 const workFolder = await mkdtemp(join(tmpdir(), "mucast-series-"));
 after(() => rm(workFolder, { recursive: true }));
 
-/** Of any shape, with values of any kind. */
+/** Series of any shape, with values of any kind. */
 const series: fc.Arbitrary<TickerSeries> = fc
   .record({
     ticker: fc.constantFrom("A", "B", "C", "", "__proto__", "constructor"),
@@ -25,7 +25,7 @@ const series: fc.Arbitrary<TickerSeries> = fc
       .map((values) => ({ ticker, columns, days, values }));
   });
 
-test("each series comes back once as it was, in memory and on disk, beside the series of another store", async () => {
+test("returns each series once and unchanged, in memory and on disk, beside the series of another store", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(series), fc.nat({ max: 30 }), async (given, inMemory) => {
       const blocks = new BlockStore(workFolder, inMemory);
@@ -51,7 +51,7 @@ test("each series comes back once as it was, in memory and on disk, beside the s
   );
 });
 
-test("tickers come in their order, and later changes of what was added are not seen", () => {
+test("keeps the order of tickers, and ignores later changes of added series", () => {
   const blocks = new BlockStore(workFolder);
   const store = new SeriesStore(blocks);
   const columns = ["x"];

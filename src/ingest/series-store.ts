@@ -7,18 +7,18 @@ interface StoredSeries {
   readonly values: BlockSpan;
 }
 
-/** The series of many tickers by name, each kept until it is taken; their days and values are in a block store. */
+/** The series of many tickers by name, each stored until it is taken; their days and values are in a block store. */
 export class SeriesStore {
   readonly #store: BlockStore;
   readonly #tickers = new Map<string, StoredSeries>();
   #lastColumns: readonly string[] = [];
 
-  /** @param store may be that of other series as well; the caller closes it. */
+  /** @param store may also contain other series; the caller closes it. */
   constructor(store: BlockStore) {
     this.#store = store;
   }
 
-  /** Keeps a copy. @throws MucastError output_failed if the disk is full. */
+  /** Stores a copy. @throws MucastError output_failed if the disk is full. */
   add({ ticker, columns, days, values }: TickerSeries): void {
     // Nearly all tickers have the same columns.
     if (!isEqual(columns, this.#lastColumns)) this.#lastColumns = [...columns];
@@ -29,7 +29,7 @@ export class SeriesStore {
     });
   }
 
-  /** @returns the series of a ticker, which is no longer kept; undefined if none is. */
+  /** @returns the series of a ticker and removes it; undefined if there is none. */
   take(ticker: string): TickerSeries | undefined {
     const stored = this.#tickers.get(ticker);
     if (stored === undefined) return undefined;
@@ -41,7 +41,7 @@ export class SeriesStore {
     return { ticker, columns: stored.columns, days: Int32Array.from(days), values };
   }
 
-  /** Tickers whose series are kept, in the order in which they came. */
+  /** Tickers whose series are stored, in the order in which they were added. */
   tickers(): string[] {
     return [...this.#tickers.keys()];
   }

@@ -1,9 +1,9 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid, type Position } from "../blob-errors.ts";
 
-/** The dates of one ticker, or of all, in ascending order, and the permutation that brings their values into it. */
+/** The dates of one ticker, or of all, in ascending order, and the permutation that sorts their values. */
 export class Calendar {
-  /** Ascends strictly. */
+  /** Strictly ascending. */
   readonly days: Int32Array;
   /** Sorted row i is row `order[i]` of the blob; absent if the blob's dates ascend. */
   readonly #order: Uint32Array | undefined;
@@ -24,7 +24,7 @@ export class Calendar {
     throw invalid(positionOf(row), `has the date ${formatDay(this.days[twice]!)} twice`);
   }
 
-  /** Puts the k columns of length n in `values` into the order of `days`, in place. */
+  /** Permutes the k columns of length n in `values` into the order of `days`, in place. */
   arrange(values: Float64Array): void {
     const order = this.#order;
     if (order === undefined) return;

@@ -7,8 +7,8 @@ import { Calendar } from "./calendar.ts";
 import { dayOfEpoch, whyNoDate } from "./date-text.ts";
 
 /**
- * An array of dates, or one that may be: an `index` can count the rows of a table instead. So the first element that is no
- * date is kept, and thrown only when a caller needs the calendar.
+ * An array that contains, or may contain, dates: an `index` can also number the rows of a table. So the error for the first element that is
+ * not a date is kept, and thrown only when a caller needs the calendar.
  */
 export class DateList {
   readonly #reading: Reading;
@@ -52,7 +52,7 @@ export class DateList {
     else this.#add(day * MILLISECONDS_PER_DAY, offset);
   }
 
-  /** @param time NaN if a list of numbers has null, or a number that is not finite. */
+  /** @param time NaN for null, or for a number that is not finite, in a list of numbers. */
   addNumber(time: number, offset: number): void {
     const shown = Number.isNaN(time) ? "null, or a number that is not finite," : String(time);
     if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${shown} ${whyNoDate(time)}`, offset);
@@ -76,7 +76,7 @@ export class DateList {
     this.#add(Number.NaN, offset);
   }
 
-  /** @throws MucastError invalid_data for the first element that is no date, or a date that occurs twice. */
+  /** @throws MucastError invalid_data for the first element that is not a date, or for a repeated date. */
   calendar(): Calendar {
     if (this.#fault !== undefined) throw invalid(this.#fault.position, this.#fault.what);
     const days = Int32Array.from(this.#times.copy(), (time) => time / MILLISECONDS_PER_DAY);

@@ -5,7 +5,7 @@ import { formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts"
 import { dayOfEpoch, dayOfText, standsForDate } from "./date-text.ts";
 
 describe("a date of a blob", () => {
-  it("is read from ISO and from epoch milliseconds alike", () => {
+  it("is read from ISO and from epoch milliseconds", () => {
     fc.assert(
       fc.property(fc.integer({ min: -719_528, max: 2_932_896 }), (day) => {
         assert.equal(dayOfText(formatDay(day)), day);
@@ -16,7 +16,7 @@ describe("a date of a blob", () => {
     );
   });
 
-  it("is none at any other time of the day, beyond the year 9999, or in any other writing", () => {
+  it("is rejected at any other time of day, beyond the year 9999, or in another notation", () => {
     for (const epoch of [1, -1, 0.5, 86_399_999, 1e300, 2_932_897 * MILLISECONDS_PER_DAY, Number.NaN]) {
       assert.ok(Number.isNaN(dayOfEpoch(epoch)), String(epoch));
     }

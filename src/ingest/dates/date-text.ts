@@ -6,8 +6,7 @@ const LAST_DAY = 2_932_896;
 const EPOCH_TEXT = /^-?\d{1,15}$/;
 
 /**
- * Day of a date as blobs write it in strings and keys: ISO, of which the first ten characters count, or epoch
- * milliseconds at midnight UTC.
+ * Day of a date in a blob's strings and keys: ISO, of which the first ten characters count, or epoch milliseconds at midnight UTC.
  * @returns NaN if the text is neither.
  */
 export function dayOfText(text: string): Day {
@@ -22,15 +21,15 @@ export function dayOfEpoch(milliseconds: number): Day {
   return Number.isInteger(day) && day >= FIRST_DAY && day <= LAST_DAY ? day + 0 : Number.NaN;
 }
 
-/** Where names and dates may both occur, fewer digits than this are a name, such as the column 0 or the ticker 7203. */
+/** If names and dates can both occur, fewer digits than this are a name, such as the column 0 or the ticker 7203. */
 const MIN_EPOCH_DIGITS = 8;
 
-/** Whether a key is a date if it could also be a name. @param day of its text, or NaN. */
+/** Whether a key that could also be a name is a date. @param day of its text, or NaN. */
 export function standsForDate(text: string, day: Day): boolean {
   return !Number.isNaN(day) && text.length >= MIN_EPOCH_DIGITS;
 }
 
-/** Why a text or number is no date: a clause of a message. */
+/** Why a text or number is not a date: a clause for a message. */
 export function whyNoDate(value: string | number): string {
   return typeof value === "number" || EPOCH_TEXT.test(value)
     ? "is not a date: epoch milliseconds must be midnight UTC"

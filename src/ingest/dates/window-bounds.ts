@@ -16,15 +16,15 @@ const BOUNDS: ReadonlyMap<string, Bound> = new Map([
   ["sample_end", "end"],
 ]);
 
-/** Keys whose object may have the bounds of the window. */
+/** Keys whose object may contain the bounds of the window. */
 export const WINDOW_HOLDERS: ReadonlySet<string> = new Set(["dates", "window", "sample", "metadata"]);
 
-/** The bound that a key gives, if any. `Learning_end` is read in any case. */
+/** The bound that a key defines, if any. `Learning_end` is accepted in any case. */
 export function boundOf(name: string): Bound | undefined {
   return BOUNDS.get(name) ?? (name.toLowerCase() === "learning_end" ? "learningEnd" : undefined);
 }
 
-/** Collects the bounds of the window from all keys that may give one. In a feature blob, which has no window, they are skipped. */
+/** Collects the bounds of the window from all keys that can define one. They are skipped in a feature blob, which has no window. */
 export class WindowBounds {
   readonly #reading: Reading;
   readonly #days = new Map<Bound, { readonly day: Day; readonly name: string }>();
@@ -38,8 +38,8 @@ export class WindowBounds {
   }
 
   /**
-   * Reads the value of a key that gives a bound; null gives none.
-   * @throws MucastError invalid_data if it is no date, or differs from the bound under another key.
+   * Reads the value of a key that defines a bound; null defines none.
+   * @throws MucastError invalid_data if it is not a date, or differs from the bound under another key.
    */
   *readBound(name: string, bound: Bound): Steps<void> {
     const { json, kind, source } = this.#reading;
@@ -65,7 +65,7 @@ export class WindowBounds {
     this.#days.set(bound, { day, name });
   }
 
-  /** Reads an object that may have bounds beside other keys, and whose start was just read. */
+  /** Reads an object that may contain bounds among other keys, and whose start was just read. */
   *readHolder(): Steps<void> {
     const { json, source } = this.#reading;
     const names = new Set<Bound | string>();

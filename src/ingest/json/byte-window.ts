@@ -4,12 +4,12 @@ import { unreadable } from "../blob-errors.ts";
 /** Zero bytes after the contents, so that a scan need not check for the end at every byte. */
 const SENTINELS = 8;
 const CAPACITY = 256 * 1024;
-/** Most bytes of a string or number; real ones have a few dozen. */
+/** Maximum size of a string or number in bytes; real ones have a few dozen. */
 const MAX_TOKEN_LENGTH = 16 * 1024 * 1024;
 
 /**
- * The part of a blob that is in memory: `bytes[position, end)`, followed by zeros. The reader moves `position`. A token that
- * is cut off at `end` stays in the window until the reader refills it.
+ * The part of a blob that is in memory: `bytes[position, end)`, followed by zeros. The reader moves `position`. A token that is cut off at
+ * `end` stays in the window until the reader refills it.
  */
 export class ByteWindow {
   bytes = new Uint8Array(CAPACITY + SENTINELS);
@@ -37,8 +37,8 @@ export class ByteWindow {
   }
 
   /**
-   * Drops the bytes before `position` and takes in more. If `position` has not moved since the last call, it gathers at
-   * least as many bytes again, so that a long token in tiny chunks is not scanned over and over.
+   * Drops the bytes before `position` and reads more. If `position` has not moved since the last call, it at least doubles the bytes, so
+   * that a long token in tiny chunks is not scanned repeatedly.
    */
   async refill(): Promise<void> {
     this.#signal?.throwIfAborted();

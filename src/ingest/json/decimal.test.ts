@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { scanNumber } from "./decimal.ts";
 
-/** What the reader makes of a number on its own: the value and how many bytes it took. */
+/** How the reader reads a single number: the value and the number of bytes. */
 function scan(text: string): { value: number; read: number } {
   const out = new Float64Array(1);
   const read = scanNumber(Buffer.concat([Buffer.from(text), Buffer.alloc(8)]), 0, out, 0);
@@ -41,7 +41,7 @@ const numberText = fc
   );
 
 describe("a number of the blob", () => {
-  it("is the float64 that JSON.parse gives, on hard cases", () => {
+  it("is the float64 that JSON.parse returns, on hard cases", () => {
     const hard = [
       ["0", "-0", "0.0", "-0.0e5", "0e999", "0.00000000000000000000000000000000000"],
       ["5e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "4.9406564584124654e-324"],
@@ -68,7 +68,7 @@ describe("a number of the blob", () => {
     for (const text of hard) assertExact(text);
   });
 
-  it("is the float64 that JSON.parse gives, on half-way points between two float64", () => {
+  it("is the float64 that JSON.parse returns, on half-way points between two float64", () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 2n ** 52n, max: 2n ** 53n - 1n }),
@@ -100,11 +100,11 @@ describe("a number of the blob", () => {
     );
   });
 
-  it("is the float64 that JSON.parse gives, whatever the digits", () => {
+  it("is the float64 that JSON.parse returns, whatever the digits", () => {
     fc.assert(fc.property(numberText, assertExact), { numRuns: 5000 });
   });
 
-  it("is the float64 that JSON.parse gives, for returns and prices as programs print them", () => {
+  it("is the float64 that JSON.parse returns, for returns and prices as programs print them", () => {
     let state = 12345;
     const random = () => {
       state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
@@ -118,7 +118,7 @@ describe("a number of the blob", () => {
     }
   });
 
-  it("is refused, at the byte that breaks the grammar, wherever JSON.parse refuses it", () => {
+  it("is refused, at the byte that breaks the grammar, if JSON.parse refuses it", () => {
     const broken: [string, number][] = [
       ["-", 1],
       ["-x", 1],

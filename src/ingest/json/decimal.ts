@@ -1,9 +1,9 @@
 /** Powers of ten that are exact in float64: 10^0 to 10^22. */
 const EXACT = Float64Array.from({ length: 23 }, (_, e) => Number(`1e${e}`));
 const MAX_EXACT = EXACT.length - 1;
-/** Relative: far above the error of nearestDouble's product, far below the distance of two float64. */
+/** Relative: far above the error of nearestDouble's product, far below the distance between two float64. */
 const MARGIN = 2 ** -100;
-/** Digits that fit into the two 32-bit integers together. */
+/** The number of digits that fit into the two 32-bit integers together. */
 const MAX_DIGITS = 18;
 
 const ZERO = 48;
@@ -14,8 +14,8 @@ const LOWER_E = 101;
 const LOWER_CASE = 32;
 
 /**
- * Reads a JSON number at `bytes[at]`, up to the first byte that cannot belong to it; `bytes` must have such a byte. Writes
- * the nearest float64, ties to even, as JSON.parse does, to `out[slot]`; NaN, for missing, if it overflows.
+ * Reads a JSON number at `bytes[at]`, up to the first byte that cannot belong to it; `bytes` must have such a byte. Writes the nearest
+ * float64, ties to even, as JSON.parse does, to `out[slot]`; NaN, meaning missing, if it overflows.
  * @returns the position after the number, or `~position` (negative) of the first byte that breaks the grammar.
  */
 export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slot: number): number {
@@ -23,7 +23,7 @@ export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slo
   let c = bytes[p]!;
   const negative = c === MINUS;
   if (negative) c = bytes[++p]!;
-  // The significant digits as upper * 10^lowerDigits + lower, the first nine of them in `upper`.
+  // The significant digits as upper * 10^lowerDigits + lower, with the first nine in `upper`.
   let upper = 0;
   let lower = 0;
   let lowerDigits = 0;
@@ -101,14 +101,13 @@ export function scanNumber(bytes: Uint8Array, at: number, out: Float64Array, slo
  * (upper * 10^lowerDigits + lower) * 10^exponent rounded to nearest, ties to even. `upper` < 10^9 is positive
  * wherever lowerDigits > 0; `lower` < 10^lowerDigits <= 10^9.
  *
- * Up to 2^53 and 10^22 both operands are exact and IEEE arithmetic rounds once (Clinger 1990). Beyond, the digits
- * are an exact sum of two float64 and are multiplied by 10^exponent, a sum of two float64 also, with Dekker's exact
- * product (1971). Left out or rounded are a handful of terms of 2^-106 of the result each; if moving the sum by
- * 2^-100 either way changes nothing, it is the right one.
+ * Up to 2^53 and 10^22 both operands are exact and IEEE arithmetic rounds once (Clinger 1990). Beyond, the digits are an exact sum of two
+ * float64 and are multiplied by 10^exponent, a sum of two float64 also, with Dekker's exact product (1971). A handful of terms of 2^-106 of
+ * the result each are dropped or rounded; if moving the sum by 2^-100 in either direction changes nothing, it is correct.
  * @returns NaN if this does not decide.
  */
 function nearestDouble(upper: number, lower: number, lowerDigits: number, exponent: number): number {
-  // Exact: `upper` has 30 bits and 10^9 has 21 beside its twos.
+  // Exact: `upper` has 30 bits, and 10^9 has 21 without its factors of two.
   const leading = upper * EXACT[lowerDigits]!;
   const sum = leading + lower;
   if (sum <= Number.MAX_SAFE_INTEGER) {
@@ -134,7 +133,7 @@ function nearestDouble(upper: number, lower: number, lowerDigits: number, expone
   return value === product + (tail + margin) ? value : Number.NaN;
 }
 
-/** The slow way, for at most one number in millions: as text, by JavaScript's own conversion. */
+/** The slow way, for at most one number in millions: as text, with JavaScript's own conversion. */
 function numberOf(bytes: Uint8Array, start: number, end: number): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("latin1");
   const value = Number(text);
@@ -144,7 +143,7 @@ function numberOf(bytes: Uint8Array, start: number, end: number): number {
 /** Powers of ten from 10^-64 to 10^64 as unevaluated sums of two float64, for exact products. */
 const MAX_POWER = 64;
 
-/** Veltkamp's constant, 2^27 + 1: cuts a float64 into two halves whose products are exact. */
+/** Veltkamp's constant, 2^27 + 1: splits a float64 into two halves whose products are exact. */
 const SPLITTER = 134_217_729;
 
 const COUNT = 2 * MAX_POWER + 1;
@@ -153,7 +152,7 @@ const COUNT = 2 * MAX_POWER + 1;
 const HIGH = new Float64Array(COUNT);
 /** 10^e - HIGH, rounded to float64: both together miss 10^e by less than 2^-106 of it. */
 const LOW = new Float64Array(COUNT);
-/** HIGH cut in two after Veltkamp: `HIGH_UPPER + HIGH_LOWER` is HIGH, each with at most 26 significant bits. */
+/** HIGH split by Veltkamp: `HIGH_UPPER + HIGH_LOWER` is HIGH, each with at most 26 significant bits. */
 const HIGH_UPPER = new Float64Array(COUNT);
 const HIGH_LOWER = new Float64Array(COUNT);
 
@@ -178,6 +177,6 @@ function restOfPower(e: number, high: number): number {
     bits++;
   }
   const rest = (1n << BigInt(bits)) - BigInt(mantissa) * divisor;
-  // 256 more bits before the division, so that its remainder does not matter.
+  // 256 extra bits before the division, so that its remainder does not matter.
   return Number((rest << 256n) / divisor) / 2 ** 256 / 2 ** bits;
 }

@@ -4,7 +4,7 @@ import type { Waiting } from "./json-reader.ts";
 
 const MAX_MARK_BYTES = 4;
 
-/** First bytes of blobs that are no UTF-8 text. A longer mark comes before the shorter one that it begins with. */
+/** First bytes of blobs that are not UTF-8 text. A longer mark precedes the shorter one that it begins with. */
 const OTHERS: readonly (readonly [readonly number[], string])[] = [
   [[0xff, 0xfe, 0, 0], "is UTF-32"],
   [[0, 0, 0xfe, 0xff], "is UTF-32"],
@@ -18,10 +18,7 @@ const OTHERS: readonly (readonly [readonly number[], string])[] = [
 ];
 const UTF8_MARK = [0xef, 0xbb, 0xbf];
 
-/**
- * Steps over a UTF-8 byte order mark.
- * @throws MucastError unreadable_blob if the blob is empty, or is no UTF-8 text by its first bytes.
- */
+/** Skips a UTF-8 byte order mark. @throws MucastError unreadable_blob if the blob is empty, or if its first bytes are not UTF-8 text. */
 export function* checkEncoding(window: ByteWindow): Waiting<void> {
   while (window.end - window.position < MAX_MARK_BYTES && !window.finished) yield;
   const { bytes, position, end, source } = window;
@@ -33,7 +30,7 @@ export function* checkEncoding(window: ByteWindow): Waiting<void> {
   if (startsWith(UTF8_MARK)) window.position += UTF8_MARK.length;
 }
 
-/** UTF-16 and UTF-32, little endian: every character of the beginning of a JSON text is followed by zeros. */
+/** UTF-16 and UTF-32, little endian: every character at the beginning of a JSON text is followed by zeros. */
 function withoutMark(bytes: Uint8Array): string | undefined {
   if (bytes.length < 2 || bytes[1] !== 0) return undefined;
   return bytes[2] === 0 && bytes[3] === 0 ? "is UTF-32" : "is UTF-16";

@@ -10,7 +10,7 @@ import { JsonReader, Token } from "./json-reader.ts";
 
 type Json = number | string | boolean | null | Json[] | { [key: string]: Json };
 
-/** Builds the value of the next token the plain way; arrays go through the fast loop as far as it takes them. */
+/** Builds the value of the next token in the plain way; arrays use the fast loop as far as possible. */
 function* build(json: JsonReader, token: Token): Generator<undefined, Json, void> {
   if (token === Token.string) return json.text;
   if (token === Token.number) return json.number;
@@ -71,7 +71,7 @@ const skip = (chunks: readonly Uint8Array[]) =>
     return undefined;
   });
 
-/** What JSON.parse makes of bytes, with the numbers it cannot hold as missing and null in an array likewise. */
+/** The result of JSON.parse, with numbers that it cannot represent as missing, and likewise null in an array. */
 function oracle(bytes: Uint8Array): Json {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   return normal(JSON.parse(text) as Json);
@@ -84,7 +84,7 @@ function normal(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normal(item)]));
 }
 
-/** JSON.parse lets half a surrogate pair pass; no text can hold one. */
+/** JSON.parse accepts half a surrogate pair, which no text can contain. */
 function hasHalfPair(value: Json): boolean {
   if (typeof value === "string") return !value.isWellFormed();
   if (Array.isArray(value)) return value.some(hasHalfPair);
@@ -111,7 +111,7 @@ const document = fc
   .map(([value, indent]) => Buffer.from(JSON.stringify(value, undefined, indent)));
 
 describe("the JSON reader", () => {
-  it("gives the values that JSON.parse gives, wherever the bytes are cut into chunks", async () => {
+  it("returns the values that JSON.parse returns, wherever the bytes are cut into chunks", async () => {
     await fc.assert(
       fc.asyncProperty(document, cuts, async (bytes, at) => {
         assert.deepEqual(await parse(cut(bytes, at)), oracle(bytes));
@@ -121,14 +121,14 @@ describe("the JSON reader", () => {
     );
   });
 
-  it("gives the same when every byte comes alone", async () => {
+  it("returns the same when every byte comes alone", async () => {
     const text =
       ' { "a\\u00e9\\n" : [ 1.5e-3 , -0 , null, [], {}, "\\ud83d\\ude00é" , true ], "10": false }\r\n';
     const bytes = Buffer.from(text);
     assert.deepEqual(await parse([...bytes].map((byte) => Uint8Array.of(byte))), oracle(bytes));
   });
 
-  it("refuses what JSON.parse refuses, and nothing else, after changes of bytes", async () => {
+  it("refuses only what JSON.parse refuses, after changes of bytes", async () => {
     const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }), fc.constantFrom("put", "cut", "add"));
     const syntax = fc.constantFrom(...Buffer.from('{}[]:,"\\0123456789+-.eEnulltruefalse \n\u0000'));
     const steps = fc.array(fc.tuple(change, fc.option(syntax)), { minLength: 1, maxLength: 3 });
@@ -143,7 +143,7 @@ describe("the JSON reader", () => {
           changed = Buffer.concat([changed.subarray(0, i), Uint8Array.from(added), rest]);
         }
         const expected = attempt(() => oracle(changed));
-        // The byte order mark and the literals of Python are read though JSON has neither.
+        // The byte order mark and the literals of Python are accepted although JSON has neither.
         if (/NaN|Infinity/.test(changed.toString()) || changed[0] === 0xef) return;
         if (expected === undefined) await unreadableAt(changed);
         else if (hasHalfPair(expected.value))
@@ -242,7 +242,7 @@ describe("the JSON reader", () => {
     await assert.rejects(parse([Buffer.from('"'), ...endless]), { code: "unreadable_blob" });
   });
 
-  it("keeps equal strings apart from different ones, however many there are", async () => {
+  it("distinguishes strings, however many there are", async () => {
     const texts = Array.from({ length: 100_000 }, (_, i) => `${(i * 7919) % 100_003}-${"x".repeat(i % 60)}`);
     const bytes = Buffer.from(JSON.stringify([...texts, ...texts]));
     assert.deepEqual(await parse(cut(bytes, [65_536])), [...texts, ...texts]);

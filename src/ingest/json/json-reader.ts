@@ -8,7 +8,7 @@ import type { Doubles } from "./doubles.ts";
 import { checkText, decodeText } from "./json-strings.ts";
 import { TextCache } from "./text-cache.ts";
 
-/** The kind of what `next` has read. */
+/** The kind of token that `next` has read. */
 export const Token = {
   /** The window ends inside the next token: refill it and call again. */
   more: 0,
@@ -22,20 +22,20 @@ export const Token = {
   null: 8,
   true: 9,
   false: 10,
-  /** The document is whole and nothing but white space follows it. */
+  /** The document is complete, and only white space follows it. */
   end: 11,
-  /** From `numbers` alone: the next element is no number. */
+  /** Only from `numbers`: the next element is not a number. */
   other: 12,
 } as const;
 export type Token = (typeof Token)[keyof typeof Token];
 
-/** A read that may have to wait: it yields undefined if it needs more bytes, and goes on when it is resumed. */
+/** A read that may have to wait: it yields undefined if it needs more bytes, and continues when it is resumed. */
 export type Waiting<T> = Generator<undefined, T, void>;
 
 const DEEPEST = 64;
 
 /**
- * Most bytes of a key that is not skipped, and of a column's name; a ticker has a lower limit. Names stay in memory, and
+ * Maximum length of a key that is not skipped and of a column's name, in bytes; a ticker has a lower limit. Names stay in memory, and
  * JavaScript compares very long ones slowly: from 16 Ki characters on, a string's hash is its length.
  */
 const MAX_NAME_LENGTH = NAME_BYTES.column;
@@ -80,12 +80,12 @@ export class JsonReader {
     return this.#cache.day;
   }
 
-  /** The last number; NaN for NaN, the infinities and numbers beyond float64, all of which are missing. */
+  /** The last number; NaN for NaN, the infinities and numbers beyond float64, all of which count as missing. */
   get number(): number {
     return this.#number[0]!;
   }
 
-  /** The last number as the blob writes it; only until the next token is asked for. */
+  /** The last number as written in the blob; only valid until the next token is read. */
   get numberText(): string {
     const { bytes, position } = this.#window;
     return Buffer.from(bytes.subarray(this.offset - this.#window.offset(0), position)).toString("latin1");
@@ -135,7 +135,7 @@ export class JsonReader {
     }
   }
 
-  /** The next token, of which nothing but the kind and the place is kept. */
+  /** Reads the next token, and keeps only its kind and position. */
   pass(): Token {
     this.#skipping = true;
     const token = this.next();
@@ -159,7 +159,7 @@ export class JsonReader {
   }
 
   /**
-   * Checks the grammar and keeps nothing, until the object or array at `depth` is after a whole value.
+   * Checks the grammar without keeping anything, until the object or array at `depth` is after a complete value.
    * @returns whether it got there; if not, the caller refills the window and calls again.
    */
   skipTo(depth: number): boolean {
@@ -316,7 +316,7 @@ export class JsonReader {
     return container === OBJECT ? Token.objectEnd : Token.arrayEnd;
   }
 
-  /** Reads the string that begins at `p`. @returns whether it is whole; if not, the window has to be refilled. */
+  /** Reads the string that begins at `p`. @returns whether it is complete; if not, the window has to be refilled. */
   #string(p: number): boolean {
     const window = this.#window;
     const { bytes, end } = window;
@@ -390,7 +390,7 @@ const LITERALS: readonly Literal[] = [
   literal("null", Token.null),
   literal("true", Token.true),
   literal("false", Token.false),
-  // Python writes these for missing values; they are no JSON but occur in real blobs.
+  // Python writes these for missing values. They are not JSON, but occur in real blobs.
   literal("NaN", Token.number),
   literal("Infinity", Token.number),
   literal("-Infinity", Token.number),

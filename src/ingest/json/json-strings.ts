@@ -13,7 +13,7 @@ interface TextFault {
 }
 
 /**
- * Checks the inside of a JSON string, bytes [start, end): its escapes and its UTF-8, which the scan for its end does not.
+ * Checks the inside of a JSON string, bytes [start, end): its escapes and its UTF-8, which the scan for its end does not check.
  * @returns undefined if there is no fault.
  */
 export function checkText(bytes: Uint8Array, start: number, end: number): TextFault | undefined {
@@ -53,7 +53,7 @@ function fourHexDigits(bytes: Uint8Array, start: number, end: number): boolean {
   return true;
 }
 
-/** Position of the first byte after the longest whole, valid UTF-8 beginning. */
+/** Position of the first byte after the longest complete, valid UTF-8 prefix. */
 function brokenUtf8(bytes: Uint8Array, start: number, end: number): number {
   let p = start;
   while (p < end) {

@@ -1,18 +1,18 @@
 import type { Day } from "../../contract/market/dates.ts";
 import { dayOfText } from "../dates/date-text.ts";
 
-/** Most blobs are small, and there is a cache for each. */
+/** Most blobs are small, and each has its own cache. */
 const MIN_SLOTS = 1 << 9;
 /** Enough for ten thousand dates and as many names with few collisions. */
 const MAX_SLOTS = 1 << 15;
-/** How many times as many slots a cache has once half of them are taken. */
+/** The growth factor of a cache once half of its slots are used. */
 const GROWTH = 8;
-/** Longer strings are not kept; dates, tickers and column names are shorter. */
+/** Longer strings are not cached; dates, tickers and column names are shorter. */
 const MAX_KEPT_BYTES = 48;
 
 /**
- * Keeps short ASCII strings by their bytes, because a blob repeats its few keys and dates millions of times: a string that
- * occurs again is neither decoded nor parsed as a date again. Each hash has two slots, so memory is bounded.
+ * Caches short ASCII strings by their bytes, because a blob repeats its few keys and dates millions of times: a repeated string is neither
+ * decoded nor parsed as a date again. Each hash has two slots, so memory is bounded.
  */
 export class TextCache {
   #slots = MIN_SLOTS;
@@ -21,7 +21,7 @@ export class TextCache {
   #lengths = new Uint8Array(MIN_SLOTS);
   #texts: string[] = new Array<string>(MIN_SLOTS).fill("");
   #days = new Float64Array(MIN_SLOTS);
-  /** Slots that are not empty. */
+  /** The number of slots in use. */
   #taken = 0;
   /** Which of a hash's two slots is overwritten next. */
   #turn = 0;
@@ -29,7 +29,7 @@ export class TextCache {
   /** Day of `text` as a date, or NaN. */
   day: Day = Number.NaN;
 
-  /** Puts the string of the ASCII bytes [start, end) into `text` and `day`; `hash` is any hash of these bytes. */
+  /** Writes the string of the ASCII bytes [start, end) to `text` and `day`; `hash` is any hash of these bytes. */
   look(bytes: Uint8Array, start: number, end: number, hash: number): void {
     const length = end - start;
     if (length > MAX_KEPT_BYTES) {
@@ -51,7 +51,7 @@ export class TextCache {
     this.day = this.#days[slot]!;
   }
 
-  /** Puts a string that is not kept into `text` and `day`. */
+  /** Writes a string that is not cached to `text` and `day`. */
   set(text: string): void {
     this.text = text;
     this.day = dayOfText(text);
@@ -61,7 +61,7 @@ export class TextCache {
     return (hash ^ (hash >>> 15)) & (this.#slots - 1);
   }
 
-  /** Forgets what it holds, which the blob will say again. */
+  /** Clears the cache; the blob will repeat its strings. */
   #grow(): void {
     this.#slots = Math.min(this.#slots * GROWTH, MAX_SLOTS);
     this.#bytes = new Uint8Array(this.#slots * MAX_KEPT_BYTES);

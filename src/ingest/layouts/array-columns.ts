@@ -25,10 +25,7 @@ interface OwnDates {
   readonly list: DateList;
 }
 
-/**
- * A ticker as an object of arrays: one array a column, with dates of its own or the shared ones; or the parts of a split
- * table.
- */
+/** A ticker as an object of arrays: one array per column, with its own dates or the shared ones; or the parts of a split table. */
 export class ArrayColumns {
   readonly #reading: Reading;
   readonly #ticker: string;
@@ -83,7 +80,7 @@ export class ArrayColumns {
     else yield* json.skip(json.depth - 1);
   }
 
-  /** Reads a value that is no array: skipped in a price blob, a fault in a feature blob, where every key is a feature. */
+  /** Reads a value that is not an array: skipped in a price blob, a fault in a feature blob, where every key is a feature. */
   *#readOther(name: string, token: Token): Steps<void> {
     const { json, kind, roles } = this.#reading;
     const { role } = roles.of(name);
@@ -137,7 +134,7 @@ export class ArrayColumns {
     else this.#addColumn(name, offset, start);
   }
 
-  /** Where the first element belongs to a part of a split table, reads the array to its end as that part. */
+  /** If the first element belongs to a part of a split table, reads the array to its end as that part. */
   *#readSplitPart(name: string, first: Token): Steps<boolean> {
     const { json } = this.#reading;
     const isPart =
@@ -159,7 +156,7 @@ export class ArrayColumns {
     const { kind, buffer, roles } = this.#reading;
     const length = buffer.length - start;
     if (name === "index") {
-      // Numbers are the epoch dates of a split table, or a column of this name.
+      // Numbers are either the epoch dates of a split table, or a column of this name.
       this.#table.index = new DateList(this.#reading, name, this.#ticker);
       for (const time of buffer.values.subarray(start, buffer.length))
         this.#table.index.addNumber(time, offset);

@@ -28,7 +28,7 @@ export class CellColumns {
   /** Row of each day, in the order of the blob. */
   readonly #rows = new Map<Day, number>();
   readonly #days = new Doubles();
-  /** By row, the number of columns when it last got a value, to detect a date that occurs twice in a column. */
+  /** By row, the number of columns when it last got a value, to detect a repeated date in a column. */
   readonly #filled = new Doubles();
 
   /** @param offset of the ticker's key. */

@@ -12,7 +12,7 @@ import { SplitTable } from "./split-table.ts";
 import { readTicker } from "./ticker.ts";
 import { TickerContainer } from "./ticker-container.ts";
 
-/** Keys that may wrap the tickers, in order of preference: if a blob has several, the first of these counts. */
+/** Keys that may wrap the tickers, in order of preference: if a blob has several, the first counts. */
 const WRAPPERS: Record<BlobKind, readonly string[]> = {
   prices: ["prices", "data", "features"],
   features: ["features", "data", "prices"],
@@ -165,7 +165,7 @@ class Document {
     else container.hasEmptyWrapper = true;
   }
 
-  /** @returns whether the value holds tickers by itself; the rows of a split table do not. */
+  /** @returns whether the value contains tickers by itself; the rows of a split table do not. */
   *#readWrapped(container: TickerContainer, name: string, offset: number, isStrict: boolean): Steps<boolean> {
     const { json } = this.#reading;
     const token = yield* json.take();
@@ -215,8 +215,8 @@ class Document {
   }
 
   /**
-   * Reads a value that may have nothing to do with tickers. If it is no ticker, that is an error only if the container
-   * has no wrapper, so the error is kept until the container's end.
+   * Reads a value that may be unrelated to tickers. If it is not a ticker, that is an error only if the container has no wrapper, so the
+   * error is kept until the container's end.
    */
   *#attempt<T>(container: TickerContainer, steps: Steps<T>): Steps<T | undefined> {
     const { json, tickers } = this.#reading;

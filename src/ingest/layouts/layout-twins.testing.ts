@@ -1,6 +1,6 @@
 import type { Layout } from "./layout-writers.testing.ts";
 
-/** What a slow, obvious reader makes of one ticker. */
+/** One ticker as a slow, obvious reader reads it. */
 export interface TwinTicker {
   readonly days: Set<number>;
   /** By column, then day. */

@@ -1,6 +1,6 @@
 import { formatDay } from "../../contract/market/dates.ts";
 
-/** One ticker of a made-up blob. A cell that is undefined is left out where the layout can leave it out. */
+/** One ticker of a made-up blob. An undefined cell is omitted if the layout allows that. */
 export interface WrittenTicker {
   readonly ticker: string;
   readonly columns: readonly string[];
@@ -135,7 +135,7 @@ function datesOf(days: readonly number[], style: Style): string {
   );
 }
 
-/** The cells of a row that are there. */
+/** The cells of a row that exist. */
 function pairs(each: WrittenTicker, row: number): [string, string][] {
   return each.columns.flatMap((name, j) => {
     const cell = each.cells[row]![j];

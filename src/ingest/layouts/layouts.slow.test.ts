@@ -16,7 +16,7 @@ import { LAYOUTS, type Layout, type Style, type WrittenTicker } from "./layout-w
 const workFolder = await mkdtemp(join(tmpdir(), "mucast-layouts-"));
 after(() => rm(workFolder, { recursive: true }));
 
-/** Names that mean something of their own in some layout. */
+/** Names with a special meaning in some layout. */
 const RESERVED =
   /^(dates?|timestamp|ticker|symbol|data|features|prices|columns|index|window|sample|metadata|start|end|\d{8,}|\d{4}-.*)/i;
 const name = fc
@@ -51,7 +51,7 @@ const style: fc.Arbitrary<Style> = fc.record({
   missing: fc.constantFrom("null", "NaN"),
 });
 
-/** Tickers with days of their own, in any order; in `shared` ones all have the same. */
+/** Tickers with their own days, in any order; with `shared`, all have the same days. */
 function tickersOf(isShared: boolean, missing: Style["missing"]): fc.Arbitrary<WrittenTicker[]> {
   const days = fc.uniqueArray(day, { maxLength: 8 });
   const cell = fc.oneof({ weight: 6, arbitrary: number }, fc.constant(missing), fc.constant(undefined));
@@ -82,7 +82,7 @@ async function read(text: string, lengths: readonly number[] = [], store = new B
   return found;
 }
 
-/** What was read must be what the twin read: days in order, and each value on its day. */
+/** What was read must equal what the twin read: days in order, and each value on its day. */
 function assertSame(found: readonly TickerSeries[], twin: TwinBlob, text: string): void {
   assert.deepEqual(found.map(({ ticker }) => ticker).sort(), [...twin.keys()].sort(), text);
   for (const { ticker, days, columns, values } of found) {
@@ -99,7 +99,7 @@ function assertSame(found: readonly TickerSeries[], twin: TwinBlob, text: string
 
 describe("a feature blob", () => {
   for (const layout of Object.keys(LAYOUTS) as Layout[]) {
-    it(`gives in the layout ${layout} what JSON.parse and loops give, wherever it is cut or spilled`, async () => {
+    it(`in the layout ${layout} is read like by JSON.parse and loops, wherever it is cut or spilled`, async () => {
       const isShared = layout === "canonical" || layout === "dates-last";
       const blob = style.chain((each) => fc.tuple(fc.constant(each), tickersOf(isShared, each.missing)));
       await fc.assert(
@@ -117,7 +117,7 @@ describe("a feature blob", () => {
       );
     });
 
-    it(`is refused in the layout ${layout} when it ends early, at every byte`, async () => {
+    it(`in the layout ${layout} is refused if it ends early, at every byte`, async () => {
       const text = LAYOUTS[layout](EXAMPLE, { dates: "date", space: " ", missing: "NaN" });
       for (let length = 0; length < text.length; length++) {
         await assert.rejects(read(text.slice(0, length)), { code: "unreadable_blob" }, text.slice(0, length));
@@ -127,7 +127,7 @@ describe("a feature blob", () => {
       await assert.rejects(read(`${text}]`), { code: "unreadable_blob" });
     });
 
-    it(`gives in the layout ${layout} a typed error or what the twin gives after any change of bytes`, async () => {
+    it(`in the layout ${layout} after any change of bytes results in a typed error or in what the twin reads`, async () => {
       const text = LAYOUTS[layout](EXAMPLE, { dates: "date", space: "", missing: "null" });
       const letter = fc.constantFrom(...'{}[]:,"\\0123456789+-.eEnul aAx');
       await fc.assert(
@@ -144,7 +144,7 @@ describe("a feature blob", () => {
               return undefined;
             });
             if (found === undefined) return;
-            // Whatever is accepted must be JSON, and if the twin understands it still, the same.
+            // Whatever is accepted must be JSON, and if the twin still understands it, the same.
             JSON.parse(changed);
             const twin = (() => {
               try {
@@ -161,7 +161,7 @@ describe("a feature blob", () => {
     });
   }
 
-  it("keeps columns in the order of the bytes, also names that JavaScript objects would move", async () => {
+  it("keeps columns in the order of the bytes, even names that JavaScript objects would move", async () => {
     const columns = ["z", "10", "__proto__", "2", "a"];
     const tickers = [
       { ticker: "AAPL", columns, days: [10, 11], cells: [columns.map(() => "1"), columns.map(() => "2")] },
@@ -194,7 +194,7 @@ describe("a feature blob", () => {
     assert.ok(source.isClosed);
   });
 
-  it("gives a ticker before the bytes behind it have come", async () => {
+  it("yields a ticker before the bytes after it have come", async () => {
     const text = LAYOUTS.canonical(EXAMPLE, { dates: "date", space: "", missing: "null" });
     const firstPart = text.indexOf('"B"');
     let asked = 0;

@@ -13,19 +13,19 @@ interface Cell {
   token: Token;
   /** The number, or NaN. */
   value: number;
-  /** The string, the number that is to be a date and is none, or "". */
+  /** The string, the number in place of a date that is not one, or "". */
   text: string;
   day: Day;
   offset: number;
 }
 
-/** The ticker or the day of a record if the layout gives it outside the record. */
+/** The ticker or the day of a record, if the layout gives it outside the record. */
 interface RecordContext {
   readonly ticker?: string;
   readonly day?: Day;
 }
 
-/** The cells of one object. It is read whole first, because ticker and date may come last. */
+/** The cells of one object. The whole object is read first, because ticker and date may come last. */
 export class BlobRecord {
   ticker = "";
   day: Day = Number.NaN;
@@ -38,7 +38,7 @@ export class BlobRecord {
     this.#reading = reading;
   }
 
-  /** Reads an object whose start was just read. In a price blob it keeps dates, tickers and prices alone. */
+  /** Reads an object whose start was just read. In a price blob, it keeps only dates, tickers and prices. */
   *read(): Steps<void> {
     const { json, kind, roles } = this.#reading;
     const depth = json.depth;
@@ -61,10 +61,7 @@ export class BlobRecord {
     }
   }
 
-  /**
-   * Sets the record's ticker and day.
-   * @throws MucastError invalid_data if ticker or date are missing, wrong, or contradict `context`.
-   */
+  /** Sets the record's ticker and day. @throws MucastError invalid_data if ticker or date are missing, wrong, or contradict `context`. */
   locate(context: RecordContext): void {
     const ticker = this.#only("ticker");
     if (ticker !== undefined) this.ticker = this.#tickerOf(ticker, context.ticker);
@@ -94,7 +91,7 @@ export class BlobRecord {
     const { json } = this.#reading;
     const value = token === Token.number ? json.number : Number.NaN;
     if (role.role === "ticker" && token === Token.string) json.checkName();
-    // In another column a string is a fault, whose message does not quote it.
+    // In another column, a string is a fault, whose message does not quote it.
     const text = role.role === "value" ? "" : textOf(json, token, role);
     const day = token === Token.string ? json.day : Number.NaN;
     const { offset } = json;
@@ -113,8 +110,8 @@ export class BlobRecord {
   }
 
   /**
-   * The cell of a role. A price blob may have several; the one of the lowest rank counts. In a feature blob several are a
-   * fault, because the others would be dropped as features without an error.
+   * The cell of a role. A price blob may have several; the one of the lowest rank counts. In a feature blob several are a fault, because
+   * the others would silently not become features.
    */
   #only(role: "date" | "ticker"): Cell | undefined {
     let best: Cell | undefined;
@@ -160,7 +157,7 @@ export class BlobRecord {
   }
 }
 
-/** The string that was just read, or the number that is to be a date and is none; "" for any other token. */
+/** The string that was just read, or the number in place of a date that is not one; "" for any other token. */
 function textOf(json: JsonReader, token: Token, { role }: ColumnRole): string {
   if (token === Token.string) return json.text;
   const isFault = token === Token.number && role === "date" && Number.isNaN(dayOfEpoch(json.number));

@@ -6,14 +6,14 @@ import { claimTicker, keepTicker, nameOf, pathOf, positionOf, type Reading, type
 import { BlobRecord } from "./records.ts";
 import { RowTable } from "./row-table.ts";
 
-/** The column of a value that a blob gives in place of a record. */
+/** The column of a plain value in place of a record. */
 const BARE_PRICE = "price";
 
-/** The tables of tickers whose rows are mixed, in the order of the tickers' first rows. */
+/** The tables of tickers with mixed rows, in the order of the tickers' first rows. */
 export class TablesByTicker {
   readonly #reading: Reading;
   readonly #tables = new Map<string, { readonly table: RowTable; readonly offset: number }>();
-  /** Values read since all tables were last moved to the store. */
+  /** The number of values read since all tables were last moved to the store. */
   #pending = 0;
 
   constructor(reading: Reading) {
@@ -124,7 +124,7 @@ export function* readTickersOfDay(reading: Reading, tables: TablesByTicker, day:
   }
 }
 
-/** Reads the value of a date: a record, or the price alone. */
+/** Reads the value of a date: a record, or only the price. */
 function* readDatedRow(
   reading: Reading,
   record: BlobRecord,

@@ -34,8 +34,8 @@ function readingWith(store: BlockStore): Reading {
   };
 }
 
-describe("a table that comes row by row", () => {
-  it("stays in few pieces when every row brings one more column, and loses none of them", () => {
+describe("a table that is filled row by row", () => {
+  it("stays in few pieces if every row adds a column, and loses none of them", () => {
     const store = new CountingStore("/nowhere");
     const table = new RowTable(readingWith(store));
     const rows = 1_000;

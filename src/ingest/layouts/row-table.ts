@@ -13,7 +13,7 @@ const LEADING = 2;
 /** Rows, column by column, in memory or in the store. */
 interface Run {
   readonly rows: number;
-  /** Columns, with the leading ones. */
+  /** The number of columns, including the leading ones. */
   readonly width: number;
   readonly values?: Float64Array;
   readonly block?: BlockSpan;
@@ -24,7 +24,7 @@ interface Run {
  * be moved to the store at any time.
  */
 export class RowTable {
-  /** In the order of first appearance. */
+  /** In the order in which they first appear. */
   readonly columns: string[] = [];
   rows = 0;
   readonly #reading: Reading;
@@ -34,7 +34,7 @@ export class RowTable {
   #pending = new Doubles(16);
   #width = LEADING;
   #row = new Float64Array(16);
-  /** By column, the last row that has a value there, counted from 1. */
+  /** By column, the last row that has a value in it, counted from 1. */
   #lastRows = new Uint32Array(16);
   #expected = 0;
 
@@ -42,12 +42,12 @@ export class RowTable {
     this.#reading = reading;
   }
 
-  /** Values that are not in the store yet. */
+  /** The number of values that are not in the store yet. */
   get pending(): number {
     return this.#pending.length;
   }
 
-  /** Begins a row; `offset` is its byte offset in the blob. */
+  /** Starts a row; `offset` is its byte offset in the blob. */
   begin(day: Day, offset: number): void {
     this.rows++;
     this.#row.fill(Number.NaN);
@@ -56,12 +56,12 @@ export class RowTable {
     this.#expected = 0;
   }
 
-  /** Puts a value into the row. @returns false if the row has that column already. */
+  /** Sets a value of the row. @returns false if the row has that column already. */
   put(name: string, value: number): boolean {
     return this.putAt(this.#indexOf(name), value);
   }
 
-  /** As `put`, for a column given by its index. */
+  /** Like `put`, for a column given by its index. */
   putAt(column: number, value: number): boolean {
     if (this.#lastRows[column] === this.rows) return false;
     this.#lastRows[column] = this.rows;
@@ -81,10 +81,12 @@ export class RowTable {
     pending.length += width;
   }
 
-  /** Begins a run of wider rows. The first run has no spare columns, because most tickers have no others than in their first row. */
+  /**
+   * Starts a run of wider rows. The first run has no spare columns, because most tickers have no columns beyond those of their first row.
+   */
   #widen(needed: number): void {
     if (this.#pending.length > 0) this.#runs.push(this.#seal());
-    // Where every row adds a column, runs of one row would make reading one column as slow as reading all.
+    // If every row adds a column, runs of one row would make reading one column as slow as reading all.
     const spare = this.#width === LEADING ? 0 : needed >> 2;
     this.#width = Math.min(needed + spare, this.#row.length);
   }
@@ -106,7 +108,7 @@ export class RowTable {
     return column;
   }
 
-  /** Moves what is in memory to the store. */
+  /** Moves everything in memory to the store. */
   spill(): void {
     if (this.#pending.length > 0) this.#runs.push(this.#seal());
     for (let i = this.#runs.length - 1; i >= 0; i--) {
@@ -116,7 +118,7 @@ export class RowTable {
     }
   }
 
-  /** The whole ticker, its days in order. @throws MucastError invalid_data if a date comes twice. */
+  /** The whole ticker, with its days in order. @throws MucastError invalid_data for a repeated date. */
   finish(ticker: string): TickerSeries {
     const offsets = this.#leading(OFFSET);
     const calendar = new Calendar(this.#leading(DAY), (row) =>

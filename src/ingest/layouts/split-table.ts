@@ -16,7 +16,7 @@ import {
 } from "../reading.ts";
 import { RowTable } from "./row-table.ts";
 
-/** The cells of a column that are no numbers. Whether they are a fault is known only with the column's name. */
+/** The non-numeric cells of a column. Whether they are a fault is known only with the column's name. */
 interface OddCells {
   /** The first one. */
   fault?: { readonly position: Position; readonly what: string };
@@ -102,7 +102,7 @@ export class SplitTable {
     }
   }
 
-  /** The table of one ticker. @throws MucastError invalid_data if parts are missing or do not fit. */
+  /** The table of one ticker. @throws MucastError invalid_data if parts are missing or do not match. */
   finish(ticker: string): TickerSeries {
     const { headers, rows, calendar } = this.#whole();
     const wanted = this.#reading.kind === "prices" ? "price" : "value";
@@ -118,7 +118,7 @@ export class SplitTable {
     return { ticker, days: calendar.days, columns, values };
   }
 
-  /** Yields the tickers of a price table with a column per ticker, each with the one column `price`. */
+  /** Yields the tickers of a price table with a column per ticker, each with a single column `price`. */
   *finishWide(): Steps<void> {
     if (this.#reading.kind === "features") {
       const what =

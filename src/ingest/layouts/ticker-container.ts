@@ -8,7 +8,7 @@ import { claimTicker, type FoundTicker, positionOf, type Reading, type Steps } f
 import type { TablesByTicker } from "./row-layouts.ts";
 import type { SplitTable } from "./split-table.ts";
 
-/** A ticker whose dates have not been read yet; its values wait in the store. */
+/** A ticker whose dates have not been read yet; its values are kept in the store. */
 interface Undated extends FoundTicker {
   readonly block: BlockSpan;
 }
@@ -18,9 +18,7 @@ interface WithValues extends FoundTicker {
   readonly values: Float64Array;
 }
 
-/**
- * An object of the blob that holds tickers, or that wraps such an object. Its `dates` are the dates of all tickers inside.
- */
+/** An object of the blob that contains tickers, or that wraps such an object. Its `dates` are the dates of all tickers inside. */
 export class TickerContainer {
   /** Whether every unknown key must be a ticker, because the wrapper has the name that the kind of blob prefers. */
   readonly isStrict: boolean;
@@ -28,9 +26,9 @@ export class TickerContainer {
   hasTickers = false;
   /** The key of the wrapper that was read; other keys beside it are skipped. */
   wrapper: string | undefined;
-  /** Whether a wrapper without tickers was read. */
+  /** The key of the wrapper that was read; other keys next to it are skipped. */
   hasEmptyWrapper = false;
-  /** The fault of the first key that is no ticker and not known; it is thrown unless the container has a wrapper. */
+  /** The fault of the first unknown key that is not a ticker; it is thrown unless the container has a wrapper. */
   unknownKey: MucastError | undefined;
   /** A split table with a column per ticker. */
   table: SplitTable | undefined;
@@ -67,8 +65,8 @@ export class TickerContainer {
   }
 
   /**
-   * Takes a ticker whose dates are shared and whose values are in the reading's buffer. Yields it at once if the dates
-   * are known, else once they are read.
+   * Adds a ticker with shared dates, whose values are in the reading's buffer. Yields it at once if the dates are known, else once they are
+   * read.
    */
   *addShared(found: FoundTicker): Steps<void> {
     claimTicker(this.#reading, found);
@@ -78,7 +76,7 @@ export class TickerContainer {
     else this.#undated.push({ ...found, block: store.append(buffer.view()) });
   }
 
-  /** Passes tickers that still have no dates on to the container around it; at the top that is an error, unless they have no rows. */
+  /** Passes tickers that still have no dates on to the enclosing container; at the top this is an error, unless they have no rows. */
   *close(): Steps<void> {
     if (this.#parent !== undefined) {
       this.#parent.#undated.push(...this.#undated);

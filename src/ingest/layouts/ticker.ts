@@ -16,9 +16,9 @@ import { readByDate, readTickerRecords } from "./row-layouts.ts";
 import type { TickerContainer } from "./ticker-container.ts";
 
 /**
- * Reads the value of a ticker's key, and finds its layout.
+ * Reads the value of a ticker's key, and detects its layout.
  * @param offset of the key.
- * @throws MucastError invalid_data if it is no known layout.
+ * @throws MucastError invalid_data if it has no known layout.
  */
 export function* readTicker(
   reading: Reading,
@@ -71,7 +71,7 @@ function* readArray(
     );
 }
 
-/** Finds the layout of an object by the first key that only one layout has. */
+/** Detects the layout of an object by the first key that only one layout has. */
 function* readObject(
   reading: Reading,
   container: TickerContainer,
