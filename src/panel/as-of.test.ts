@@ -25,11 +25,11 @@ test("without a price in the window there is no as_of", () => {
   assert.throws(() => atOnce(asOf([prices("A", [99, 201])], WINDOW)), { code: "insufficient_history" });
 });
 
-test("mu stands on the last row when that is the last price date", () => {
+test("mu belongs to the last row if that is the last price date", () => {
   assert.deepEqual(muRow(panel(180, 180, 180), 180), { row: 2 });
 });
 
-test("a last price ten calendar days before as_of still carries mu, one of eleven does not", () => {
+test("a last price ten calendar days before as_of still has a mu, one of eleven does not", () => {
   assert.deepEqual(muRow(panel(170, 170, 180), 180), { row: 2 });
   const { warning } = muRow(panel(169, 169, 180), 180);
   assert.equal(warning?.code, "stale_ticker");
@@ -37,7 +37,7 @@ test("a last price ten calendar days before as_of still carries mu, one of eleve
   assert.match(warning.message, /its prices end on 1970-06-19, more than 10 days before/);
 });
 
-test("a last row before the last price date carries no mu, whatever the cause", () => {
+test("a last row before the last price date has no mu, whatever the cause", () => {
   const early = muRow(panel(150, 180, 160), 180).warning!;
   assert.match(early.message, /last row is 1970-05-31; its features end on 1970-06-10/);
   const missing = muRow(panel(150, 180, 180), 180).warning!;
@@ -50,7 +50,7 @@ test("a last row before the last price date carries no mu, whatever the cause", 
   assert.match(both.message, /its prices end on .*; its features end on/);
 });
 
-test("without any mu the error names the blob that ends early", () => {
+test("without any mu, the error names the blob that ends early", () => {
   const features = noForecast([panel(150, 180, 160), panel(150, 180, 170)], 180);
   assert.equal(features.code, "no_forecast");
   assert.deepEqual(features.data.ends_early, ["feature_url"]);

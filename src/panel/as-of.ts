@@ -35,7 +35,7 @@ export type PanelDates = Pick<
   "ticker" | "days" | "lastPriceDay" | "lastFeatureDay" | "lastRowDay"
 >;
 
-/** Only those members, so that the caller does not keep the features in memory. */
+/** Returns only those members, so that the caller does not keep the features in memory. */
 export function datesOf({ ticker, days, lastPriceDay, lastFeatureDay, lastRowDay }: PanelDates): PanelDates {
   return { ticker, days, lastPriceDay, lastFeatureDay, ...(lastRowDay === undefined ? {} : { lastRowDay }) };
 }
@@ -46,8 +46,8 @@ type MuRow =
   | { readonly row?: undefined; readonly warning: Warning };
 
 /**
- * `mu` is a forecast of a return that is not known yet: the row must be the ticker's last price date, and that at
- * most MAX_GAP_DAYS calendar days before `asOf`. Such a row has no label, so it is always a score row.
+ * `mu` is a forecast of a return that is not known yet: the row must be the ticker's last price date, at most MAX_GAP_DAYS calendar days
+ * before `asOf`. Such a row has no label, so it is always a score row.
  */
 export function muRow(panel: PanelDates, asOf: Day): MuRow {
   const causes = staleCauses(panel, asOf);
@@ -84,7 +84,7 @@ function pricesEndEarly(panel: PanelDates, asOf: Day): boolean {
   return asOf - panel.lastPriceDay > MAX_GAP_DAYS;
 }
 
-/** Whether the row of the last price date is complete, and only too few tickers are there to compare it with. */
+/** Whether the row of the last price date is complete, and is missing only because there are too few tickers to compare it with. */
 function lacksZScore({ days, lastPriceDay, lastRowDay }: PanelDates): boolean {
   return days.at(-1) !== lastPriceDay && lastRowDay === lastPriceDay;
 }
@@ -94,7 +94,7 @@ function featuresEndEarly(panel: PanelDates): boolean {
 }
 
 /**
- * The error of a job in which no ticker has a `mu`. The panels alone show it, before anything is trained.
+ * The error of a job in which no ticker has a `mu`. The panels alone decide it, before anything is trained.
  * @param panels the tickers that could be fitted, at least one, in any order.
  */
 export function noForecast(panels: readonly PanelDates[], asOf: Day): MucastError {

@@ -13,7 +13,7 @@ import {
 } from "./cross-section.ts";
 import { ascending, finished, type RandomPanel, randomPanels } from "./panels.testing.ts";
 
-/** Values of a panel that depend on nothing else. @returns shape (rows, columns). */
+/** Values of a panel that depend only on the panel. @returns shape (rows, columns). */
 function valuesOf({ columns, days }: RandomPanel, draw: () => number): Float64Array {
   return Float64Array.from({ length: days.length * columns.length }, draw);
 }
@@ -29,7 +29,7 @@ function sectionsOf(panels: readonly RandomPanel[], x: ReadonlyMap<string, Float
   return { scored, sections: finished(crossSections(read, panels, scored)) };
 }
 
-test("z-scores are those of a slow search, for rows of dates with five tickers", () => {
+test("z-scores equal those of a slow search, for rows of dates with five tickers", () => {
   const property = fc.property(randomPanels(25, 20), numbers, (panels, stream) => {
     const draw = () => stream.next().value as number;
     const x = new Map(panels.map((panel) => [panel.ticker, valuesOf(panel, draw)]));
@@ -82,7 +82,7 @@ function slowScore(value: number, values: readonly number[]): number {
   return Math.max(-MAX_Z_SCORE, Math.min(MAX_Z_SCORE, (value / largest - mean) / deviation));
 }
 
-test("a value far from fifty others is cut off, and equal values are 0", () => {
+test("cuts off a value far from fifty others, and returns 0 for equal values", () => {
   const days = Int32Array.of(0, 1);
   const panels = Array.from({ length: 51 }, (_, i) => ({ ticker: `T${i + 10}`, columns: ["f"], days }));
   const x = (i: number) => Float64Array.of(i === 50 ? 1e6 : i, 0.1);
@@ -91,7 +91,7 @@ test("a value far from fifty others is cut off, and equal values are 0", () => {
   assert.deepEqual([...zScores({ columns: ["f"], days, x: x(50) }, sections)], [MAX_Z_SCORE, 0]);
 });
 
-test("later values change no z-score before them", () => {
+test("later values change no earlier z-score", () => {
   const property = fc.property(
     randomPanels(25, 20),
     numbers,
@@ -119,7 +119,7 @@ test("later values change no z-score before them", () => {
   fc.assert(property, { seed: 8, numRuns: 40 });
 });
 
-test("a panel on some of its rows has their dates, and the fit and score rows among them", () => {
+test("a panel restricted to some rows has their dates, and the fit and score rows among them", () => {
   const [panel] = fc.sample(randomPanels(25, 20), { seed: 9, numRuns: 1 })[0]!;
   const rows = Int32Array.from(panel!.days.keys()).filter((row) => row % 3 !== 1);
   const { days, fit, score } = onRows(panel!, rows);
@@ -138,7 +138,7 @@ test("a panel on some of its rows has their dates, and the fit and score rows am
   );
 });
 
-test("more features and days than have room are refused before anything is set aside", () => {
+test("refuses more features and days than there is room for before allocating anything", () => {
   const names = Array.from({ length: 20_000 }, (_, i) => `f${i}`);
   const panels = [{ days: Int32Array.of(0, 20_000) }];
   assert.throws(

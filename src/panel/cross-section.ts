@@ -7,12 +7,12 @@ import type { PanelRows } from "./ticker-panel.ts";
 /** z-scores beyond this are cut off. */
 export const MAX_Z_SCORE = 3;
 
-/** A deviation at most this share of the largest value on the date is rounding: all values are equal. */
+/** A deviation of at most this share of the largest value on the date is rounding: all values are equal. */
 const ROUNDING = 1e-12;
 
 type Featured = Pick<PanelRows, "ticker" | "columns" | "days">;
 
-/** Features that have a z-score: those that enough tickers have. */
+/** Features that get a z-score: those that enough tickers have. */
 export function scoredFeatures(panels: readonly Pick<Featured, "columns">[]): ReadonlySet<string> {
   const counts = new Map<string, number>();
   for (const { columns } of panels) for (const name of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -44,7 +44,10 @@ export function* countFeatures(
   return { ...grid, counts };
 }
 
-/** The rows, ascending, that have a z-score for each scored feature of their ticker: MIN_DATE_TICKERS tickers or more have it on their dates. */
+/**
+ * The rows, ascending, that have a z-score for each scored feature of their ticker: on their dates, at least MIN_DATE_TICKERS tickers have
+ * it.
+ */
 export function rowsWithZScores(panel: Pick<Featured, "columns" | "days">, found: FeatureCounts): Int32Array {
   const missing = new Uint8Array(panel.days.length);
   const k = panel.columns.length;
@@ -98,7 +101,7 @@ export interface CrossSections {
   readonly deviations: Float64Array;
 }
 
-/** Features times calendar days that are compared at most: 4 GiB of sums. */
+/** Maximum number of features times calendar days to compare: 4 GiB of sums. */
 const MAX_CELLS = 2 ** 27;
 
 function tooManyCells(features: number, days: number): MucastError {
@@ -147,8 +150,8 @@ export function* crossSections(
 }
 
 /**
- * The z-scores of a ticker's rows: (value - mean) / deviation over the tickers that have the feature on the date, within
- * [-MAX_Z_SCORE, MAX_Z_SCORE]; 0 if all values are equal but for rounding. Everything is known at the close of the date.
+ * The z-scores of a ticker's rows: (value - mean) / deviation over the tickers that have the feature on the date, within [-MAX_Z_SCORE,
+ * MAX_Z_SCORE]; 0 if all values are equal up to rounding. Everything is known at the close of the date.
  * @returns shape (n, scored features of the ticker), row-major, in the order of its columns.
  */
 export function zScores(rows: FeatureRows, sections: CrossSections): Float64Array {
@@ -167,7 +170,7 @@ export function zScores(rows: FeatureRows, sections: CrossSections): Float64Arra
   return scores;
 }
 
-/** Visits the scored features of each row in turn. @param see the cell of date and feature, and if x has the value. */
+/** Visits the scored features of each row in turn. @param see receives the cell of date and feature, and the index of the value in x. */
 function eachCell(
   { columns, days }: Pick<FeatureRows, "columns" | "days">,
   { numbers, first }: Pick<CrossSections, "numbers" | "first">,
@@ -185,7 +188,7 @@ function eachCell(
 
 type MovedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "volatility" | "fit" | "score">;
 
-/** The panel with these of its rows, ascending. */
+/** The panel with only these of its rows, ascending. */
 export function onRows<P extends MovedRows>(panel: P, rows: Int32Array): P {
   const places = new Int32Array(panel.days.length).fill(-1);
   for (const [to, from] of rows.entries()) places[from] = to;

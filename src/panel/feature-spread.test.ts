@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featureSpread } from "./feature-spread.ts";
 
-/** The spread of columns over all their rows, or over those given. */
+/** The spread of columns over all their rows, or over the given ones. */
 function spreadOf(columns: readonly (readonly number[])[], fit = [...columns[0]!.keys()]): number {
   const rows = columns[0]!.map((_, row) => columns.map((column) => column[row]!));
   return featureSpread({
@@ -21,14 +21,14 @@ test("the spread is the ratio of the largest to the smallest deviation", () => {
   assert.equal(spreadOf([times(2)]), 1);
 });
 
-test("constant features do not count, also where they are constant but for rounding", () => {
+test("constant features do not count, even if they are constant only up to rounding", () => {
   const almost = WAVE.map((_, i) => (i % 2 === 0 ? 0.3 : 0.1 + 0.2));
   assert.equal(spreadOf([times(1), times(0, 5), times(4)]), 4);
   assert.equal(spreadOf([times(1), almost, times(4)]), 4);
   assert.equal(spreadOf([times(0, 5), times(0)]), 1);
 });
 
-test("rows that are not learned from do not count", () => {
+test("rows outside the fit rows do not count", () => {
   assert.equal(
     spreadOf(
       [

@@ -1,14 +1,13 @@
 import type { TickerPanel } from "./ticker-panel.ts";
 
-/** A feature whose values differ by no more, against the largest of them, is constant but for rounding. */
+/** A feature whose values differ by at most this share of the largest is constant up to rounding. */
 const ROUNDING = 10 * Number.EPSILON;
 
-/** A ratio beyond it may be beyond a float64, and a message would have to call it infinite. */
+/** A larger ratio may be beyond a float64, and a message would have to call it infinite. */
 const MAX_SPREAD = 1e300;
 
 /**
- * How many times the largest standard deviation of a ticker's features over its fit rows is the smallest one. Constant
- * features do not count.
+ * The ratio of the largest to the smallest standard deviation of a ticker's features over its fit rows. Constant features do not count.
  * @returns 1 to MAX_SPREAD; 1 if fewer than two features vary.
  */
 export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" | "x" | "fit">): number {
@@ -26,8 +25,8 @@ export function featureSpread({ columns, x, fit }: Pick<TickerPanel, "columns" |
 }
 
 /**
- * Standard deviation (ddof 0) of values from the whole range of a float64; 0 if they are constant but for rounding.
- * Scales the values in place: every ticker of a job comes here with every feature.
+ * Standard deviation (ddof 0) of values from the whole range of a float64; 0 if they are constant up to rounding. Scales the values in
+ * place, because every feature of every ticker of a job comes here.
  */
 function deviation(values: Float64Array): number {
   const n = values.length;

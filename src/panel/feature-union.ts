@@ -2,11 +2,11 @@ import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { listNames } from "./row-counts.ts";
 
-/** The features of several tickers as one list, and the indices of each ticker's own in it. */
+/** The features of several tickers as one list, and the indices of each ticker's own features in it. */
 export interface FeatureUnion {
   /** In the order of first appearance, tickers ascending by code point. */
   readonly names: readonly string[];
-  /** Per ticker, in the order given: index of each of its columns in `names`. */
+  /** Per given ticker: index of each of its columns in `names`. */
   readonly columns: readonly (readonly number[])[];
   /** `feature_absent` for each ticker that lacks some, ascending. */
   readonly warnings: readonly Warning[];
@@ -15,13 +15,13 @@ export interface FeatureUnion {
 interface Featured {
   readonly ticker: string;
   readonly columns: readonly string[];
-  /** Of a ticker whose columns are among those of the others. */
+  /** For a ticker whose columns are among those of the others. */
   readonly joins?: number;
 }
 
 /**
  * Unites the features of all tickers, for a joint network or a pooled fit.
- * @param filled what stands for a feature that a ticker lacks, in the warnings.
+ * @param filled the replacement of a missing feature, for the warnings.
  */
 export function uniteFeatures(tickers: readonly Featured[], filled = "0 for it after scaling"): FeatureUnion {
   const ascending = tickers.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));

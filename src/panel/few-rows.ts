@@ -1,6 +1,6 @@
 import type { Fold } from "./folds.ts";
 
-/** A model with fewer rows to learn from for each feature fits noise: 38 rows of 26 features once gave a mu of 193 %. */
+/** A model with fewer rows per feature fits noise: 38 rows of 26 features once gave a mu of 193 %. */
 const MIN_ROWS_PER_FEATURE = 5;
 
 /**

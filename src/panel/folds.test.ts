@@ -13,7 +13,7 @@ function timeSeriesSplit(n: number, splits: number, testSize: number): { train: 
   return folds;
 }
 
-test("with enough rows the folds are those of scikit-learn's TimeSeriesSplit", () => {
+test("with enough rows, the folds equal those of scikit-learn's TimeSeriesSplit", () => {
   const size = fc.integer({ min: 1, max: 25 });
   const property = fc.property(size, size, fc.integer({ min: 0, max: 100 }), (s, splits, spare) => {
     const n = 30 + s * splits + spare;
@@ -27,7 +27,7 @@ test("with enough rows the folds are those of scikit-learn's TimeSeriesSplit", (
   fc.assert(property, { seed: 1 });
 });
 
-test("there are as many folds as still give the first training thirty rows", () => {
+test("there are as many folds as leave the first one thirty training rows", () => {
   const property = fc.property(
     fc.integer({ min: 0, max: 400 }),
     fc.integer({ min: 1, max: 60 }),
@@ -50,14 +50,14 @@ test("there are as many folds as still give the first training thirty rows", () 
   fc.assert(property, { seed: 2, numRuns: 500 });
 });
 
-test("forty-four rows make no fold of fifteen and forty-five make one", () => {
+test("forty-four rows make no fold of fifteen, and forty-five make one", () => {
   assert.deepEqual(walkForwardFolds(44, 15, 15), []);
   assert.deepEqual(walkForwardFolds(45, 15, 15), [
     { trainStart: 0, trainEnd: 30, testStart: 30, testEnd: 45 },
   ]);
 });
 
-test("fewer folds than asked are a warning with their number", () => {
+test("fewer folds than requested cause a warning with their number", () => {
   const facts = {
     ticker: "AAA",
     fitRows: 50,
@@ -81,7 +81,7 @@ test("fewer folds than asked are a warning with their number", () => {
   );
 });
 
-test("where forecasts are shrunk by what they prove out of fold, a ticker without a fold is told that its own are 0", () => {
+test("with shrinkage by out-of-fold evidence, warns that the forecasts of a ticker without a fold are 0", () => {
   const facts = {
     ticker: "AAA",
     fitRows: 40,

@@ -4,7 +4,7 @@ import { MIN_FIT_ROWS } from "./ticker-panel.ts";
 
 /** One walk-forward fold, as positions in the list of fit rows: trains on [trainStart, trainEnd), tests [testStart, testEnd). */
 export interface Fold {
-  /** 0 if training uses every row before the test; with a window it uses the last of these. */
+  /** 0 if training uses every row before the test; with a window, it uses the last of these. */
   readonly trainStart: number;
   readonly trainEnd: number;
   readonly testStart: number;
@@ -36,16 +36,16 @@ export function walkForwardFolds(
   });
 }
 
-/** @returns a `fewer_folds` warning if a ticker got fewer folds than were asked for. */
+/** @returns a `fewer_folds` warning if a ticker got fewer folds than requested. */
 export function fewerFolds(facts: {
   readonly ticker: string;
   readonly fitRows: number;
   readonly testSize: number;
   readonly asked: number;
   readonly got: number;
-  /** `pooled` folds are ranges of dates, others of the ticker's rows. */
+  /** `pooled` folds are ranges of dates; other folds are ranges of the ticker's rows. */
   readonly fit: "per_ticker" | "pooled";
-  /** Whether forecasts are multiplied by what they proved to be worth in the folds. */
+  /** Whether forecasts are multiplied by factors that the folds determine. */
   readonly shrinks: boolean;
 }): Warning | undefined {
   const { ticker, fitRows, testSize, asked, got, fit, shrinks } = facts;

@@ -14,7 +14,7 @@ import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const NAMES = ["B", "10", "A", "9"];
 
-/** Tickers with faults of their own, some listed late; those with too few fit rows are gone already. */
+/** Tickers with faults of their own, some listed late; those with too few fit rows are already removed. */
 const MARKET = fc
   .record({
     faults: fc.array(FAULTS, { minLength: NAMES.length, maxLength: NAMES.length }),
@@ -40,7 +40,7 @@ const MARKET = fc
 
 const texts = (days: Int32Array) => Array.from(days, formatDay);
 
-test("the plan of tickers with faults is that of the slow twin", () => {
+test("the plan of tickers with faults equals that of the slow twin", () => {
   const seen = { joint: 0, excluded: 0, masked: 0 };
   const property = fc.property(MARKET, ({ panels, twins, options }) => {
     const slow = slowJoint(twins, options.lookback, options.calibrates);
@@ -74,7 +74,7 @@ test("the plan of tickers with faults is that of the slow twin", () => {
   for (const [what, times] of Object.entries(seen)) assert.ok(times > 10, `${what}: ${times} of 120`);
 });
 
-test("no label is learned, watched or calibrated on before it is known", () => {
+test("no label is used for training, validation or calibration before it is known", () => {
   let late = 0;
   const property = fc.property(MARKET, ({ panels, window, options }) => {
     const { dates, members } = atOnce(planJoint(panels, options));
@@ -101,7 +101,7 @@ test("the plan does not depend on the order of the tickers", () => {
   fc.assert(property, { seed: 9, numRuns: 50 });
 });
 
-test("a ticker's own forecasts stand where its validation, calibration and score rows are predicted", () => {
+test("a ticker's own forecasts are at the positions of its validation, calibration and score rows", () => {
   const property = fc.property(MARKET, ({ panels, options }) => {
     const plan = atOnce(planJoint(panels, options));
     const { ends, parts } = atOnce(jointSamples(plan, options.lookback));
@@ -116,7 +116,7 @@ test("a ticker's own forecasts stand where its validation, calibration and score
   fc.assert(property, { seed: 10, numRuns: 50 });
 });
 
-/** A ticker on consecutive days from `first`, all rows to learn from but the last. */
+/** A ticker on consecutive days from `first`; all rows but the last are fit rows. */
 function ticker(name: string, first: number, rows: number, label = (day: number) => (day % 7) / 100) {
   const days = Int32Array.from({ length: rows }, (_, i) => first + i);
   const index = days.map((_, i) => i);
@@ -134,8 +134,8 @@ const OPTIONS = { lookback: 1, calibrates: false };
 
 const excludedOf = (plan: JointPlan) => plan.excluded.map(({ code, data }) => `${data.ticker}: ${code}`);
 
-test("the dates of an excluded ticker no longer count, which may cost another one its labels", () => {
-  // C validates, so it learns nothing; without its 10 dates B keeps 29 labels of the 37 it had.
+test("the dates of an excluded ticker no longer count, which may cost another ticker its labels", () => {
+  // C is in the validation part, so it learns nothing; without its 10 dates, B keeps 29 labels of the 37 it had.
   const plan = atOnce(planJoint([ticker("A", 0, 40), ticker("B", 60, 46), ticker("C", 110, 11)], OPTIONS));
   assert.deepEqual(excludedOf(plan), ["C: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.dates.train.length, plan.dates.validate.length], [32, 7]);
@@ -143,7 +143,7 @@ test("the dates of an excluded ticker no longer count, which may cost another on
   assert.deepEqual(excludedOf(without), ["B: insufficient_history"]);
 });
 
-test("a ticker whose training labels are all equal is excluded, and the others take part", () => {
+test("excludes a ticker whose training labels are all equal, and keeps the others", () => {
   const plan = atOnce(planJoint([ticker("Flat", 0, 101, () => 0.01), ticker("Long", 0, 101)], OPTIONS));
   assert.deepEqual(excludedOf(plan), ["Flat: constant_target"]);
   assert.deepEqual(
@@ -152,13 +152,13 @@ test("a ticker whose training labels are all equal is excluded, and the others t
   );
 });
 
-test("where every ticker is excluded the plan is empty", () => {
+test("the plan is empty if every ticker is excluded", () => {
   const plan = atOnce(planJoint([ticker("A", 0, 31), ticker("B", 0, 36, () => 0)], OPTIONS));
   assert.deepEqual(excludedOf(plan), ["A: insufficient_history", "B: insufficient_history"]);
   assert.deepEqual([plan.members.length, plan.dates.train.length, plan.dates.score.length], [0, 0, 0]);
 });
 
-test("features are united in the order of first appearance, and a warning names what a ticker lacks", () => {
+test("unites features in the order of first appearance, and warns of the features that a ticker lacks", () => {
   const union = uniteFeatures([
     { ticker: "b", columns: ["x", "mom"] },
     { ticker: "B", columns: ["mom", "10"] },

@@ -8,7 +8,7 @@ import { isConstantTarget, MIN_TRAINING_SAMPLES, splitSizes } from "./sample-spl
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 import { constantTarget, type WindowOptions } from "./window-plan.ts";
 
-/** The members of a panel that decide about its part in a joint network. */
+/** The members of a panel that decide how it takes part in a joint network. */
 type JointRows = Pick<TickerPanel, "ticker" | "days" | "y" | "relative" | "labelDays" | "fit" | "score">;
 
 /** The dates of a joint network's samples; each list ascends. */
@@ -20,12 +20,12 @@ interface JointDates {
   readonly score: Int32Array;
 }
 
-/** A ticker that takes part, and which of its rows serve what. All row lists ascend and hold full windows only. */
+/** A ticker that takes part, and the parts of its rows. All row lists ascend and contain only full windows. */
 export interface JointMember<P extends JointRows = JointRows> {
   readonly panel: P;
-  /** Rows whose labels are learned. */
+  /** Rows whose labels are used for training. */
   readonly train: Int32Array;
-  /** Rows whose labels early stopping watches. */
+  /** Rows whose labels early stopping monitors. */
   readonly validate: Int32Array;
   readonly calibrate: Int32Array;
   readonly score: Int32Array;
@@ -36,16 +36,15 @@ export interface JointPlan<P extends JointRows = JointRows> {
   readonly dates: JointDates;
   /** Ascending by code point. */
   readonly members: readonly JointMember<P>[];
-  /** Why each of the other tickers takes no part. */
+  /** Why the other tickers do not take part. */
   readonly excluded: readonly MucastError[];
 }
 
 /**
  * Splits the dates of all fit windows by time and decides which tickers take part, before anything is trained.
  *
- * Timing: a label is learned only if it is realised by the first validation date, and watched only if it is
- * realised by the first calibration date: with prices missing here and there, a ticker's label may come out later
- * than the next date of the others.
+ * Timing: a training label is realised by the first validation date, and a validation label by the first calibration date: with missing
+ * prices, a ticker's label may be published later than the next date of the others.
  *
  * A ticker with too few labels to learn, or with constant ones, is excluded. Its dates then no longer count, so the dates
  * are split again without it, until every remaining ticker takes part.

@@ -5,18 +5,18 @@ import { targetsOf } from "./ticker-panel.ts";
 /** The samples of a joint network as matrices; row-major, tickers in the plan's order. */
 interface JointSamples {
   /**
-   * Shape (samples, tickers): the row on which the ticker's window ends on the sample's date, -1 for none. Samples are
-   * the dates that train, validate and calibrate, then those with a score window.
+   * Shape (samples, tickers): the row on which the ticker's window ends on the sample's date, -1 for none. Samples are the dates of
+   * training, validation and calibration, then those with a score window.
    */
   readonly ends: Float64Array;
-  /** Shape (train + validate, tickers): the target to learn or to watch, NaN if there is none. */
+  /** Shape (train + validate, tickers): the target to learn or to monitor, NaN if there is none. */
   readonly labels: Float64Array;
   readonly parts: { readonly train: number; readonly validate: number; readonly predict: number };
 }
 
 /**
- * Lays the samples out. On every date each ticker with a full window takes part, whether its label counts or not: the
- * network may use it for the forecasts of the others. No row is carried over to a date on which its ticker has none.
+ * Arranges the samples. On every date, each ticker with a full window takes part, whether its label counts or not: the network may use it
+ * for the forecasts of the others. No row is carried over to a date without a window.
  */
 export function* jointSamples({ dates, members }: JointPlan, lookback: number): Pausable<JointSamples> {
   const { train, validate, calibrate, score } = dates;
@@ -63,7 +63,7 @@ function rowsOn(days: Int32Array, dates: Int32Array): Int32Array {
   return rows;
 }
 
-/** The index of each row's date in `dates`, which holds it. */
+/** The index of each row's date in `dates`, which contains it. */
 function positions(rows: Int32Array, days: Int32Array, dates: Int32Array): Int32Array {
   return rowsOn(
     dates,

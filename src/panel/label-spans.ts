@@ -2,7 +2,7 @@ import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
 
-/** Shape (MAX_GAP_DAYS + 1): how many labels are known 0, 1, 2, … calendar days after the date of their row. */
+/** Shape (MAX_GAP_DAYS + 1): the number of labels that are known 0, 1, 2, … calendar days after the date of their row. */
 export type LabelSpans = Int32Array;
 
 /** The spans of the labels that a ticker learns from. */
@@ -16,12 +16,15 @@ export function labelSpans({
   return spans;
 }
 
-/** An odd number, of which holidays leave a majority at one day: a week of closed markets around New Year makes five of eleven longer. */
+/**
+ * An odd number, large enough for holidays to leave a majority at one day: a week of closed markets around New Year makes five of eleven
+ * longer.
+ */
 const LATEST_SPANS = 11;
 
 /**
- * The median span of the last LATEST_SPANS rows before the last one, whose own label is still open: how far apart prices lie if `mu` is
- * made, whatever they were in the rows to learn from. A row before a gap without a label counts as MAX_GAP_DAYS + 1.
+ * The median span of the last LATEST_SPANS rows before the last one, whose own label is not known yet: the spacing of prices when `mu` is
+ * made, whatever it was in the fit rows. A row before a gap without a label counts as MAX_GAP_DAYS + 1.
  * @param panel at least two rows.
  */
 export function latestSpan({ days, labelDays }: Pick<TickerPanel, "days" | "labelDays">): number {
@@ -42,8 +45,8 @@ export function pooledSpans(each: Iterable<LabelSpans>): LabelSpans {
 }
 
 /**
- * The median span, in calendar days: 1 of daily prices, 7 of weekly ones. Of an even number of labels the mean of the two
- * in the middle.
+ * The median span, in calendar days: 1 for daily prices, 7 for weekly ones. For an even number of labels, the mean of the two in the
+ * middle.
  * @returns null if there is no label.
  */
 export function medianSpan(spans: LabelSpans): number | null {

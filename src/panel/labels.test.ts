@@ -25,7 +25,7 @@ const PRICES = {
 };
 const WINDOW = { start: parseDay("2024-03-01")!, end: parseDay("2024-03-31")! };
 
-test("the worked example of the docs has the labels it shows", () => {
+test("the worked example of the docs has the labels that it shows", () => {
   const priced = priceDates(PRICES, WINDOW);
   assert.equal(priced.nonpositive, 1);
   const { y, labelDays, longGaps } = labelPrices(priced.days, priced.prices);
@@ -45,7 +45,7 @@ test("the worked example of the docs has the labels it shows", () => {
   ]);
 });
 
-test("rows are met by date and never shifted", () => {
+test("matches rows by date and never shifts them", () => {
   const { price, feature } = joinRows(Int32Array.of(1, 3, 5, 7, 9), Int32Array.of(0, 3, 4, 5, 9, 11));
   assert.deepEqual([...price], [1, 2, 4]);
   assert.deepEqual([...feature], [1, 3, 4]);
@@ -62,7 +62,7 @@ function volatilityAt(y: readonly number[], i: number): number {
   return Math.sqrt(last.reduce((sum, value) => sum + (value - mean) * (value - mean), 0) / 20);
 }
 
-test("the volatility at a date is that of the last 20 returns known at its close", () => {
+test("the volatility at a date comes from the last 20 returns known at its close", () => {
   const label = fc.oneof(
     { weight: 4, arbitrary: fc.double({ min: -1, max: 1, noNaN: true }) },
     fc.constant(Number.NaN),
@@ -74,14 +74,14 @@ test("the volatility at a date is that of the last 20 returns known at its close
   fc.assert(property);
 });
 
-test("returns that are all the same have the volatility 0, and not their rounding", () => {
+test("equal returns have a volatility of 0, and not of their rounding", () => {
   for (const value of [0.01, 1 / 300, -0.007]) {
     const volatility = recentVolatility(new Float64Array(40).fill(value));
     assert.deepEqual([...volatility.subarray(20)], new Array(20).fill(0));
   }
 });
 
-test("long gaps between prices cost no more than short ones: a search back from each date would take minutes here", () => {
+test("long gaps between prices take no longer than short ones: a search back from each date would take minutes here", () => {
   const y = new Float64Array(300_000).fill(Number.NaN);
   y.fill(0.25, 0, 19);
   assert.ok(recentVolatility(y).every(Number.isNaN));

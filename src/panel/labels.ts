@@ -1,7 +1,7 @@
 import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
 import { logOfRatio, naturalLog } from "./natural-log.ts";
 
-/** Stands in `labelDays` where a row has no label (there `y` is NaN too). Earlier than any date. */
+/** The value of `labelDays` for a row without a label (there `y` is NaN too). Earlier than any date. */
 export const NO_LABEL_DAY = -2_147_483_648;
 
 /** One label per price date. */
@@ -15,9 +15,8 @@ interface Labels {
 }
 
 /**
- * y_d = ln(P_next / P_d) over the ticker's own next price date. The label of d is known at the close of its label
- * date, never before. The last price date has none, nor has a date before a long gap.
- *
+ * y_d = ln(P_next / P_d) over the ticker's own next price date. The label of d is known at the close of its label date, never before. The
+ * last price date has none, and neither has a date before a long gap.
  * @param days shape (m), price dates, ascending.
  * @param prices shape (m), finite and above zero.
  */
@@ -37,14 +36,13 @@ export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
   return { y, labelDays, longGaps };
 }
 
-/** Returns whose deviation is a ticker's volatility: about a month of trading days. */
+/** The number of returns for a ticker's volatility: about a month of trading days. */
 const VOLATILITY_RETURNS = 20;
 
 /**
- * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: those
- * of the price dates before it, whose labels are out by then. The work grows with the dates alone, even if long gaps leave
- * few returns.
- * @param y shape (m), as `labelPrices` gives it.
+ * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: those of earlier price
+ * dates, whose labels are known by then. The work grows only with the dates, even if long gaps leave few returns.
+ * @param y shape (m), from `labelPrices`.
  * @returns shape (m), NaN if there are fewer returns.
  */
 export function recentVolatility(y: Float64Array): Float64Array {

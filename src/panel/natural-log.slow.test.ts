@@ -5,7 +5,7 @@ import { seededRandom } from "../../test/twins/random.ts";
 import { WHOLE_MATRIX } from "../../test/whole-matrix.testing.ts";
 import { logOfRatio, naturalLog } from "./natural-log.ts";
 
-/** Python's decimal module works to as many digits as it is told. It takes and gives float64 as their 16 hex digits. */
+/** Python's decimal module, with a chosen number of digits. It reads and writes float64 as 16 hex digits. */
 const REFERENCE = `
 import struct, sys
 from decimal import Decimal, getcontext
@@ -60,7 +60,7 @@ function extremeRatios(count: number): number[] {
   return Array.from({ length: count }, (_, i) => makers[i % makers.length]!());
 }
 
-test("the logarithm is that of 40 digits, rounded once, on ratios ordinary and extreme", () => {
+test("the logarithm equals that of 40 digits, rounded once, on ordinary and extreme ratios", () => {
   const edges = [1, 2, 0.5, Math.SQRT2, Math.SQRT1_2, Number.MAX_VALUE, Number.MIN_VALUE, 2 ** -1022];
   const ratios = [...dailyRatios(6_000 * TIMES), ...extremeRatios(4_000 * TIMES), ...edges];
   const expected = reference(ratios.map(hex));
@@ -68,7 +68,7 @@ test("the logarithm is that of 40 digits, rounded once, on ratios ordinary and e
   assert.deepEqual(wrong, []);
 });
 
-test("a quotient beyond the range of a float64 has the logarithm of 40 digits too", () => {
+test("the logarithm equals that of 40 digits even for a quotient beyond the range of a float64", () => {
   const random = seededRandom(3);
   const pairs = Array.from({ length: 2000 }, () => {
     const [far, near] = [2 ** (1000 * random.uniform() + 20), 2 ** -1010 * (1 + random.uniform())];

@@ -33,7 +33,7 @@ function logarithm(x: number): DoubleDouble {
   const [mantissa, mantissaLow] = logNearOne(m);
   if (e === 0) return [mantissa, mantissaLow];
   const [power, powerLow] = product(LN2[0], LN2[1], e, 0);
-  // |e| ln 2 is at least twice |ln m|: nothing cancels.
+  // |e| ln 2 is at least twice |ln m|, so nothing cancels.
   const [sum, error] = twoSum(power, mantissa);
   return quickTwoSum(sum, error + (powerLow + mantissaLow));
 }
@@ -68,7 +68,7 @@ function logNearOne(m: number): DoubleDouble {
   const [sum, sumError] = twoSum(m, 1);
   const [s, sLow] = quotient(m - 1, 0, sum, sumError);
   const [square, squareLow] = product(s, sLow, s, sLow);
-  // Terms below 2^-56 of the first need a float64 alone; terms below 2^-112 of it change nothing.
+  // Terms below 2^-56 of the first need only a float64; terms below 2^-112 of it change nothing.
   const exact = Math.min(COEFFICIENTS.length / 2, 1 + Math.floor(-56 / Math.log2(square)));
   let tail = 0;
   for (let k = 2 * exact - 1; k >= exact; k--) tail = tail * square + COEFFICIENTS[k]![0];
@@ -84,8 +84,8 @@ function logNearOne(m: number): DoubleDouble {
 }
 
 /**
- * ln(m) where a float64 for all terms but the first decides the rounding, as it nearly always does; an error bound tells
- * (Ziv, "Fast evaluation of elementary mathematical functions with correctly rounded last bit", 1991).
+ * ln(m) if a float64 for all terms but the first decides the rounding, as it nearly always does; an error bound shows whether (Ziv, "Fast
+ * evaluation of elementary mathematical functions with correctly rounded last bit", 1991).
  */
 function quickLogNearOne(m: number): number | undefined {
   const sum = m + 1;
@@ -111,7 +111,7 @@ function twoSum(a: number, b: number): DoubleDouble {
   return [sum, a - (sum - part) + (b - part)];
 }
 
-/** a + b exactly, where |a| >= |b| (Dekker). */
+/** a + b exactly, if |a| >= |b| (Dekker). */
 function quickTwoSum(a: number, b: number): DoubleDouble {
   const sum = a + b;
   return [sum, b - (sum - a)];

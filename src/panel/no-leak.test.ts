@@ -10,7 +10,7 @@ import { buildTickerPanel, type TickerInput, type TickerPanel } from "./ticker-p
 
 type Builder = (input: TickerInput) => TickerPanel;
 
-/** Ways in which everything dated after a day can turn out otherwise. */
+/** Ways in which everything dated after a day can turn out differently. */
 const FUTURES: Record<string, (quotes: Quotes, after: string) => Quotes> = {
   deleted: (quotes, after) => changed(quotes, after, () => undefined),
   scrambled: (quotes, after) => {
@@ -48,7 +48,7 @@ function changed(
   return { names: quotes.names, prices, features };
 }
 
-/** All that a panel claims to know at the close of `at`, which is no earlier than the cut. */
+/** Everything that a panel claims to know at the close of `at`, which is not earlier than the cut. */
 function knownAt(build: Builder, quotes: Quotes, cut: Day, at: Day): object {
   const window = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")!, cut };
   let panel: TickerPanel;
@@ -90,7 +90,7 @@ function cutOf(quotes: Quotes, share: number): Day {
   return parseDay(dates[Math.floor(share * (dates.length - 1))]!)!;
 }
 
-test("nothing known at a date changes with what is dated after it", () => {
+test("nothing known at a date changes with later data", () => {
   let fitted = 0;
   const share = fc.integer({ min: 40, max: 95 });
   const property = fc.property(FAULTS, share, (faults, percent) => {
@@ -103,7 +103,7 @@ test("nothing known at a date changes with what is dated after it", () => {
   assert.ok(fitted > 20, `the histories must be good enough to learn from: ${fitted} were`);
 });
 
-/** Builders with the mistakes that are made in practice; the check above has to see each of them. */
+/** Builders with common mistakes; the check above has to detect each of them. */
 const LEAKY: Record<string, Builder> = {
   "learns rows dated up to the cut, whenever their label is known": (input) => {
     const panel = buildTickerPanel(input);

@@ -1,4 +1,4 @@
-/** Random panels of a few tickers, for properties of what compares them. */
+/** Random panels of a few tickers, for properties of code that compares tickers. */
 import fc from "fast-check";
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
@@ -18,7 +18,7 @@ export interface RandomPanel {
 const TICKERS = ["A", "B", "😀", "～", "10", "2", "C"];
 const COLUMNS = ["f", "g", "h"];
 
-/** Up to seven tickers over `length` days, each with gaps of its own; labels known at `cut` are to be learned. */
+/** Up to seven tickers over `length` days, each with its own gaps; labels known at `cut` are fit labels. */
 export function randomPanels(length: number, cut: number): fc.Arbitrary<RandomPanel[]> {
   const day = fc.record({
     isPresent: fc.integer({ min: 0, max: 9 }).map((drawn) => drawn > 1),
@@ -72,7 +72,7 @@ export function ascending<P extends { readonly ticker: string }>(panels: readonl
   return panels.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
 }
 
-/** What a generator of turns returns. */
+/** The return value of a generator of turns. */
 export function finished<T>(turns: Generator<unknown, T>): T {
   for (;;) {
     const step = turns.next();

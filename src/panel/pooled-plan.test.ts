@@ -35,7 +35,7 @@ function distinctDates(rows: readonly Row[]): number[] {
   return [...new Set(rows.map(({ day }) => day))].sort((a, b) => a - b);
 }
 
-test("rows stand by label date, date and ticker", () => {
+test("sorts rows by label date, date and ticker", () => {
   const property = fc.property(planned, ([panels, options]) => {
     const plan = finished(planPooled(panels, options));
     const expected = [...slowRows(panels, "fit"), ...slowRows(panels, "score")];

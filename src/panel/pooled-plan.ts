@@ -43,11 +43,11 @@ export interface PooledMember<P extends PooledRows = PooledRows> {
   readonly panel: P;
   /** Shape (learn), ascending rows of the panel: the fit rows, then the score rows that a later block learns from. */
   readonly learn: Int32Array;
-  /** Shape (learn + score), ascending: the row of the matrix that each row of `learn`, then each score row, is. */
+  /** Shape (learn + score), ascending: the matrix row of each row of `learn`, then of each score row. */
   readonly places: Float64Array;
-  /** One entry a block: positions [trainStart, trainEnd) in `learn`, and [scoreStart, scoreEnd) in the score rows. */
+  /** One entry per block: positions [trainStart, trainEnd) in `learn`, and [scoreStart, scoreEnd) in the score rows. */
   readonly blocks: readonly PooledTickerBlock[];
-  /** Those of the folds that test rows of the ticker, as positions in its fit rows, with the number of each among all folds. */
+  /** The folds that test rows of the ticker, as positions in its fit rows, with the number of each among all folds. */
   readonly folds: readonly (Fold & { readonly fold: number })[];
 }
 
@@ -56,10 +56,10 @@ type PooledTickerBlock = Omit<TickerBlock, "learnEnd"> & {
   readonly trainEnd: number;
 };
 
-/** One regressor for all tickers: the rows of all that some fit learns from, by the date of their label, then their score rows by date. */
+/** One regressor for all tickers: all rows that some fit learns from, by label date, then the score rows by date. */
 export interface PooledPlan<P extends PooledRows = PooledRows> {
   readonly fitRows: number;
-  /** The fit rows and, behind them, the score rows that a later block learns from. */
+  /** The fit rows, followed by the score rows that a later block learns from. */
   readonly learnRows: number;
   readonly scoreRows: number;
   readonly folds: readonly PooledFold[];
@@ -69,16 +69,13 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
 }
 
 /**
- * Plans a pooled fit. With n distinct dates of fit rows, folds test the last k · testSize of them in k blocks, k = min(nSplits,
- * floor((n - MIN_FIT_ROWS) / testSize)).
- *
- * Timing: a fold trains on the rows whose label is known at the close of its first test date, so every fold's training rows are a prefix of
- * the matrix. It tests the rows that are dated in its block and whose label is known at the close of the next block's first date; a row whose
- * label comes later, after a gap in its prices, has no forecast out of fold. A ticker with fewer than MIN_FIT_ROWS training rows
- * in a fold is not tested by it. A block trains on the rows whose label is known at the close of its first date. With a window, both train
- * on the last so many label dates of these rows.
- *
- * A late ticker teaches from the block on that it joins, and no fold tests it: its rows known by then stand where labels of that date begin.
+ * Plans a pooled fit. With n distinct dates of fit rows, folds test the last k · testSize of them in k blocks, k = min(nSplits, floor((n -
+ * MIN_FIT_ROWS) / testSize)). Timing: a fold trains on the rows whose label is known at the close of its first test date, so every fold's
+ * training rows are a prefix of the matrix. It tests the rows that are dated in its block and whose label is known at the close of the next
+ * block's first date; a row whose label is known later, after a gap in its prices, has no out-of-fold forecast. A ticker with fewer than
+ * MIN_FIT_ROWS training rows in a fold is not tested by it. A block trains on the rows whose label is known at the close of its first date.
+ * With a window, both train only on the last `window` label dates of these rows. A late ticker is used for training from the block on that
+ * it joins, and no fold tests it: its rows known by then are placed where the labels of that date begin.
  * @param panels in any order; the plan is the same.
  * @param jobBlocks of `refitBlocks`, ascending.
  */
@@ -101,7 +98,7 @@ export function* planPooled<P extends PooledRows>(
   );
   const prompt = ascending.filter(({ joins }) => joins === undefined);
   const fitRows = prompt.reduce((sum, { fit }) => sum + fit.length, 0);
-  // Labels of fit rows come out by the cut and those of score rows after it; late tickers join after it.
+  // Labels of fit rows are known by the cut and those of score rows after it; late tickers join after it.
   const fitLabelDays = learn.days.subarray(0, fitRows);
   const startOf = windowStarts(learn.days, window);
   const folds = yield* foldsOf(prompt, fitLabelDays, cvTestSize, nSplits, startOf);
@@ -138,7 +135,7 @@ interface PooledPlanSettings {
   readonly window?: number;
 }
 
-/** Where the training rows begin that end before a row: at 0, or at the first row of the last `window` label dates. */
+/** The start of the training rows that end before a row: 0, or the first row of the last `window` label dates. */
 type StartOf = (trainEnd: number) => number;
 
 /** @param labelDays shape (n), ascending. */
@@ -181,7 +178,10 @@ function concatenated(a: Float64Array, b: Float64Array): Float64Array {
   return both;
 }
 
-/** Where rows of each ticker stand: by a date of each row, then by its own. @param dated the first of these dates of rows of a panel, ascending. */
+/**
+ * The positions of each ticker's rows, sorted by one date of each row, then by its own.
+ * @param dated the first of these dates of rows of a panel, ascending.
+ */
 function* placesOf(
   panels: readonly PooledRows[],
   rows: readonly Int32Array[],
@@ -214,7 +214,7 @@ function* placesOf(
 }
 
 /**
- * Later than every label's date, and in the order of the rows' dates. A row that a late ticker has when it joins stands before all others.
+ * Later than every label's date, and in the order of the rows' dates. A row that a late ticker has when it joins precedes all others.
  * @param day the row's first date.
  */
 function secondDay({ days, joins }: PooledRows, row: number, day: Day): Day {

@@ -12,13 +12,13 @@ interface PriceDates {
   readonly days: Int32Array;
   /** Shape (m), in currency, all finite and above zero. */
   readonly prices: Float64Array;
-  /** Finite prices of zero or below; they count as absent. */
+  /** The number of finite prices of zero or below, which count as absent. */
   readonly nonpositive: number;
 }
 
 /**
- * The ticker's dates in [start, end] that have a price. A missing price and one of zero or below are alike absent,
- * so a label spans over them to the next price there is.
+ * The ticker's dates in [start, end] that have a price. Missing prices and prices of zero or below both count as absent, so a label spans
+ * over them to the next available price.
  */
 export function priceDates(
   prices: TickerPrices,

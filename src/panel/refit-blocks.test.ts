@@ -11,7 +11,7 @@ const CUT = 30;
 const panels = randomPanels(60, CUT).map((all) => all.filter(({ fit }) => fit.length > 0));
 const every = fc.integer({ min: 1, max: 12 });
 
-test("blocks have so many dates of score rows each, and the last the rest", () => {
+test("each block has the set number of dates with score rows, and the last one has the rest", () => {
   const property = fc.property(panels, every, (all, n) => {
     const blocks = refitBlocks(all, n);
     const known = Math.max(...all.flatMap(({ fit, labelDays }) => Array.from(fit, (row) => labelDays[row]!)));
@@ -55,7 +55,7 @@ test("a block learns from all labels known on its first date, and every score ro
   fc.assert(property, { seed: 6, numRuns: 100 });
 });
 
-test("a row without a target teaches nothing", () => {
+test("a row without a target is not used for training", () => {
   const days = Int32Array.from({ length: 10 }, (_, i) => i);
   const panel = {
     days,
@@ -77,7 +77,7 @@ test("a row without a target teaches nothing", () => {
   assert.deepEqual(ends, [4, 5, 7]);
 });
 
-test("too many blocks are one error with the least setting that works", () => {
+test("too many blocks cause one error with the smallest setting that works", () => {
   const n = 2 * LIMITS.refitBlocks + 3;
   const days = Int32Array.from({ length: n + 1 }, (_, i) => i);
   const panel = {

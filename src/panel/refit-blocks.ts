@@ -17,8 +17,8 @@ export const ONE_BLOCK: readonly RefitBlock[] = [{ from: 0, known: undefined }];
 type ScoredRows = Pick<PanelRows, "days" | "labelDays" | "fit" | "score">;
 
 /**
- * Cuts the dates that have score rows of any ticker into blocks of `every` dates, counted from the last label date of the fit rows. Score rows
- * dated before it, of tickers whose prices have a gap or end there, belong to the first block.
+ * Cuts the dates that have score rows of any ticker into blocks of `every` dates, counted from the last label date of the fit rows. Earlier
+ * score rows, of tickers whose prices have a gap or end there, belong to the first block.
  *
  * Timing: the labels that are known at the close of the first counted date are those of the fit rows, so the first block's models are those of
  * a job without refits. Every later block's models know the labels of its first date, at whose close its first forecasts are made.
@@ -52,7 +52,7 @@ function tooManyBlocks(every: number, dates: number, blocks: number): MucastErro
   );
 }
 
-/** The rows of one ticker that models learn from, over all blocks, and the rows that those of each block forecast. */
+/** The rows of one ticker that models learn from, over all blocks, and the rows that the models of each block forecast. */
 export interface TickerBlocks {
   /** Shape (n), ascending: the fit rows, then the score rows whose label some block's models know. */
   readonly learn: Int32Array;
@@ -95,13 +95,13 @@ export function tickerBlocks(
   };
 }
 
-/** The block whose models are the first to learn a ticker's rows: number 0 but for late tickers. */
+/** The block whose models are the first to learn a ticker's rows: number 0 except for late tickers. */
 export function firstBlock({ joins }: Pick<PanelRows, "joins">, blocks: readonly RefitBlock[]): number {
   return joins === undefined ? 0 : blocks.findIndex(({ known }) => known === joins);
 }
 
 /**
- * From which close on models learn each of these rows: its label date, and of a late ticker no date before it joins.
+ * The close from which models may learn each of these rows: its label date, and for a late ticker no date before it joins.
  * @param rows shape (n); the result likewise.
  */
 export function learnedDays(
@@ -111,7 +111,7 @@ export function learnedDays(
   return rows.map((row) => Math.max(labelDays[row]!, joins));
 }
 
-/** How many of the ascending days come before `day`. */
+/** The number of ascending days before `day`. */
 export function countBefore(ascending: Int32Array, day: Day): number {
   let [from, to] = [0, ascending.length];
   while (from < to) {

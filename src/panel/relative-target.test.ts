@@ -49,7 +49,7 @@ function slowWidth(all: readonly RandomPanel[], day: number): number {
   return Math.sqrt(meanOf(squares));
 }
 
-test("targets, widths, levels and thin dates are those of a slow search", () => {
+test("targets, widths, levels and thin dates equal those of a slow search", () => {
   const property = fc.property(panels, fc.integer({ min: 0, max: 50 }), (all, day) => {
     const { byTicker, levels, thinDates } = finished(relativeTargets(all));
     const learned: { known: number; y: number; isFit: boolean }[] = [];
@@ -88,7 +88,7 @@ test("the order of the tickers changes no bit", () => {
   fc.assert(property, { seed: 3, numRuns: 60 });
 });
 
-test("labels that come out later change no target, no width and no level before them", () => {
+test("labels that are published later change no earlier target, width or level", () => {
   const property = fc.property(panels, fc.integer({ min: 5, max: CUT }), (all, day) => {
     const changed = all.map((panel) => ({
       ...panel,

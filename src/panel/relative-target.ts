@@ -5,33 +5,33 @@ import { NO_LABEL_DAY } from "./labels.ts";
 import { orderByDates, valuesAt } from "./row-order.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
-/** A date needs so many labelled tickers for its mean and deviation to stand for the market. */
+/** A date needs this many labelled tickers for its mean and deviation to represent the market. */
 export const MIN_DATE_TICKERS = 5;
 
-/** Targets beyond so many deviations are cut off: one crash or takeover would otherwise weigh as much as a year. */
+/** Targets beyond this many deviations are cut off: otherwise one crash or takeover would weigh as much as a year. */
 export const MAX_TARGET = 5;
 
-/** Dates whose deviations make a width: about a month. */
+/** The number of dates whose deviations make a width: about a month. */
 export const WIDTH_DATES = 20;
 
-/** Labels whose deviation is at most so small a part of the largest are equal but for rounding. */
+/** Labels whose deviation is at most this share of the largest are equal up to rounding. */
 const EQUAL = 1e-12;
 
 /** What models learn with target `relative`, and how their predictions become returns again. */
 export interface RelativeTargets {
   readonly byTicker: ReadonlyMap<string, Omit<RelativeTarget, "levels">>;
   readonly levels: Levels;
-  /** Dates with a fit row, but with too few of them to have a mean. */
+  /** The number of dates with a fit row, but with too few of them for a mean. */
   readonly thinDates: number;
-  /** The part of a ticker that is compared with these without counting in their means, deviations and levels. */
+  /** The part of a ticker that is compared with these without affecting their means, deviations and levels. */
   ofOther(rows: Omit<LabelledRows, "fit">): RelativeTarget;
 }
 
 /** The part of one ticker. */
 export interface RelativeTarget {
-  /** Shape (rows): of fit rows, and of score rows with a label, from which a later refit learns; NaN if a row teaches nothing. */
+  /** Shape (rows): for fit rows, and for score rows with a label, from which a later refit learns; NaN if a row is not used. */
   readonly values: Float64Array;
-  /** Shape (rows): what a prediction of 1 stands for, log-return above the level; known at the row's date, NaN if it is not. */
+  /** Shape (rows): the log-return above the level that a prediction of 1 means; known at the row's date, otherwise NaN. */
   readonly widths: Float64Array;
   readonly levels: Levels;
 }
@@ -47,9 +47,9 @@ export interface Levels {
 export type LabelledRows = Pick<PanelRows, "ticker" | "days" | "labelDays" | "y" | "fit">;
 
 /**
- * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation (ddof 0)
- * of the labels of date d over the tickers whose label is known by the time the row's own is. So no target depends on a label that comes
- * later than its own. A row teaches nothing if fewer than MIN_DATE_TICKERS labels make its mean, or if these are all equal.
+ * The target of a labelled row of date d: (y - m) / s, within [-MAX_TARGET, MAX_TARGET], with m and s the mean and the standard deviation
+ * (ddof 0) of the labels of date d over the tickers whose label is known by the time the row's own is. So no target depends on a label that
+ * is known later than its own. A row is not used if fewer than MIN_DATE_TICKERS labels make its mean, or if these are all equal.
  *
  * The width of a row of date d is the root mean square of s over the last WIDTH_DATES dates that have enough labels known at d.
  * @param panels in any order; the results are the same to the bit.
@@ -109,7 +109,7 @@ const [FIT, LATER] = [1, 2];
 interface SortedLabels {
   /** Ascending by code point. */
   readonly panels: readonly LabelledRows[];
-  /** Number of the panel that has the row. */
+  /** Index of the panel that has the row. */
   readonly panelOf: Int32Array;
   /** The row within its panel. */
   readonly rows: Int32Array;
@@ -118,7 +118,7 @@ interface SortedLabels {
   readonly y: Float64Array;
 }
 
-/** In arrays of numbers: millions of rows as objects would take as much memory as a matrix. */
+/** In arrays of numbers: millions of rows as objects would need as much memory as a matrix. */
 function* labelsByDate(given: readonly LabelledRows[]): Pausable<SortedLabels> {
   const panels = given.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const most = panels.reduce((sum, { days }) => sum + days.length, 0);
@@ -150,7 +150,7 @@ function* labelsByDate(given: readonly LabelledRows[]): Pausable<SortedLabels> {
   };
 }
 
-/** The stretches [begin, end) of equal values in [from, to). */
+/** The ranges [begin, end) of equal values in [from, to). */
 function* runsOf(values: Int32Array, from: number, to: number): Generator<readonly [number, number]> {
   for (let begin = from; begin < to; ) {
     let end = begin + 1;
@@ -160,7 +160,7 @@ function* runsOf(values: Int32Array, from: number, to: number): Generator<readon
   }
 }
 
-/** The labels [begin, end) of a date that become known on one day, and what all labels of the date that are known by then say. */
+/** The labels [begin, end) of a date that become known on one day, and the statistics of all labels of the date that are known by then. */
 interface Cohort {
   readonly begin: number;
   readonly end: number;
@@ -172,11 +172,11 @@ interface Cohort {
 
 interface DateSpreads {
   readonly day: Day;
-  /** Ascending by label date: those that know at least MIN_DATE_TICKERS labels. */
+  /** Ascending by label date: those with at least MIN_DATE_TICKERS known labels. */
   readonly cohorts: readonly Cohort[];
 }
 
-/** Of the labels [from, to), all of one date. */
+/** Statistics of the labels [from, to), all of one date. */
 function cohortsOf({ labelDays, y }: SortedLabels, from: number, to: number): Cohort[] {
   const cohorts: Cohort[] = [];
   for (const [begin, end] of runsOf(labelDays, from, to)) {
@@ -225,18 +225,23 @@ function levelsOf({ labelDays, y }: SortedLabels, kinds: Uint8Array): Levels {
   return levels(
     valuesAt(labelDays, order),
     order.map((i) => (sum += y[i]!)),
-    // Labels of fit rows come out by the cut and all others after it, so they stay ahead.
+    // Labels of fit rows are known by the cut and all others after it, so they stay first.
     order.findLastIndex((i) => kinds[i] === FIT) + 1,
   );
 }
 
-/** Keeps these two arrays alone. @param days shape (n), ascending; `sums` shape (n): of the labels up to each; `fit`: those of fit rows. */
+/**
+ * Keeps only these two arrays.
+ * @param days shape (n), ascending.
+ * @param sums shape (n): of the labels up to each.
+ * @param fit those of fit rows.
+ */
 function levels(days: Int32Array, sums: Float64Array, fit: number): Levels {
   const mean = (count: number) => (count === 0 ? Number.NaN : sums[count - 1]! / count);
   return { final: mean(fit), knownAt: (day) => mean(countUpTo(days, day)) };
 }
 
-/** How many of the ascending days are at or before `day`. */
+/** The number of ascending days at or before `day`. */
 function countUpTo(days: Int32Array, day: Day): number {
   let [from, to] = [0, days.length];
   while (from < to) {

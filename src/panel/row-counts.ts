@@ -11,7 +11,7 @@ export interface RowCounts {
   readonly nonpositivePrices: number;
   /** Price dates without a label because the next price is too far away. */
   readonly longGaps: number;
-  /** Price dates that the feature blob has too. */
+  /** Price dates that are also in the feature blob. */
   readonly featureRows: number;
   /** Feature rows whose label is known by the cut. */
   readonly candidates: number;
@@ -19,7 +19,7 @@ export interface RowCounts {
   readonly features: number;
   /** Features without a value on the candidates. */
   readonly emptyFeatures: number;
-  /** Feature rows left out because a feature kept is missing there. */
+  /** Feature rows that were dropped because a kept feature is missing there. */
   readonly rowsWithMissing: number;
   readonly fitRows: number;
   readonly scoreRows: number;
@@ -38,7 +38,7 @@ export function describeCounts(counts: RowCounts, cut: Day): string {
 const NAMES_SHOWN = 20;
 
 /**
- * The warnings of one ticker's rows, in the order of the steps that gave them.
+ * The warnings of one ticker's rows, in the order of the steps that caused them.
  * @param facts `warmUpRows` wait for the window of a feature; the job counts those of all tickers in one warning.
  */
 export function rowWarnings(facts: {

@@ -6,7 +6,7 @@ import { orderByDates } from "./row-order.ts";
 const FIRST_YEAR = -719_162;
 const LAST_YEAR = 2_932_896;
 
-test("rows stand by the first date, then the second, and otherwise in their order", () => {
+test("sorts rows by the first date, then the second, and otherwise keeps their order", () => {
   const day = fc.oneof(fc.integer({ min: FIRST_YEAR, max: LAST_YEAR }), fc.integer({ min: 0, max: 4 }));
   const row = fc.tuple(day, fc.integer({ min: 0, max: 10 }));
   const property = fc.property(fc.array(row, { maxLength: 60 }), (rows) => {

@@ -13,7 +13,7 @@ const SPANS = MAX_GAP_DAYS + 1;
  */
 export function orderByDates(first: ArrayLike<Day>, second: ArrayLike<Day>): Float64Array {
   const n = first.length;
-  // A loop, because `from` first makes a list of as many objects.
+  // A loop, because `from` first creates a list of as many objects.
   const keys = new Float64Array(n);
   for (let i = 0; i < n; i++) keys[i] = (first[i]! * SPANS + (second[i]! - first[i]!)) * n + i;
   keys.sort();
@@ -21,7 +21,7 @@ export function orderByDates(first: ArrayLike<Day>, second: ArrayLike<Day>): Flo
   return keys;
 }
 
-/** The values at these places, in that order. @param order shape (n). */
+/** The values at these positions, in that order. @param order shape (n). */
 export function valuesAt(values: Int32Array, order: Float64Array): Int32Array {
   const found = new Int32Array(order.length);
   for (let i = 0; i < order.length; i++) found[i] = values[order[i]!]!;

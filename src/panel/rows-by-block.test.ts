@@ -3,7 +3,10 @@ import { describe, test } from "node:test";
 import { refitBlocks } from "./refit-blocks.ts";
 import { rowsByBlock } from "./rows-by-block.ts";
 
-/** Rows on days `from` to 59, but for the `absent` ones; the label of a row is known on the ticker's next day, and labels up to day 29 are fit. */
+/**
+ * Rows on days `from` to 59, except the `absent` ones; the label of a row is known on the ticker's next day, and labels up to day 29 are
+ * fit labels.
+ */
 function panel(from: number, absent: readonly number[] = []) {
   const days = Array.from({ length: 60 - from }, (_, i) => from + i).filter((day) => !absent.includes(day));
   const labelDays = [...days.slice(1), -2_147_483_648];
@@ -25,7 +28,7 @@ const PANELS = [panel(0), panel(7, [20, 21, 22, 40, 41]), panel(3, [31, 32])];
 const dated = ({ days, labelDays }: (typeof PANELS)[number], rows: Int32Array) =>
   Array.from(rows, (row) => [days[row]!, labelDays[row]!]);
 
-describe("the networks of a block learn what is known at its first date, by a slow twin,", () => {
+describe("the networks of a block learn what is known at its first date, compared with a slow twin,", () => {
   for (const window of [undefined, 12, 40]) {
     for (const [name, groups] of [
       ["each ticker alone", PANELS.map((own) => [own])],

@@ -6,16 +6,16 @@ import type { PanelRows } from "./ticker-panel.ts";
 type BlockedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score">;
 
 /**
- * The panels with the rows of one network: as `fit` those that a network of block `learned` learns from, as `score` those of block `scored`. A
- * network forecasts its own block, or stands in for that of a later one.
+ * The panels with the rows of one network: `fit` are those that a network of block `learned` learns from, `score` those of block `scored`.
+ * A network forecasts its own block, or replaces that of a later one.
  */
 export type RowsByBlock<P> = (learned: number, scored: number) => P[];
 
 /**
  * The rows of the networks of each block.
  *
- * Timing: a network of a later block learns from all rows whose label is known at the close of the block's first date, one of the first block
- * from the fit rows. With a window it learns from the last `window` distinct label dates of these rows, over all panels given.
+ * Timing: a network of a later block learns from all rows whose label is known at the close of the block's first date, one of the first
+ * block from the fit rows. With a window, it learns only from the last `window` distinct label dates of these rows, over all given panels.
  * @param panels of the tickers that one network learns from: one, or all.
  * @param blocks of `refitBlocks`, ascending.
  */

@@ -6,14 +6,14 @@ interface JoinedRows {
   readonly feature: Int32Array;
 }
 
-/** A ticker's features, shape (k, n): column after column, as reading gives them. */
+/** A ticker's features, shape (k, n): column after column, as they are read. */
 interface FeatureColumns {
   readonly columns: readonly string[];
   readonly values: Float64Array;
   readonly n: number;
 }
 
-/** Joins two ascending lists of days. The features of a day stand beside the price of the same day, without a shift. */
+/** Joins two ascending lists of days. The features of a day are paired with the price of the same day, without a shift. */
 export function joinRows(priceDays: Int32Array, featureDays: Int32Array): JoinedRows {
   const longest = Math.min(priceDays.length, featureDays.length);
   const price = new Int32Array(longest);
@@ -41,18 +41,18 @@ export function columnsWithValues(features: FeatureColumns, dates: Int32Array): 
   return kept;
 }
 
-/** Which rows have every feature, and why the others have not. */
+/** Which rows have every feature, and why the others do not. */
 interface Completeness {
   /** Shape (r): positions of the rows without a missing value. */
   readonly complete: Int32Array;
   /**
-   * How many of the other rows only wait for the window of a feature: every feature that is missing there has been missing
-   * since the first row.
+   * The number of other rows that only wait for the window of a feature: every feature that is missing there has been missing since the
+   * first row.
    */
   readonly warmUpRows: number;
-  /** The index of the column that is missing on most of the first rows, the first of equals; undefined if none is. */
+  /** The index of the column that is missing on most of the first rows, the first one if equal; undefined if there is none. */
   readonly slowest: number | undefined;
-  /** Shape (columns): rows on which that column is missing, those that wait for a window left out. */
+  /** Shape (columns): the number of rows on which that column is missing, without those that wait for a window. */
   readonly missingByColumn: Int32Array;
 }
 

@@ -1,19 +1,19 @@
-/** The forecasts of a network that learned from fewer samples are noise. As many as a ticker needs fit rows. */
+/** Forecasts of a network that learned from fewer samples are noise. The same as the fit rows that a ticker needs. */
 export const MIN_TRAINING_SAMPLES = 30;
 
-/** How many samples each part has; in time they follow one another in this order. */
+/** The number of samples in each part; in time they follow one another in this order. */
 interface SplitSizes {
   /** The weights are learned from these. */
   readonly train: number;
-  /** Early stopping watches the loss on these. */
+  /** Early stopping monitors the loss on these. */
   readonly validate: number;
-  /** Used neither for learning nor for early stopping: the residuals of these make the intervals. 0 without intervals. */
+  /** Used neither for training nor for early stopping: their residuals make the intervals. 0 without intervals. */
   readonly calibrate: number;
 }
 
 /**
- * Splits n samples by time: 80 / 20, or 70 / 15 / 15 if intervals need a part of their own. Parts are rounded
- * down, to no less than 1, and the training part takes the rest, which may then be too few, or none.
+ * Splits n samples by time: 80 / 20, or 70 / 15 / 15 if intervals need their own part. Parts are rounded down, to no less than 1, and the
+ * training part gets the rest, which may be too few, or none.
  */
 export function splitSizes(n: number, calibrates: boolean): SplitSizes {
   const percent = calibrates ? 15 : 20;
@@ -26,8 +26,8 @@ export function splitSizes(n: number, calibrates: boolean): SplitSizes {
 const ROUNDING = 10 * Number.EPSILON;
 
 /**
- * Whether labels leave a network nothing to learn: all are equal but for rounding, as where a price grows by the same
- * rate every day. Targets are divided by their standard deviation, which would then be rounding alone.
+ * Whether labels leave a network nothing to learn: all are equal up to rounding, for example if a price grows by the same rate every day.
+ * Targets are divided by their standard deviation, which would then be only rounding.
  * @param labels shape (n), finite, n >= 1.
  */
 export function isConstantTarget(labels: Float64Array): boolean {

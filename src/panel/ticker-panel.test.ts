@@ -14,7 +14,7 @@ function build(quotes: Quotes, start: string, end: string, cut: string): TickerP
   return buildTickerPanel({ ticker: "AAA", ...asColumns("AAA", quotes), window });
 }
 
-/** A panel in the words of the twin: one object a row. */
+/** A panel in the twin's format: one object per row. */
 function spelled(panel: TickerPanel, rows: Iterable<number>) {
   const k = panel.columns.length;
   return Array.from(rows, (i) => ({
@@ -29,7 +29,7 @@ function countOf(warnings: readonly Warning[], code: Warning["code"]): number {
   return warnings.find((warning) => warning.code === code)?.count ?? 0;
 }
 
-/** Some date of the history, by its share of the way. */
+/** A date of the history, by its relative position. */
 function dateAt(quotes: Quotes, share: number): string {
   const dates = [...quotes.prices.keys(), ...quotes.features.keys()].sort();
   return dates[Math.floor(share * (dates.length - 1))]!;
@@ -83,7 +83,7 @@ test("rows, labels, fit and score agree with the slow twin on faulty histories",
   assert.ok(both > 20, `rows that wait and rows that lack something else must occur together: ${both}`);
 });
 
-/** Forty weekdays and every fault of the numeric contract at once, each put in by hand. */
+/** Forty weekdays with every fault of the numeric contract at once, each inserted by hand. */
 function everyFault(): { quotes: Quotes; dates: string[] } {
   const names = ["ok", "empty", "holey"];
   const prices = new Map<string, number>();
@@ -109,13 +109,13 @@ function everyFault(): { quotes: Quotes; dates: string[] } {
   features.get(dates[11]!)![2] = Number.NaN;
   features.get(dates[12]!)![0] = Number.NEGATIVE_INFINITY;
   features.get(dates[13]!)![2] = Number.NaN;
-  features.get(dates[48]!)![1] = 1; // the empty feature comes to life after the cut
+  features.get(dates[48]!)![1] = 1; // the empty feature gets values after the cut
   prices.set("2020-01-02", 1); // before the window
   features.set("2020-01-02", [1, 1, 1]);
   return { quotes: { names, prices, features }, dates };
 }
 
-test("every fault at once leaves exactly the rows that can be trusted", () => {
+test("leaves exactly the trustworthy rows with every fault at once", () => {
   const { quotes, dates } = everyFault();
   const panel = build(quotes, dates[0]!, dates[49]!, dates[45]!);
   const without = new Set([3, 4, 5, 6, 7, 9, 11, 12, 13]);
@@ -165,7 +165,7 @@ function clean(n: number): { quotes: Quotes; dates: string[] } {
   return { quotes, dates: [...quotes.prices.keys()] };
 }
 
-test("without Learning_end the last price date alone is left to score", () => {
+test("without Learning_end, only the last price date is a score row", () => {
   const { quotes, dates } = clean(60);
   const panel = build(quotes, dates[0]!, dates[59]!, dates[59]!);
   assert.equal(panel.fit.length, 59);
@@ -174,14 +174,14 @@ test("without Learning_end the last price date alone is left to score", () => {
   assert.deepEqual(panel.warnings, []);
 });
 
-test("the label realised on the cut itself is learned, the next one is not", () => {
+test("uses the label realised on the cut itself, and not the next one", () => {
   const { quotes, dates } = clean(60);
   const panel = build(quotes, dates[0]!, dates[59]!, dates[40]!);
   assert.equal(formatDay(panel.days[panel.fit.at(-1)!]!), dates[39]);
   assert.equal(formatDay(panel.days[panel.score[0]!]!), dates[40]);
 });
 
-test("a cut on a day without trading learns what was known by then", () => {
+test("a cut on a day without trading uses what was known by then", () => {
   const { quotes, dates } = clean(60);
   const monday = dates.findIndex((date, i) => i > 40 && new Date(date).getUTCDay() === 1);
   const sunday = formatDay(parseDay(dates[monday]!)! - 1);
@@ -204,7 +204,7 @@ test("thirty fit rows are enough and twenty-nine are not", () => {
   );
 });
 
-test("a gap of ten calendar days makes a label, of eleven none", () => {
+test("a gap of ten calendar days makes a label, and one of eleven does not", () => {
   const { quotes } = clean(60);
   const last = parseDay([...quotes.prices.keys()].at(-1)!)!;
   for (const [gap, labels] of [
@@ -219,7 +219,7 @@ test("a gap of ten calendar days makes a label, of eleven none", () => {
   }
 });
 
-test("a ticker without a single usable feature has no rows to learn from", () => {
+test("a ticker without a usable feature has no fit rows", () => {
   const { quotes, dates } = clean(60);
   const names: string[] = [];
   const features = new Map(dates.map((date) => [date, []]));
@@ -229,7 +229,7 @@ test("a ticker without a single usable feature has no rows to learn from", () =>
   });
 });
 
-test("a ticker without any row in the window is insufficient_history with its counts", () => {
+test("a ticker without any row in the window fails as insufficient_history with its counts", () => {
   const { quotes } = clean(60);
   assert.throws(() => build(quotes, "1999-01-01", "1999-12-31", "1999-12-31"), {
     code: "insufficient_history",
@@ -237,7 +237,7 @@ test("a ticker without any row in the window is insufficient_history with its co
   });
 });
 
-test("of two features missing equally often the first is named", () => {
+test("names the first of two features that are missing equally often", () => {
   const { quotes, dates } = clean(60);
   const features = new Map(quotes.features)
     .set(dates[5]!, [1, Number.NaN, 1, 1])
@@ -246,7 +246,7 @@ test("of two features missing equally often the first is named", () => {
   assert.match(panel.warnings[0]!.message, /2 rows lack a feature .*; 10 is missing most often, on 1 row\./);
 });
 
-/** A clean history in which the named features lack the rows given. */
+/** A clean history in which the named features lack the given rows. */
 function lacking(missing: Readonly<Record<string, readonly number[]>>): TickerPanel {
   const { quotes, dates } = clean(60);
   const features = new Map(
@@ -265,13 +265,13 @@ function lacking(missing: Readonly<Record<string, readonly number[]>>): TickerPa
   return build({ ...quotes, features }, dates[0]!, dates[59]!, dates[59]!);
 }
 
-test("rows that wait for the window of a feature are counted beside the warning of the others", () => {
+test("counts rows that wait for the window of a feature separately from the warning about others", () => {
   const waiting = lacking({ mom: [0, 1, 2], vol: [0, 1, 2, 3, 4] });
   assert.deepEqual(waiting.warmUp, { rows: 5, feature: "vol" });
   assert.deepEqual(waiting.warnings, []);
   assert.equal(waiting.counts.rowsWithMissing, 5);
 
-  // On row 1 mom is missing after it was there, so that row lacks something besides what it waits for.
+  // On row 1, mom is missing after it was present, so that row lacks something besides what it waits for.
   const torn = lacking({ mom: [1, 30], vol: [0, 1, 2, 3, 4] });
   assert.deepEqual(torn.warmUp, { rows: 4, feature: "vol" });
   assert.deepEqual(
@@ -317,7 +317,7 @@ test("labels of prices at the ends of the float64 range stay finite", () => {
   assert.equal(panel.y.subarray(0, 59).every(Number.isFinite), true);
 });
 
-test("monthly prices are sparse_prices, weekly ones are learned", () => {
+test("monthly prices fail as sparse_prices, weekly ones are accepted", () => {
   const { quotes } = clean(120);
   const everyDays = (step: number): Quotes => {
     const at = (i: number) => formatDay(parseDay("2010-01-04")! + step * i);

@@ -11,7 +11,7 @@ import { describeCounts, type RowCounts, rowWarnings } from "./row-counts.ts";
 import { columnsWithValues, completeRows, gatherRowMajor, joinRows } from "./rows.ts";
 import type { ResolvedWindow } from "./window.ts";
 
-/** A ticker with fewer fit rows fails; a first walk-forward fold trains on at least as many. */
+/** A ticker with fewer fit rows fails; a first walk-forward fold trains on at least this many. */
 export const MIN_FIT_ROWS = 30;
 
 /**
@@ -20,7 +20,7 @@ export const MIN_FIT_ROWS = 30;
  */
 export interface TickerPanel {
   readonly ticker: string;
-  /** The k features kept, in the order of the blob. */
+  /** The k remaining features, in the order of the blob. */
   readonly columns: readonly string[];
   /** Shape (rows), ascending: every row with all features, labelled or not. */
   readonly days: Int32Array;
@@ -32,41 +32,41 @@ export interface TickerPanel {
   readonly labelDays: Int32Array;
   /** Shape (rows): standard deviation of the ticker's last 20 returns known at the date, NaN if there are fewer. */
   readonly volatility: Float64Array;
-  /** Ascending row indices to learn from: labels known by the cut. */
+  /** Ascending indices of the fit rows: labels known by the cut. */
   readonly fit: Int32Array;
-  /** Ascending row indices to predict: every row dated after the last fit row, labelled or not. */
+  /** Ascending indices of the score rows: every row dated after the last fit row, labelled or not. */
   readonly score: Int32Array;
   /** The ticker's last price date in the window. */
   readonly lastPriceDay: Day;
   /** The ticker's last feature date in the window; undefined if it has none. */
   readonly lastFeatureDay: Day | undefined;
-  /** The last row before `cross_section` leaves out rows; absent without `cross_section`. */
+  /** The last row before `cross_section` drops rows; absent without `cross_section`. */
   readonly lastRowDay?: Day;
   readonly warmUp: WarmUp;
   readonly warnings: readonly Warning[];
   readonly counts: RowCounts;
-  /** How many of the last columns are z-scores among the tickers of a date; absent without `cross_section`. */
+  /** The number of last columns that are z-scores among the tickers of a date; absent without `cross_section`. */
   readonly zScores?: number;
   /** What models learn in place of `y`, with target `relative`. */
   readonly relative?: RelativeTarget;
   /**
-   * Of a late ticker, which has too few fit rows at the cut: the first date of the block that it joins. Its fit rows are those whose label is
-   * known at that close, its score rows are dated then or later. Absent for all others.
+   * For a late ticker, which has too few fit rows at the cut: the first date of the block that it joins. Its fit rows are those whose label
+   * is known at that close, its score rows are dated then or later. Absent for all others.
    */
   readonly joins?: Day;
 }
 
-/** Rows that were left out since they wait for the window of a feature. */
+/** The number of rows that were dropped because they wait for the window of a feature. */
 export interface WarmUp {
   readonly rows: number;
-  /** The feature that waits longest, the first of equals; undefined if no row waits. */
+  /** The feature that waits longest, the first one if equal; undefined if no row waits. */
   readonly feature: string | undefined;
 }
 
-/** A panel without its features, which lie on disk or are not needed: thousands of these fit into memory. */
+/** A panel without its features, which are on disk or not needed: thousands of these fit into memory. */
 export type PanelRows = Omit<TickerPanel, "x">;
 
-/** Shape (fit): the labels of the rows to learn from. */
+/** Shape (fit): the labels of the fit rows. */
 export function fitLabels({ fit, y }: Pick<TickerPanel, "fit" | "y">): Float64Array {
   return Float64Array.from(fit, (row) => y[row]!);
 }
@@ -77,7 +77,7 @@ export function targetsOf({ y, relative }: Pick<TickerPanel, "y" | "relative">):
 }
 
 /**
- * The forecasts of returns that a model's predictions stand for: level + width x prediction with target `relative`.
+ * The return forecasts that follow from a model's predictions: level + width x prediction with target `relative`.
  * @param rows shape (n): rows of the panel; `predicted` shape (n).
  * @param known the model learned from the labels known at this close; all of them without it.
  */
@@ -103,12 +103,11 @@ export interface TickerInput {
 /**
  * Prices and features of one ticker become rows: price dates, labels, feature rows, fit and score.
  *
- * A row is a candidate to learn from if its label date is at or before `window.cut`. Which features are empty is
- * decided on candidates alone, so that no later row decides about it; which rows are complete is decided row by
- * row.
+ * A row is a candidate to learn from if its label date is at or before `window.cut`. Only candidates decide which features are empty, so
+ * that no later row affects it; each row decides by itself whether it is complete.
  *
- * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, if fewer than
- *   MIN_FIT_ROWS fit rows remain; `sparse_prices` if that is because prices lie too far apart. Only this ticker fails; the caller goes on with the others.
+ * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, if fewer than MIN_FIT_ROWS fit rows remain;
+ * `sparse_prices` if that is because prices lie too far apart. Only this ticker fails; the caller continues with the others.
  */
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);
@@ -168,7 +167,7 @@ export function buildTickerPanel({ ticker, prices, features, window }: TickerInp
   };
 }
 
-/** The purge: a label realised after the cut is not learned, whatever the date of its row. */
+/** The purge: a label realised after the cut is not used, whatever the date of its row. */
 function isCandidate(labelDay: Day, window: ResolvedWindow): boolean {
   return labelDay !== NO_LABEL_DAY && labelDay <= window.cut;
 }

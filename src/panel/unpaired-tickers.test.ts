@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { unpairedTickers } from "./unpaired-tickers.ts";
 
-test("tickers in one blob only are warned about, ascending by code point", () => {
+test("warns about tickers in only one blob, ascending by code point", () => {
   const warnings = unpairedTickers(
     ["\u{1F600}", "b", "10", "X", "9", "__proto__", "\uFF21"],
     ["9", "10", "\u{1F600}", "\uFF21", "Z", "__proto__"],

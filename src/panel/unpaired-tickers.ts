@@ -1,10 +1,7 @@
 import { compareCodePoints } from "../contract/market/ticker-order.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 
-/**
- * Warns about each ticker that one blob alone has.
- * @returns a warning for each, in ascending code-point order.
- */
+/** Warns about each ticker that is in only one of the blobs. @returns a warning for each, in ascending code-point order. */
 export function unpairedTickers(
   priceTickers: Iterable<string>,
   featureTickers: Iterable<string>,

@@ -12,7 +12,7 @@ import { planWindows, type WindowPlan, type WindowRows } from "./window-plan.ts"
 
 const WINDOW = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")! };
 
-/** A panel whose rows are all to learn from but for the last `score`. */
+/** A panel whose rows are all fit rows except for the last `score`. */
 function plainPanel(fit: number, score: number, label = (row: number) => row / 100): WindowRows {
   const rows = Int32Array.from({ length: fit + score }, (_, i) => i);
   return {
@@ -23,7 +23,7 @@ function plainPanel(fit: number, score: number, label = (row: number) => row / 1
   };
 }
 
-test("the windows of histories with faults are those of the slow twin", () => {
+test("the windows of histories with faults equal those of the slow twin", () => {
   let planned = 0;
   const property = fc.property(
     FAULTS,
@@ -59,7 +59,7 @@ test("the windows of histories with faults are those of the slow twin", () => {
   assert.ok(planned > 50, `the histories must be good enough to plan: ${planned} were`);
 });
 
-/** Each part's labels are known when the next part begins, and all that is learned by the cut. */
+/** Each part's labels are known when the next part begins, and all training labels by the cut. */
 function assertNoLeak(plan: WindowPlan, days: Int32Array, labelDays: Int32Array, cut: number): void {
   const parts = [plan.train, plan.validate, plan.calibrate, plan.score].filter((rows) => rows.length > 0);
   for (const [i, rows] of parts.entries()) {
@@ -72,7 +72,7 @@ function assertNoLeak(plan: WindowPlan, days: Int32Array, labelDays: Int32Array,
   assert.ok(learned.every((row) => labelDays[row]! <= cut));
 }
 
-test("of forty fit rows and ten rows a window, thirty-one windows are too few to train thirty", () => {
+test("forty fit rows with ten rows per window make thirty-one windows, too few to train on thirty", () => {
   assert.throws(
     () => planWindows(plainPanel(40, 1), { lookback: 10, calibrates: false }),
     (error) => {
@@ -84,7 +84,7 @@ test("of forty fit rows and ten rows a window, thirty-one windows are too few to
   );
 });
 
-test("a lookback longer than the history is insufficient_history", () => {
+test("a lookback longer than the history fails as insufficient_history", () => {
   const plan = () => planWindows(plainPanel(100, 5), { lookback: 200, calibrates: false });
   assert.throws(plan, { code: "insufficient_history" });
 });
@@ -100,14 +100,14 @@ test("parts follow one another, and the first score window reaches back into the
   ]);
 });
 
-test("training labels that are all equal are constant, whatever comes after them", () => {
+test("equal training labels are constant, whatever comes after them", () => {
   const panel = plainPanel(100, 1, (row) => (row < 80 ? 0.01 : 0.02));
   assert.throws(() => planWindows(panel, { lookback: 1, calibrates: false }), { code: "constant_target" });
   const barely = plainPanel(100, 1, (row) => (row < 79 ? 0.01 : 0.02));
   assert.equal(planWindows(barely, { lookback: 1, calibrates: false }).train.length, 80);
 });
 
-test("the returns of a price that grows by the same rate every day are constant, whatever rounding makes of them", () => {
+test("the returns of a price that grows by the same rate every day are constant despite rounding", () => {
   const returns = (rate: number) => {
     const prices = Array.from({ length: 500 }, (_, day) => 100 * (1 + rate) ** day);
     return Float64Array.from(prices.slice(1), (price, day) => Math.log(price / prices[day]!));
@@ -119,7 +119,7 @@ test("the returns of a price that grows by the same rate every day are constant,
   assert.equal(isConstantTarget(returns(0.01).with(7, 0.01 + 1e-12)), false);
 });
 
-test("samples are split in fifths, or in parts of fifteen per cent, rounded down to one at least", () => {
+test("splits samples into fifths, or into parts of fifteen per cent, rounded down to at least one", () => {
   assert.deepEqual(splitSizes(100, false), { train: 80, validate: 20, calibrate: 0 });
   assert.deepEqual(splitSizes(100, true), { train: 70, validate: 15, calibrate: 15 });
   assert.deepEqual(splitSizes(44, true), { train: 32, validate: 6, calibrate: 6 });

@@ -3,32 +3,31 @@ import { counted } from "../contract/errors/wording.ts";
 import { isConstantTarget, MIN_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";
 
-/** How sequences are cut from a ticker's rows. */
+/** How to cut sequences from a ticker's rows. */
 export interface WindowOptions {
   /** Rows of one window, at least 1. */
   readonly lookback: number;
-  /** Whether intervals are asked for: a part is set aside for them. */
+  /** Whether intervals are requested, which need their own part. */
   readonly calibrates: boolean;
 }
 
 /**
- * The windows of one ticker. Each entry is the row of the panel on which a window ends: it holds that row and the
- * lookback - 1 rows before it, labelled or not, and predicts the label of its last row. Rows ascend, also from part
- * to part.
+ * The windows of one ticker. Each entry is the row of the panel on which a window ends. The window contains that row and the lookback - 1
+ * rows before it, labelled or not, and predicts the label of its last row. Rows ascend, even from part to part.
  */
 export interface WindowPlan {
   readonly train: Int32Array;
   readonly validate: Int32Array;
   readonly calibrate: Int32Array;
-  /** These may reach back into the parts before. */
+  /** These may extend back into earlier parts. */
   readonly score: Int32Array;
 }
 
-/** The members of a panel that decide about its windows. */
+/** The members of a panel that decide its windows. */
 export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "relative" | "fit" | "score">;
 
 /**
- * Splits a ticker's fit windows by time and lists its score windows. Rows without a full window are in no part.
+ * Splits a ticker's fit windows by time and lists its score windows. Rows without a full window belong to no part.
  *
  * Timing: a window knows nothing later than its last row. The label of a part's last window is realised no later
  * than the date of the next part's first one, so each part's labels are known when the next begins.
@@ -69,7 +68,7 @@ function tooFewWindows(panel: WindowRows, windows: number, train: number, lookba
   );
 }
 
-/** The error of a ticker whose labels to learn are all the same. */
+/** The error of a ticker whose training labels are all the same. */
 export function constantTarget(ticker: string, count: number): MucastError {
   return new MucastError("constant_target", `${ticker}: all ${count} training labels are equal`, { ticker });
 }

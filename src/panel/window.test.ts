@@ -20,12 +20,12 @@ const PRICES = [
   ticker("EMPTY", 90, [Number.NaN, -1]),
 ];
 
-test("a window that is given is not changed, and its end is the cut", () => {
+test("keeps a given window, whose end is the cut", () => {
   const resolved = atOnce(resolveWindow({ start: 10, end: 500 }, PRICES, SOURCE));
   assert.deepEqual(resolved, { window: { start: 10, end: 500, cut: 500 }, warnings: [] });
 });
 
-test("a missing bound is the first or last price date of any ticker, and each is warned about", () => {
+test("replaces a missing bound by the first or last price date of any ticker, and warns about each", () => {
   const { window, warnings } = atOnce(resolveWindow({}, PRICES, SOURCE));
   assert.deepEqual(window, { start: 102, end: 104, cut: 104 });
   assert.deepEqual(
@@ -50,7 +50,7 @@ test("Learning_end is the cut and may be either end of the window", () => {
   }
 });
 
-test("a Learning_end outside the window is refused, also outside a window that was filled in", () => {
+test("refuses a Learning_end outside the window, even if the window was filled in", () => {
   const outside = { code: "invalid_data", message: /Learning_end .* outside the window/ };
   assert.throws(
     () => atOnce(resolveWindow({ start: 100, end: 110, learningEnd: 99 }, PRICES, SOURCE)),
@@ -63,14 +63,14 @@ test("a Learning_end outside the window is refused, also outside a window that w
   assert.throws(() => atOnce(resolveWindow({ learningEnd: 105 }, PRICES, SOURCE)), outside);
 });
 
-test("a window that starts after its end is refused with both dates", () => {
+test("refuses a window that starts after its end, with both dates", () => {
   assert.throws(() => atOnce(resolveWindow({ start: 2, end: 1 }, PRICES, SOURCE)), {
     code: "invalid_data",
     message: "data_extractor_1.json: the window starts on 1970-01-03, after its end 1970-01-02",
   });
 });
 
-test("a missing bound that no price can stand in for is too little history", () => {
+test("a missing bound that no price can replace fails as insufficient_history", () => {
   const code = "insufficient_history";
   assert.throws(() => atOnce(resolveWindow({ start: 1 }, [], SOURCE)), {
     code,

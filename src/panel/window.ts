@@ -5,7 +5,7 @@ import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-se
 import type { Warning } from "../contract/problems/warnings.ts";
 import { isPrice } from "./price-dates.ts";
 
-/** The window a job works in. Dates outside [start, end] do not exist for it. */
+/** The window of a job. Dates outside [start, end] do not exist for it. */
 export interface ResolvedWindow {
   readonly start: Day;
   readonly end: Day;
@@ -16,14 +16,13 @@ export interface ResolvedWindow {
 }
 
 /**
- * Fills in what the data-extraction blob leaves out and checks the rest.
- *
- * @param requested bounds as the blob has them.
+ * Fills in what the data-extraction blob omits and checks the rest.
+ * @param requested the bounds in the blob.
  * @param prices every ticker of the blob, in any order; read once, and only if a bound is missing.
  * @param source the blob's name, for errors.
  * @returns the window, and a `window_defaulted` warning for each bound that was missing.
- * @throws MucastError `invalid_data` if start > end or `Learning_end` lies outside the window;
- *   `insufficient_history` if a bound is missing and no price date can stand in for it.
+ * @throws MucastError `invalid_data` if start > end or `Learning_end` lies outside the window; `insufficient_history` if a bound is missing
+ *   and no price date can stand in for it.
  */
 export function* resolveWindow(
   requested: RequestedWindow,
