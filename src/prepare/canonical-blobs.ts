@@ -3,7 +3,7 @@ import type { RequestedWindow, TickerFeatures, TickerPrices } from "../contract/
 
 /**
  * The text of a canonical data-extraction blob, in pieces.
- * @param dates the rows, ascending. A ticker's values on other days are left out, and its missing values are null.
+ * @param dates the rows, ascending. A ticker's values on other days are omitted, and its missing values are null.
  */
 export function* dataExtractorText(
   window: Required<Pick<RequestedWindow, "start" | "end">> & RequestedWindow,

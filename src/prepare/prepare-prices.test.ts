@@ -58,7 +58,7 @@ async function failure(code: ErrorCode, attempt: Promise<unknown>): Promise<Muca
   return error;
 }
 
-/** A repeatable walk without any library. */
+/** A repeatable random walk without a library. */
 function walkOf(seed: number, length: number): number[] {
   let state = seed;
   let price = 20 + seed;
@@ -69,7 +69,7 @@ function walkOf(seed: number, length: number): number[] {
   });
 }
 
-test("both blobs are written in the canonical layout, with at least 17 features, under names with one id", async () => {
+test("writes both blobs in the canonical layout, with at least 17 features, under names with one id", async () => {
   const A = walkOf(1, 140);
   const { prepared, prices, features } = await prepare(
     { B: walkOf(2, 140), A },
@@ -102,7 +102,7 @@ test("warm-up rows are null, and no feature needs more than 127 prices", async (
   });
 });
 
-test("nothing dated d or before changes when prices after d do, in any feature of any ticker", async () => {
+test("nothing dated d or earlier changes if prices after d do, in any feature of any ticker", async () => {
   const cut = fc.integer({ min: 0, max: 149 });
   const shock = fc.array(fc.oneof(fc.constant(null), fc.double({ min: 0.01, max: 1e4, noNaN: true })), {
     minLength: 150,
@@ -138,7 +138,7 @@ test("features are on a ticker's own price dates: a gap moves them, and stays nu
   }
 });
 
-test("a zero or negative price is written and reported, and features ignore it", async () => {
+test("writes and reports a zero or negative price, which features ignore", async () => {
   const A: (number | null)[] = walkOf(1, 30);
   A[10] = 0;
   A[11] = -3;
@@ -152,7 +152,7 @@ test("a zero or negative price is written and reported, and features ignore it",
   assert.deepEqual([momentum[10], momentum[11], momentum[12]], [null, null, Math.log(A[12]! / A[9]!)]);
 });
 
-test("a ticker whose prices lie too far apart for labels is reported, with the typical distance", async () => {
+test("reports a ticker whose prices are too far apart for labels, with the typical distance", async () => {
   const [daily, monthly] = [walkOf(1, 200), walkOf(2, 200).map((price, i) => (i % 30 === 0 ? price : null))];
   const reported: string[] = [];
   const request = { outFolder: fresh(), report: (line: string) => void reported.push(line) };
@@ -180,7 +180,7 @@ test("features across tickers use the tickers that have a price that day", async
   assert.deepEqual(features.features.A!.weekday, [2, 3, 4]);
 });
 
-test("the window cuts what is written, and earlier prices still fill the windows of features", async () => {
+test("the window limits what is written, and earlier prices still fill the windows of features", async () => {
   const A = walkOf(1, 150);
   const whole = await prepare({ A });
   const { prices, features } = await prepare({ A }, { start: dateAt(130), end: dateAt(140) });
@@ -191,7 +191,7 @@ test("the window cuts what is written, and earlier prices still fill the windows
   }
 });
 
-test("tickers can be chosen, and one that is not there is refused with the nearest", async () => {
+test("selects tickers, and refuses a missing one with the nearest name", async () => {
   const prices = { AAPL: [1, 2], MSFT: [1, 2], XOM: [1, 2] };
   const { features } = await prepare(prices, { tickers: ["XOM", "AAPL"] });
   assert.deepEqual(Object.keys(features.features), ["AAPL", "XOM"]);
@@ -201,7 +201,7 @@ test("tickers can be chosen, and one that is not there is refused with the neare
   );
 });
 
-test("options that fit no data are refused by name before anything is written", async () => {
+test("refuses options that fit no data by name before writing anything", async () => {
   for (const options of [
     { start: "2020-02-30" },
     { end: "1/2/2020" },
@@ -237,7 +237,7 @@ test("the same prices give the same id and bytes, whatever the file looks like; 
   assert.notEqual(other.id, first.id);
 });
 
-test("a blob of that name with other bytes is never replaced, and its sibling is not written either", async () => {
+test("never replaces a blob of that name with other bytes, and does not write its sibling either", async () => {
   const outFolder = fresh();
   const id = "fixed";
   const first = await preparePrices({ csvPath: csvOf({ A: [1, 2, 3] }), outFolder, options: { id } });
@@ -255,8 +255,8 @@ test("a blob of that name with other bytes is never replaced, and its sibling is
   assert.equal(readdirSync(join(outFolder, "data")).length, 2);
 });
 
-test("a folder that cannot be made is refused before the prices are read", async () => {
-  // Root has every right in /proc, and can make nothing there.
+test("refuses a folder that cannot be created before reading the prices", async () => {
+  // Root has every right in /proc, but cannot create anything there.
   const attempt = preparePrices({ csvPath: `${fresh()}-none.csv`, outFolder: "/proc/x" });
   assert.match((await failure("output_failed", attempt)).message, /^\/proc\/x\/data could not be written: /);
 });

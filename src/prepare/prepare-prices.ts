@@ -14,7 +14,7 @@ import { publishBlobs } from "./publish-blobs.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
 
 export interface PrepareOptions {
-  /** Part of the two blobs' names; by default a digest of all that they depend on. */
+  /** Part of both blobs' names; by default a digest of everything that they depend on. */
   readonly id?: string | undefined;
   /** `YYYY-MM-DD`. Earlier prices still feed the windows of the features. */
   readonly start?: string | undefined;
@@ -28,14 +28,14 @@ export interface PrepareRequest {
   /** The blobs are written to its `data` folder. */
   readonly outFolder: string;
   readonly options?: PrepareOptions;
-  /** Gets sentences about what was read. */
+  /** Receives sentences about what was read. */
   readonly report?: (sentence: string) => void;
   readonly signal?: AbortSignal;
   readonly limits?: PrepareLimits;
 }
 
 export interface PrepareLimits extends CsvLimits {
-  /** Of each blob; one more is too_large. */
+  /** Limit of each blob in bytes; one more is too_large. */
   readonly blobBytes?: number;
 }
 
@@ -56,9 +56,8 @@ export interface PreparedBlobs {
 /**
  * Turns a price CSV into the two canonical input blobs: prices, and features that are known at the close of their date.
  * The same input and options give the same bytes under the same names.
- * @throws MucastError invalid_data (with the line) for a CSV that cannot be read without a guess; invalid_request for the
- * options; output_failed if the folder cannot be made (before the CSV is read), or if a blob of that name exists with
- * other bytes.
+ * @throws MucastError invalid_data (with the line) for a CSV that cannot be read without a guess; invalid_request for the options;
+ * output_failed if the folder cannot be created (before the CSV is read), or if a blob of that name exists with other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
   const { csvPath, options = {}, report = () => undefined, limits = {} } = request;
@@ -120,7 +119,7 @@ function reportNonpositive(tickers: readonly TickerPrices[], report: (sentence: 
 
 const SENTENCES_SHOWN = 10;
 
-/** Reports tickers that a job would refuse as `sparse_prices`; the blobs are written all the same. */
+/** Reports tickers that a job would refuse as `sparse_prices`; the blobs are still written. */
 function reportSparse(
   tickers: readonly TickerPrices[],
   { start, end }: PrepareWindow,
@@ -143,7 +142,7 @@ function warnOf(sentences: readonly string[], report: (sentence: string) => void
   if (more > 0) report(`warning: so it is with ${counted(more, "more ticker")}`);
 }
 
-/** 16 hexadecimal digits of a SHA-256 over all that the bytes of the blobs depend on. */
+/** 16 hexadecimal digits of a SHA-256 over everything that the bytes of the blobs depend on. */
 function digestOf(tickers: readonly TickerPrices[], window: PrepareWindow): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FEATURE_SET, window.start, window.end, window.learningEnd ?? null]));

@@ -4,8 +4,8 @@ import type { Content } from "../blob/content.ts";
 import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/folder/staged-file.ts";
 
 /**
- * Publishes files that belong together: all are complete on disk before the first gets its name. A file that exists with
- * the same bytes is not touched.
+ * Publishes files that belong together: all are complete on disk before the first gets its name. A file that exists with the same bytes is
+ * not touched.
  * @param limit bytes of each.
  * @returns their paths, and whether any was new.
  * @throws MucastError output_failed, too_large; nothing is changed if one exists with other bytes.
@@ -27,7 +27,7 @@ export async function publishBlobs(
       else if (!(await sameBytes(file))) throw nameTaken(file.target);
     }
   } finally {
-    // In reverse, so that the folder that was made for the first is empty in the end if nothing was published.
+    // In reverse, so that the folder that was created for the first is empty in the end if nothing was published.
     for (const file of staged.reverse()) await discardStaged(file);
   }
   return { paths: staged.map(({ target }) => target).reverse(), written };

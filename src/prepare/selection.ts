@@ -12,8 +12,8 @@ export interface PrepareWindow {
 
 /**
  * The window of the options; by default from the first to the last price date.
- * @throws MucastError invalid_request for a text that is no date, bounds in the wrong order or without any price
- * date between them, or a last learning day outside.
+ * @throws MucastError invalid_request for a text that is not a date, bounds in the wrong order or without any price date between them, or a
+ * last learning day outside.
  */
 export function windowOf(
   asked: { start?: string | undefined; end?: string | undefined; learningEnd?: string | undefined },

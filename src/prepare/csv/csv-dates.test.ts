@@ -22,7 +22,7 @@ function refusal(...texts: string[]): string {
   return assert.fail(`${texts.join(", ")} was read`);
 }
 
-test("a date that can be read in one way only is read, in each spelling people use", () => {
+test("reads a date that has only one meaning, in each common spelling", () => {
   for (const text of [
     ...["2020-03-04", "2020-03-04T16:00:00Z", "2020-03-04 00:00:00+09:00", "20200304", "20200304 16:00"],
     ...["2020/03/04", "2020/3/4", "2020-3-4", "2020.03.04", "2020/3/4 0:00", " 2020-03-04 "],
@@ -40,7 +40,7 @@ test("a date that can be read in one way only is read, in each spelling people u
   }
 });
 
-test("a text that is no date is refused with its line", () => {
+test("refuses a text that is not a date, with its line", () => {
   for (const text of [
     ...["", "x", "2020-13-01", "2021-02-29", "20210229", "2020-02-30", "31/31/2020", "30/2/2020", "1/1/20"],
     ...["43831", "1583280000000", "4-Mrz-2020", "2020", "2020-03", "0/1/2020", "Marching 4, 2020"],
@@ -50,7 +50,7 @@ test("a text that is no date is refused with its line", () => {
   }
 });
 
-test("the fault of a number or a year of two digits says what it may be", () => {
+test("the fault of a number or a two-digit year says what it may mean", () => {
   for (const [text, words] of [
     ["43831", /as a day number of a spreadsheet it would be 2020-01-01: write dates as YYYY-MM-DD$/],
     ["43831.75", /it would be 2020-01-01/],
@@ -66,27 +66,27 @@ test("the fault of a number or a year of two digits says what it may be", () => 
   }
 });
 
-test("the order of day and month is taken from any date of the column that shows it", () => {
+test("takes the order of day and month from any date of the column that shows it", () => {
   assert.deepEqual(datesOf("3/4/2020", "13/4/2020"), ["2020-04-03", "2020-04-13"]);
   assert.deepEqual(datesOf("3/4/2020", "4/13/2020 0:00"), ["2020-03-04", "2020-04-13"]);
   assert.deepEqual(datesOf("03.04.2020", "13.04.2020"), ["2020-04-03", "2020-04-13"]);
   assert.deepEqual(datesOf("1/1/2020", "2/2/2020"), ["2020-01-01", "2020-02-02"]);
 });
 
-test("an order that nothing shows is refused, never guessed", () => {
+test("refuses an order that no date shows, and never guesses it", () => {
   assert.match(refusal("1/1/2020", "3/4/2020", "12/1/2020"), /"3\/4\/2020" \(line 3\).*YYYY-MM-DD/);
 });
 
-test("an order that changes within the column is refused with both lines", () => {
+test("refuses an order that changes within the column, with both lines", () => {
   assert.match(refusal("3/4/2020", "13/4/2020", "4/14/2020"), /line 3.*line 4/);
 });
 
-test("a column that only fits the other order at a date that does not exist is refused", () => {
+test("refuses a column that would only fit the other order with a date that does not exist", () => {
   assert.match(refusal("3/30/2020", "2/30/2020"), /line 3/);
   assert.match(refusal("13/1/2020", "31/4/2020"), /line 3/);
 });
 
-test("whenever slashed dates are read, they are the dates that were written", () => {
+test("reads slashed dates, if at all, as the dates that were written", () => {
   const day = fc.integer({ min: 0, max: 25_000 }).map(formatDay);
   fc.assert(
     fc.property(fc.array(day, { minLength: 1, maxLength: 30 }), fc.boolean(), (days, dayFirst) => {

@@ -33,8 +33,8 @@ const DAY_MONTH_NAME = new RegExp(`^(\\d{1,2})[- ]?([A-Za-z]{3,9})\\.?[-, ]*(\\d
 const MONTH_NAME_DAY = new RegExp(`^([A-Za-z]{3,9})\\.?[- ](\\d{1,2})(?:,[ ]?|[- ])(\\d{4})${TIME}`);
 
 /**
- * The dates of one column. The order of day and month may show only in a later line, so the column keeps each distinct
- * text once, and turns the texts into days when it has been read whole.
+ * The dates of one column. The order of day and month may show only in a later line, so the column keeps each distinct text once, and turns
+ * the texts into days after its end.
  */
 export class DateColumn {
   readonly #source: string;
@@ -51,7 +51,7 @@ export class DateColumn {
 
   /**
    * @returns the token of the date: its index in the later result of `days()`.
-   * @throws MucastError invalid_data if `text` is no date under any reading.
+   * @throws MucastError invalid_data if `text` is not a date in any reading.
    */
   take(text: string, line: number): number {
     const known = this.#tokens.get(text);
@@ -117,7 +117,7 @@ function shown(met: Met): string {
 const SPREADSHEET_DAY_ZERO = 25_569;
 const WRITE = "write dates as YYYY-MM-DD";
 
-/** What the author of a text that is no date may have meant. */
+/** A guess at what the author of a text that is not a date meant. */
 function hint(text: string): string {
   const number = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   // 1954 to 2119.
@@ -155,7 +155,7 @@ function dateOf(text: string): Day | Undecided | undefined {
   return dayOfCivil(Number(american[3]), monthOf(american[1]!), Number(american[2]));
 }
 
-/** Month 1 to 12 by its English name or its first three letters or more; 0 if it is none. */
+/** Month 1 to 12 by its English name or at least its first three letters; 0 if there is none. */
 function monthOf(name: string): number {
   return MONTHS.findIndex((month) => month.startsWith(name.toLowerCase())) + 1;
 }

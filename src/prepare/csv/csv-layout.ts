@@ -4,9 +4,9 @@ import { isMissing } from "./csv-numbers.ts";
 
 /** The columns of a price CSV, by index from 0. */
 export type PriceLayout =
-  /** One row a date, one column a ticker. */
+  /** One row per date, one column per ticker. */
   | { readonly kind: "wide"; readonly date: number; readonly tickers: ReadonlyMap<string, number> }
-  /** One row a ticker and date. */
+  /** One row per ticker and date. */
   | { readonly kind: "long"; readonly date: number; readonly ticker: number; readonly price: number };
 
 const DATE_NAMES = ["date", "timestamp", "datetime", "tradedate", "pricedate", "day"];
@@ -47,11 +47,11 @@ export function layoutOf(header: readonly string[], source: string): PriceLayout
   return { kind: "wide", date, tickers: tickerColumns(header, date, source) };
 }
 
-/** The columns of a security's history in yfinance. */
+/** The columns of a security's history from yfinance. */
 const HISTORY_NAMES = [...BAR_NAMES, "dividends", "stocksplits", "capitalgains"];
 
 /**
- * Refuses two rows of headers, one of prices and one of tickers, in either order.
+ * Refuses two header rows, one of prices and one of tickers, in either order.
  * @param second the first row after the header.
  * @throws MucastError invalid_data.
  */

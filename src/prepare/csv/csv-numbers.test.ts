@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { NumberColumn } from "./csv-numbers.ts";
 
-/** As the reader of a file does it: under a point, and again under a comma if that turns out to be the mark. */
+/** Reads numbers like the reader of a file: with a decimal point, and again with a decimal comma if that turns out to be the mark. */
 function numbersOf(...texts: string[]): number[] {
   const under = (mark: "." | ",") => {
     const column = new NumberColumn("p.csv", mark);
@@ -27,7 +27,7 @@ function refusal(...texts: string[]): string {
   return assert.fail(`${texts.join(", ")} was read`);
 }
 
-test("plain numbers are what JavaScript reads, to the last bit", () => {
+test("reads plain numbers like JavaScript, to the last bit", () => {
   fc.assert(
     fc.property(fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 }), (values) => {
       assert.deepEqual(
@@ -42,7 +42,7 @@ test("plain numbers are what JavaScript reads, to the last bit", () => {
   );
 });
 
-test("cells that mean no price are NaN, in any case", () => {
+test("reads cells that mean no price as NaN, in any case", () => {
   for (const text of [
     ...[
       "",
@@ -68,7 +68,7 @@ test("cells that mean no price are NaN, in any case", () => {
   }
 });
 
-test("thousands separators are read where a cell of the file shows which mark parts the decimals", () => {
+test("reads thousands separators if a cell of the file shows the decimal mark", () => {
   assert.deepEqual(numbersOf("1,234.50", "2,345", "12"), [1234.5, 2345, 12]);
   assert.deepEqual(numbersOf("2,345", "0.5"), [2345, 0.5]);
   assert.deepEqual(numbersOf("1,234,567"), [1234567]);
@@ -76,20 +76,20 @@ test("thousands separators are read where a cell of the file shows which mark pa
   assert.deepEqual(numbersOf("12,5", "1.234", "1,5e1"), [12.5, 1234, 15]);
 });
 
-test("points alone are decimal points, also with three digits behind", () => {
+test("points alone are decimal points, even with three digits after them", () => {
   assert.deepEqual(numbersOf("1.234", "64.561", "1e3"), [1.234, 64.561, 1000]);
 });
 
-test("a comma that may be either is refused, never guessed", () => {
+test("refuses a comma that may be either, and never guesses it", () => {
   assert.match(refusal("5", "1,234"), /"1,234" \(line 3, "A"\)/);
 });
 
-test("decimal marks that contradict each other are refused with both lines", () => {
+test("refuses contradicting decimal marks, with both lines", () => {
   assert.match(refusal("1.5", "1,5"), /line 2.*line 3/);
   assert.match(refusal("1,5", "1,234.5"), /decimal mark/);
 });
 
-test("anything else is refused with its line", () => {
+test("refuses anything else, with its line", () => {
   for (const text of [
     "x",
     "$1.50",

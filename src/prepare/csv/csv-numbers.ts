@@ -25,7 +25,7 @@ const COMMA = /^[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d*(?:e[+-]?\d{1,3})?$/i;
 const WHOLE = /^[+-]?\d+(?:e[+-]?\d{1,3})?$/i;
 const COMMA_THOUSANDS = /^[+-]?\d{1,3}(?:\.\d{3})+$/;
 
-/** Whether a cell holds no price: blank, NA, N/A, #N/A, NaN, null, None, -, an infinity, in any case. */
+/** Whether a cell means no price: blank, NA, N/A, #N/A, NaN, null, None, -, an infinity, in any case. */
 export function isMissing(text: string): boolean {
   const lower = text.toLowerCase();
   return MISSING.has(lower) || INFINITE.test(lower);
@@ -34,15 +34,15 @@ export function isMissing(text: string): boolean {
 interface Met {
   readonly text: string;
   readonly line: number;
-  /** In a wide file that of the column, in a long file that of the row. */
+  /** For a wide file, that of the column; for a long file, that of the row. */
   readonly ticker: string;
 }
 
 const CURRENCY_SIGN = /\p{Sc}/u;
 
 /**
- * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` alone can be either, so
- * the decimal mark of a file is decided from all its cells.
+ * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` alone can be either, so all cells of a
+ * file together decide its decimal mark.
  */
 export class NumberColumn {
   readonly #source: string;
@@ -51,19 +51,19 @@ export class NumberColumn {
   #comma: Met | undefined;
   #either: Met | undefined;
 
-  /** @param mark the decimal mark under which `take` reads. */
+  /** @param mark the decimal mark that `take` assumes. */
   constructor(source: string, mark: DecimalMark) {
     this.#source = source;
     this.#mark = mark;
   }
 
   /**
-   * @returns the number under the mark given, NaN for a missing one. It is valid only if `mark()` returns the same mark.
-   * @throws MucastError invalid_data for a text that is no number under either mark.
+   * @returns the number with the given mark, NaN for a missing one. It is valid only if `mark()` returns the same mark.
+   * @throws MucastError invalid_data for a text that is not a number with either mark.
    */
   take(text: string, line: number, ticker: string): number {
     if (PLAIN.test(text) && this.#mark === ".") {
-      // A plain number with one group of three decimals, such as 1.234, would also be a whole one elsewhere.
+      // A plain number with one group of three decimals, such as 1.234, could also be a whole one elsewhere.
       if (this.#point === undefined && text.includes(".") && !COMMA_THOUSANDS.test(text))
         this.#point = { text, line, ticker };
       return finite(Number(text));
@@ -119,6 +119,6 @@ function shown({ text, line, ticker }: Met): string {
 
 function hint(text: string): string {
   if (CURRENCY_SIGN.test(text)) return "; write prices without a currency sign";
-  // Such as in a column `Currency` beside those of the tickers.
+  // For example in a column `Currency` next to those of the tickers.
   return /^\p{L}+$/u.test(text) ? "; leave out the columns of a wide file that are no ticker's" : "";
 }

@@ -14,11 +14,10 @@ export interface CsvRow {
 const DELIMITERS = [",", ";", "\t", "|"];
 
 /**
- * The records of a local CSV, gzip or not. The delimiter is comma, semicolon, tab or bar, whichever the header has most
- * often; fields may be quoted, lines may end in any way, a byte order mark is skipped. Cells are trimmed, and empty lines
- * left out.
- * @throws MucastError of the file as openBlob; invalid_data with the line for broken quoting or bytes that are
- * not UTF-8; the reason of `signal`.
+ * The records of a local CSV, gzip or not. The delimiter is the most frequent one in the header: comma, semicolon, tab or bar. Fields may
+ * be quoted, lines may have any line ending, and a byte order mark is skipped. Cells are trimmed, and empty lines are dropped.
+ * @throws MucastError of the file like openBlob; invalid_data with the line for broken quoting or bytes that are not UTF-8; the reason of
+ *   `signal`.
  */
 export async function* csvRows(
   path: string,
@@ -84,7 +83,7 @@ function delimiterOf(head: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))]!;
 }
 
-/** Characters of what the parser says, which may quote a cell. */
+/** Maximum length of the parser's message, which may quote a cell. */
 const MAX_QUOTED_LENGTH = 300;
 
 function broken(path: string, error: CsvError): MucastError {

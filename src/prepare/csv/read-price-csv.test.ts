@@ -37,7 +37,7 @@ async function refusal(text: string | Uint8Array, code: ErrorCode = "invalid_dat
 
 const TWO = { A: { "2020-01-02": 1.5, "2020-01-03": 2 }, B: { "2020-01-02": 10, "2020-01-03": 20 } };
 
-test("the errors of a CSV have the codes of inputs, and their words speak of no blob", async () => {
+test("the errors of a CSV have the codes of inputs, and their messages do not mention blobs", async () => {
   const absent = readPriceCsv(join(folder, "absent.csv")).catch((error: unknown) => error);
   for (const error of [await refusal("Date,A\n2020-01-02,x\n"), await absent]) {
     const { code, title, detail, advice } = problemOf(error);
@@ -46,7 +46,7 @@ test("the errors of a CSV have the codes of inputs, and their words speak of no 
   }
 });
 
-test("tickers without any price are named, and more tickers than the jobs take are refused at their line", async () => {
+test("names tickers without any price, and refuses more tickers than jobs accept, with the line", async () => {
   for (const text of [
     "Date,A,Z,B\n2020-01-02,,,1\n",
     "Date,Ticker,Close\n2020-01-02,Z,\n2020-01-02,B,1\n2020-01-02,A,\n",
@@ -69,7 +69,7 @@ test("tickers without any price are named, and more tickers than the jobs take a
   }
 });
 
-test("a wide file and a long file of the same prices say the same", async () => {
+test("a wide file and a long file of the same prices are equivalent", async () => {
   assert.deepEqual(await read("Date,A,B\n2020-01-02,1.5,10\n2020-01-03,2,20\n"), TWO);
   assert.deepEqual(
     await read("date,ticker,close\n2020-01-02,A,1.5\n2020-01-02,B,10\n2020-01-03,A,2\n2020-01-03,B,20\n"),
@@ -95,7 +95,7 @@ test("delimiters, line ends, quotes, a byte order mark, blank lines and gzip do 
   }
 });
 
-test("the columns of a long file go by many names, and adjusted closes come before closes", async () => {
+test("accepts many names for the columns of a long file, and prefers adjusted closes to closes", async () => {
   for (const header of [
     "Date,Ticker,Adj Close,Close",
     "timestamp,symbol,adj_close,close",
@@ -110,14 +110,14 @@ test("the columns of a long file go by many names, and adjusted closes come befo
   });
 });
 
-test("missing prices are left out, zero and negative ones stay, tickers ascend by code point", async () => {
+test("drops missing prices, keeps zero and negative ones, and sorts tickers by code point", async () => {
   const text = "Date,b,B,A\n2020-01-02,,0,NA\n2020-01-03,1,-2,null\n2020-01-06,#N/A,,nan\n";
   const found = await read(text);
   assert.deepEqual(found, { B: { "2020-01-02": 0, "2020-01-03": -2 }, b: { "2020-01-03": 1 } });
   assert.deepEqual(Object.keys(found), ["B", "b"]);
 });
 
-test("tickers may be called like numbers or like parts of JavaScript", async () => {
+test("tickers may have names like numbers or like parts of JavaScript", async () => {
   writeFileSync(path, 'Date,10,9,__proto__,"A,B"\n2020-01-02,1,2,3,4\n');
   assert.deepEqual(
     (await readPriceCsv(path)).tickers.map(({ ticker, prices }) => [ticker, prices[0]]),
@@ -130,7 +130,7 @@ test("tickers may be called like numbers or like parts of JavaScript", async () 
   );
 });
 
-test("a second price for the same ticker and date is refused with both lines, also where one is blank", async () => {
+test("refuses a second price for the same ticker and date, with both lines, even if one is blank", async () => {
   const long = "Date,Ticker,Close\n2020-01-02,A,1\n2020-01-02,B,1\n2020-01-02T10:00,A,\n";
   assert.match((await refusal(long)).message, /line 4 gives A a second price for 2020-01-02, after line 2/);
   const wide = await refusal("Date,A\n2020-01-02,1\n2020-01-03,1\n20200102,1\n");
@@ -144,12 +144,12 @@ test("the fault of prices within a day has both times", async () => {
   assert.match((await refusal(hourly)).message, words);
 });
 
-test("the fault of a cell that is no number names its column", async () => {
+test("the fault of a cell that is not a number names its column", async () => {
   const wide = await refusal("Date,A,Currency\n2020-01-02,1,USD\n");
   assert.match(wide.message, /"USD" \(line 2, "Currency"\) is not a number; leave out the columns/);
 });
 
-test("two rows of headers, as yfinance writes them, are recognised in each of its layouts", async () => {
+test("recognises two header rows, as yfinance writes them, in each of its layouts", async () => {
   for (const text of [
     "Price,Close,Close\nTicker,A,B\nDate,,\n2020-01-02,1,2\n",
     ",Adj Close,Adj Close,Close,Close\n,A,B,A,B\nDate,,,,\n2020-01-02,1,2,1,2\n",
@@ -164,7 +164,7 @@ test("two rows of headers, as yfinance writes them, are recognised in each of it
   }
 });
 
-test("a row that is cut or too long is refused with its line", async () => {
+test("refuses a row that is cut or too long, with its line", async () => {
   assert.match(
     (await refusal("Date,A,B\n2020-01-02,1,2\n2020-01-03,1\n")).message,
     /line 3 has 2 cells.*has 3/,
@@ -173,11 +173,11 @@ test("a row that is cut or too long is refused with its line", async () => {
   await refusal("Date,Ticker,Close\n2020-01-02,,1\n");
 });
 
-test("lines are counted as an editor does, past quoted line ends too", async () => {
+test("counts lines like an editor, even after quoted line ends", async () => {
   assert.equal((await refusal('Date,"A\nB",C\n2020-01-02,1,2\n\n2020-01-03,1,x\n')).data.line, 5);
 });
 
-test("a header that fits no layout is refused in words that say what would", async () => {
+test("refuses a header that fits no layout, and says what would fit", async () => {
   assert.match((await refusal("A,B\n1,2\n")).message, /no date column.*"A", "B"/);
   assert.match((await refusal("Date\n2020-01-02\n")).message, /no ticker column/);
   assert.match((await refusal("Date,A,A\n2020-01-02,1,2\n")).message, /two columns called "A"/);
@@ -204,7 +204,7 @@ test("a fault shows the beginning of a long name or cell", async () => {
   }
 });
 
-test("broken quoting, other encodings, and files without content or price are refused", async () => {
+test("refuses broken quoting, other encodings, and files without content or price", async () => {
   assert.match((await refusal('Date,A\n2020-01-02,"1\n')).message, /line 2/);
   assert.match((await refusal(Buffer.from("Date,Caf\xe9\n2020-01-02,1\n", "latin1"))).message, /UTF-8/);
   assert.match((await refusal(Buffer.from("\uFEFFDate,A\n", "utf16le"))).message, /UTF-8/);
@@ -213,7 +213,7 @@ test("broken quoting, other encodings, and files without content or price are re
   await assert.rejects(readPriceCsv(join(folder, "missing")), /missing cannot be opened/);
 });
 
-test("whatever order rows and columns are written in, the same prices are read", async () => {
+test("reads the same prices whatever the order of rows and columns", async () => {
   const cell = fc.tuple(
     fc.nat(400),
     fc.constantFrom("A", "B", "c"),
@@ -239,7 +239,7 @@ test("whatever order rows and columns are written in, the same prices are read",
   );
 });
 
-test("a ticker longer than the jobs take is refused with its line", async () => {
+test("refuses a ticker longer than jobs accept, with its line", async () => {
   const long = "é".repeat(129);
   const { message } = await refusal(`Symbol,Date,Close\nA,2020-01-02,1\n${long},2020-01-02,1\n`, "too_large");
   assert.match(message, /line 3 names a ticker of more than 256 bytes/);

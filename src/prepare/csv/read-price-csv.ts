@@ -10,11 +10,11 @@ import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
 import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";
 import { type CsvRow, csvRows } from "./csv-rows.ts";
 
-/** What a price CSV may have; one more is too_large. */
+/** Limits of a price CSV; one more is too_large. */
 export interface CsvLimits {
   /** Bytes, decompressed. */
   readonly csvBytes?: number;
-  /** As many as a job takes by default. */
+  /** As many as a job accepts by default. */
   readonly tickers?: number;
 }
 
@@ -32,11 +32,10 @@ interface Cells {
 
 /**
  * Reads a wide or long price CSV.
- * @param limits.csvBytes that it may have, decompressed.
- * @returns every ticker that has a price, in code point order, and the names of those that have none. Days ascend; missing prices
- * are left out, zero and negative ones kept.
- * @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read without a guess; too_large for
- * too many tickers, or one longer than the jobs take; the reason of `signal`.
+ * @param limits.csvBytes maximum size, decompressed.
+ * @returns every ticker that has a price, in code point order, and the names of those that have none. Days ascend; missing prices are
+ *   dropped, zero and negative ones are kept. @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read
+ *   without a guess; too_large for too many tickers, or one longer than jobs accept; the reason of `signal`.
  */
 export async function readPriceCsv(
   path: string,
@@ -113,7 +112,7 @@ class PriceCells {
   readonly path: string;
   readonly #most: number;
 
-  /** @param most tickers. */
+  /** @param most maximum number of tickers. */
   constructor(path: string, mark: DecimalMark, most: number) {
     this.path = path;
     this.#most = most;
@@ -142,7 +141,7 @@ class PriceCells {
     cells.lines.push(line);
   }
 
-  /** @throws MucastError too_large for more tickers than the jobs take. */
+  /** @throws MucastError too_large for more tickers than jobs accept. */
   checkCount(count: number, line: number): void {
     if (count <= this.#most) return;
     const { env } = BLOB_BOUNDS.tickers;
@@ -152,7 +151,7 @@ class PriceCells {
 }
 
 /**
- * Sorts by date, refuses a date that occurs twice (even if one of the two has no price), drops missing prices.
+ * Sorts by date, refuses a repeated date (even if one of the two has no price), drops missing prices.
  * @param twice the error of two cells of the same date.
  */
 function tickerPrices(

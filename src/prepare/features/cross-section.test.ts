@@ -27,7 +27,7 @@ function near(actual: Float64Array, expected: number[]): void {
   });
 }
 
-test("the distance to the mean counts the tickers that have a value, and only them", () => {
+test("the distance to the mean counts only the tickers that have a value", () => {
   near(relativeToMean(Float64Array.of(1, Number.NaN, 3)), [-1, Number.NaN, 1]);
   near(relativeToMean(Float64Array.of(7)), [0]);
   near(relativeToMean(Float64Array.of(Number.NaN)), [Number.NaN]);
@@ -39,7 +39,7 @@ test("ranks lie between 0 and 1 with ties averaged", () => {
   near(rank(Float64Array.of(-0, 0)), [0.5, 0.5]);
 });
 
-test("a rank equals its slow twin: half a place for itself and each tie, a whole one for each below", () => {
+test("a rank equals its slow twin: half a rank for itself and each tie, a whole one for each smaller value", () => {
   fc.assert(
     fc.property(section, (values) => {
       const present = [...values].filter((value) => !Number.isNaN(value));
@@ -54,7 +54,7 @@ test("a rank equals its slow twin: half a place for itself and each tie, a whole
   );
 });
 
-test("what is relative to the mean has the mean zero", () => {
+test("values relative to the mean have a mean of zero", () => {
   fc.assert(
     fc.property(section, (values) => {
       const sum = relativeToMean(values).reduce(

@@ -4,7 +4,7 @@
  */
 export type CrossSection = (values: Float64Array) => Float64Array;
 
-/** Distance to the equal-weight mean of the tickers that have a value that day; 0 for one alone. */
+/** Distance to the equal-weight mean of the tickers that have a value that day; 0 for a single one. */
 export function relativeToMean(values: Float64Array): Float64Array {
   const present = values.filter((value) => !Number.isNaN(value));
   const average = present.reduce((sum, value) => sum + value, 0) / present.length;
@@ -12,8 +12,8 @@ export function relativeToMean(values: Float64Array): Float64Array {
 }
 
 /**
- * Rank among the m tickers that have a value that day: (rank - 1/2) / m with ranks 1 to m, ties averaged, so
- * between 0 and 1; 1/2 for one alone.
+ * Rank among the m tickers that have a value that day: (rank - 1/2) / m with ranks 1 to m, ties averaged, so between 0 and 1; 1/2 for a
+ * single one.
  */
 export function rank(values: Float64Array): Float64Array {
   const sorted = values.filter((value) => !Number.isNaN(value)).sort();
@@ -25,7 +25,7 @@ export function rank(values: Float64Array): Float64Array {
   });
 }
 
-/** Index of the first entry that is at least `value`, or greater if `above`. */
+/** Index of the first entry that is at least `value`, or, with `above`, greater. */
 function firstAtLeast(sorted: Float64Array, value: number, above: boolean): number {
   let low = 0;
   let high = sorted.length;

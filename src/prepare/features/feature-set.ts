@@ -14,10 +14,7 @@ import {
   zScore,
 } from "./price-features.ts";
 
-/**
- * To be changed with every feature that is added, removed or computed differently, so that blobs of different versions get
- * different ids.
- */
+/** Change it with every feature that is added, removed or computed differently, so that blobs of different versions get different ids. */
 export const FEATURE_SET = "mucast-features/1";
 
 /** Features from a ticker's own prices, in the order of the blob. */
@@ -57,8 +54,8 @@ const ACROSS: Readonly<Record<string, { of: PriceFeature; by: CrossSection }>> =
 export const FEATURE_NAMES: readonly string[] = [...Object.keys(OWN), ...Object.keys(ACROSS), "weekday"];
 
 /**
- * The features of each ticker, one ticker after the other, on its dates with a positive price. Features across tickers
- * compare the tickers given, and no others.
+ * The features of each ticker, one ticker after the other, on its dates with a positive price. Features across tickers compare only the
+ * given tickers.
  */
 export function* featuresOf(tickers: readonly TickerPrices[]): Pausable<Iterable<TickerFeatures>> {
   const positive = tickers.map(positiveOnly);

@@ -104,7 +104,7 @@ for (const { name, feature, prices: needed, twin } of TWINS) {
     );
   });
 
-  test(`${name} at a date is the same bits whatever comes after it or before its window`, () => {
+  test(`${name} at a date has the same bits whatever comes after it or before its window`, () => {
     fc.assert(
       fc.property(walk, walk, walk, (before, window, after) => {
         const i = before.length + window.length - 1;
@@ -131,7 +131,7 @@ for (const { name, feature, prices: needed, twin } of TWINS) {
   });
 }
 
-test("a price that does not move has features without a division by zero", () => {
+test("a constant price has features without a division by zero", () => {
   const flat = new Float64Array(12).fill(0.1);
   const expected: Record<string, number> = { "volatility ratio": 1, "relative strength": 50 };
   for (const { name, feature } of TWINS) {
@@ -140,7 +140,7 @@ test("a price that does not move has features without a division by zero", () =>
   }
 });
 
-test("values worked out by hand", () => {
+test("matches values computed by hand", () => {
   const prices = Float64Array.of(100, 110, 99, 99);
   const close = (actual: Float64Array, expected: number[]) => {
     assert.equal(actual.length, expected.length);

@@ -96,7 +96,7 @@ function returns(prices: Float64Array): Float64Array {
 
 /**
  * A measure of the last `length` values of a series, at each index.
- * @param first the number of values at the start that belong to no window (there is no return before the second price).
+ * @param first number of initial values that belong to no window (there is no return before the second price).
  * @returns shape (n): `measure(values, from, to)` of the half-open window that ends with index i; NaN before the first
  * full window. An entry depends on no value after its index, nor on one before its window.
  */
