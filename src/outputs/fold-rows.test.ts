@@ -7,7 +7,7 @@ import { mlText } from "./outputs.testing.ts";
 
 const text = mlText({ tickers: ["A", "B"], fitRows: 120, scoreRows: 30, folds: 3 });
 
-test("the folds of a ticker lie end to end on its rows, and a ticker with fewer lacks the first numbers", () => {
+test("the folds of a ticker are consecutive on its rows, and a ticker with fewer lacks the first numbers", () => {
   const output = JSON.parse(text);
   const { dates, predicted, realised, folds } = output.cross_validation.B;
   const dropped = folds.shift().n;
@@ -31,7 +31,7 @@ test("the folds of a ticker lie end to end on its rows, and a ticker with fewer 
   }
 });
 
-test("folds that do not add up to the rows are refused, and a network has none", () => {
+test("refuses folds that do not add up to the rows, and finds none in a network", () => {
   const output = JSON.parse(text);
   output.cross_validation.B.folds.pop();
   const document = outputDocument("o", "", readOutput(output));

@@ -8,7 +8,7 @@ export type Fold = NonNullable<OutputSummary["cross_validation"]>[string]["folds
 /** One fold of one ticker: its out-of-fold rows lie in [from, to). */
 export interface FoldRows {
   readonly ticker: string;
-  /** From 1, in the order of time. Folds test the last rows, so a ticker with fewer of them lacks the first numbers. */
+  /** From 1, in time order. Folds test the last rows, so a ticker with fewer of them lacks the first numbers. */
   readonly number: number;
   readonly fold: Fold;
   readonly from: number;
@@ -16,7 +16,7 @@ export interface FoldRows {
 }
 
 /**
- * The folds of each ticker of `outOfFold`, in the order of time.
+ * The folds of each ticker of `outOfFold`, in time order.
  * @throws MucastError invalid_data if the folds of a ticker do not add up to its rows.
  */
 export function foldRows({

@@ -8,14 +8,11 @@ import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { type OutputSummary, summaryOf } from "./output-summary.ts";
 import { outOfFoldRows, type ScoredRows, scoredRows } from "./scored-rows.ts";
 
-/**
- * An output as its readers take it. Its forecasts are typed arrays: a document of lists costs the collection of garbage for as long as
- * it is there.
- */
+/** An output with its forecasts as typed arrays: lists would burden garbage collection for as long as the document exists. */
 export interface OutputDocument {
   /** Its path, or its URL without a secret. */
   readonly name: string;
-  /** As stored. */
+  /** Digest of the bytes as stored. */
   readonly sha256: string;
   readonly document: OutputSummary;
   readonly rows: readonly ScoredRows[];
@@ -29,10 +26,10 @@ export function outputDocument(name: string, sha256: string, output: OutputBlob)
   return { name, sha256, document: summaryOf(output), rows, outOfFold: outOfFoldRows(name, output) };
 }
 
-/** Most bytes of a document, decompressed: its text has to fit one string of Node.js. */
+/** Maximum size of a document in bytes, decompressed: its text has to fit into one string of Node.js. */
 const DOCUMENT_BYTES = 400 * 2 ** 20;
 
-/** Most bytes of the verdict of a replay or an audit. */
+/** Maximum size of the verdict of a replay or an audit, in bytes. */
 const VERDICT_BYTES = 64 * 2 ** 20;
 
 /** How blobs are read. */
@@ -46,14 +43,14 @@ export interface Reading {
 /**
  * Reads the output of a job.
  * @param location a path, a file: URL or an https URL.
- * @throws MucastError of reading it; too_large; unreadable_blob if it is no JSON, or no output of a job; of `outputDocument`.
+ * @throws MucastError of reading it; too_large; unreadable_blob if it is not JSON or not the output of a job; of `outputDocument`.
  */
 export async function openDocument(location: string, reading: Reading): Promise<OutputDocument> {
   return asOutput(await readJson(location, reading, DOCUMENT_BYTES));
 }
 
 /**
- * The same of an output whose bytes a store gives, as they were written.
+ * The same for an output whose bytes come from a store.
  * @throws MucastError of `chunks`; too_large; unreadable_blob; of `outputDocument`.
  */
 export async function readDocument(name: string, chunks: AsyncIterable<Uint8Array>): Promise<OutputDocument> {

@@ -17,7 +17,7 @@ export function summaryOf({ forecasts: _, cross_validation, ...rest }: OutputBlo
   return { ...rest, cross_validation: Object.fromEntries(tickers) };
 }
 
-/** The name of what made the forecasts. */
+/** The name of the model that made the forecasts. */
 export function modelNameOf({ model, operation, pooled }: OutputSummary): string {
   if (typeof model.model !== "string") return operation;
   return pooled === undefined ? model.model : `pooled ${model.model}`;

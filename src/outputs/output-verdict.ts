@@ -10,8 +10,8 @@ import type { OutputSummary } from "./output-summary.ts";
 import type { ScoredRows } from "./scored-rows.ts";
 
 /**
- * The verdict of an output: the one that its job wrote or, of an older version, that of its own rows. Older outputs have neither the
- * training means of out-of-fold rows nor the held-out rows of networks, so less can be shown of them.
+ * The verdict of an output: the one that its job wrote or, for an older version, one computed from its rows. Older outputs have neither the
+ * training means of out-of-fold rows nor the held-out rows of networks, so their verdict contains less.
  * @returns undefined for an output without a ticker.
  */
 export function outputVerdict(output: OutputDocument): Verdict | undefined {
@@ -29,7 +29,7 @@ export function scoreVerdict(document: OutputSummary, rows: readonly ScoredRows[
   return atOnce(verdictOf([scoreSet(document, rows)], intervalsOf(document.metrics)));
 }
 
-/** Outputs that name no method are of a version that had `split` alone. */
+/** Outputs that name no method come from a version that only had `split`. */
 function intervalsOf({
   intervals,
 }: OutputSummary["metrics"]): Pick<Intervals, "alpha" | "method"> | undefined {
@@ -44,7 +44,7 @@ function scoreSet({ metrics }: OutputSummary, rows: readonly ScoredRows[]): Judg
   };
 }
 
-/** An output has its coverage by volatility of all its rows, and none of some of them. */
+/** An output has the coverage by volatility of all its rows, but not of some of them. */
 function evidenceOf(
   { pooled, by_volatility }: NonNullable<OutputSummary["metrics"]["intervals"]>,
   rows: readonly ScoredRows[],

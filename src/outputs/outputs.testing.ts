@@ -15,18 +15,18 @@ import { NO_ENGINE } from "../jobs/shared/engine-facts.ts";
 import { provenance } from "../jobs/shared/job-document.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
 
-/** A market whose forecasts were never made by a model, so that outputs of any size and skill can be had at once. */
+/** A market whose forecasts were not made by a model, so that outputs of any size and skill are available at once. */
 export interface Market {
   readonly tickers?: readonly string[];
-  /** Rows learned from. */
+  /** The number of fit rows. */
   readonly fitRows?: number;
-  /** Score rows of each ticker; all but the last have labels. */
+  /** The number of score rows per ticker; all but the last have labels. */
   readonly scoreRows?: number;
-  /** Whether no score row has a label, as without `Learning_end`; then there is one. */
+  /** Whether no score row has a label, as without `Learning_end`; there is then one. */
   readonly isOpen?: boolean;
-  /** How much of a forecast is signal: 0 for no skill. */
+  /** The share of signal in a forecast: 0 for no skill. */
   readonly skill?: number;
-  /** Of the forecasts; the returns are those of `market` alone. */
+  /** Seed of the forecasts; the returns depend only on `market`. */
   readonly seed?: number;
   readonly market?: number;
   /** The config's own section, for intervals and shrinkage. */
@@ -47,7 +47,7 @@ interface TickerRows {
   readonly volatility: Float64Array;
 }
 
-/** The JSON text of an output of run_ml_job, put together and evaluated as the job does it. */
+/** The JSON text of an output of run_ml_job, assembled and evaluated as the job does it. */
 export function mlText(market: Market = {}): string {
   const { folds = 3, config = {}, warnings = [] } = market;
   const text = JSON.stringify({ "ML params": { model: "ridge", ...config } });
@@ -66,7 +66,7 @@ export function mlText(market: Market = {}): string {
   return [...orderedPieces(document)].join("");
 }
 
-/** The same of run_dl_job. @param epochs how many each network was trained for. */
+/** The same for run_dl_job. @param epochs the number of training epochs of each network. */
 export function dlText(market: Market = {}, epochs = 12): string {
   const { config = {}, warnings: more = [] } = market;
   const text = JSON.stringify({ "NN params": { "Dot prediction": { "current option": "lstm", ...config } } });
@@ -111,7 +111,7 @@ export function dlText(market: Market = {}, epochs = 12): string {
   return [...orderedPieces(document)].join("");
 }
 
-/** Returns with a common part, fat tails and changing volatility; forecasts are `skill` times the return, and noise. */
+/** Returns with a common part, fat tails and changing volatility; forecasts are `skill` times the return, plus noise. */
 function marketRows({
   tickers = ["AAA", "BBB", "CCC", "DDD", "EEE", "FFF", "GGG", "HHH"],
   fitRows = 150,

@@ -32,7 +32,7 @@ export function scoredRows(name: string, document: OutputBlob): ScoredRows[] {
   });
 }
 
-/** The mean of the labels that the models of a ticker had learned from, by row: of its fit, or of the fits of its blocks. */
+/** The mean of the labels that the models of a ticker had learned from, by row: for its fit, or for the fits of its blocks. */
 function meanReader({ fits, refits }: OutputBlob, dayOf: DayOf) {
   const starts = refits?.blocks.map(({ start }) => dayOf(start) ?? Number.NaN) ?? [];
   return (ticker: string, days: Int32Array): Float64Array => {
@@ -70,14 +70,14 @@ export function outOfFoldRows(name: string, { cross_validation }: OutputBlob): F
   });
 }
 
-/** The members of a part that is by ticker, ascending by code point: a JavaScript object moves tickers such as `10`. */
+/** The members of a by-ticker part, ascending by code point: a JavaScript object moves tickers such as `10`. */
 export function byTicker<T>(part: Readonly<Record<string, T>>): [ticker: string, value: T][] {
   return Object.entries(part).sort(([a], [b]) => compareCodePoints(a, b));
 }
 
 type DayOf = (text: string) => Day | undefined;
 
-/** Tickers have mostly the same dates, so each text is parsed once. */
+/** Tickers mostly have the same dates, so each text is parsed once. */
 function dayReader(): DayOf {
   const known = new Map<string, Day | undefined>();
   return (text) => {
