@@ -54,8 +54,8 @@ export type StoredEvent = z.infer<typeof storedEventSchema>;
 export type StoredEventType = StoredEvent["type"];
 
 /**
- * Sent in the place of events which retention has removed: the operation in its present state. The events after `seq`
- * that are kept follow, up to the final one.
+ * Sent in place of events that retention has removed: the operation in its present state. The kept events after `seq` follow, up to the
+ * final one.
  */
 export const snapshotSchema = z
   .strictObject({ ...numbered, type: z.literal("snapshot"), data: operationSchema })

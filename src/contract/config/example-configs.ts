@@ -10,7 +10,7 @@ export interface ExampleConfig {
   readonly config: object;
 }
 
-/** Blocks of a quarter of a year, five of them: 315 out-of-fold dates for six fits. */
+/** Five blocks of a quarter of a year: 315 out-of-fold dates for six fits. */
 const QUARTERS = { cv_test_size: 63, n_splits: 5 };
 
 /** What the published forecasts of a large panel need: intervals, and sizes that the out-of-fold rows justify. */
@@ -102,7 +102,7 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
   },
 ];
 
-/** A window of one row is enough: the features of `prepare` cover up to 126 days. */
+/** A window of one row is enough, because the features of `prepare` cover up to 126 days. */
 function jointNetwork(option: string, epochs: number, size: object): object {
   return {
     "NN params": {

@@ -43,8 +43,8 @@ interface ModelParamsRequest {
 /**
  * The arguments of a model's constructor: the caller's, checked, with threads, seed and silence set.
  *
- * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` if the
- *   only faults are arguments that ask for a GPU.
+ * @throws MucastError `invalid_model_params` with every fault in `faults`, or `device_unavailable` if the only faults are arguments that
+ * request a GPU.
  */
 export function resolveModelParams(request: ModelParamsRequest): ResolvedModelParams {
   const { model, rawParams, path = "config.ML params.model_params" } = request;
