@@ -1,4 +1,4 @@
-"""Calls into the field's libraries: reads matrices from disk, fits and predicts, hands over predictions.
+"""Calls into the field's libraries: reads matrices from disk, fits and predicts, and returns predictions.
 
-The package knows no calendar, no blob and no HTTP; everything that can be wrong about time is decided by its caller.
+The package knows no calendar, no blob and no HTTP: its caller decides everything about time.
 """

@@ -1,4 +1,4 @@
-"""`python -m mucast_engine host --libraries lightgbm --folder F`: see host.py; `worker` is what it spawns on macOS.
+"""`python -m mucast_engine host --libraries lightgbm --folder F`: see host.py; on macOS it spawns `worker`.
 
 `cluster` is the host whose workers are tasks on a Ray cluster (cluster/gateway.py), `node` the process on a node of it.
 """
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--insecure", action="store_true", help="cluster only: without a token, on loopback")
     parser.add_argument("--fingerprint", help="cluster only: of the nodes, as the gateway before this one greeted")
     options = parser.parse_args()
-    sys.set_int_max_str_digits(0)  # Integers of a config stay exact, however long; its size has a limit of its own.
+    sys.set_int_max_str_digits(0)  # Integers of a config stay exact at any length; its size has its own limit.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # They may be sent to the whole group; the caller decides what they mean.
     libraries: list[str] = options.libraries.split(",")
@@ -59,7 +59,7 @@ def run_host(libraries: list[str], folder: Path, method: StartMethod) -> None:
     host.prepare(libraries)
     host.run()
     sys.stderr.flush()
-    os._exit(0)  # Every worker has ended; freeing a large interpreter would only make the caller wait.
+    os._exit(0)  # Every worker has ended; freeing a large interpreter would only delay the caller.
 
 
 def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descriptor: int) -> None:
@@ -82,7 +82,7 @@ def run_spawned_worker(libraries: list[str], folder: Path, parent: int, descript
 
 
 def run_gateway(libraries: list[str], folder: Path, address: str, insecure: bool, expected: str | None) -> None:
-    """Serves until stdin ends, as it does when the caller is killed: then the cluster drops the tasks."""
+    """Serves until stdin ends, as it does when the caller is killed; the cluster then drops the tasks."""
     stdin, stdout = os.dup(0), claim_stdout()
     silence_input()
     from mucast_engine.cluster.gateway import run

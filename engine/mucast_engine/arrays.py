@@ -1,6 +1,6 @@
 """Arrays between the caller and the engine: `.npy` files under the work folder, which messages name by their paths.
 
-The few values of a small array travel within the message itself.
+A small array travels within the message itself.
 """
 
 import errno
@@ -35,7 +35,7 @@ class ArrayRef(TypedDict):
 
 @final
 class InlineArray(TypedDict):
-    """An array within a message: `base64` is its values, little-endian, and no file holds them."""
+    """An array within a message: `base64` contains its values, little-endian, and no file does."""
 
     base64: str
     dtype: str
@@ -43,8 +43,8 @@ class InlineArray(TypedDict):
     order: str
 
 
-# Values of the largest array that travels within a message: 8 KiB, 11,000 characters of its line. In a profile, a
-# file was a tenth of a small fit (docs/benchmarks.md).
+# Largest number of values of an array within a message: 8 KiB, 11,000 characters of its line. In a profile, a file was
+# a tenth of a small fit (docs/benchmarks.md).
 INLINE_VALUES = 1024
 
 
@@ -52,21 +52,21 @@ class ArrayStore:
     """Reads and writes the arrays of one job's work folder, and nothing outside it."""
 
     def __init__(self, folder: Path) -> None:
-        # With a separator at its end. Paths are text here: objects of pathlib take a tenth of a small task.
+        # With a final separator. Paths are strings here: pathlib objects take a tenth of a small task.
         self._named = os.path.join(folder.absolute(), "")
         self._folder = os.path.join(os.path.realpath(folder), "")
 
     def _open(self, ref: str, mode: Literal["rb", "wb"]) -> FileIO:
         """The file that `ref` names, unbuffered; raises TaskError if that is none, such as a pipe.
 
-        A plain name leads out of the folder by a link alone, which is not followed: `realpath`, which asks for each
-        folder on the way, takes a twentieth of a small task.
+        Only a link could lead a plain name out of the folder, and links are not followed: `realpath`, which examines
+        each folder on the way, takes a twentieth of a small task.
         """
         name = ref.removeprefix(self._named)
         is_plain = os.sep not in name and name not in ("", os.curdir, os.pardir)
         try:
             return FileIO(self._folder + name if is_plain else self._path(ref), mode, opener=_open_file)
-        except ValueError as error:  # A NUL, or half of a character of two.
+        except ValueError as error:  # A NUL, or half of a surrogate pair.
             raise TaskError("internal", f"array reference {ref!r} names no file: {error}") from error
         except OSError as error:
             if error.errno == errno.ELOOP:
@@ -94,7 +94,8 @@ class ArrayStore:
             raise _failed("read", error) from error
 
     def write(self, ref: str, values: Matrix) -> ArrayRef:
-        """Writes one-dimensional `values`. The caller reads the file once the task's result names it: then it is whole.
+        """Writes one-dimensional `values`. The caller reads the file once the task's result names it, when it is
+        complete.
 
         Raises TaskError `output_failed` if it cannot be written, such as on a full disk.
         """
@@ -117,12 +118,12 @@ class ArrayStore:
         return {"base64": text, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
 
-# What the system says of the writing end of a pipe, or of a socket, and of a folder.
+# The system's errors for the writing end of a pipe, for a socket, and for a folder.
 NO_FILE = (errno.ENXIO, errno.EISDIR)
 
 
 def _open_file(path: str, flags: int) -> int:
-    """A descriptor of a regular file, by no link and without waiting for the other end of a pipe."""
+    """A descriptor of a regular file, without following a link or waiting for the other end of a pipe."""
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -147,7 +148,7 @@ def _mapped(file: FileIO, ref: ArrayRef) -> Matrix:
 
 
 def _judged(file: FileIO, ref: ArrayRef) -> int:
-    """Where the values begin behind a header in other words than those expected, such as another version's.
+    """The offset of the values behind a header with another wording than expected, such as another version's.
 
     NumPy evaluates such a header as Python: a fifth of a small fit. Raises TaskError if it is not that of `ref`.
     """
@@ -163,7 +164,7 @@ def _judged(file: FileIO, ref: ArrayRef) -> int:
 
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 MAGIC = b"\x93NUMPY\x01\x00"
-# Behind the magic the length of the header, in two bytes.
+# Offset of the header's length, in two bytes behind the magic.
 LENGTH_END = len(MAGIC) + 2
 
 
@@ -178,7 +179,7 @@ def _header(shape: tuple[int, ...]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _described(shape: tuple[int, ...]) -> bytes:
-    """What the header says: it ends in as many blanks as its writer likes."""
+    """The text of the header without its padding, whose length the writer chooses."""
     return _header(shape)[LENGTH_END:].rstrip()
 
 

@@ -1,4 +1,4 @@
-"""Why a regressor predicts one constant: the figures by which a user sees which parameter to lower."""
+"""Why a regressor predicts one constant: the figures that show a user which parameter to lower."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def describe_constant(spec: dict[str, Any], x: Matrix, y: Matrix, predicted: Mat
 
 
 def largest_alpha(spec: dict[str, Any], x: Matrix, y: Matrix) -> float | None:
-    """The alpha at and above which every coefficient of a lasso or elastic net is zero.
+    """The alpha from which on every coefficient of a lasso or elastic net is zero.
 
     From the optimality condition of 1/(2n) ||y - Xw||^2 + alpha l1_ratio ||w||_1 + ... at w = 0: |X'y| / n must not
     exceed alpha l1_ratio (Friedman, Hastie, Tibshirani 2010, section 2.5); with `positive`, only X'y > 0 counts.

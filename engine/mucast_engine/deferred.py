@@ -1,4 +1,4 @@
-"""Modules that libraries name things of while they are imported, and that no fit uses: imported at their first use."""
+"""Modules that libraries reference while they are imported, but no fit uses: imported at their first use."""
 
 import importlib
 import sys
@@ -9,9 +9,10 @@ from types import ModuleType
 
 @contextmanager
 def deferred(modules: list[str]) -> Iterator[None]:
-    """Puts a stand-in in the place of each of `modules` that is not imported yet.
+    """Replaces each of `modules` that is not imported yet by a stand-in, from which importers get functions and objects
+    by name.
 
-    Importers take functions and objects of it by name. The first use of one imports the module, also in here.
+    The first use of one imports the module.
     """
     standing_in = [_StandIn(name) for name in modules if name not in sys.modules]
     sys.modules.update({module.__name__: module for module in standing_in})
@@ -22,14 +23,14 @@ def deferred(modules: list[str]) -> Iterator[None]:
 
 
 def _remove_stand_ins() -> None:
-    # Other threads may import meanwhile, and so may a module that is looked at.
+    # Other threads may be importing meanwhile, and so may a module that is examined.
     for name, module in list(sys.modules.items()):
         if isinstance(module, _StandIn):
             sys.modules.pop(name, None)
 
 
 class _StandIn(ModuleType):
-    """Whatever is named of it is there."""
+    """Every name exists in it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -58,6 +59,6 @@ class _Named:
         return real(*args, **named)
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):  # Python looks for them, such as a copy that has no attributes yet.
+        if name.startswith("__"):  # Python looks for them, for example in a copy that has no attributes yet.
             raise AttributeError(name)
         return getattr(self._real(), name)

@@ -13,7 +13,7 @@ Library = Literal["sklearn", "xgboost", "lightgbm", "catboost"]
 
 LINEAR_MODULE = "sklearn.linear_model"
 
-# By the model that outputs record: its library, the class, and the module that has the class.
+# By the model that outputs record: its library, the class, and the module that contains the class.
 REGRESSORS: dict[str, tuple[Library, str, str]] = {
     "random_forest": ("sklearn", "RandomForestRegressor", "sklearn.ensemble"),
     "xgboost": ("xgboost", "XGBRegressor", "xgboost"),
@@ -37,7 +37,7 @@ SCALERS: dict[str, str | None] = {
 
 
 def make_estimator(spec: dict[str, Any], params: dict[str, Any]) -> Any:
-    """A new regressor, made from the same state of the global generators whatever ran in this process before.
+    """A new regressor, created from the same state of the global generators, whatever ran in this process before.
 
     An estimator with `random_state=None` draws from those generators.
     """

@@ -1,4 +1,4 @@
-"""The error that a task ends with, and the libraries' own words in it."""
+"""The error that a task ends with, and the library's own message in it."""
 
 import re
 from typing import Any, Literal, Never
@@ -27,12 +27,12 @@ class TaskError(Exception):
 
 
 def unknown(what: str, name: Never) -> TaskError:
-    """The error for a name that no case of a match takes; mypy refuses the call if a name of the set has no case."""
+    """The error for a name that no case of a match handles; mypy refuses the call if a name of the set has no case."""
     return TaskError("internal", f"no {what} {name!r}")
 
 
-# Lines of the libraries' C++ sources, the time of day and stack traces mean nothing to the user. And the same fault has
-# to give the same words on every run, because they stand in the output.
+# Lines of the libraries' C++ sources, the time of day and stack traces mean nothing to the user. The same fault also
+# has to give the same message on every run, because the output contains it.
 NOISE = [
     re.compile(r"Stack trace:.*"),
     re.compile(r"^\[\d\d:\d\d:\d\d\] (WARNING: )?\S+\.(cc|h|cu):\d+: "),
@@ -45,7 +45,7 @@ MAX_LENGTH = 500
 
 
 def sentence_of(said: BaseException | Warning | str) -> str:
-    """The library's own words on one line; the type's name if an exception has none."""
+    """The library's own message on one line; the type's name if an exception has none."""
     words = " ".join(str(said).split())
     for noise in NOISE:
         words = noise.sub("", words)

@@ -16,7 +16,7 @@ from mucast_engine.importances import columns_of, largest_importances
 
 
 def fit_predict(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Runs the fits of `task` in order and hands over their predictions, concatenated, as one array.
+    """Runs the fits of `task` in order and returns their predictions, concatenated, as one array.
 
     `task["fits"]` is a list of `{"train": [a, b], "predict": [c, d], "diagnose"?: true}`, half-open row ranges of
     `x` (n, k) and `y` (m), m <= n. With `task["views"]` fits do not copy rows that their library copies; with
@@ -52,10 +52,10 @@ Check = Callable[[str, Matrix], Matrix]
 
 @contextmanager
 def _own_checks(estimator: Message) -> Iterator[Check]:
-    """What looks for NaN and infinity in the matrices of a fit.
+    """The context that checks the matrices of a fit for NaN and infinity.
 
-    For linear models and their scalers that is `_finite`: meanwhile scikit-learn looks neither there nor at arguments,
-    which the trial fit has tried. Its checks take a fifth of a small fit and have no part in its numbers. Everything
+    For linear models and their scalers it uses `_finite` and switches scikit-learn's own checks off, including those of
+    arguments, which the trial fit has tried: they take a fifth of a small fit and do not affect its numbers. Everything
     else checks for itself, such as trees, for which a value has to fit a float32.
     """
     if not is_linear(estimator):
@@ -114,12 +114,12 @@ def _one_fit(task: Message, fit: Message, x: Matrix, y: Matrix, check: Check) ->
 
 
 def _copies(task: Message) -> bool:
-    """Whether the first step of a fit leaves its rows as they are: scalers copy them, and trees bin them."""
+    """Whether the first step of a fit leaves its rows unchanged: scalers copy them, and trees bin them."""
     return task["scaler"] != "none" or not _works_in_place(task)
 
 
 def _works_in_place(task: Message) -> bool:
-    """Whether the regressor takes rows that are its own, of which it would make two copies."""
+    """Whether the regressor may overwrite its rows, of which it would otherwise make two copies."""
     return bool(task.get("views")) and task["estimator"]["class"] in ("LinearRegression", "Ridge")
 
 
@@ -129,7 +129,7 @@ def _params(task: Message) -> dict[str, Any]:
 
 
 def _fill_absent(train_x: Matrix, score_x: Matrix) -> None:
-    """Puts the mean of a column over the training rows that have it in the place of NaN; 0 if none has it."""
+    """Replaces NaN by the mean of the column over the training rows that have it; 0 if none has it."""
     for column in np.flatnonzero(np.isnan(train_x).any(axis=0) | np.isnan(score_x).any(axis=0)):
         values = train_x[:, column]
         known = values[~np.isnan(values)]
@@ -142,10 +142,10 @@ PREDICTED_ROWS = 1024
 
 
 def _predict(model: Any, x: Matrix) -> Any:
-    """Predictions of `x` (n, k), each independent of the rows behind its own.
+    """Predictions of `x` (n, k), each independent of later rows.
 
     BLAS sums the last n mod 4 rows of a product in another order, so the last bit of a linear model's forecast would
-    depend on how many rows come later. These models predict blocks of one size, the last one filled up.
+    depend on how many rows come later. These models predict blocks of one size, and the last one is padded.
     """
     if not hasattr(model, "coef_"):
         return model.predict(x)

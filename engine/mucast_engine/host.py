@@ -1,6 +1,6 @@
 """The parent of a job's workers: starts them, passes on their tasks and answers, and reports how they ended.
 
-It is one loop on one thread and does no task itself, so that it sees at once when its own stdin ends.
+It is one loop on one thread and runs no task itself, so that it notices at once when its own stdin ends.
 """
 
 import json
@@ -20,7 +20,7 @@ from mucast_engine.machine import machine_facts, thread_facts
 from mucast_engine.process import StartMethod
 from mucast_engine.worker_starters import WorkerStarter, starter_for
 
-# What a request asks for; the protocol of the caller has the same.
+# What a request asks for; the caller's protocol has the same names.
 Op = Literal["import", "start", "task", "kill"]
 
 CHUNK = 1 << 16
@@ -37,9 +37,10 @@ class Running(NamedTuple):
 class Host:
     """Requests come as lines from `stdin`: `{"op": "start" | "task" | "kill", "worker": number}`.
 
-    That of a task has its `id` too, and after a tab the task's JSON, which goes to the worker unread: nothing in it
-    can break the host. A host that was started before its job was known gets `{"op": "import", "libraries": [...]}`
-    before any worker is started. `method` is how workers are started if that is safe; `folder` is the work folder.
+    A task's request also has its `id` and, after a tab, the task's JSON, which goes to the worker unread, so that
+    nothing in it can break the host. A host that was started before its job was known gets `{"op": "import",
+    "libraries": [...]}` before any worker is started. `method` is how workers are started if that is safe; `folder` is
+    the work folder.
     """
 
     def __init__(self, stdin: int, stdout: int, folder: Path, method: StartMethod) -> None:
@@ -157,7 +158,7 @@ class Host:
             _kill_group(worker.pid)
 
     def _passed_on(self, worker: Running) -> bool:
-        """Relays what has arrived, whole lines only: a worker that dies amid one leaves no half answer."""
+        """Relays complete lines only: a worker that dies in the middle of one leaves no partial answer."""
         try:
             chunk = worker.connection.recv(CHUNK, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -203,7 +204,7 @@ RSS_UNIT = 1 if os.uname().sysname == "Darwin" else 1024
 
 
 def _whole_lines(buffer: bytearray) -> list[bytes]:
-    """Takes the finished lines out of `buffer`, without their line feeds."""
+    """Removes the complete lines from `buffer` and returns them without their line feeds."""
     end = buffer.rfind(b"\n")
     if end < 0:
         return []

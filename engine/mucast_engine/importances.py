@@ -1,4 +1,4 @@
-"""How much each feature weighs in a fitted regressor, by the measure of its own library."""
+"""How much each feature weighs in a fitted regressor, by its library's own measure."""
 
 from typing import Any, NamedTuple
 
@@ -6,30 +6,31 @@ import numpy as np
 
 from mucast_engine.arrays import Matrix
 
-# An output names no more features of a ticker.
+# The maximum number of features that an output names per ticker.
 MAX_IMPORTANCES = 50
 
-# Values that differ by no more, against the largest, are constant; terms no larger, against labels, are nothing.
+# Values that differ by at most this share of the largest are constant; terms of at most this share of the labels are
+# zero.
 ROUNDING = 2e-15
 
 
 class Columns(NamedTuple):
-    """What the training rows of a regressor show of each column, shape (k)."""
+    """Facts about each column of a regressor's training rows, shape (k)."""
 
     is_constant: Any
     sizes: Any
     """The largest absolute value of a constant column; 0 of others."""
 
 
-# Rows by which most columns are seen to vary: a pass over all rows takes a tenth of the seconds of a linear fit.
+# The number of rows that show most columns to vary: a pass over all rows takes a tenth of the time of a linear fit.
 SAMPLED_ROWS = 64
 
 
 def columns_of(x: Matrix) -> Columns:
-    """Of `x` (n, k), without a copy of it: it may take most of the memory of the job."""
+    """From `x` (n, k), without copying it, because it may take most of the memory of the job."""
     sample = x[:: max(1, len(x) // SAMPLED_ROWS)]
     least, most = sample.min(axis=0), sample.max(axis=0)
-    # A column that is constant over all rows is so over these, whose largest value may be a little smaller.
+    # A column that is constant over all rows is also constant over these, with a possibly smaller largest value.
     may_be_constant = most - least <= 2 * ROUNDING * np.maximum(np.abs(least), np.abs(most))
     sizes, is_constant = np.zeros(x.shape[1]), np.zeros(x.shape[1], dtype=bool)
     for column in np.flatnonzero(may_be_constant):
@@ -50,7 +51,7 @@ def largest_importances(model: Any, columns: Columns, y: Matrix) -> list[tuple[i
     try:
         values = np.asarray(_importances(model), dtype=np.float64)
     except Exception:
-        # A library may have none for some of its arguments; what it then raises differs from library to library.
+        # A library may have none for some of its arguments, and each library then raises another exception.
         return None
     if values.shape != columns.is_constant.shape or not np.isfinite(values).all():
         return None
@@ -60,7 +61,8 @@ def largest_importances(model: Any, columns: Columns, y: Matrix) -> list[tuple[i
 
 
 def _is_rounding(values: Matrix, columns: Columns, y: Matrix) -> Any:
-    """Shape (k): whether a column is constant and its term, coefficient times value, is nothing beside the labels."""
+    """Shape (k): whether a column is constant and its term, coefficient times value, is negligible compared with the
+    labels."""
     with np.errstate(over="ignore"):
         return columns.is_constant & (np.abs(values) * columns.sizes <= ROUNDING * np.abs(y).max())
 

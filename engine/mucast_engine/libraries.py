@@ -1,4 +1,4 @@
-"""Imports of the field's libraries: only those a job needs, once, before any worker is forked."""
+"""Imports of the field's libraries: only those that a job needs, once, before any worker is forked."""
 
 import gc
 import importlib
@@ -12,7 +12,7 @@ from typing import Any, cast, get_args
 from mucast_engine.deferred import deferred
 from mucast_engine.estimator import REGRESSORS, Library
 
-# Names of the packages that have a library, the usual one last.
+# Names of the packages that provide a library, the usual one last.
 DISTRIBUTIONS = {
     "sklearn": ("scikit-learn",),
     "xgboost": ("xgboost-cpu", "xgboost"),
@@ -28,26 +28,26 @@ REGRESSOR_MODULES = {
     for library in get_args(Library)
 }
 
-# Modules that a job of networks imports. Every worker would import numpy.ma with its first quantile and nested_tensor
-# with its first network; of scikit-learn only one of the losses needs something.
+# Modules that a job of networks imports. Otherwise every worker would import numpy.ma with its first quantile and
+# nested_tensor with its first network; only one of the losses needs scikit-learn.
 NETWORK_MODULES = {
     "torch": ["mucast_engine.networks.tasks", "torch.nested._internal.nested_tensor", "numpy.ma"],
     "sklearn": ["sklearn.covariance"],
 }
 
-# What only the side of a job that talks to a cluster imports.
+# Imported only by the side of a job that talks to a cluster.
 CLUSTER_MODULES = {"ray": ["ray", "ray.util.client"]}
 
-# What scikit-learn imports for estimators, searches and plots that no job has.
+# What scikit-learn imports for estimators, searches and plots that no job uses.
 UNUSED_MODULES = ["scipy.stats", "scipy.stats.mstats"]
 
 
 def import_libraries(names: list[str]) -> None:
     """Imports `names` (keys of DISTRIBUTIONS) with the modules that a job needs: one of networks if torch is there.
 
-    All but catboost take pandas if it is there and do without if it is not. It is a fifth of their import, and
-    only NumPy arrays are handed to them, so it is hidden from them. scikit-learn and xgboost import scipy.stats, a
-    third of their processor time, for what no job does. Of what torch imports nothing of weight is optional.
+    All but catboost use pandas if it is installed and work without it otherwise. It is a fifth of their import time,
+    and they only get NumPy arrays, so it is hidden from them. scikit-learn and xgboost import scipy.stats, a third of
+    their processor time, for functions that no job uses. None of the heavy imports of torch is optional.
     """
     modules = CLUSTER_MODULES | (NETWORK_MODULES if "torch" in names else REGRESSOR_MODULES)
     hidden = [] if "catboost" in names else ["pandas"]
@@ -60,12 +60,12 @@ def import_libraries(names: list[str]) -> None:
 
 
 def kernel_level() -> str | None:
-    """The processor level that the caller has pinned the kernels of all libraries to, such as `x86-64-v3`."""
+    """The processor level to which the caller pins the kernels of all libraries, such as `x86-64-v3`."""
     return os.environ.get("MUCAST_KERNEL_LEVEL") or None
 
 
 def _pin_torch() -> None:
-    """oneDNN takes the sizes of its blocks, and so the order of its sums, from the processor's caches."""
+    """oneDNN takes its block sizes, and so the order of its sums, from the processor's caches."""
     from torch.backends import mkldnn
 
     mkldnn.set_flags(False)
@@ -73,7 +73,7 @@ def _pin_torch() -> None:
 
 @contextmanager
 def _hidden(modules: list[str]) -> Iterator[None]:
-    """Makes an import of `modules` fail as if they were not installed; what is imported already stays."""
+    """Makes an import of `modules` fail as if they were not installed; modules that are already imported stay."""
     absent = [name for name in modules if name not in sys.modules]
     for name in absent:
         sys.modules[name] = cast(Any, None)
@@ -86,7 +86,7 @@ def _hidden(modules: list[str]) -> Iterator[None]:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """Imports make many objects and no garbage worth looking for; a twentieth of their time."""
+    """Imports create many objects and hardly any garbage; collecting it takes a twentieth of their time."""
     gc.disable()
     try:
         yield
@@ -104,7 +104,7 @@ def library_versions(names: list[str]) -> dict[str, str]:
 
 
 def _version_of(distributions: tuple[str, ...]) -> str:
-    """Of the first of `distributions` that is installed."""
+    """The version of the first of `distributions` that is installed."""
     for distribution in distributions[:-1]:
         try:
             return version(distribution)

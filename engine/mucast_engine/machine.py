@@ -1,4 +1,4 @@
-"""What decides the last digits beside the versions: threads, the processor, and the kernels picked for it."""
+"""What decides the last digits besides the versions: threads, the processor, and the kernels chosen for it."""
 
 import importlib
 import os
@@ -17,7 +17,8 @@ from mucast_engine.arrays import Message
 THREAD_VARIABLES = {"openmp": "OMP_NUM_THREADS", "openblas": "OPENBLAS_NUM_THREADS", "mkl": "MKL_NUM_THREADS"}
 
 
-# Characters of /proc/cpuinfo that hold its first core: the kernel asks each core, and hundreds of them take a while.
+# Characters of /proc/cpuinfo that contain its first core: the kernel queries each core, which takes a while with
+# hundreds of them.
 FIRST_CORE = 4096
 
 
@@ -28,7 +29,7 @@ def thread_facts() -> dict[str, int | None]:
 
 
 def machine_facts(libraries: list[str]) -> Message:
-    """What the libraries of a job run on. It depends on `libraries` alone, not on what else is imported."""
+    """What the libraries of a job run on. It depends only on `libraries`, not on what else is imported."""
     return {
         "processor": processor(),
         "numpy_dispatch": numpy_dispatch(),
@@ -40,7 +41,7 @@ def machine_facts(libraries: list[str]) -> Message:
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     """Architecture, vendor, family and model, such as `x86_64 AuthenticAMD family 25 model 17`.
 
-    Of a Linux without these (ARM) architecture, implementer and part; elsewhere what the platform says.
+    On Linux without these (ARM), architecture, implementer and part; elsewhere what the platform reports.
     """
     try:
         with cpuinfo.open(errors="replace") as lines:
@@ -54,13 +55,13 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def numpy_dispatch() -> list[str]:
-    """The instruction sets beyond its baseline that NumPy picks kernels for, the smallest first."""
-    # NumPy leaves out what is empty.
+    """The instruction sets beyond its baseline for which NumPy has kernels, the smallest first."""
+    # NumPy omits what is empty.
     return list(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
 
 
 def torch_capability() -> str:
-    """The instruction set that PyTorch picks kernels for, such as `AVX2`."""
+    """The instruction set for which PyTorch has kernels, such as `AVX2`."""
     import torch
 
     return torch.backends.cpu.get_cpu_capability()
@@ -68,7 +69,7 @@ def torch_capability() -> str:
 
 @cache
 def blas_kernels(owners: tuple[str, ...]) -> dict[str, dict[str, str | None]]:
-    """Name, version and kernel of the BLAS of each of `owners` (numpy, scipy) that brings one or shares one."""
+    """Name, version and kernel of the BLAS of each of `owners` (numpy, scipy) that brings or shares one."""
     if "scipy" in owners:
         importlib.import_module("scipy.linalg")  # Loads it.
     found: dict[str, dict[str, str | None]] = {}
@@ -85,7 +86,7 @@ def blas_kernels(owners: tuple[str, ...]) -> dict[str, dict[str, str | None]]:
 
 
 def _owners_of(library: dict[str, Any], owners: tuple[str, ...]) -> tuple[str, ...]:
-    """A wheel has its BLAS in a folder of its own (`numpy.libs`, `numpy/.dylibs`); any other one is shared."""
+    """A wheel has its own BLAS folder (`numpy.libs`, `numpy/.dylibs`); any other BLAS is shared."""
     for package in ("numpy", "scipy"):
         if re.search(rf"/{package}(\.libs|/\.dylibs)/", library["filepath"]):
             return (package,) if package in owners else ()

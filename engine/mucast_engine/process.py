@@ -17,11 +17,11 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Linux: the kernel kills this process when the thread that made it ends. `parent` is the pid it was made by."""
+    """Linux: the kernel kills this process when the thread that created it ends. `parent` is the pid of its creator."""
     if sys.platform != "linux":
         return
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # It died before the signal was asked for.
+    if os.getppid() != parent:  # It died before the signal was requested.
         os._exit(1)
 
 
@@ -33,7 +33,8 @@ def has_hung_up(descriptor: int) -> bool:
 
 
 def watch_parent(parent: int) -> None:
-    """Ends this process when its parent dies. Only Linux signals that to a busy process: a thread looks every second.
+    """Ends this process when its parent dies. Only Linux signals that to a busy process; elsewhere a thread checks
+    every second.
 
     Only for a process that is never forked.
     """
@@ -47,7 +48,7 @@ def watch_parent(parent: int) -> None:
 
 
 def claim_stdout() -> int:
-    """A descriptor of the true stdout; from now on whatever is printed, in Python or in C, goes to stderr."""
+    """A descriptor of the true stdout; from now on, everything that is printed, in Python or in C, goes to stderr."""
     claimed = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr

@@ -1,4 +1,4 @@
-"""`python -m mucast_engine.status torch sklearn`: prints one JSON object, which libraries can be imported."""
+"""`python -m mucast_engine.status torch sklearn`: prints one JSON object that says which libraries can be imported."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def status(names: list[str]) -> dict[str, object]:
         try:
             import_libraries([name])
             libraries |= {title: {"version": version} for title, version in library_versions([name]).items()}
-        except Exception as error:  # A missing shared library is an OSError, a broken one nearly anything.
+        except Exception as error:  # A missing shared library is an OSError; a broken one may raise nearly anything.
             libraries[name] = {"fault": sentence_of(error)}
     return {"python": platform.python_version(), "libraries": libraries, "devices": devices()}
 

@@ -1,4 +1,4 @@
-"""Task `trial`: a tiny fit that finds wrong argument values before any real one is started.
+"""Task `trial`: a tiny fit that finds wrong argument values before any real fit starts.
 
 scikit-learn, xgboost and lightgbm check many values only in `fit`, so constructing is not enough.
 """
@@ -24,9 +24,9 @@ Params = dict[str, Any]
 def trial(task: Message) -> Message:
     """Fits `task["estimator"]`, after `task["scaler"]`, to 60 synthetic rows in at most 2 iterations.
 
-    The rows have `task["columns"]` columns, as many as the arguments refer to. Raises TaskError
-    `invalid_model_params` with the library's own sentence and, if it is clear, `parameter` and `value`;
-    `device_unavailable` if the arguments ask for a device.
+    The rows have `task["columns"]` columns, as many as the arguments refer to. Raises TaskError `invalid_model_params`
+    with the library's own sentence and, if it is clear, `parameter` and `value`; `device_unavailable` if the arguments
+    request a device.
     """
     spec = task["estimator"]
     params = shortened(spec)
@@ -37,7 +37,7 @@ def trial(task: Message) -> Message:
 
 
 def _refusal(spec: Message, params: Params, scaler: str, width: int) -> str | None:
-    """The sentence by which the library refuses `params`; None if it takes them."""
+    """The sentence with which the library refuses `params`; None if it accepts them."""
     generator = np.random.default_rng(7)
     x = generator.standard_normal((ROWS, width))
     y = 0.01 * generator.standard_normal(ROWS)
@@ -59,7 +59,7 @@ def _refusal(spec: Message, params: Params, scaler: str, width: int) -> str | No
     return next((sentence for sentence in said if _is_refusal(sentence)), None)
 
 
-# catboost, of rows that fall on one side of `target_border`.
+# catboost, for rows on only one side of `target_border`.
 SPEAKS_OF_ROWS = "All train targets are equal"
 
 REFUSING_WARNINGS = ("are not used", "Unknown parameter", "Unrecognized options")
@@ -82,7 +82,7 @@ def _is_refusal(warning: str) -> bool:
 
 
 def _explained(spec: Message, params: Params, scaler: str, width: int, sentence: str) -> TaskError:
-    """The error for `sentence`, with the argument it is about: the one that it names, or the one to drop."""
+    """The error for `sentence`, with the argument that it is about: the one that it names, or the one to drop."""
     name = culprit_named(sentence, params)
     if name is None:
         without = {key: left_out(spec["library"], params, key) for key in params if key not in ALWAYS_SET}
@@ -111,7 +111,7 @@ class _Logger:
 
 @contextmanager
 def lightgbm_log(library: str) -> Iterator[list[str]]:
-    """Collects the lines that lightgbm logs, its only complaint about unknown names; then has it print again."""
+    """Collects the lines that lightgbm logs, its only complaint about unknown names; then lets it print again."""
     lines: list[str] = []
     if library != "lightgbm":
         yield lines

@@ -1,4 +1,4 @@
-"""The arguments of a trial fit: those of the caller, cut down to a few iterations on few rows."""
+"""The arguments of a trial fit: those of the caller, reduced to a few iterations on few rows."""
 
 import re
 from collections.abc import Mapping, Set
@@ -8,7 +8,7 @@ from mucast_engine.estimator import Library
 
 
 class TrialArguments(NamedTuple):
-    """What a trial changes among the arguments of one library."""
+    """What a trial changes in the arguments of one library."""
 
     iterations: Set[str]
     """Every name of the number of iterations."""
@@ -16,9 +16,9 @@ class TrialArguments(NamedTuple):
     """Whether the library's default number of iterations is too many for a trial."""
     trees_an_iteration: Set[str] = set()
     row_shares: Set[str] = set()
-    """Shares of the rows, of which a small one leaves none of so few rows."""
+    """Shares of the rows; a small one would leave none of so few rows."""
     verbosity: Mapping[str, int] = {}
-    """Without it xgboost and lightgbm say nothing about names that they do not use."""
+    """Without it, xgboost and lightgbm do not report names that they do not use."""
     verbosity_aliases: Set[str] = set()
 
 
@@ -47,12 +47,12 @@ ARGUMENTS: dict[Library, TrialArguments] = {
     ),
 }
 
-# The caller gives them to every fit: without them catboost writes files, and a fit takes every core.
+# The caller adds them to every fit: without them catboost writes files, and a fit uses every core.
 ALWAYS_SET = {"allow_writing_files", "thread_count", "n_jobs"}
 
 
 def shortened(spec: dict[str, Any]) -> dict[str, Any]:
-    """A copy of the arguments whose fit on few rows is quick, and wrong wherever the original is wrong."""
+    """A copy of the arguments whose fit on few rows is quick, and wrong whenever the original is wrong."""
     own = ARGUMENTS[spec["library"]]
     params = {name: value for name, value in spec["params"].items() if name not in own.verbosity_aliases}
     params |= own.verbosity
@@ -66,25 +66,26 @@ def shortened(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _at_most(limit: int, value: Any) -> Any:
-    """`value`, or `limit` of its type if it is a larger whole number; the rest stays for the library to judge."""
+    """`value`, or `limit` of its type if it is a larger whole number; the library judges everything else."""
     if isinstance(value, int) and not isinstance(value, bool) and value > limit:
         return limit
     return float(limit) if isinstance(value, float) and value.is_integer() and value > limit else value
 
 
 def _at_least_half(value: Any) -> Any:
-    """A share of the rows, raised; what is no share stays for the library to judge."""
+    """A share of the rows, raised; the library judges anything else."""
     return max(value, 0.5) if isinstance(value, float) and 0 < value <= 1 else value
 
 
 def left_out(library: Library, params: dict[str, Any], name: str) -> dict[str, Any]:
-    """`params` without one of them; the library's own number of iterations would be no trial, so it stays small."""
+    """`params` without one of them; the number of iterations stays small, because the library's own would be too
+    many for a trial."""
     rest = {key: value for key, value in params.items() if key != name}
     return {**rest, name: 2} if name in ARGUMENTS[library].iterations else rest
 
 
 def culprit_named(sentence: str, params: dict[str, Any]) -> str | None:
-    """The argument that the library's sentence names, the longest if several stand in it."""
+    """The argument that the library's sentence names, the longest if it names several."""
     # lightgbm's own variables end in an underscore.
     named = [name for name in params if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}_?(?![A-Za-z0-9_])", sentence)]
     return max(named, key=len, default=None)

@@ -1,4 +1,4 @@
-"""A worker: takes one task line after the other from its socket, and answers each with one result or one error."""
+"""A worker: reads one task line after the other from its socket, and answers each with one result or one error."""
 
 import json
 import socket
@@ -14,7 +14,7 @@ from mucast_engine.failure import TaskError, sentence_of, unknown
 from mucast_engine.fit_predict import fit_predict
 from mucast_engine.trial import trial
 
-# The kinds of tasks; the protocol of the caller has the same.
+# The kinds of tasks; the caller's protocol has the same.
 TaskKind = Literal["fit_predict", "trial", "device", "train_network", "train_stack", "train_joint"]
 
 
@@ -27,8 +27,8 @@ def serve(connection: socket.socket, folder: Path) -> None:
             _work(int(number), text, store, connection)
 
 
-# Progress of small fits travels together, and with the answer: each message wakes the worker, the host and the caller.
-# That of an epoch is sent at once: the next one may take minutes.
+# Progress of small fits travels together, and with the answer, because each message wakes the worker, the host and the
+# caller. The progress of an epoch is sent at once: the next one may take minutes.
 TELL_SECONDS = 0.05
 
 
@@ -49,7 +49,7 @@ def _work(number: int, text: bytes, store: ArrayStore, connection: socket.socket
 
 
 def answer(text: bytes, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """The `result` event of the task that is `text`, or the `error` event that says why there is none; never raises."""
+    """The `result` event of the task in `text`, or the `error` event that says why there is none; never raises."""
     try:
         return {"event": "result", "result": _run(json.loads(text), store, progress)}
     except TaskError as error:

@@ -1,4 +1,4 @@
-"""Two ways to start a worker: as a fork of the host, which has the libraries, or as an interpreter of its own."""
+"""Two ways to start a worker: as a fork of the host, which has the libraries, or as a separate interpreter."""
 
 import contextlib
 import gc
@@ -21,7 +21,7 @@ class WorkerStarter(Protocol):
     method: StartMethod
 
     def start(self, close_inherited: Callable[[], None]) -> tuple[int, socket.socket]:
-        """Starts a worker, as the leader of a process group of its own: its pid, and the host's end of its socket.
+        """Starts a worker as the leader of its own process group; returns its pid and the host's end of its socket.
 
         A worker that inherits the host's descriptors closes them by `close_inherited`.
         """
@@ -31,18 +31,18 @@ class WorkerStarter(Protocol):
 def starter_for(libraries: list[str], folder: Path, asked: StartMethod) -> WorkerStarter:
     """The starter of workers that need `libraries`; it forks if that is `asked` for and safe.
 
-    Imports the libraries that a fork is to have.
+    Imports the libraries for a fork.
     """
     if asked == "fork":
         import_libraries(libraries)
-        # A fork would take one thread along and leave the locks of the others held for ever.
+        # A fork would take one thread along and leave the locks of the others held forever.
         if thread_count() == 1:
             return ForkStarter(folder)
     return SpawnStarter(libraries, folder)
 
 
 class ForkStarter:
-    """Forks the host: a worker is ready in milliseconds. Only for a host of one thread, and not on macOS."""
+    """Forks the host, so that a worker is ready in milliseconds. Only for a host of one thread, and not on macOS."""
 
     method: StartMethod = "fork"
 
@@ -92,12 +92,12 @@ class SpawnStarter:
 
 
 def _interpreter_flags() -> list[str]:
-    """Those that this interpreter was started with and that decide where modules come from."""
+    """Options that this interpreter was started with and that decide where modules come from."""
     return [flag for flag, is_set in (("-s", sys.flags.no_user_site), ("-P", sys.flags.safe_path)) if is_set]
 
 
 def _lead_own_group(pid: int) -> None:
-    """Parent and child both ask for it, so that the group is there whichever of them runs first."""
-    # Refused if the child has done it and gone on, or has ended already.
+    """Parent and child both request it, so that the group exists whichever runs first."""
+    # Refused if the child has done it and moved on, or has ended already.
     with contextlib.suppress(PermissionError, ProcessLookupError):
         os.setpgid(pid, pid)

@@ -32,8 +32,8 @@ export type WindowRows = Pick<TickerPanel, "ticker" | "y" | "relative" | "fit" |
  * Timing: a window knows nothing later than its last row. The label of a part's last window is realised no later
  * than the date of the next part's first one, so each part's labels are known when the next begins.
  *
- * @throws MucastError `insufficient_history` if fewer than MIN_TRAINING_SAMPLES windows train,
- *   `constant_target` if the labels to learn are all the same. Only this ticker fails.
+ * @throws MucastError `insufficient_history` if fewer than MIN_TRAINING_SAMPLES windows train, `constant_target` if the
+ * training labels are all the same. Only this ticker fails.
  */
 export function planWindows(panel: WindowRows, { lookback, calibrates }: WindowOptions): WindowPlan {
   const isFull = (row: number): boolean => row >= lookback - 1;

@@ -39,13 +39,13 @@ def _parameters(library: Library, name: str) -> Parameters:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the libraries; xgboost's from the module, since several packages have it."""
+    """Versions of the libraries; xgboost's from the module, because several packages have it."""
     installed = {name: version(name) for name in ("catboost", "lightgbm", "scikit-learn")}
     return {**installed, "xgboost": str(xgboost.__version__)}
 
 
 def text(models: dict[str, Parameters]) -> str:
-    """The catalogue as JSON: keys in code point order and one parameter a line, so that a change reads well."""
+    """The catalogue as JSON: keys in code point order and one parameter per line, for readable diffs."""
     blocks = []
     for model, parameters in sorted(models.items()):
         rows = [f"{json.dumps(name)}: {_line(parameter)}" for name, parameter in sorted(parameters.items())]
@@ -56,7 +56,7 @@ def text(models: dict[str, Parameters]) -> str:
 
 
 def _line(parameter: Parameter) -> str:
-    """One parameter; empty entries are left out. In JavaScript 1.0 is 1, so `float` marks it."""
+    """One parameter; empty entries are omitted. In JavaScript 1.0 is 1, so `float` marks it."""
     stated: dict[str, Any] = {key: value for key, value in parameter.items() if value not in ([], None)}
     if isinstance(stated.get("default"), float) and stated["default"].is_integer():
         stated["float"] = True
@@ -65,7 +65,8 @@ def _line(parameter: Parameter) -> str:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Sends file descriptors 1 and 2 nowhere: the libraries are given nonsense on purpose, and print complaints."""
+    """Redirects file descriptors 1 and 2 to nowhere: the libraries get invalid values on purpose, and print
+    complaints."""
     kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:

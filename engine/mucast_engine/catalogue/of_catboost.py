@@ -1,4 +1,4 @@
-"""catboost: the constructor's own names, its synonyms, and the types that its option reader takes."""
+"""catboost: the constructor's own names, its synonyms, and the types that its option reader accepts."""
 
 import inspect
 import re
@@ -10,7 +10,7 @@ from mucast_engine.catalogue.parameters import NONSENSE, Parameter, Parameters, 
 
 
 def catboost_parameters() -> Parameters:
-    """The parameters of CatBoostRegressor, which takes no others."""
+    """The parameters of CatBoostRegressor, which accepts no others."""
     own = signature_defaults(CatBoostRegressor.__init__)
     synonyms = _synonyms()
     aliases = {alias for group in synonyms.values() for alias in group}
@@ -39,7 +39,7 @@ def _fitted(**arguments: Any) -> Any:
     return CatBoostRegressor(**{**fixed, **arguments}).fit(X, Y)
 
 
-# Fits that between them turn what depends on something else.
+# Fits that together vary every default that depends on something else.
 _VARIED: list[dict[str, Any]] = [
     {},
     {"loss_function": "MAE"},
@@ -58,18 +58,18 @@ _VARIED: list[dict[str, Any]] = [
 
 
 def _native_defaults() -> dict[str, Any]:
-    """The library's defaults that hold whatever else is asked; the others it finds from the data."""
+    """The library's defaults that hold whatever the other options; it derives the rest from the data."""
     reports = [(_fitted(**varied).get_all_params(), varied) for varied in _VARIED]
     stable = {
         name: round(value, 6) if isinstance(value, float) else value
         for name, value in reports[0][0].items()
         if all(report.get(name) == value for report, varied in reports if name not in varied)
     }
-    # The first is what the fits above were cut down to; the second comes from the data.
+    # The fits above reduce the first; the second depends on the data.
     return {**stable, "iterations": 1000, "learning_rate": None}
 
 
-# These reach files or devices; they are refused whatever their type, so nothing is tried with them.
+# These reach files or devices. They are refused whatever their type, so nothing is tried with them.
 _NOT_TRIED = {
     "allow_writing_files",
     "device_config",
@@ -95,7 +95,7 @@ _SAMPLES: dict[str, list[Any]] = {
 
 
 def _types(name: str) -> list[str] | None:
-    """The JSON types that the option reader takes; None if it takes nearly all, so that nothing is known."""
+    """The JSON types that the option reader accepts; None if it accepts nearly all, so that nothing is known."""
     if name in _NOT_TRIED:
         return None
     types = {kind for kind, samples in _SAMPLES.items() if any(_is_read(name, sample) for sample in samples)}
@@ -108,7 +108,7 @@ _WRONG_TYPE = re.compile(r"Can't parse|[Ii]nvalid .?type|Invalid `|nvalid type|a
 
 
 def _is_read(name: str, value: Any) -> bool:
-    """Whether the option reader takes this type; a complaint about the value itself does not count."""
+    """Whether the option reader accepts this type; a complaint about the value itself does not count."""
     try:
         _fitted(**{name: value})
     except CatBoostError as error:

@@ -9,9 +9,9 @@ from mucast_engine.catalogue.parameters import NONSENSE, Parameters, X, Y, signa
 
 
 def lightgbm_parameters() -> Parameters:
-    """The parameters of LGBMRegressor, and those of the C++ library that it takes through **kwargs."""
+    """The parameters of LGBMRegressor, and those of the C++ library that it accepts through **kwargs."""
     own = signature_defaults(lightgbm.LGBMRegressor.__init__)
-    # What a regressor reads None as.
+    # The meaning of None in a regressor.
     own["objective"] = "regression"
     native_defaults = _native_defaults()
     parameters: Parameters = {name: {"default": default} for name, default in own.items()}
@@ -20,7 +20,7 @@ def lightgbm_parameters() -> Parameters:
         parameter = parameters.setdefault(name, {"default": native_defaults.get(native), "native": True})
         parameter["aliases"] = sorted({*group} - {name})
         parameter["types"] = _types(native)
-    # Python's own arguments: the rounds are counted there, and the rest never reaches the library.
+    # Python's own arguments: Python counts the rounds, and the rest never reaches the library.
     parameters["n_estimators"]["types"] = ["int"]
     parameters["objective"]["types"] = ["null", "string"]
     parameters["class_weight"]["types"] = ["null", "object", "string"]
@@ -36,7 +36,7 @@ def _native_defaults() -> dict[str, Any]:
 
 
 def _types(native: str) -> list[str] | None:
-    """The JSON types a parameter takes, from the library's error on a nonsense value."""
+    """The JSON types that a parameter accepts, from the library's error on an invalid value."""
     try:
         lightgbm.Dataset(X, Y, params={"num_threads": 1, native: NONSENSE}).construct()
     except LightGBMError as error:

@@ -1,4 +1,4 @@
-"""scikit-learn: every estimator declares the constraints that its fit() checks the arguments by."""
+"""scikit-learn: every estimator declares the constraints by which its fit() checks the arguments."""
 
 import warnings
 from numbers import Integral, Real
@@ -19,7 +19,7 @@ def sklearn_parameters(estimator: Any) -> Parameters:
     return parameters
 
 
-# Constraints that are words, and the bool that Python counts among the numbers.
+# Constraints that are words, and bool, which Python counts among the numbers.
 _WORDS = {
     "random_state": {"int", "bool", "null"},
     "verbose": {"int", "bool"},
@@ -57,7 +57,7 @@ def _types(constraints: list[Any]) -> tuple[set[str], set[str]]:
 
 
 def _undeclared(estimator: Any, name: str) -> set[str]:
-    """Choices that the constructor still takes although its constraints no longer list them."""
+    """Choices that the constructor still accepts although its constraints no longer list them."""
     if name != "criterion":
         return set()
     with warnings.catch_warnings():

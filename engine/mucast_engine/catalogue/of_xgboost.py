@@ -27,7 +27,7 @@ _BOOSTERS: list[Setting] = [
     {"booster": "gbtree", "tree_method": "exact"},
     {"booster": "dart", "tree_method": "hist"},
 ]
-# Settings that between them bring up every component a regressor can have.
+# Settings that together activate every component that a regressor can have.
 _SETTINGS: list[Setting] = [
     {},
     *({**booster, **objective} for booster in _BOOSTERS for objective in _OBJECTIVES),
@@ -37,7 +37,7 @@ _SETTINGS: list[Setting] = [
 
 
 def xgboost_parameters() -> Parameters:
-    """The parameters of XGBRegressor, and those of the booster that it takes through **kwargs."""
+    """The parameters of XGBRegressor, and those of the booster that it accepts through **kwargs."""
     own = signature_defaults(xgboost.XGBRegressor.__init__) | signature_defaults(xgboost.XGBModel.__init__)
     own["objective"] = "reg:squarederror"
     parameters: Parameters = {name: {"default": default} for name, default in own.items()}
@@ -72,7 +72,7 @@ def _native_groups() -> dict[tuple[str, ...], tuple[str, Setting]]:
 
 
 def _moving_together(name: str, base: dict[str, str]) -> tuple[str, ...]:
-    """The names that change with this one: itself and its aliases. Empty if no value tried is accepted."""
+    """The names that change together with this one: itself and its aliases. Empty if no tried value is accepted."""
     for probe in ("2", "0", "0.5", "grow_colmaker"):
         try:
             changed = _reported({name: probe})

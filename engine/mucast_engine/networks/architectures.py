@@ -1,4 +1,4 @@
-"""Builds the network that a task asks for, with its first weights."""
+"""Builds the network of a task, with its first weights."""
 
 from typing import Any, Literal, Protocol, cast
 
@@ -20,8 +20,8 @@ TickerArchitecture = Literal["lstm", "mlp", "cnn", "transformer"]
 # Networks of all tickers together.
 JointArchitecture = Literal["portfolio_lstm", "portfolio_transformer"]
 
-# A quiet read-out starts with this share of the weights that were drawn for it. What they forecast is noise of the
-# seed, and the few epochs that early stopping takes on daily returns would not train it away.
+# A quiet read-out starts with this share of its random weights. Their forecasts are noise of the seed, and the few
+# epochs that early stopping allows on daily returns would not remove it.
 QUIET = 0.01
 
 
@@ -59,12 +59,13 @@ def build_network(spec: Spec, features: int, lookback: int, generator: torch.Gen
 
 
 def network_structure(spec: Spec, features: int, lookback: int) -> Network:
-    """The network of one ticker before its first weights are drawn: the weights it holds depend on what ran before."""
+    """The network of one ticker before its first weights are drawn; until then its weights depend on what ran
+    before."""
     return Network(_encoder(spec["architecture"], spec, features, lookback))
 
 
 def build_joint_network(spec: Spec, features: int, lookback: int, generator: torch.Generator) -> JointNetwork:
-    """One network for all tickers; how many there are changes none of its weights."""
+    """One network for all tickers; its weights do not depend on how many there are."""
     network = JointNetwork(*_encoder_and_context(spec["architecture"], spec, features, lookback))
     initialise(network, generator)
     return network
@@ -132,7 +133,7 @@ def initialise_dense(layer: nn.Linear | nn.Conv1d, generator: torch.Generator) -
 
 @torch.no_grad()
 def start_quietly(network: Network | JointNetwork, level: float) -> None:
-    """Before training the network forecasts `level`, a scaled return, and very little beside it."""
+    """Before training, the network forecasts `level`, a scaled return, and hardly anything else."""
     network.readout.weight.mul_(QUIET)
     network.readout.bias.fill_(level)
 

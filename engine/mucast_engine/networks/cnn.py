@@ -14,7 +14,7 @@ class CnnEncoder(nn.Module):
 
     The last block's output, flattened, describes the window.
 
-    Pools end on the window's last row: if they do not come out even, its oldest rows are left out.
+    Pools end on the window's last row; if the length is not a multiple, the oldest rows are dropped.
     """
 
     def __init__(self, features: int, lookback: int, filters: Sequence[int], kernel: int, pool: int) -> None:
@@ -44,5 +44,5 @@ class CnnEncoder(nn.Module):
 
 
 def pooled_lengths(lookback: int, pool: int, blocks: int) -> list[int]:
-    """Rows that are left after each block."""
+    """The number of rows that remain after each block."""
     return [lookback // pool**block for block in range(1, blocks + 1)]

@@ -1,8 +1,8 @@
-"""Dropout masks from a counter: the mask of a step is a function of (seed, step), on every device the same.
+"""Dropout masks from a counter: the mask of a step is a function of (seed, step), the same on every device.
 
 The generator is SplitMix64 (Steele, Lea, Flood 2014), whose n-th output needs no earlier one; each gives four uniforms
-of 16 bits. PyTorch's own generator is several times slower on a CPU, and on a GPU it would tie what one network draws
-to the networks that are trained beside it.
+of 16 bits. PyTorch's own generator is several times slower on a CPU, and on a GPU it would make one network's masks
+depend on the networks trained beside it.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ class DropoutMasks:
     def draw(self, step: int, shapes: Sequence[tuple[int, ...]], part: int = 0) -> Masks:
         """Masks of `shapes` in order, 0 if dropped and 1 / (1 - rate) elsewhere; None if nothing is dropped.
 
-        `part` numbers the pieces of one step if they are drawn one by one.
+        `part` is the number of a piece if the pieces of a step are drawn one by one.
         """
         if self._dropped == 0:
             return None
@@ -57,7 +57,7 @@ def splitmix(x: Tensor) -> Tensor:
 
 
 def _xor_shifted(x: Tensor, shift: int) -> Tensor:
-    """x ^= x >>> shift; PyTorch's own shift repeats the sign, so those bits are cut off."""
+    """x ^= x >>> shift; PyTorch's own shift repeats the sign, so those bits are masked out."""
     return x.bitwise_xor_(x.bitwise_right_shift(shift).bitwise_and_((1 << (64 - shift)) - 1))
 
 

@@ -1,6 +1,6 @@
-"""The losses, on scaled returns. Each is a sum over labelled cells divided by a number that the labels alone decide.
+"""The losses, on scaled returns. Each is a sum over labelled cells divided by a number that depends only on the labels.
 
-So a batch can be worked on in pieces, in any number of threads, and its loss is the sum of theirs.
+So a batch can be processed in pieces, in any number of threads, and its loss is the sum of theirs.
 """
 
 from collections import OrderedDict
@@ -18,10 +18,10 @@ from mucast_engine.failure import unknown
 LossName = Literal["mse", "mae", "huber", "r2", "directional", "mahalanobis"]
 
 HUBER_DELTA = 1.0
-# r2 divides by no less than this per label, so that a batch of nearly equal labels does not explode.
+# r2 divides by at least this per label, so that a batch of nearly equal labels does not explode.
 MIN_VARIANCE = 0.1
 GMADL_SLOPE = 10.0
-# Numbers in the inverses held at a time, 256 MiB; dates share the few sets of tickers that there are.
+# Maximum size of the inverses in memory, 256 MiB; dates share the few distinct sets of tickers.
 CACHED = 1 << 26
 
 
@@ -31,24 +31,24 @@ class Labels(NamedTuple):
     values: Tensor
     """Scaled returns; 0 if there is no label."""
     known: Tensor
-    """1 if there is a label and 0 elsewhere, of the values' dtype."""
+    """1 for a label and 0 elsewhere, with the values' dtype."""
 
 
 class Loss(Protocol):
     def denominator(self, labels: Labels) -> Tensor:
-        """What the sum is divided by, at least one label; a scalar of the whole batch."""
+        """The divisor of the sum, at least one label; a scalar of the whole batch."""
         ...
 
     def total(self, predictions: Tensor, labels: Labels) -> Tensor:
-        """The sum over the samples given, the whole batch or a piece of it; a scalar."""
+        """The sum over the given samples, the whole batch or a piece of it; a scalar."""
         ...
 
 
 def make_loss(name: LossName, mean: Tensor) -> Loss:
-    """A loss of each cell by itself. `mean`: of the scaled training labels, a scalar or (tickers).
+    """A loss that treats each cell by itself. `mean` of the scaled training labels: a scalar or (tickers). mahalanobis
+    is mse here, because the correlation of a single ticker is 1.
 
-    mahalanobis is mse here, as it is for one ticker alone, whose correlation is the number 1. Across tickers it is
-    MahalanobisLoss.
+    Across tickers it is MahalanobisLoss.
     """
     match name:
         case "mse" | "mahalanobis":
@@ -66,13 +66,13 @@ def make_loss(name: LossName, mean: Tensor) -> Loss:
 
 
 def loss_of_zero(loss: Loss, labels: Labels) -> float:
-    """The loss of the forecast 0, which a network has to fall below to have learned anything."""
+    """The loss of the forecast 0; a network must get below it to have learned anything."""
     total = loss.total(torch.zeros_like(labels.values), labels)
     return float(total / loss.denominator(labels)) + 0.0  # directional gives -0.0.
 
 
 def leaves_scale_open(name: LossName) -> bool:
-    """Whether the loss does not settle how large predictions are, so that `prediction_scale` has to."""
+    """Whether the loss does not determine the size of predictions, so that `prediction_scale` has to."""
     match name:
         case "directional":
             return True
@@ -83,7 +83,7 @@ def leaves_scale_open(name: LossName) -> bool:
 
 
 def prediction_scale(predictions: Tensor, labels: Labels) -> float:
-    """The scale of predictions whose loss leaves it open: max(0, min(1, b - se)).
+    """The scale of predictions whose loss does not determine it: max(0, min(1, b - se)).
 
     b is the least-squares scale and se its standard error, robust to changing volatility (White 1980).
     """
@@ -110,7 +110,7 @@ class CellLoss:
 
 
 class R2Loss:
-    """SSE / max(sum of (y - mean)^2, 0.1 n): 1 - R2 against the `mean` of the training labels, one a ticker."""
+    """SSE / max(sum of (y - mean)^2, 0.1 n): 1 - R2 against the `mean` of the training labels, one per ticker."""
 
     def __init__(self, mean: Tensor) -> None:
         self._mean = mean
@@ -124,9 +124,9 @@ class R2Loss:
 
 
 class MahalanobisLoss:
-    """The loss across tickers: the mean over dates of e' S^-1 e / n, so that tickers which move together count less.
+    """The loss across tickers: the mean over dates of e' S^-1 e / n, so that tickers that move together count less.
 
-    S is the correlation of labels; a date on which tickers have no label uses the block of those that have one.
+    S is the correlation of labels; a date on which some tickers have no label uses the block of the others.
     """
 
     def __init__(self, correlation: Matrix, device: torch.device) -> None:

@@ -7,14 +7,15 @@ from torch import Tensor, nn
 
 from mucast_engine.networks.dropout import Masks, dropped
 
-# Gates stand in PyTorch's order: input, forget, cell, output.
+# Gates are in PyTorch's order: input, forget, cell, output.
 FORGET = 1
-# The sigmoid of -1.5 is 0.18. Returns are mostly noise; a cell that starts out keeping everything adds it up.
+# The sigmoid of -1.5 is 0.18. Returns are mostly noise, and a cell that keeps everything from the start adds it up.
 FORGET_BIAS = -1.5
 
 
 class LstmEncoder(nn.Module):
-    """A stack of LSTM layers of `widths`, each followed by dropout; the last state of the last describes the window.
+    """A stack of LSTM layers of `widths`, each followed by dropout; the final state of the last layer describes the
+    window.
 
     A unit is dropped on all rows of a window or on none (Gal and Ghahramani 2016).
     """
@@ -28,7 +29,7 @@ class LstmEncoder(nn.Module):
 
     def forward(self, windows: Tensor, masks: Masks) -> Tensor:
         """Windows (n, lookback, features) to (n, width)."""
-        states = windows.transpose(0, 1)  # Row by row is how the layers work.
+        states = windows.transpose(0, 1)  # The layers work row by row.
         for layer in self.layers[:-1]:
             states = dropped(layer(states)[0], masks)
         _, (last, _) = self.layers[-1](states)
@@ -39,7 +40,7 @@ class LstmEncoder(nn.Module):
 
 
 def initialise_lstm(layer: nn.LSTM, generator: torch.Generator) -> None:
-    """Input weights as PyTorch's, orthogonal recurrent weights (Saxe et al. 2014), gates that mostly forget."""
+    """PyTorch's input weights, orthogonal recurrent weights (Saxe et al. 2014), gates that mostly forget."""
     bound = layer.hidden_size**-0.5
     weights = dict(layer.named_parameters())
     nn.init.uniform_(weights["weight_ih_l0"], -bound, bound, generator=generator)

@@ -9,7 +9,7 @@ from mucast_engine.networks.dropout import Masks, dropped
 
 
 class MlpEncoder(nn.Module):
-    """Linear layers of `widths`, each followed by ReLU and dropout, on all rows of the window side by side."""
+    """Linear layers of `widths`, each followed by ReLU and dropout, on the concatenated rows of the window."""
 
     def __init__(self, features: int, lookback: int, widths: Sequence[int]) -> None:
         super().__init__()

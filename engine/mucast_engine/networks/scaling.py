@@ -1,4 +1,4 @@
-"""Feature scalers, with scikit-learn's definitions and two repairs: a spread of 0 never divides."""
+"""Feature scalers, with scikit-learn's definitions and two repairs, so that nothing is divided by a spread of 0."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,10 +8,10 @@ import numpy as np
 from mucast_engine.arrays import Matrix
 from mucast_engine.failure import TaskError
 
-# Scaled features beyond it are cut to it: a network squares them, and float32 ends at 3e38. An absurd value then costs
-# the forecasts of its own windows at most, and not those that were computed beside them.
+# Scaled features are clipped to this: a network squares them, and float32 ends at 3e38. An absurd value then affects
+# only the forecasts of its own windows, and not those that are computed beside them.
 MAX_SCALED = 1e12
-# Numbers around 1 that are no further apart are equal but for rounding, as scikit-learn's scalers take it.
+# Numbers around 1 that are this close are equal up to rounding, as in scikit-learn's scalers.
 ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 
@@ -25,13 +25,13 @@ class Scaling(NamedTuple):
 def fit_scaling(scaler: str, x: Matrix, z_scores: int = 0) -> Scaling:
     """`x` (rows, k): the rows to learn from, at least one. A feature that is constant there becomes 0.
 
-    The last `z_scores` columns stay as they are: they compare the tickers of a date, and a scaler of one ticker would
-    take away how the ticker differs from the others for good.
+    The last `z_scores` columns stay unchanged: they compare the tickers of a date, and scaling by ticker would remove
+    the lasting differences between tickers.
     """
     center, spread = SCALERS[scaler](x)
     constant = x.max(axis=0) == x.min(axis=0)
     usable = np.isfinite(spread) & (spread > 0) & ~constant
-    # An infinite spread takes every finite value to 0, also those that differ later on.
+    # An infinite spread scales every finite value to 0, even values that differ later.
     scaling = Scaling(np.where(usable, center, 0.0), np.where(usable, spread, np.inf))
     first = x.shape[1] - z_scores
     scaling.center[first:], scaling.spread[first:] = 0.0, 1.0
@@ -75,7 +75,7 @@ SCALERS: dict[str, Callable[[Matrix], tuple[Matrix, Matrix]]] = {
 def target_scale(labels: Matrix) -> float:
     """Standard deviation (ddof 0) of the labels to learn from.
 
-    Raises TaskError `constant_target` if that is 0, or rounding alone.
+    Raises TaskError `constant_target` if that is 0 or only rounding.
     """
     deviation = float(labels.std())
     if not np.isfinite(deviation) or labels.max() - labels.min() <= ROUNDING:

@@ -1,4 +1,4 @@
-"""Seeds that depend on what is drawn and for whom, never on the order of the work or on the worker that does it."""
+"""Seeds that depend on what is drawn and for which network, never on the order of the work or on the worker."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ import torch
 def derive_seed(seed: int, ticker: str, purpose: str, member: int = 0) -> int:
     """63 bits for one `purpose` (weights, order, dropout) of one network; `ticker` is its name in the job.
 
-    `member` is its place in an ensemble. Member 0 draws what a network without an ensemble draws.
+    `member` is its index in an ensemble. Member 0 has the seeds of a network without an ensemble.
     """
     parts = [str(seed), ticker, purpose, *([str(member)] if member > 0 else [])]
     text = "\0".join(parts).encode("utf-8", "surrogatepass")

@@ -13,7 +13,7 @@ from mucast_engine.networks.train_network import train_network
 
 NetworkTaskKind = Literal["device", "train_network", "train_stack", "train_joint"]
 
-# Of a task, the numbers that may have a fraction.
+# Numbers of a task that may have a fraction.
 FRACTIONS = {"network": ("dropout",), "training": ("learning_rate", "weight_decay", "grad_clip")}
 
 # PyTorch's message on a CPU, where it has no exception type for it.
@@ -32,10 +32,10 @@ def run_network_task(task: Message, store: ArrayStore, progress: Callable[[Messa
 
 
 def _with_floats(task: Message) -> Message:
-    """`task` with floats if numbers may have a fraction.
+    """`task` with floats for numbers that may have a fraction.
 
-    JSON writes 1.0 as `1` and 1e19 as `10000000000000000000`, Python reads both as int, and PyTorch takes none that is
-    longer than 64 bits.
+    JSON writes 1.0 as `1` and 1e19 as `10000000000000000000`, Python reads both as int, and PyTorch accepts none longer
+    than 64 bits.
     """
     read = {**task, "networks": [_with_floats(own) for own in task["networks"]]} if "networks" in task else {**task}
     for part, names in FRACTIONS.items():
@@ -60,9 +60,9 @@ def _run(task: Message, store: ArrayStore, progress: Callable[[Message], None]) 
 
 
 def resolve_device(asked: str) -> Message:
-    """`{"device": "cpu" | "cuda:N"}` for auto, cpu, cuda or cuda:N; auto takes a GPU if there is one.
+    """`{"device": "cpu" | "cuda:N"}` for auto, cpu, cuda or cuda:N; auto uses a GPU if there is one.
 
-    Raises TaskError `device_unavailable`: a job that asks for a GPU never runs on the CPU instead.
+    Raises TaskError `device_unavailable`: a job that requests a GPU never runs on the CPU instead.
     """
     count = torch.cuda.device_count()
     if asked == "cpu" or (asked == "auto" and count == 0):

@@ -28,7 +28,7 @@ from mucast_engine.networks.windows import Windows
 def train_network(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
     """Trains on the first `parts.train` of `ends`, stops by the next `parts.validate`, predicts these and the rest.
 
-    Writes predictions (validate + predict), log-returns, and the weights that made them if `weights` asks for them.
+    Writes predictions (validate + predict), log-returns, and the weights that made them if `weights` requests them.
     Raises TaskError `diverged` or `constant_target`.
     """
     started = time.perf_counter()
@@ -56,7 +56,7 @@ def train_network(task: Message, store: ArrayStore, progress: Callable[[Message]
         objective.weights.load(store.read(task["first_weights"]))
     history = train(objective, task["training"], generator_for(*seed, "order", member), progress)
     result: Message = {**history._asdict(), "parameters": parameter_count(network)}
-    # Each part by itself: a prediction can depend, in its last bit, on its place among those made at once.
+    # Each part by itself: the last bit of a prediction can depend on its position among those made at once.
     watched = objective.predict(slice(parts["train"], parts["train"] + parts["validate"]))
     rest = objective.predict(slice(parts["train"] + parts["validate"], None))
     predicted = torch.cat([watched, rest]).double()

@@ -1,7 +1,7 @@
-"""The training loop that every network goes through: shuffled batches, early stopping, the best epoch's weights.
+"""The training loop of every network: shuffled batches, early stopping, the best epoch's weights.
 
-Losses are validated and forecasts made with an average of the weights over about the steps of one epoch: single steps
-follow the noise of their batches, and so the seed that shuffled them. Training itself goes on from the last step.
+Validation and forecasts use an average of the weights over about the steps of one epoch, because single steps follow
+the noise of their batches, and so the seed that shuffled them. Training itself continues from the last step.
 """
 
 import math
@@ -16,30 +16,30 @@ from mucast_engine.arrays import Matrix
 from mucast_engine.failure import TaskError, unknown
 from mucast_engine.networks.weights import FlatWeights, Optimiser
 
-# How many times the largest squared label a loss may be; on scaled returns the zero forecast has about 1.
+# The maximum loss, as a multiple of the largest squared label; on scaled returns the zero forecast has about 1.
 EXPLODED = 1e6
 LOSSES = ("train_loss", "validation_loss")
 ADVICE = "lower learning_rate or weight_decay, or look for absurd values among the features"
 
 
 class Objective(Protocol):
-    """What is trained, on samples that are windows or dates."""
+    """A network to train, on samples that are windows or dates."""
 
     weights: FlatWeights
     train_samples: int
     largest_loss: float
-    """A training or validation loss beyond it has exploded; see `largest_loss`."""
+    """A training or validation loss beyond this has exploded; see `largest_loss`."""
 
     def gradient(self, batch: Tensor, step: int) -> Tensor:
-        """Puts the gradient of the batch's loss into the weights' gradients and returns the loss, a scalar."""
+        """Stores the gradient of the batch's loss in the weights' gradients and returns the loss, a scalar."""
         ...
 
     def validate(self) -> dict[str, float]:
-        """`validation_loss` over the whole validation part, and `validation_ic` if training watches it."""
+        """`validation_loss` over the whole validation part, and `validation_ic` if training monitors it."""
         ...
 
     def zero_validation_loss(self) -> float:
-        """That of the forecast 0, likewise."""
+        """The validation loss of the forecast 0."""
         ...
 
 
@@ -57,7 +57,7 @@ class History(NamedTuple):
 def train(
     objective: Objective, training: dict[str, Any], order: torch.Generator, progress: Callable[[dict[str, Any]], None]
 ) -> History:
-    """Trains until `patience` epochs in a row have brought nothing better; keeps the best epoch's weights.
+    """Trains until `patience` epochs in a row bring no improvement; keeps the best epoch's weights.
 
     Better is a lower validation loss or, with `monitor` ic, a higher validation IC. Raises TaskError `diverged` as soon
     as a loss is not finite or beyond `largest_loss`.
@@ -106,7 +106,7 @@ def monitored_cost(monitor: MonitorName, record: dict[str, float]) -> float:
 def largest_loss(labels: Tensor) -> float:
     """The limit for `labels`, scaled returns with 0 if there is none.
 
-    Most labels are about 1 in size, but returns are not centred: those of a ticker that gains steadily are large.
+    Most labels are about 1 in size, but returns are not centred: those of a steadily rising ticker are large.
     """
     return EXPLODED * max(1.0, float(labels.abs().max()) ** 2)
 

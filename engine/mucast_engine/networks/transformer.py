@@ -13,7 +13,7 @@ LAST = slice(-1, None)
 
 
 class AttentionLayer(nn.Module):
-    """Attention over the positions of a sequence, then a feed-forward part, each added to what came in.
+    """Attention over the positions of a sequence, then a feed-forward part, each added to its input.
 
     Dropout acts on what is added and inside the feed-forward part.
     """
@@ -34,7 +34,7 @@ class AttentionLayer(nn.Module):
     def forward(self, x: Tensor, masks: Masks, asked: slice = slice(None), present: Tensor | None = None) -> Tensor:
         """Sequences (n, length, width) to (n, asked positions, width).
 
-        Positions that are not `asked` for are attended to and not computed any further. `present` (n, length) is
+        Positions that are not `asked` for can be attended to but are not computed further. `present` (n, length) is
         False for those that no position may attend to; each sequence has at least one other.
         """
         n, _, width = x.shape
@@ -49,7 +49,7 @@ class AttentionLayer(nn.Module):
         return x + dropped(self.narrow(hidden), masks)
 
     def mask_shapes(self, n: int, positions: int) -> list[tuple[int, ...]]:
-        """With one position for all, a unit is dropped on every position of a sequence or on none."""
+        """If one mask serves all positions, a unit is dropped on every position of a sequence or on none."""
         return [(n, positions, self._width), (n, positions, self._feedforward), (n, positions, self._width)]
 
 

@@ -16,7 +16,7 @@ from mucast_engine.failure import unknown
 
 OptimiserName = Literal["adam", "sgd", "rmsprop"]
 
-# As PyTorch's clip_grad_norm_.
+# Like PyTorch's clip_grad_norm_.
 CLIP_EPSILON = 1e-6
 # PyTorch's default for Adam and RMSprop.
 EPSILON = 1e-8
@@ -25,7 +25,7 @@ N = TypeVar("N", bound=nn.Module)
 
 
 class FlatWeights:
-    """`values` (p) holds every weight of `network` and `gradients` (p) their gradients, as the module names them.
+    """`values` (p) contains every weight of `network` and `gradients` (p) their gradients, in the module's order.
 
     The network's own parameters become views of the two.
     """
@@ -38,11 +38,11 @@ class FlatWeights:
 
     @torch.no_grad()
     def load(self, values: Matrix) -> None:
-        """Goes on from `values` (p), those of another network of the same shape."""
+        """Continues from `values` (p), those of another network of the same shape."""
         self.values.copy_(torch.from_numpy(np.array(values, dtype=np.float32)))
 
     def replica(self, network: N) -> tuple[N, Tensor]:
-        """A copy of `network` on the same values, with gradients (p) of its own."""
+        """A copy of `network` on the same values, with its own gradients (p)."""
         twin, gradients = copy.deepcopy(network), torch.zeros_like(self.values)
         _point(list(twin.parameters()), self.values, gradients)
         return twin, gradients
@@ -58,7 +58,8 @@ def _point(parameters: list[nn.Parameter], values: Tensor, gradients: Tensor) ->
 class Optimiser:
     """PyTorch's Adam (weight decay coupled), SGD or RMSprop, after clipping the norm of the whole gradient.
 
-    By the functions under PyTorch's own classes, since those import its compiler: a second and 150 MB a process.
+    Calls the functions under PyTorch's own classes, because the classes import its compiler: a second and 150 MB per
+    process.
     """
 
     def __init__(self, weights: FlatWeights, training: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The information coefficient of forecasts: how well they order the tickers of a date."""
+"""The information coefficient of forecasts: how well they rank the tickers of a date."""
 
 import numpy as np
 from torch import Tensor
@@ -9,16 +9,16 @@ from mucast_engine.networks.losses import Labels
 
 # Fewer tickers say too little about the order of a date.
 MIN_TICKERS = 5
-# Values whose deviation is at most this share of the largest of them are equal but for rounding.
+# Values whose deviation is at most this share of the largest are equal up to rounding.
 ROUNDING = 1e-6
 
 
 def mean_ic(predictions: Tensor, labels: Labels, scales: Matrix) -> float:
     """The mean over dates of the correlation between forecasts and labels across tickers.
 
-    `predictions` (dates, tickers) and `labels` are scaled; `scales` (tickers) takes them back, since scaling by
-    ticker changes the order of a date. Dates with fewer than MIN_TICKERS labels do not count, at least one does.
-    A date on which all forecasts or all labels are equal has a correlation of 0.
+    `predictions` (dates, tickers) and `labels` are scaled; `scales` (tickers) reverses that, because scaling by ticker
+    changes the order of a date. Dates with fewer than MIN_TICKERS labels do not count; at least one date must count. A
+    date on which all forecasts or all labels are equal has a correlation of 0.
     """
     forecasts = predictions.double().cpu().numpy() * scales
     targets = labels.values.double().cpu().numpy() * scales

@@ -11,7 +11,7 @@ from mucast_engine.networks.transformer import AttentionLayer
 
 
 class Context(Protocol):
-    """Tickers (dates, tickers, width) that look at those present on their date; the shape stays."""
+    """Tickers (dates, tickers, width) attend to those present on their date; the shape stays."""
 
     def __call__(self, x: Tensor, masks: Masks, present: Tensor) -> Tensor: ...
 
@@ -19,7 +19,8 @@ class Context(Protocol):
 
 
 class JointNetwork(nn.Module):
-    """Encodes each ticker's window alone, lets the tickers of a date see each other, and reads out one return each."""
+    """Encodes each ticker's window alone, exchanges information between the tickers of a date, and reads out one
+    return each."""
 
     def __init__(self, encoder: nn.Module, context: nn.Module) -> None:
         super().__init__()
@@ -28,10 +29,10 @@ class JointNetwork(nn.Module):
         self.readout = nn.Linear(cast(Any, encoder).width, 1)
 
     def forward(self, windows: Tensor, present: Tensor, cells: Tensor | None, masks: Masks) -> Tensor:
-        """Scaled returns (dates, tickers); what stands where a ticker is absent means nothing.
+        """Scaled returns (dates, tickers); the values of absent tickers are meaningless.
 
-        `windows` (n, lookback, features) are those of `cells` (n), indices into the flattened (dates, tickers);
-        None for all of them. `present` (dates, tickers): at least one a date.
+        `windows` (n, lookback, features) are those of `cells` (n), indices into the flattened (dates, tickers); None
+        for all of them. `present` (dates, tickers): at least one per date.
         """
         encoded = cast(Tensor, self.encoder(windows, masks))
         if cells is not None:
@@ -45,7 +46,7 @@ class JointNetwork(nn.Module):
 
 
 class MeanContext(nn.Module):
-    """What a ticker makes of itself and of the mean of all that are present is added to it (Zaheer et al. 2017)."""
+    """Adds to each ticker a function of itself and of the mean of all that are present (Zaheer et al. 2017)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Batches of dates in pieces, each worked on by one thread; the pieces depend on the request and on no machine."""
+"""Batches of dates in pieces, each processed by one thread; the pieces depend on the request and on no machine."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -15,15 +15,15 @@ from mucast_engine.networks.losses import Labels, Loss, loss_of_zero, prediction
 from mucast_engine.networks.training import MonitorName, largest_loss
 from mucast_engine.networks.weights import FlatWeights
 
-# A batch is cut into about this many pieces or more, so that as many threads find work; each slot adds up the gradients
-# of every SLOTS-th piece, and the slots are added up in order, whichever thread was first.
+# A batch is divided into at least about this many pieces, so that as many threads find work. Each slot adds up the
+# gradients of every SLOTS-th piece, and the slots are added up in order, whichever thread was first.
 SLOTS = 4
-# Cells (dates x tickers) in one piece at most, which bounds the memory of a large panel.
+# Maximum number of cells (dates x tickers) in one piece, which bounds the memory of a large panel.
 MAX_PIECE = 2_048
 
 
 class JointObjective:
-    """Dates of a joint panel. A context manager: it owns threads."""
+    """Dates of a joint panel. A context manager, because it owns threads."""
 
     def __init__(
         self,
@@ -47,7 +47,8 @@ class JointObjective:
         tickers = panel.ends.shape[1]
         even = math.ceil(min(batch_size, train_samples) / SLOTS)
         self._piece_dates = max(1, min(even, MAX_PIECE // tickers))
-        # What a centred network forecast with its first weights, of each date and ticker, and the level in its place.
+        # The forecasts of a centred network with its first weights, for each date and ticker, and the level that
+        # replaces them.
         self._first, self._level = torch.zeros_like(panel.ends, dtype=torch.float32), 0.0
         self._threads = ThreadPoolExecutor(
             max(1, min(threads, SLOTS)), initializer=torch.set_num_threads, initargs=(1,)

@@ -1,4 +1,4 @@
-"""The rows of all tickers in one matrix, and which windows meet on which date."""
+"""The rows of all tickers in one matrix, and which windows belong to which date."""
 
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ class JointPanel(NamedTuple):
 
 
 def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> JointPanel:
-    """Scales each ticker by what it knew when its training ended.
+    """Scales each ticker by what was known when its training ended.
 
     Raises TaskError `constant_target`, or `insufficient_history` if there is no label to validate by.
     """
@@ -54,7 +54,7 @@ def read_joint_panel(task: Message, store: ArrayStore, device: torch.device) -> 
 
 
 def _first_rows(task: Message) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Shape (tickers): where each ticker's rows begin in the matrix of all."""
+    """Shape (tickers): the first row of each ticker in the matrix of all."""
     counts = [ticker["x"]["shape"][0] for ticker in task["tickers"]]
     return np.cumsum([0, *counts[:-1]], dtype=np.int64)
 

@@ -32,8 +32,8 @@ def train_joint(task: Message, store: ArrayStore, progress: Callable[[Message], 
     """Trains on the first `parts.train` dates, stops by the next `parts.validate`, predicts these and the rest.
 
     Writes predictions ((validate + predict) * tickers), log-returns, NaN if a ticker has no window, and the weights
-    that made them if `weights` asks for them. A centred network that goes on from `first_weights` stays centred on the
-    weights that are drawn. Raises TaskError `diverged` or `constant_target`.
+    that made them if `weights` requests them. A centred network that continues from `first_weights` stays centred on
+    the random weights. Raises TaskError `diverged` or `constant_target`.
     """
     started = time.perf_counter()
     torch.set_num_threads(1)
@@ -91,11 +91,11 @@ def _loss(name: LossName, panel: JointPanel, train_samples: int, device: torch.d
 
 
 def is_centred(architecture: JointArchitecture, weight_decay: float) -> bool:
-    """Whether a joint network starts centred and not quietly.
+    """Whether a joint network starts centred instead of quiet.
 
-    A centred network keeps what was drawn, and what its first weights forecast is subtracted from all its forecasts
-    (Chizat et al. 2019); docs/networks.md has figures of both. Weight decay pulls weights to 0, and so would pull the
-    forecasts of a centred network to what is subtracted.
+    A centred network keeps its random weights, and subtracts their forecasts from all its forecasts (Chizat et al.
+    2019); docs/networks.md has figures of both. Weight decay pulls weights to 0, and so would pull the forecasts of a
+    centred network to what is subtracted.
     """
     match architecture:
         case "portfolio_lstm":

@@ -1,1 +1,1 @@
-"""Many networks of one shape as one, for a GPU: the same maths as one by one, in batched matrices."""
+"""Trains many networks of one shape together, for a GPU: the same maths as one by one, in batched matrices."""

@@ -1,4 +1,4 @@
-"""The batches of a stack: each network shuffles and counts as if it were alone, and waits where it has none left."""
+"""The batches of a stack: each network shuffles and counts as if it were alone, and waits if it has no batch left."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ class Batch(NamedTuple):
     """One step of all S networks."""
 
     samples: Tensor
-    """Shape (S, B); from the count on they repeat the batch."""
+    """Shape (S, B); entries from the count on repeat the batch."""
     counts: Tensor
-    """Shape (S): samples of the batch, 0 for a network that has no batch left in the epoch or is done."""
+    """Shape (S): samples of the batch, 0 for a network that has no batch left in the epoch or has stopped."""
     starts: Tensor
-    """Shape (S): where its dropout masks start."""
+    """Shape (S): the start of its dropout masks."""
 
 
 class StackBatches:
-    """The plan of one epoch on the device, on tensors that stay where they are, and a cursor that walks along it.
+    """The plan of one epoch, in tensors with fixed addresses on the device, and a cursor that moves along it.
 
     `mask_starts` takes the number of steps of each network (S).
     """
@@ -63,7 +63,7 @@ class StackBatches:
         self._cursor.zero_()
 
     def next(self) -> Batch:
-        """The batch under the cursor, which then moves on, and at the end of the epoch to its beginning."""
+        """The batch under the cursor, which then moves on, and at the end of the epoch back to its beginning."""
         samples, counts, starts = (
             column.index_select(0, self._cursor)[0] for column in (self._samples, self._counts, self._starts)
         )

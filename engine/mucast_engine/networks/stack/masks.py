@@ -14,7 +14,7 @@ Shapes = Sequence[tuple[int, ...]]
 class StackMasks:
     """Masks of S networks for batches of up to `batch` windows; `seeds` (S) are those of their DropoutMasks.
 
-    `shapes_of` gives the shapes for n windows; only axes of size 1 stand before the axis of the windows.
+    `shapes_of` returns the shapes for n windows; only axes of size 1 precede the axis of the windows.
     """
 
     def __init__(
@@ -27,13 +27,13 @@ class StackMasks:
         self._counters = torch.arange(1, words + 1, device=device).mul_(GOLDEN)
 
     def starts(self, steps: Sequence[int]) -> list[int]:
-        """Where the generator of each network starts at its own number of steps; the numbers that `draw` takes."""
+        """The state of each network's generator at its own number of steps: the numbers that `draw` needs."""
         return [first_counter(seed, step, 0) for seed, step in zip(self._seeds, steps, strict=True)]
 
     def draw(self, starts: Tensor, counts: Tensor) -> list[Tensor]:
         """Masks (S, *shape) in order, none if nothing is dropped. `starts` and `counts` (S): windows of each batch.
 
-        Rows beyond a network's count mean nothing.
+        Rows beyond a network's count are meaningless.
         """
         if not self._shapes:
             return []
@@ -41,7 +41,7 @@ class StackMasks:
         kept = words.view(torch.int16).ge(self._dropped - LEVELS // 2)
         masks, before = [], 0
         for shape in self._shapes:
-            # A mask begins where those before it end, which are as long as the batch is.
+            # A mask begins where the previous ones end, whose length depends on the batch.
             width = math.prod(shape) // self._batch
             indices = torch.arange(math.prod(shape), device=counts.device) + counts[:, None] * before
             masks.append(kept.gather(1, indices).to(torch.float32).mul_(self._scale).view(-1, *shape))

@@ -1,4 +1,4 @@
-"""How many networks are trained at once: a fixed bound, so that no result depends on the GPU that is there."""
+"""How many networks are trained at once: a fixed bound, so that no result depends on the available GPU."""
 
 import math
 
@@ -12,10 +12,10 @@ from mucast_engine.networks.stack.tickers import PREDICTED_TOGETHER
 
 # What even a small GPU has to spare beside its display, PyTorch's kernels and the graphs' own pools.
 STACK_BYTES = 2 << 30
-# Weights, those of the last step, their average and the best, gradient, two moments, and what the backward pass and
-# the optimiser make of them.
+# Weights, those of the last step, their average and the best, gradient, two moments, and the temporary values of the
+# backward pass and the optimiser.
 COPIES_OF_WEIGHTS = 14
-# What the backward pass keeps, and as much again for what it makes of it.
+# What the backward pass keeps, and as much again for its temporary values.
 BACKWARD = 2
 # A mask, its bits, and their int64 indices.
 BYTES_OF_A_MASK = 4 + 1 + 2 + 8
@@ -23,9 +23,9 @@ FLOAT_BYTES = 4
 
 
 def networks_at_once(network: Network, *, rows: int, features: int, lookback: int, batch_size: int) -> int:
-    """How many networks fit into STACK_BYTES, at least 1. `rows` of the longest ticker; `batch_size` windows a step.
+    """How many networks fit into STACK_BYTES, at least 1. `rows` of the longest ticker; `batch_size` windows per step.
 
-    A step is followed on the meta device, where tensors have a size and no numbers.
+    A step is simulated on the meta device, whose tensors have a size and no numbers.
     """
     batch = max(batch_size, PREDICTED_TOGETHER)
     weights = sum(weight.numel() for weight in network.parameters())
@@ -37,7 +37,7 @@ def networks_at_once(network: Network, *, rows: int, features: int, lookback: in
 
 
 def bytes_kept(network: Network, weights: int, windows: tuple[int, int, int, int]) -> int:
-    """Bytes that the forward pass of one network keeps for its backward pass, its weights aside."""
+    """Bytes that the forward pass of one network keeps for its backward pass, without its weights."""
     meta = torch.device("meta")
     stack = StackedNetwork(network, torch.empty(1, weights, device=meta))
     masks = [torch.empty(1, *shape, device=meta) for shape in network.mask_shapes(windows[1])]

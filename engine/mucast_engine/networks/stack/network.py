@@ -13,7 +13,7 @@ from mucast_engine.networks.lstm import LstmEncoder
 
 
 class StackedNetwork:
-    """`values` (S, p), each row in the order of the weights of `network`, which lends its structure alone."""
+    """`values` (S, p), each row in the order of the weights of `network`, which only provides its structure."""
 
     def __init__(self, network: nn.Module, values: Tensor) -> None:
         self.values = values.requires_grad_()
@@ -27,7 +27,7 @@ class StackedNetwork:
         weights = {
             name: piece.unflatten(1, shape) for (name, shape), piece in zip(self._shapes.items(), pieces, strict=True)
         }
-        # The only form of attention that is made of parts which stack on every device.
+        # The only form of attention whose parts can be stacked on every device.
         with sdpa_kernel(SDPBackend.MATH):
             return vmap(self._forward)(weights, windows, list(masks))
 
@@ -56,7 +56,7 @@ N = TypeVar("N", bound=nn.Module)
 
 
 class LstmCells(nn.Module):
-    """The function of an nn.LSTM of one layer that takes the rows first, on weights of the same names."""
+    """The function of a one-layer nn.LSTM that takes the rows first, on weights of the same names."""
 
     weight_ih_l0: Tensor
     weight_hh_l0: Tensor
@@ -84,7 +84,7 @@ class LstmCells(nn.Module):
 
 
 def unfused(network: N) -> N:
-    """`network` with cells in place of its LSTM layers; the names and the order of the weights stay."""
+    """`network` with cells in place of its LSTM layers; names and order of the weights stay."""
     for module in network.modules():
         if isinstance(module, LstmEncoder):
             module.layers = nn.ModuleList(LstmCells(layer) for layer in module.layers if isinstance(layer, nn.LSTM))

@@ -1,4 +1,4 @@
-"""One step and one validation of all networks of a stack, on tensors that stay where they are."""
+"""One step and one validation of all networks of a stack, on tensors with fixed addresses."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -62,17 +62,17 @@ class StackObjective:
         return self._train_losses.tolist(), self._validation_losses.tolist()
 
     def keep(self, improved: Sequence[bool]) -> None:
-        """The networks that have `improved` (S) have their best weights now."""
+        """Stores the current weights of networks that have `improved` (S) as their best."""
         rows = torch.tensor(improved, device=self._best.device)[:, None]
         self._best.copy_(torch.where(rows, self._average, self._best))
 
     @torch.no_grad()
     def restore(self) -> None:
-        """Every network gets its best weights back."""
+        """Restores the best weights of every network."""
         self._network.values.copy_(self._best)
 
     def weights(self) -> Tensor:
-        """Shape (S, p): those of each network now."""
+        """Shape (S, p): the current weights of each network."""
         return self._network.values.detach()
 
     def predict(self, begins: Sequence[int], counts: Sequence[int]) -> list[Tensor]:
@@ -99,14 +99,14 @@ class StackObjective:
         (gradients,) = torch.autograd.grad(losses.sum(), self._network.values)
         active = counts > 0
         self._optimiser.step(gradients, active)
-        # Weights that explode in the last batch of an epoch leave its loss as it was.
+        # Weights that explode in the last batch of an epoch leave its loss unchanged.
         self._train_losses += (losses.detach() * (counts / self._trains)).masked_fill(~active, 0.0)
         steps = self._average_steps.masked_fill(~active[:, None], 0.0)
         self._average.lerp_(self._network.values.detach(), steps.expand_as(self._average))
 
     @torch.no_grad()
     def _work_validation(self) -> None:
-        """With the averaged weights; training goes on from the last."""
+        """With the averaged weights; training continues from the last ones."""
         self._last.copy_(self._network.values)
         self._network.values.copy_(self._average)
         labels = self._samples.labels(*self._validation)
@@ -116,20 +116,20 @@ class StackObjective:
 
     @torch.no_grad()
     def _predict(self, part: Part) -> Tensor:
-        """Shape (S, n), in pieces of one size, as a network alone predicts."""
+        """Shape (S, n), in pieces of one size, as for a network alone."""
         pieces = part.samples.split(self._samples.piece, dim=1)
         return torch.cat([self._network(self._samples.windows(piece), []) for piece in pieces], dim=1)
 
 
-# As many as PyTorch's own make_graphed_callables takes.
+# As many as PyTorch's own make_graphed_callables uses.
 WARM_UPS = 3
 
 
 def replayable(work: Callable[[], None], device: torch.device) -> Callable[[], None]:
     """`work` itself, or on CUDA a replay of it.
 
-    `work` reads and writes tensors that stay where they are, never waits for the device, and may be called a few
-    times before it counts. The current CUDA device is `device`.
+    `work` reads and writes tensors with fixed addresses, never waits for the device, and may be called a few times as a
+    warm-up. The current CUDA device is `device`.
     """
     if device.type != "cuda":
         return work

@@ -18,7 +18,7 @@ EPSILON = 1e-8
 class StackOptimiser:
     """PyTorch's Adam (weight decay coupled), SGD or RMSprop on `values` (S, p), each row after clipping its gradient.
 
-    Everything is in place and on the device, as a CUDA graph needs it.
+    Everything is in place and on the device, as a CUDA graph requires.
     """
 
     def __init__(self, values: Tensor, training: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ class StackOptimiser:
 
     @torch.no_grad()
     def step(self, gradients: Tensor, active: Tensor) -> None:
-        """Moves the rows that are `active` (S), bool; the others keep their weights, moments and step counts."""
+        """Updates the rows that are `active` (S), bool; the others keep their weights, moments and step counts."""
         if self._clip > 0:
             norms = torch.linalg.vector_norm(gradients, dim=1, keepdim=True)
             gradients = gradients * (self._clip / (norms + CLIP_EPSILON)).clamp(max=1.0)

@@ -22,11 +22,12 @@ OWN_CODES: set[Code] = {"constant_target", "diverged"}
 
 
 def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], None]) -> Message:
-    """Trains `networks`, tasks `train_network` that differ in their ticker, its data, their member and block alone.
+    """Trains `networks`, which are `train_network` tasks that differ only in their ticker, its data, their member and
+    block.
 
-    Returns `results` in their order: what train_network returns, `seconds` being those of all that were trained at
-    once, or code, message and data if it raises. Progress is that of train_network, with the
-    `ticker`, the `member` and the `block`.
+    Returns `results` in their order: what train_network returns, with `seconds` of all that were trained at once, or
+    code, message and data if it raises. Progress is that of train_network, with the `ticker`, the `member` and the
+    `block`.
     """
     torch.set_num_threads(1)
     device = torch.device(task["device"])
@@ -46,7 +47,7 @@ def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], 
 
 
 def _stacks(tickers: dict[int, StackTicker], shared: Message) -> Iterator[list[int]]:
-    """Numbers of the tickers that have as many features, as many as fit into the memory."""
+    """Indices of tickers with equally many features, as many as fit into the memory."""
     by_features: dict[int, list[int]] = {}
     for number, ticker in tickers.items():
         by_features.setdefault(ticker.rows.shape[1], []).append(number)
@@ -62,7 +63,7 @@ def _stacks(tickers: dict[int, StackTicker], shared: Message) -> Iterator[list[i
 
 
 def build_structure(shared: Message, features: int) -> Network:
-    """The network whose shape all of a stack share; its own weights are never read."""
+    """A network with the shape that all of a stack share; its own weights are never read."""
     return unfused(network_structure(shared["network"], features, shared["lookback"]))
 
 
@@ -123,7 +124,7 @@ def _result(
 
 
 def _failure(error: TaskError) -> Message:
-    """The error as the result of its network. Raises it if it is not that network's own."""
+    """The error as the result of its network. Raises it if it does not belong to that network alone."""
     if error.code not in OWN_CODES:
         raise error
     return {"code": error.code, "message": error.message, "data": error.data}

@@ -1,4 +1,4 @@
-"""The rows, windows and labels of a stack's tickers side by side, filled up to the longest of them."""
+"""The rows, windows and labels of a stack's tickers side by side, padded to the longest of them."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ PREDICTED_TOGETHER = 64
 class StackTicker(NamedTuple):
     name: str
     member: int
-    """Its place in the ensemble of that name."""
+    """Its index in the ensemble of that name."""
     block: int
     """The block of score rows that it forecasts."""
     rows: NDArray[np.float32]
@@ -38,9 +38,9 @@ class StackTicker(NamedTuple):
     train: int
     validate: int
     weights: Tensor
-    """Shape (p): the first ones, as the network names them."""
+    """Shape (p): the initial weights, in the network's order."""
     kept_weights: str | None
-    """Where the last ones are written; None if nobody asks for them."""
+    """The file for the final weights; None if they are not requested."""
     order: torch.Generator
     dropout_seed: int
     predictions: str
@@ -79,12 +79,12 @@ def read_ticker(task: Message, store: ArrayStore) -> StackTicker:
 
 
 class Part(NamedTuple):
-    """Samples of each network that are predicted and not learned from."""
+    """Samples of each network that are predicted and not used for training."""
 
     samples: Tensor
-    """Shape (S, n): numbers of samples; a network that has fewer repeats its last."""
+    """Shape (S, n): sample numbers; a network with fewer repeats its last one."""
     known: Tensor
-    """Shape (S, n), float32: 1 for its own, 0 for what fills up."""
+    """Shape (S, n), float32: 1 for its own samples, 0 for padding."""
 
 
 class StackSamples:
@@ -109,7 +109,7 @@ class StackSamples:
         return Labels(self._labels.gather(1, samples), known)
 
     def part(self, begins: Sequence[int], counts: Sequence[int]) -> Part:
-        """`counts` (S) samples of each network from `begins` (S) on, filled up to whole pieces of predictions."""
+        """`counts` (S) samples of each network from `begins` (S) on, padded to whole pieces of predictions."""
         n = math.ceil(max(1, *counts) / self.piece) * self.piece
         positions = torch.arange(n)[None]
         begin, count = torch.tensor(begins)[:, None], torch.tensor(counts)[:, None]
@@ -119,5 +119,5 @@ class StackSamples:
 
 
 def _filled(pieces: Sequence[Tensor]) -> Tensor:
-    """Pieces (n, ...) one above the other, with zeros up to the longest."""
+    """Stacks pieces (n, ...), padded with zeros to the longest."""
     return torch.nn.utils.rnn.pad_sequence(list(pieces), batch_first=True)

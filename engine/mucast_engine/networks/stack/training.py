@@ -1,4 +1,4 @@
-"""The training loop of a stack: each network stops, fails and keeps its best epoch for itself."""
+"""The training loop of a stack: each network stops, fails and keeps its best epoch by itself."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ def train_stacked(
 ) -> list[History | TaskError]:
     """Trains the networks of `tickers` (S) until the last has stopped; each keeps the weights of its best epoch.
 
-    A network that diverges gives TaskError `diverged` in its place.
+    A network that diverges has a TaskError `diverged` in its place.
     """
     courses = [Course(ticker, training["patience"], progress) for ticker in tickers]
     for epoch in range(1, training["epochs"] + 1):
@@ -53,7 +53,7 @@ class Course:
         self._best = math.inf
 
     def improves(self, epoch: int, train_loss: float, validation_loss: float) -> bool:
-        """Takes the losses of an epoch that it was running in; returns whether it is the best so far."""
+        """Records the losses of an epoch in which it was running; returns whether it is the best so far."""
         record = {"train_loss": train_loss, "validation_loss": validation_loss}
         try:
             check_losses(record, epoch, self._largest)
