@@ -1,4 +1,4 @@
-/** NODE_OPTIONS of a process that throws an error of ours, with a path in its message, where it reads a config. */
+/** NODE_OPTIONS of a process that throws one of our errors, with a path in its message, when it reads a config. */
 export const DEFECTIVE = `--import data:text/javascript,${encodeURIComponent(
   `const own = Buffer.byteLength;
    Buffer.byteLength = (...given) => {

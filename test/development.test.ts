@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 const read = (path: string) => readFileSync(path, "utf8");
 
-test("development, the images and the dev container have the same Node", () => {
+test("development, the images and the dev container use the same Node", () => {
   const { optionalDependencies } = JSON.parse(read("tools/node/package.json"));
   const found = {
     ".nvmrc": read(".nvmrc").trim(),
@@ -15,7 +15,7 @@ test("development, the images and the dev container have the same Node", () => {
     for (const [file, its] of Object.entries(found)) assert.equal(its, version, file);
 });
 
-test("workflows take actions by commit, and run what a developer runs", () => {
+test("workflows pin actions by commit, and run what a developer runs", () => {
   for (const file of globSync(".github/workflows/*.yml")) {
     for (const [, action] of read(file).matchAll(/uses: (.*)/g))
       assert.match(action!, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v[\d.]+$/, file);
@@ -23,7 +23,7 @@ test("workflows take actions by commit, and run what a developer runs", () => {
   assert.match(read(".github/workflows/ci.yml"), /^ +- run: \.ci\/run$/m);
 });
 
-test("the hook before a commit runs the quick checks, and Git can start it", () => {
+test("the pre-commit hook runs the quick checks, and Git can start it", () => {
   assert.match(read("scripts/hooks/pre-commit"), /^exec npm run --silent check$/m);
   assert.ok(statSync("scripts/hooks/pre-commit").mode & 0o100);
 });

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Of playwright-core, which is installed beside the project and so brings no types: what the tests use of it. */
+/** The parts of playwright-core that the tests use. It is installed beside the project and so brings no types. */
 export interface Browser {
   newContext(options?: ContextOptions): Promise<Context>;
   close(): Promise<void>;
@@ -20,22 +20,22 @@ export interface ContextOptions {
 
 export interface Context {
   newPage(): Promise<Page>;
-  /** Those that pages have opened, too. */
+  /** Including those that pages have opened. */
   pages(): Page[];
   newCDPSession(page: Page): Promise<DevToolsSession>;
   close(): Promise<void>;
 }
 
-/** The Chrome DevTools Protocol, for what Playwright does not offer: pictures as WebP. */
+/** The Chrome DevTools Protocol, for features that Playwright does not offer: pictures as WebP. */
 interface DevToolsSession {
   send(method: "Page.captureScreenshot", options: object): Promise<{ readonly data: string }>;
 }
 
 /** A request that the test answers. */
 export interface Route {
-  /** Sends it on, and gives the answer to the test alone. */
+  /** Sends it on, and returns the answer only to the test. */
   fetch(): Promise<unknown>;
-  /** Has the page see no answer. */
+  /** Withholds the answer from the page. */
   abort(): Promise<void>;
   fulfill(answer: {
     readonly status: number;
@@ -71,9 +71,9 @@ export interface Page {
   selectOption(selector: string, value: string): Promise<unknown>;
   setInputFiles(selector: string, files: readonly InputFile[]): Promise<void>;
   waitForSelector(selector: string): Promise<unknown>;
-  /** Of waiting for an element and of acting on it; 30 s otherwise. */
+  /** Time limit for waiting for an element and for acting on it; 30 s otherwise. */
   setDefaultTimeout(milliseconds: number): void;
-  /** Has a handler answer requests of this address, as often as `times` says. */
+  /** Lets a handler answer requests to this address, as often as `times` says. */
   route(
     address: string | RegExp,
     handler: (route: Route) => Promise<void>,
@@ -102,12 +102,12 @@ interface Playwright {
 }
 
 const FOLDER = fileURLToPath(new URL("../../tools/browser", import.meta.url));
-/** A test that waits for what never happens ends then. */
+/** Ends a test that waits for something that never happens. */
 export const HANG_MS = 180_000;
 const UNPACKED = join(FOLDER, "node_modules/.chromium");
 const require = createRequire(join(FOLDER, "package.json"));
 
-/** What axe-core found in a page, by rule. */
+/** The findings of axe-core in a page, by rule. */
 export interface AxeFinding {
   readonly id: string;
   readonly nodes: readonly {
@@ -117,14 +117,14 @@ export interface AxeFinding {
   }[];
 }
 
-/** Cells that lie outside what a box that scrolls shows, whose colours axe cannot see; the wide page has them all. */
+/** Cells outside the visible part of a scrolling box, whose colours axe cannot see; the wide page has them all. */
 export function isScrolledAway({ id, nodes }: AxeFinding): boolean {
   return id === "color-contrast" && nodes.every(({ html }) => /^<(?:th|td|bdi)[ >]/.test(html));
 }
 
 let axe: string | undefined;
 
-/** Has axe-core judge a page: what breaks a rule, and what it could not decide. */
+/** Checks a page with axe-core: what breaks a rule, and what it could not decide. */
 export async function judge(page: Page): Promise<{
   readonly violations: readonly AxeFinding[];
   readonly incomplete: readonly AxeFinding[];
@@ -137,8 +137,8 @@ export async function judge(page: Page): Promise<{
 }
 
 /**
- * Starts the Chromium that set-up unpacked, with its own libraries and its own font; or the one that the variable
- * MUCAST_TEST_CHROMIUM names, with those of the system.
+ * Starts the Chromium that set-up unpacked, with its own libraries and font; or the one that the variable MUCAST_TEST_CHROMIUM names, with
+ * those of the system.
  * @throws Error if there is none: a test of a page is never skipped.
  */
 export async function openBrowser(): Promise<Browser> {

@@ -19,7 +19,7 @@ import {
 
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
-/** Bytes that the service takes of one upload. */
+/** Upload limit of the service in bytes. */
 const UPLOAD_BYTES = 1_000_000;
 
 let browser: Browser;
@@ -37,12 +37,12 @@ after(async () => {
 
 interface Opened {
   readonly page: Page;
-  /** What the page did beyond being shown: messages, errors, dialogs, requests to others. */
+  /** What the page did besides being displayed: messages, errors, dialogs, requests to other hosts. */
   readonly unwanted: string[];
   readonly close: () => Promise<void>;
 }
 
-/** The browser itself reports an answer that refuses. */
+/** The browser itself reports answers with an error status. */
 const REFUSED =
   /^error: Failed to load resource: (?:net::ERR_FAILED|the server responded with a status of (?:400|412|413|422))/;
 
@@ -68,7 +68,7 @@ async function open(address: string, options: ContextOptions = {}): Promise<Open
   return { page, unwanted, close: () => context.close() };
 }
 
-/** The control of a member, by its name in the payload; `nth` of those that have the name. */
+/** The control of a member, by its name in the payload; `nth` among those with the name. */
 function control(name: string, nth = 0): string {
   return `:nth-match(.field:has(> label code:text-is("${name}")) > :is(input, select, textarea), ${nth + 1})`;
 }
@@ -78,7 +78,7 @@ async function sentText(page: Page): Promise<string> {
   return await page.inputValue("textarea.raw");
 }
 
-/** Waits until an operation is shown, and gives its id. */
+/** Waits until an operation is displayed, and returns its id. */
 async function shownOperation(page: Page): Promise<string> {
   return await eventually("the operation is shown", async () => {
     const hash = await page.evaluate<string>("location.hash");
@@ -113,12 +113,12 @@ function dayAfter(days: number): string {
   return new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
 }
 
-test("files are uploaded under names by the rule, one is replaced only when asked, and their URLs fill the job's form", async () => {
+test("uploads files under valid names, replaces one only on request, and fills the job's form with their URLs", async () => {
   const { page, unwanted, close } = await open("#/upload");
   await page.setInputFiles("input[type=file]", BLOBS);
   await page.click("button:text-is('Upload')");
   await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_ui.json.");
-  // The link has the first blob before it has both.
+  // The link has the first blob before both are there.
   await page.waitForSelector("a[href*='feature_url'][href*='data_extractor_url']");
   await page.click("text=Submit a job with these inputs");
   await page.waitForSelector("form.payload");
@@ -139,7 +139,7 @@ test("files are uploaded under names by the rule, one is replaced only when aske
   await close();
 });
 
-test("a file's hostile name is text and suggests one by the rule; files of one name and a file too large are refused in words", async () => {
+test("a file's hostile name is text and suggests a valid one; files with the same name and a file too large are refused with a message", async () => {
   const { page, unwanted, close } = await open("#/upload");
   const hostile = "<img src=x onerror=alert(1)>\u202egnp.json";
   await page.setInputFiles("input[type=file]", [
@@ -163,7 +163,7 @@ test("a file's hostile name is text and suggests one by the rule; files of one n
   await close();
 });
 
-test("JSON that is half written survives an upload and a look at the other job", async () => {
+test("half-written JSON survives an upload and a visit to the other job", async () => {
   const { page, unwanted, close } = await open("#/job");
   const half = '{"feature_url": "x", "config": {';
   await page.click("[role=tab]:text-is('JSON')");
@@ -180,7 +180,7 @@ test("JSON that is half written survives an upload and a look at the other job",
   await close();
 });
 
-test("an example config takes the place of the config, and the URLs stay", async () => {
+test("an example config replaces the config, and the URLs stay", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
   await page.click("text=Regressors (run_ml_job)");
   await page.selectOption("text=Start from an example config", "pooled-ridge");
@@ -198,7 +198,7 @@ test("an example config takes the place of the config, and the URLs stay", async
   await close();
 });
 
-test("files are dropped onto the list, up to a number", async () => {
+test("accepts files dropped onto the list, up to a limit", async () => {
   const { page, unwanted, close } = await open("#/upload");
   await page.evaluate(`(() => {
     const data = new DataTransfer();
@@ -211,7 +211,7 @@ test("files are dropped onto the list, up to a number", async () => {
   await close();
 });
 
-test("a price CSV becomes both inputs of a job, what is wrong with it is told, and a faulty option stands at its field", async () => {
+test("a price CSV becomes both inputs of a job, and its faults and faulty options are reported at their fields", async () => {
   const { page, unwanted, close } = await open("#/job");
   await page.click("text=Upload inputs or prepare them from a price CSV");
   await page.click("button:text-is('Prepare')");
@@ -244,7 +244,7 @@ test("a price CSV becomes both inputs of a job, what is wrong with it is told, a
   await close();
 });
 
-test("fields and JSON say the same, and numbers keep the spelling in which they were written", async () => {
+test("fields and JSON stay in sync, and numbers keep their spelling", async () => {
   const { page, unwanted, close } = await open("#/job");
   await page.fill(control("feature_url"), "https://a/b");
   await page.selectOption(control("model"), "ridge");
@@ -288,7 +288,7 @@ test("fields and JSON say the same, and numbers keep the spelling in which they 
   await close();
 });
 
-test("the other job keeps the inputs, and shows the entries of the network that it trains", async () => {
+test("the other job keeps the inputs, and shows the entries of its network", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=f&data_extractor_url=d");
   await page.click("text=Neural networks");
   await page.selectOption(control("current option"), "cnn");
@@ -308,7 +308,7 @@ test("the other job keeps the inputs, and shows the entries of the network that 
     ),
     0,
   );
-  // A fault of an entry that is not shown stands at the section around it.
+  // A fault of a hidden entry is shown at the surrounding section.
   await page.click("[role=tab]:text-is('JSON')");
   await page.fill(
     "textarea.raw",
@@ -324,7 +324,7 @@ test("the other job keeps the inputs, and shows the entries of the network that 
   await close();
 });
 
-test("what the service refuses stands at its fields, and the first of them has the focus", async () => {
+test("faults from the service are shown at their fields, and the first of them has the focus", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=https://a/b&data_extractor_url=");
   await page.selectOption(control("model"), "ridge");
   await page.fill(control("model_params"), '{"alpah": 1}');
@@ -349,7 +349,7 @@ test("what the service refuses stands at its fields, and the first of them has t
   await close();
 });
 
-test("a double click is one operation, also where the first answer is lost, and so is the line of curl that the form shows, run by a shell", async () => {
+test("a double click starts one operation, even if the first answer is lost, and so does the curl line of the form, run by a shell", async () => {
   const before = (await operations()).length;
   const inputs = new URLSearchParams({
     feature_url: `${service.url}/data/feature_engine_ui.json`,
@@ -388,7 +388,7 @@ test("a double click is one operation, also where the first answer is lost, and 
   await close();
 });
 
-test("an audit is filled in from an output, with the config's bytes, and is submitted with its options", async () => {
+test("fills in an audit from an output, with the config's bytes, and submits it with its options", async () => {
   const [job] = await operations();
   const { page, unwanted, close } = await open(`#/audit?operation=${job!.id}`);
   assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_ui.json`);
@@ -407,7 +407,7 @@ test("an audit is filled in from an output, with the config's bytes, and is subm
   await close();
 });
 
-test("a replay of an output is submitted as it is filled in", async () => {
+test("submits a replay of an output as it is filled in", async () => {
   const job = (await operations()).find(({ operation }) => operation === "run_ml_job")!;
   const { page, unwanted, close } = await open(`#/replay?operation=${job.id}`);
   assert.match(await page.inputValue(control("output_url")), new RegExp(`/data/ml_engine_${job.id}\\.json$`));

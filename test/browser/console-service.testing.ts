@@ -1,4 +1,4 @@
-/** A service for the console: real but for its jobs, which a fake executor leaves to the test, and its blobs, in memory. */
+/** A service for the console: real except for its jobs, which a fake executor leaves to the test, and its blobs, in memory. */
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -35,13 +35,13 @@ const CONFIGS: Readonly<Record<Exclude<SubmittedOperation, "replay">, object>> =
   audit: ML,
 };
 
-/** A job that runs, as its test sees it. */
+/** A running job, as its test sees it. */
 export interface Begun {
   readonly id: string;
   readonly execution: FakeExecution;
 }
 
-/** A key of its own. */
+/** The caller's own key. */
 export interface Signed {
   readonly token: string;
   readonly keyId: string;
@@ -82,7 +82,7 @@ export class ConsoleService {
     return `http://127.0.0.1:${this.#port}/`;
   }
 
-  /** Answers, after a break at the same address as before. */
+  /** Answers again at the same address after a break. */
   async listen(): Promise<void> {
     const settings = this.#settings;
     this.#app = buildHttp({
@@ -113,7 +113,7 @@ export class ConsoleService {
     this.#port = (this.#app.server.address() as AddressInfo).port;
   }
 
-  /** Is away: ends its streams and answers no more, while its jobs go on. */
+  /** Simulates an outage: ends its streams and stops answering, while its jobs go on. */
   async leave(): Promise<void> {
     await this.#app?.close();
   }
@@ -123,7 +123,7 @@ export class ConsoleService {
     return { token, keyId: key.id, caller: { subject: key.subject, scopes: new Set(scopes) } };
   }
 
-  /** A job of a caller, and what its test does in the place of an executor. */
+  /** A job of a caller, controlled by its test instead of an executor. */
   async begin(caller: Caller, operation: SubmittedOperation = "run_ml_job"): Promise<Begun> {
     const payload = JSON.stringify(
       operation === "replay"
@@ -134,7 +134,7 @@ export class ConsoleService {
     return { id, execution: await this.queue.executor.next() };
   }
 
-  /** Ends a job, which leaves this text as its output, or under another name. */
+  /** Ends a job with this text as its output, possibly under another name. */
   succeed({ id, execution }: Begun, text: string, output_name: string = recordOf(id).output_name): void {
     // The store counts characters, so that each has to be one byte.
     const ascii = text.replaceAll(

@@ -33,7 +33,7 @@ const NARROW = { width: 390, height: 844 };
 
 let browser: Browser;
 let service: ConsoleService;
-/** Whose operations the tests look at, and a key that may only read them. */
+/** The caller of the operations, and a key that may only read them. */
 let writer: Signed;
 let reader: Signed;
 before(async () => {
@@ -46,11 +46,11 @@ after(async () => {
   await service?.close();
 });
 
-/** A page with everything that it did beyond being shown. */
+/** A page with everything that it did besides being displayed. */
 interface Opened {
   readonly page: Page;
   readonly unwanted: string[];
-  /** Names of files that it has saved. */
+  /** Names of the files that it saved. */
   readonly saved: string[];
   readonly context: Context;
   readonly close: () => Promise<void>;
@@ -105,17 +105,17 @@ function untilText(page: Page, text: string): Promise<void> {
   return until(page, `document.body.innerText.includes(${JSON.stringify(text)})`);
 }
 
-/** Addresses of the page that it shows, as its address bar has them. */
+/** The addresses that the page displays, in the form of its address bar. */
 async function show(page: Page, address: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
 }
 
-/** Requests that a service refuses are written to the console of a browser by itself. */
+/** The browser itself writes refused requests to the console. */
 function beyondRefusals(unwanted: readonly string[], status: number): string[] {
   return unwanted.filter((line) => !line.includes(`the server responded with a status of ${status}`));
 }
 
-test("a wrong key is refused in plain words, a good one signs in, and a revoked one ends the session", async () => {
+test("refuses a wrong key with a clear message, signs in with a valid one, and ends the session when it is revoked", async () => {
   const { page, unwanted, close } = await open();
   await signIn(page, "mucast_wrong_key");
   await untilText(page, "The service does not know this key");
@@ -131,7 +131,7 @@ test("a wrong key is refused in plain words, a good one signs in, and a revoked 
   await close();
 });
 
-test("what a reader was writing when the session ended is in the form after the next sign-in", async () => {
+test("keeps what a reader was writing when the session ended in the form after the next sign-in", async () => {
   const short = await service.signedWith("read", "write");
   const { page, unwanted, close } = await openAs(short, "#/job");
   await page.click("[role=tab]:text-is('JSON')");
@@ -150,7 +150,7 @@ test("what a reader was writing when the session ended is in the form after the 
   await close();
 });
 
-test("a token of the trusted issuer signs in with its scopes, and another's does not", async (t) => {
+test("a token of the trusted issuer signs in with its scopes, and one of another issuer does not", async (t) => {
   const [issuer, other] = [await FakeIssuer.start(t), await FakeIssuer.start(t)];
   const trusting = await ConsoleService.start({
     auth: "oidc",
@@ -171,7 +171,7 @@ test("a token of the trusted issuer signs in with its scopes, and another's does
   await close();
 });
 
-test("a key stays in memory, and in the tab's storage only where that is ticked", async () => {
+test("a key stays in memory, and in the tab's storage only if that is ticked", async () => {
   const { page, close } = await openAs(writer);
   const stored = "JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])";
   assert.equal(await page.evaluate(stored), '[{},{},""]');
@@ -188,7 +188,7 @@ test("a key stays in memory, and in the tab's storage only where that is ticked"
   await close();
 });
 
-/** In forced colours the current view stands out from the others, and paper has nothing that is operated. */
+/** In forced colours the current view stands out from the others, and a print-out shows no controls. */
 async function checkOtherMedia(page: Page): Promise<void> {
   const border = (which: string) =>
     page.evaluate<string>(`getComputedStyle(document.querySelector("nav a${which}")).borderBottomColor`);
@@ -200,7 +200,7 @@ async function checkOtherMedia(page: Page): Promise<void> {
   assert.ok(await page.evaluate("document.querySelector('tbody tr').checkVisibility()"));
 }
 
-test("a page of operations holds 25 of 10,000, filters by status and kind, and leads to older ones", async () => {
+test("a page of operations lists 25 of 10,000, filters by status and kind, and leads to older ones", async () => {
   const many = await service.signedWith("read");
   await service.database.query(
     `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
@@ -237,7 +237,7 @@ test("a page of operations holds 25 of 10,000, filters by status and kind, and l
   await close();
 });
 
-test("a reader who leaves the list while it is filtered is not told that it failed", async () => {
+test("shows no error to a reader who leaves the list while it is being filtered", async () => {
   const { page, unwanted, close } = await openAs(reader);
   await untilText(page, "No operations yet");
   const asked = Promise.withResolvers<void>();
@@ -258,7 +258,7 @@ test("a reader who leaves the list while it is filtered is not told that it fail
   await close();
 });
 
-test("a service whose queue cannot be read says so, and the view comes once it can", async () => {
+test("reports a queue that cannot be read, and shows the view once it can", async () => {
   const { page, close } = await open();
   await page.waitForSelector("#token");
   await page.click(".check input");
@@ -273,7 +273,7 @@ test("a service whose queue cannot be read says so, and the view comes once it c
   await close();
 });
 
-test("another caller's operation is not found, and the gauge has nothing of it but totals", async () => {
+test("does not find another caller's operation, of which the gauge shows only totals", async () => {
   const { id, execution } = await service.begin(writer.caller);
   const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
   await untilText(page, "not_found");
@@ -295,7 +295,7 @@ function points(ticker: string, from: number, to: number): EpochPoint[] {
   }));
 }
 
-test("a network job is followed while it trains, through a break of the service, to a cancel that is confirmed by keys", async () => {
+test("follows a network job while it trains, through an outage of the service, to a cancellation confirmed by keyboard", async () => {
   const { page, unwanted, close } = await openAs(writer);
   const { id, execution } = await service.begin(writer.caller, "run_dl_job");
   const { onEvents } = execution.listener;
@@ -353,7 +353,7 @@ test("a network job is followed while it trains, through a break of the service,
   await close();
 });
 
-test("what a job leaves is shown as text, whatever its tickers are called: forecasts, warnings, failures", async () => {
+test("shows the results of a job as text, whatever its tickers are called: forecasts, warnings, failures", async () => {
   const begun = await service.begin(writer.caller);
   const warn = (ticker: string) => ({
     code: "stale_ticker" as const,
@@ -391,7 +391,7 @@ test("what a job leaves is shown as text, whatever its tickers are called: forec
   await close();
 });
 
-test("a keyed caller saves the output and opens the report in a tab of its own, which knows no key", async () => {
+test("a caller with a key saves the output and opens the report in a new tab, which has no key", async () => {
   const begun = await service.begin(writer.caller);
   service.succeed(begun, mlText());
   await service.queue.ended(writer.caller, begun.id);
@@ -452,7 +452,7 @@ const AUDIT: AuditBlob = {
   versions: {},
 };
 
-test("an audit and a replay say their verdict, with findings and what to do", async () => {
+test("an audit and a replay show their verdict, with findings and what to do", async () => {
   const audited = await service.begin(writer.caller, "audit");
   service.succeed(audited, JSON.stringify(AUDIT), `audit_${audited.id}.json`);
   const replayed = await service.begin(writer.caller, "replay");
@@ -472,7 +472,7 @@ test("an audit and a replay say their verdict, with findings and what to do", as
   await close();
 });
 
-test("a job that failed says why and what to do, with its faults", async () => {
+test("a failed job shows why and what to do, with its faults", async () => {
   const { id, execution } = await service.begin(writer.caller);
   const failures = [{ ticker: "AAA", code: "insufficient_history", message: "AAA has 3 rows" }];
   execution.end({
@@ -486,7 +486,7 @@ test("a job that failed says why and what to do, with its faults", async () => {
   await close();
 });
 
-test("a key that may only read sees no way to change anything, and why", async () => {
+test("a read-only key is shown no way to change anything, and the reason", async () => {
   const only: Signed = { ...reader, caller: { ...reader.caller, scopes: new Set(["read", "write"]) } };
   const { id, execution } = await service.begin(only.caller);
   const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
@@ -504,7 +504,7 @@ test("a key that may only read sees no way to change anything, and why", async (
   await close();
 });
 
-/** What a reader sees, by name: an address, and a text that is there once it is whole. */
+/** The views, by name: an address, and a text that is there once the view is complete. */
 const VIEWS = (ids: Readonly<Record<"running" | "left" | "failed", string>>) =>
   [
     ["operations", "#/operations", "Network job"],
@@ -513,7 +513,7 @@ const VIEWS = (ids: Readonly<Record<"running" | "left" | "failed", string>>) =>
     ["a job that failed", `#/operations/${ids.failed}`, "What to do:"],
   ] as const;
 
-test("axe finds nothing in any view, none is wider than its window, wide, narrow, light and dark", async () => {
+test("axe finds nothing in any view, and none is wider than its window: wide, narrow, light and dark", async () => {
   const looked = await service.signedWith("read", "write");
   const left = await service.begin(looked.caller);
   const failed = await service.begin(looked.caller);
@@ -569,13 +569,13 @@ test("axe finds nothing in any view, none is wider than its window, wide, narrow
   await close();
 });
 
-test("a page follows a real job through a kill of its service, to the forecast and the report", async (t) => {
+test("a page follows a real job through a kill of its service to the forecast and the report", async (t) => {
   const storage = await startFakeStorage();
   t.after(async () => {
     await endServices();
     await storage.stop();
   });
-  // The job reads no input before the page has seen it run and its service is back.
+  // The job reads no input until the page has seen it run and its service is back.
   hold(storage, "one");
   const real = await startServe({ env: storage.env });
   const client = new MucastClient({ baseUrl: real.url });

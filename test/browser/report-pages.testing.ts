@@ -8,7 +8,7 @@ import { page } from "../../src/report/page/page.ts";
 
 const TWO_SIDED = { intervals: { alpha: 0.1 } };
 
-/** Names that a page must show as text: markup, a script, an address, a key of every object, marks that cannot be seen. */
+/** Names that a page must display as text: markup, a script, an address, a key of every object, invisible characters. */
 export const HOSTILE_NAMES = [
   "<img src=x onerror=alert(1)>",
   "</title></style></script><script>alert(2)</script>",
@@ -48,7 +48,7 @@ function report(...texts: readonly string[]): string {
   return page(reported(...texts));
 }
 
-/** The reports as files of a folder of their own. */
+/** The reports as files in their own folder. */
 export function writeReports(names: readonly string[] = Object.keys(REPORTS)): {
   readonly urls: ReadonlyMap<string, string>;
   readonly remove: () => void;

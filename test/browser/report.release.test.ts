@@ -25,7 +25,7 @@ after(async () => {
   reports?.remove();
 });
 
-/** A page with everything that it did beyond being shown. */
+/** A page with everything that it did besides being displayed. */
 interface Opened {
   readonly page: Page;
   readonly url: string;
@@ -57,7 +57,7 @@ function overhang(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - innerWidth");
 }
 
-/** Pairs of text and what is behind it, as the browser has computed them. */
+/** Pairs of text and background colours, as computed by the browser. */
 async function contrasts(page: Page, selector: string): Promise<number> {
   const [text, ground] = await page.evaluate<[string, string]>(
     `[getComputedStyle(document.querySelector("${selector}")).fill, getComputedStyle(document.querySelector("figure")).backgroundColor]`,
@@ -66,7 +66,7 @@ async function contrasts(page: Page, selector: string): Promise<number> {
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** Relative luminance of WCAG 2.2. */
+/** Relative luminance by WCAG 2.2. */
 function luminance(colour: string): number {
   const [red, green, blue] = colour.match(/\d+/g)!.map((part) => {
     const share = Number(part) / 255;
@@ -75,7 +75,7 @@ function luminance(colour: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-test("every report shows without an error, a request or a sideways scroll, wide, narrow, light, dark and printed", async () => {
+test("displays every report without an error, a request or sideways scrolling: wide, narrow, light, dark and printed", async () => {
   for (const name of Object.keys(REPORTS)) {
     const { page, unwanted, close } = await open(name);
     for (const viewport of [WIDE, NARROW]) {
@@ -122,7 +122,7 @@ for (const [name, viewport, colorScheme] of [
   });
 }
 
-test("every chart is an image named by its finding, and every one of many numbers has a table of at most 60 rows", async () => {
+test("every chart is an image named after its finding, and every chart with many numbers has a table of at most 60 rows", async () => {
   const { page, close } = await open("a classical job");
   const charts = await page.evaluate<{ role: string; name: string; told: string }[]>(
     `[...document.querySelectorAll("figure > svg.chart")].map((svg) => ({ role: svg.getAttribute("role"), name: svg.getAttribute("aria-label"), told: svg.parentElement.querySelector("figcaption > p").textContent }))`,
@@ -139,7 +139,7 @@ test("every chart is an image named by its finding, and every one of many number
   await close();
 });
 
-test("hostile names are text: no dialog, no script but ours, no element of theirs, and marks that cannot be seen by number", async () => {
+test("hostile names are text: no dialog, no script but ours, no element of theirs, and invisible characters as numbers", async () => {
   const { page, unwanted, close } = await open("hostile names");
   const found = await page.evaluate<{
     scripts: number;
@@ -178,7 +178,7 @@ test("the policy stops a script that is not ours", async () => {
 
 const shownTickers = `[...document.querySelectorAll(".tickers tbody")].filter((body) => !body.hidden).map((body) => body.querySelector("summary").textContent)`;
 
-test("tickers sort by every column and by keys, say so, and are searched", async () => {
+test("tickers can be sorted by every column and by keyboard, with the order announced, and searched", async () => {
   const { page, unwanted, close } = await open("a classical job");
   const names = await page.evaluate<string[]>(shownTickers);
   const forecasts = `[...document.querySelectorAll(".tickers tbody")].map((body) => Number(body.rows[0].cells[1].dataset.v))`;
@@ -205,7 +205,7 @@ test("tickers sort by every column and by keys, say so, and are searched", async
   await close();
 });
 
-test("a ticker's row opens to its chart, with a script and without one", async () => {
+test("a ticker's row opens its chart, with and without scripts", async () => {
   for (const javaScriptEnabled of [true, false]) {
     const { page, unwanted, close } = await open("a classical job", { javaScriptEnabled });
     const height = `document.querySelector(".tickers .more .chart").getBoundingClientRect().height`;
@@ -218,7 +218,7 @@ test("a ticker's row opens to its chart, with a script and without one", async (
   }
 });
 
-test("a chart reads its values out under the pointer and by arrow keys", async () => {
+test("a chart shows its values under the pointer and by arrow keys", async () => {
   const { page, close } = await open("a classical job");
   const chart = "svg[data-x]";
   await page.hover(chart);

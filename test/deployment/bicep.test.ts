@@ -1,7 +1,7 @@
 /**
- * Holds infra/ to the code and to itself, as far as text can be: settings, names and parameters that both sides spell. It
- * proves nothing of what Azure makes of the files. Their compiler is no package of npm or PyPI, and neither are the schemas of
- * the resources, so properties, API versions and types are first checked by `az bicep build` and a deployment.
+ * Compares infra/ with the code and with itself, as far as text allows: settings, names and parameters that both sides spell. It cannot
+ * show what Azure makes of the files. Their compiler is not on npm or PyPI, and neither are the schemas of the resources, so properties,
+ * API versions and types are first checked by `az bicep build` and a deployment.
  */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ function paramsOf(text: string): Map<string, { isNeeded: boolean; above: string 
   return new Map(found.map(([, above, name, rest]) => [name!, { isNeeded: !rest, above: above! }]));
 }
 
-/** What stands between the brace at `open` and the one that closes it. */
+/** The text between the brace at `open` and the one that closes it. */
 function block(text: string, open: number): string {
   for (let depth = 0, at = open; at < text.length; at++) {
     if (text[at] === "{") depth += 1;
@@ -32,7 +32,7 @@ function block(text: string, open: number): string {
   return assert.fail("a brace is not closed");
 }
 
-/** Keys of an object literal, not those of objects within. */
+/** Keys of an object literal, without those of nested objects. */
 function keysOf(body: string): string[] {
   let flat = body.replaceAll(/'[^']*'/g, "''").replaceAll(/\/\/.*/g, "");
   for (let before = ""; before !== flat; ) {
@@ -47,7 +47,7 @@ const modules = [...main.matchAll(/^module (\w+) '([^']+)'/gm)].map(([start, nam
   return { name: name!, file: file!, given: keysOf(block(main, main.indexOf("{", from))) };
 });
 
-test("every module is there and is given exactly the parameters that it has", () => {
+test("every module exists and gets exactly the parameters that it has", () => {
   assert.equal(modules.length, 7);
   for (const { file, given } of modules) {
     assert.ok(existsSync(`infra/${file}`), file);
@@ -66,7 +66,7 @@ test("every module is there and is given exactly the parameters that it has", ()
   }
 });
 
-test("every output that is used is one of its module's", () => {
+test("every output that is used exists in its module", () => {
   for (const [, name, output] of main.matchAll(/(\w+)\.outputs\.(\w+)/g)) {
     const module = modules.find((entry) => entry.name === name) ?? assert.fail(`no module ${name}`);
     assert.match(files[module.file]!, new RegExp(`^output ${output} `, "m"));
@@ -82,7 +82,7 @@ test("braces and brackets are closed, and every parameter of a deployment is des
   for (const [name, { above }] of paramsOf(main)) assert.match(above, /@description\('.+'\)/, name);
 });
 
-test("secrets are secure parameters and reach the service by reference alone", () => {
+test("secrets are secure parameters and reach the service only by reference", () => {
   for (const text of Object.values(files)) {
     for (const [name, { above }] of paramsOf(text)) {
       if (/password|settingsFile/i.test(name)) assert.match(above, /@secure\(\)/, name);
@@ -96,7 +96,7 @@ test("secrets are secure parameters and reach the service by reference alone", (
   for (const name of secrets) assert.match(service, new RegExp(`name: '${name}', secretRef: '`));
 });
 
-test("the variables of the service are settings, and it may be asked by its public name", () => {
+test("the variables of the service are settings, and it accepts its public name", () => {
   const known = Object.values(settingsSchema.shape).map((field) => settingNames.get(field)?.env);
   const set = [...service.matchAll(/name: '([A-Z][A-Z_]+)'/g)].map(([, name]) => name!);
   assert.deepEqual(
@@ -115,7 +115,7 @@ test("the variables of the service are settings, and it may be asked by its publ
   }
 });
 
-test("the jobs are those that the service starts, one replica each, which Azure never retries", () => {
+test("the jobs are those that the service starts, with one replica each, which Azure never retries", () => {
   const names = JOB_OPERATIONS.map(jobName);
   assert.match(main, new RegExp(`var jobNames = \\['${names.join("', '")}'\\]`));
   assert.match(job, new RegExp(`@allowed\\(\\['${names.join("', '")}'\\]\\)\nparam name`));
@@ -138,7 +138,7 @@ test("the example deploys this version", () => {
   for (const [name] of needed) assert.match(example, new RegExp(`^param ${name} =`, "m"));
 });
 
-test("the unit of systemd sets variables that are known", () => {
+test("the systemd unit sets only known variables", () => {
   const unit = readFileSync("infra/mucast.service", "utf8");
   const known = Object.values(settingsSchema.shape).map((field) => settingNames.get(field)?.env);
   const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line]) =>

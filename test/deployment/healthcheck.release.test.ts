@@ -40,6 +40,6 @@ test("a service is healthy if it answers, on the port of its flag or its variabl
   assert.equal(await check(t, ["serve", `--port=${failing}`], healthy), 1);
 });
 
-test("a container that runs a job is healthy, though no service answers", async (t) => {
+test("a container that runs a job is healthy although no service answers", async (t) => {
   assert.equal(await check(t, ["run_ml_job", "--log", "json"], 9), 0);
 });

@@ -1,6 +1,6 @@
 /**
- * Holds infra/kubernetes to the JSON schemas of Kubernetes, in which unknown fields are refused, and to the code: settings, ports,
- * paths, the time of a drain, memory. No Kubernetes runs here, so it does not prove that a cluster starts the pods.
+ * Compares infra/kubernetes with the JSON schemas of Kubernetes, which refuse unknown fields, and with the code: settings, ports, paths,
+ * the time of a drain, memory. No Kubernetes runs here, so it does not prove that a cluster starts the pods.
  */
 import assert from "node:assert/strict";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import {
   type Resource,
 } from "./manifests.testing.ts";
 
-/** The oldest version of Kubernetes that the manifests are for, and the newest whose schemas are at hand. */
+/** The oldest version of Kubernetes that the manifests support, and the newest with available schemas. */
 const VERSIONS = ["1.29", "1.37"] as const;
 const scratch = mkdtempSync(join(tmpdir(), "mucast-manifests-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -42,7 +42,7 @@ function one<T extends Resource>(kind: string): T {
   return found.document as T;
 }
 
-/** Every variable of the container with its text; undefined where Kubernetes gives it. */
+/** Every variable of the container with its text; undefined if Kubernetes sets it. */
 function variables(): Map<string, string | undefined> {
   const own = container.env.map(({ name, value }) => [name, value] as const);
   return new Map([...Object.entries(config), ...own]);
@@ -52,7 +52,7 @@ function settingOf(variable: string) {
   return Object.values(settingsSchema.shape).find((field) => settingNames.get(field)?.env === variable);
 }
 
-test("every resource is as the schemas of Kubernetes want it, and no secret is among them", () => {
+test("every resource matches the schemas of Kubernetes, and none is a secret", () => {
   assert.deepEqual(
     checked.filter(({ fault }) => fault !== null),
     [],
@@ -65,7 +65,7 @@ test("every resource is as the schemas of Kubernetes want it, and no secret is a
   );
 });
 
-test("a misspelt field, a field of another type and a key that stands twice are found", () => {
+test("detects a misspelt field, a field of another type and a repeated key", () => {
   const text = readFileSync("infra/kubernetes/deployment.yaml", "utf8");
   const planted = [
     ["readOnlyRootFilesystem: true", "readOnlyRootFileSystem: true"],
@@ -82,7 +82,7 @@ test("a misspelt field, a field of another type and a key that stands twice are 
   for (const { file, fault } of checkManifests(VERSIONS[1], files)) assert.ok(fault, file);
 });
 
-test("its variables are settings with values that the service takes, and secrets come by reference", () => {
+test("its variables are settings with values that the service accepts, and secrets are references", () => {
   for (const [name, value] of variables()) {
     if (name === "AZURE_STORAGE_CONNECTION_STRING") continue;
     const setting = settingOf(name) ?? assert.fail(`${name} is no setting`);
@@ -98,7 +98,7 @@ test("its variables are settings with values that the service takes, and secrets
   assert.ok(variables().has("MUCAST_PUBLIC_URL"), "every service names outputs by one URL");
 });
 
-test("probes, the Service and the policy name the port and the routes that there are", () => {
+test("probes, the Service and the policy name the existing port and routes", () => {
   const port = { name: "http", containerPort: Number(config.MUCAST_PORT) };
   assert.deepEqual(container.ports, [port]);
   const routes = readFileSync("src/service/http/health-routes.ts", "utf8");
@@ -123,7 +123,7 @@ test("probes, the Service and the policy name the port and the routes that there
   );
 });
 
-test("what selects pods selects these", () => {
+test("every selector of pods selects these", () => {
   const { labels } = deployment.spec.template.metadata;
   const budget = one<Deployment>("PodDisruptionBudget").spec.selector.matchLabels;
   const policy = one<Resource & { spec: { podSelector: { matchLabels: object } } }>("NetworkPolicy");
@@ -138,7 +138,7 @@ test("what selects pods selects these", () => {
   assert.equal(pod.serviceAccountName, one("ServiceAccount").metadata.name);
 });
 
-test("a pod gets the time that a drain takes, and requests stop coming first", () => {
+test("a pod gets the time that a drain needs, and requests stop coming first", () => {
   const [command, seconds] = container.lifecycle.preStop.exec.command;
   assert.equal(command, "sleep");
   const [, closing] = /^const CLOSING_SECONDS = (\d+);$/m.exec(readFileSync("src/cli/serve.ts", "utf8"))!;
@@ -151,7 +151,7 @@ test("a pod gets the time that a drain takes, and requests stop coming first", (
   assert.ok(Number(seconds) >= periodSeconds * failureThreshold);
 });
 
-test("pods have no right that the service does not need, and may write to /tmp alone", () => {
+test("pods have no privilege that the service does not need, and may write only to /tmp", () => {
   assert.deepEqual(pod.securityContext, {
     runAsNonRoot: true,
     runAsUser: 1000,
@@ -165,7 +165,7 @@ test("pods have no right that the service does not need, and may write to /tmp a
     capabilities: { drop: ["ALL"] },
   });
   assert.equal(pod.automountServiceAccountToken, false);
-  // Else a Service called mucast sets MUCAST_PORT to tcp://…
+  // Otherwise a Service called mucast sets MUCAST_PORT to tcp://…
   assert.equal(pod.enableServiceLinks, false);
   assert.deepEqual(
     container.volumeMounts.map(({ mountPath }) => mountPath),
@@ -178,7 +178,7 @@ test("pods have no right that the service does not need, and may write to /tmp a
   );
 });
 
-test("jobs and requests leave the service a gigabyte of the container's memory, and have its cores", () => {
+test("jobs and requests leave the service a gigabyte of the container's memory, and use its cores", () => {
   const { requests, limits } = container.resources;
   assert.deepEqual([requests.cpu, requests.memory], [limits.cpu, limits.memory], "nothing that is shared");
   const processes = Number(config.MUCAST_REQUEST_PROCESSES) * Number(config.MUCAST_REQUEST_MEMORY_BYTES);

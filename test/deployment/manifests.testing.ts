@@ -1,10 +1,10 @@
-/** Reads manifests of Kubernetes, and holds them to its JSON schemas, by the package that carries these. */
+/** Reads manifests of Kubernetes, and validates them against its JSON schemas, from the package that contains these. */
 import { spawnSync } from "node:child_process";
 import { lockedPython } from "../../scripts/locked-python.ts";
 
 export interface Checked {
   readonly file: string;
-  /** Null if the file is no YAML. */
+  /** Null if the file is not YAML. */
   readonly document: Resource | null;
   /** What the schema does not allow; null if there is nothing. */
   readonly fault: string | null;

@@ -1,6 +1,6 @@
 /**
- * Holds infra/ray to the JSON schemas of Kubernetes (the pods of the RayCluster, too), to the lock and to the image. No Kubernetes
- * runs here, so it does not prove that KubeRay starts the nodes.
+ * Compares infra/ray with the JSON schemas of Kubernetes (including the pods of the RayCluster), with the lock and with the image. No
+ * Kubernetes runs here, so it does not prove that KubeRay starts the nodes.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -42,14 +42,14 @@ function document(kind: string) {
   return checked.find((entry) => entry.document?.kind === kind)?.document ?? assert.fail(`no ${kind}`);
 }
 
-test("its pods are as the schemas of Kubernetes want them", () => {
+test("its pods match the schemas of Kubernetes", () => {
   assert.deepEqual(
     checked.filter(({ fault }) => fault !== null),
     [],
   );
 });
 
-test("it asks for a token, and every node has the Ray of the lock and this version's image", () => {
+test("it requires a token, and every node has the Ray of the lock and this version's image", () => {
   assert.deepEqual(cluster.spec.authOptions, { mode: "token" });
   const [, version] = /^ray==(\S+)/m.exec(readFileSync("engine/requirements-ray.txt", "utf8"))!;
   assert.equal(cluster.spec.rayVersion, version);
@@ -57,7 +57,7 @@ test("it asks for a token, and every node has the Ray of the lock and this versi
   for (const { image } of containers) assert.equal(image, `registry.example.com/mucast-ray:${ours}`);
 });
 
-test("no pod may do what a node does not need", () => {
+test("no pod has a privilege that a node does not need", () => {
   for (const pod of pods) {
     assert.equal(pod.automountServiceAccountToken, false);
     assert.partialDeepStrictEqual(pod.securityContext, {
@@ -72,7 +72,7 @@ test("no pod may do what a node does not need", () => {
   }
 });
 
-test("probes name ports that the nodes open, since the image has no dashboard to ask", () => {
+test("probes name ports that the nodes open, because the image has no dashboard", () => {
   for (const { ports, readinessProbe, livenessProbe } of containers) {
     const names = ports.map(({ name }) => name);
     for (const probe of [readinessProbe, livenessProbe] as unknown as { tcpSocket: { port: string } }[])
@@ -86,7 +86,7 @@ test("probes name ports that the nodes open, since the image has no dashboard to
   });
 });
 
-test("the policy is that of its nodes, and services reach the port that they are let to", () => {
+test("the policy selects its nodes, and services reach only the allowed port", () => {
   const policy = document("NetworkPolicy") as unknown as Policy;
   assert.deepEqual(policy.spec.podSelector.matchLabels, { "ray.io/cluster": cluster.metadata.name });
   const client = containers[0]!.ports.find(({ name }) => name === "client");

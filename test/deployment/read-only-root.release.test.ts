@@ -1,4 +1,4 @@
-/** A service as a pod of infra/kubernetes runs it: a read-only root, no right, no home, and a folder for temporary files. */
+/** A service as a pod of infra/kubernetes runs it: a read-only root, no privileges, no home, and a folder for temporary files. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { confined, unconfined } from "./confined.testing.ts";
 
 after(() => endServices());
 
-test("on a read-only root, without rights and without a home, it runs a job, prepares a CSV and draws a report", {
+test("on a read-only root, without privileges or a home, it runs a job, prepares a CSV and draws a report", {
   timeout: 600_000,
   skip: unconfined,
 }, async () => {

@@ -1,4 +1,4 @@
-/** How each code block of the docs is held to be right; a block has one entry, found by how it begins. */
+/** How each code block of the docs is checked; a block has one entry, which names its beginning. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { preparedBlobsSchema } from "../../src/contract/api/prepared-blobs.ts";
@@ -10,17 +10,17 @@ import { settingsSchema } from "../../src/contract/settings.ts";
 import { codeBlocks } from "./code-blocks.testing.ts";
 
 export type Check =
-  /** Printed, or a figure. */
+  /** Output, or a figure. */
   | { readonly by: "eye" }
   | { readonly by: "json"; readonly read: (text: string) => unknown }
   /** sh that cannot be run here. */
   | { readonly by: "syntax" }
   | { readonly by: "python" }
-  /** The service that all of them are run against. */
+  /** The service that all of them run against. */
   | { readonly by: "service" }
-  /** sh, run as it stands, after those before it; what is shown as its output is compared. */
+  /** sh, run unchanged after the blocks before it; the output that the page shows is compared. */
   | { readonly by: "shell"; readonly folder?: string; readonly files?: () => Record<string, string> }
-  /** A program: compiled, and saved where sh of the page runs it by its name. `before` stands for the reader's own code. */
+  /** A program: compiled, and saved if sh of the page runs it by its name. `before` stands for the reader's own code. */
   | { readonly by: "program"; readonly file: string; readonly before?: string };
 
 const EYE = { by: "eye" } as const;
@@ -34,7 +34,7 @@ function json(read: (text: string) => unknown): Check {
   return { by: "json", read };
 }
 
-/** Its own test reads it: src/ingest/blob-docs.test.ts. */
+/** Another test reads it: src/ingest/blob-docs.test.ts. */
 const BLOB = json(JSON.parse);
 const PLAIN = json(JSON.parse);
 const ML = json(parseMlSettings);
@@ -42,7 +42,7 @@ const DL = json(parseDlSettings);
 const RECORD = json((text) => resultRecordSchema.parse(JSON.parse(text)));
 const SETTINGS = json((text) => settingsSchema.parse(JSON.parse(text)));
 
-/** Sections `ML params`, one a line. */
+/** Sections of `ML params`, one per line. */
 const ML_LINES = json((text) => {
   for (const line of text.trim().split("\n")) parseMlSettings(`{"ML params": ${line}}`);
 });
@@ -96,7 +96,7 @@ const OWN_PRICES: Check = {
   }),
 };
 
-/** As TINY, with a price CSV beside the blobs. */
+/** Like TINY, with a price CSV in addition to the blobs. */
 const TINY_WITH_PRICES: Check = {
   ...TINY,
   files: () => ({ "examples/tiny/prices.csv": prices() }),
@@ -184,7 +184,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/replay.md", "ml_engine_42.json: differs", EYE],
   ["docs/replay.md", "ml_engine_44.json: differs", EYE],
   ["docs/replay.md", "ml_engine_42.json: cannot be replayed", EYE],
-  // Its own test runs what stands there: test/portfolio.release.test.ts.
+  // Another test runs it: test/portfolio.release.test.ts.
   ["docs/portfolio.md", "/** Prints what an optimizer", EYE],
   ["docs/portfolio.md", "import json", PYTHON],
   ["docs/portfolio.md", "mucast export", SYNTAX],

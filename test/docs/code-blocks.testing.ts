@@ -3,14 +3,14 @@ import { globSync, readFileSync } from "node:fs";
 
 export interface CodeBlock {
   readonly page: string;
-  /** Of its first fence. */
+  /** Line of its first fence. */
   readonly line: number;
-  /** Empty for what is no code: what is printed, and figures. */
+  /** Empty for blocks that are not code: output and figures. */
   readonly language: string;
   readonly text: string;
 }
 
-/** The pages in the order of the alphabet, each with its blocks. */
+/** The pages in alphabetical order, each with its blocks. */
 export function codeBlocks(): CodeBlock[] {
   return ["README.md", ...globSync("docs/*.md").sort()].flatMap(blocksOf);
 }

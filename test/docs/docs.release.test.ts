@@ -1,4 +1,4 @@
-/** The code blocks of README.md and docs/, as they stand there: compiled, and run against one service. */
+/** The code blocks of README.md and docs/, unchanged: compiled, and run against one service. */
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -15,7 +15,7 @@ const ADDRESS = "http://127.0.0.1:8080";
 describe("the docs in a checkout", { timeout: 600_000 }, () => {
   let checkout: ScratchCheckout;
   let service: Serving;
-  /** Ids that a page shows, and what they are here. */
+  /** Ids that a page shows, and their values here. */
   const ids = new Map<string, string>();
   before(async () => {
     checkout = await ScratchCheckout.make();
@@ -44,7 +44,7 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
     );
   });
 
-  test("shell that cannot be run here has no fault of syntax, nor has Python", async () => {
+  test("shell that cannot be run here has no syntax error, and neither has Python", async () => {
     for (const { block } of blocksBy("syntax"))
       succeeded(await checkout.run("sh", ["-n", "-c", block.text]), placeOf(block));
     const { python } = findEnvironment("ml");
@@ -54,7 +54,7 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
     }
   });
 
-  test("the service says of itself what is shown", () => {
+  test("the service describes itself as shown", () => {
     for (const { block } of blocksBy("service")) {
       assert.equal(block.text, "npm run --silent mucast -- serve\n");
       const shown = printedBy(block);
@@ -69,7 +69,7 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
     const commands = blocksBy("shell").filter(({ block }) => block.page === page);
     if (programs.length + commands.length === 0) continue;
 
-    test(`${page} runs as it stands, and prints what it shows`, async () => {
+    test(`${page} runs unchanged, and prints what it shows`, async () => {
       for (const { block, check } of programs)
         await checkout.write(check.file, here(`${check.before}\n${block.text}`));
       for (const { block, check } of commands) await runCommand(block, check);
@@ -83,7 +83,7 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
 
   async function runCommand(block: CodeBlock, { folder, files }: Check & { by: "shell" }): Promise<void> {
     for (const [file, content] of Object.entries(files?.() ?? {})) await checkout.write(file, content);
-    // What a reader puts in for a part of a name that is left out.
+    // A reader's replacement for an omitted part of a name.
     const command = here(block.text).replaceAll("…", "*");
     const { stdout } = succeeded(await checkout.run("sh", ["-e", "-c", command], folder), placeOf(block));
     const shown = printedBy(block);

@@ -1,4 +1,4 @@
-/** The table of code blocks is complete, and their JSON right; docs.release.test.ts runs the others. */
+/** The table of code blocks is complete, and their JSON valid; docs.release.test.ts runs the others. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHECKS } from "./checks.testing.ts";
@@ -18,7 +18,7 @@ test("every code block has one entry in the table, and every entry a block", () 
   }
 });
 
-test("JSON is what its page says it is", () => {
+test("JSON is what its page says", () => {
   for (const { block, check } of blocksBy("json")) {
     assert.equal(block.language, "json", placeOf(block));
     assert.doesNotThrow(() => check.read(block.text), placeOf(block));

@@ -10,7 +10,7 @@ export function entriesOf({ page, text }: CodeBlock): readonly Check[] {
   );
 }
 
-/** What a command or the service prints, if it is shown behind it; it has no entry of its own. */
+/** The output of a command or the service that follows it on the page; it has no entry of its own. */
 export function printedBy(block: CodeBlock): CodeBlock | undefined {
   const next = BLOCKS[BLOCKS.indexOf(block) + 1];
   const isShown = next?.page === block.page && next.language === "" && entriesOf(next).length === 0;

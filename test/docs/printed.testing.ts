@@ -1,14 +1,14 @@
-/** What the docs show as printed, held against what is printed. */
+/** Compares the output that the docs show with the real output. */
 import assert from "node:assert/strict";
 
 const ID = /[0-9a-f]{8}-[0-9a-f-]{27}/g;
 
-/** Without what differs from run to run: ids, times, versions of blobs, and the progress that there was time to tell. */
+/** Without parts that differ between runs: ids, times, versions of blobs, and the progress that happened to be reported. */
 function general(printed: string): string {
   return (
     printed
       .replaceAll("\r", "")
-      // curl ends no line.
+      // curl does not end with a line feed.
       .replaceAll("}{", "}\n{")
       .replaceAll(/^id: \d+\nevent: progress\ndata: .*\n\n/gm, "")
       .replaceAll(/^\d+ (?:read|fit|evaluate|write) \d+\n/gm, "")
@@ -19,13 +19,13 @@ function general(printed: string): string {
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
       .replaceAll(/"etag":"[^,}]*"/g, '"etag":<etag>')
       .replaceAll(/(?<=worker-job-)[0-9a-f]{8}/g, "<job>")
-      // Sums of floats may end differently where a processor adds them in another order.
+      // Sums of floats may end differently if a processor adds them in another order.
       .replaceAll(/-?\d+\.\d{8,}/g, (number) => Number(number).toPrecision(6))
       .trim()
   );
 }
 
-/** @param shown by the docs; `…` stands for what was left out. */
+/** @param shown by the docs; `…` stands for omitted text. */
 export function assertPrinted(shown: string, printed: string, place: string): void {
   const got = general(printed);
   let at = 0;
@@ -37,7 +37,7 @@ export function assertPrinted(shown: string, printed: string, place: string): vo
   if (!shown.trim().endsWith("…")) assert.equal(got.slice(at), "", place);
 }
 
-/** The first id in what is shown, and the one that stands there in what was printed. */
+/** The first id in the shown output, and the one at its place in the real output. */
 export function idsOf(shown: string, printed: string): [shown: string, printed: string] | undefined {
   const [first] = shown.match(ID) ?? [];
   const [real] = printed.match(ID) ?? [];

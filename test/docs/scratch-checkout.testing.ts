@@ -1,4 +1,4 @@
-/** A folder that is a checkout to who works in it: its links lead to this one, what is written stays there. */
+/** A folder that looks like a checkout: its links lead to this one, but files written to it stay there. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";

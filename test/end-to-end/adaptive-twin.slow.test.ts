@@ -34,7 +34,7 @@ interface Case {
 const ALPHAS = [0.01, 0.05, 0.1, 0.2, 0.5, 0.99];
 const BOUNDS: readonly Bound[] = ["both", "lower", "upper"];
 
-/** Volatility in clusters, labels that are missing or late, now and then a jump, a constant price or an overflow. */
+/** Volatility clusters, labels that are missing or late, and occasionally a jump, a constant price or an overflow. */
 function randomCase(seed: number): Case {
   const random = seededRandom(seed);
   const kind = random.below(10);
@@ -67,7 +67,7 @@ function randomCase(seed: number): Case {
 const orNull = (values: Float64Array) =>
   Array.from(values, (value) => (Number.isNaN(value) ? null : value + 0));
 
-test("the recursion is that of a twin written from its text alone, to the bit", async () => {
+test("the recursion equals that of a twin written only from its description, to the bit", async () => {
   const cases = Array.from({ length: 600 }, (_, seed) => randomCase(seed));
   const answers = await askTwin<TwinAnswer[]>("adaptive_intervals.py", findEnvironment().python, cases);
   assert.equal(answers.length, cases.length);
@@ -97,7 +97,7 @@ test("the recursion is that of a twin written from its text alone, to the bit", 
   }
 });
 
-/** JSON knows no negative zero. */
+/** JSON has no negative zero. */
 function positiveZero(value: number | null): number | null {
   return value === null ? null : value + 0;
 }

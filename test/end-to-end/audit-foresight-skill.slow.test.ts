@@ -55,7 +55,7 @@ test("foresight reads the blobs ticker by ticker and finds what it finds in memo
   assert.equal(JSON.stringify(result), JSON.stringify(JSON.parse(JSON.stringify(result))));
 });
 
-test("values on dates without a price are one note, and leave the audit clean", async () => {
+test("values on dates without a price cause one note, and leave the audit clean", async () => {
   const market = cleanMarket(3, SIZE);
   const prices = market.prices.map((one) => ({
     ...one,
@@ -74,7 +74,7 @@ test("values on dates without a price are one note, and leave the audit clean", 
   );
 });
 
-test("a feature with much skill is accepted by a person, who then gets a note", async () => {
+test("a person can accept a feature with much skill, which then is a note", async () => {
   const market = plantedMarket("linear", 1, { days: 400, tickers: 3 });
   const paths = writePlantedBlobs([market], await newFolder());
   const run = (accepted: readonly string[]) =>
@@ -88,7 +88,7 @@ test("a feature with much skill is accepted by a person, who then gets a note", 
   assert.deepEqual([...new Set(accepted.findings.map(({ severity }) => severity))], ["note"]);
 });
 
-test("a feature blob that breaks off gives no verdict", async () => {
+test("a truncated feature blob gives no verdict", async () => {
   const paths = await writeBlobs(cleanMarket(4, { tickers: 2, days: 200 }), "x");
   await assert.rejects(audit(foresight, paths), (error: unknown) => {
     assert.ok(error instanceof MucastError);
@@ -105,7 +105,7 @@ function skillOf(signal: SignalName, days: number, accepted: readonly string[] =
   });
 }
 
-test("skill of a ridge on a planted signal is in its timing, and more than a real market has shown", async () => {
+test("the skill of a ridge on a planted signal is in its timing, and higher than in a real market", async () => {
   const result = await skillOf("linear", 700);
   const { timing, lasting, job_verdict } = result.facts.score as Record<string, Record<string, number>>;
   assert.deepEqual([timing!.rank, timing!.permutations, timing!.p], [1, 19, 0.05]);
@@ -120,7 +120,7 @@ test("skill of a ridge on a planted signal is in its timing, and more than a rea
   assert.deepEqual([accepted.status, accepted.findings.map(({ severity }) => severity)], ["clean", ["note"]]);
 });
 
-test("forecasts of noise lack skill, as the job says itself", async () => {
+test("forecasts of noise lack skill, as the job itself says", async () => {
   const result = await skillOf("null", 700);
   assert.equal(result.status, "clean");
   assert.deepEqual(
@@ -129,7 +129,7 @@ test("forecasts of noise lack skill, as the job says itself", async () => {
   );
 });
 
-test("a feature that returns follow four dates later is no high finding, and can be accepted", async () => {
+test("a feature that returns follow four dates later is not a high finding, and can be accepted", async () => {
   const market = plantedMarket("memory", 3, { days: 700, tickers: 5 });
   const { featurePath, dataExtractorPath } = writePlantedBlobs([market], await newFolder());
   const run = (accepted: readonly string[]) => audit(foresight, [featurePath, dataExtractorPath], accepted);
@@ -146,7 +146,7 @@ test("a feature that returns follow four dates later is no high finding, and can
   );
 });
 
-test("too few scored dates are no verdict on skill", async () => {
+test("too few scored dates give no verdict on skill", async () => {
   const { featurePath, dataExtractorPath } = writePlantedBlobs(
     [plantedMarket("null", 2, { days: 200, tickers: 5 })],
     await newFolder(),

@@ -1,4 +1,4 @@
-/** run_ml_job with its blobs in a real Azurite; over the command line if the environment has credentials. */
+/** run_ml_job with its blobs in a real Azurite; through the command line if the environment has credentials. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -73,7 +73,7 @@ interface Run {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Nothing that a run prints may hold a secret of the storage. */
+/** Checks that no output of a run contains a secret of the storage. */
 async function run({ blobs = blobsUnder(blobUrl), id = "1", env = {} }: Run): Promise<Ended> {
   const args = ["run_ml_job", ...inputArguments(blobs, CONFIG), "--log", "json", "--workers", "1"];
   const ended = await mucast(args, {
@@ -120,7 +120,7 @@ function runTo(blobUrl: string, id: string, blobs = blobsUnder(withoutQuery(blob
 const withoutQuery = (url: string) => url.split("?")[0]!;
 
 describe("with its blobs in Azure", { concurrency: 2 }, () => {
-  test("a job reads and writes there, and its output is that of the same job on files", async () => {
+  test("a job reads and writes there, and its output equals that of the same job on files", async () => {
     const list = join(await newFolder(), "loaded");
     const env = { ...withKey(), NODE_OPTIONS: `--import ${LOADED}`, LOADED_MODULES: list };
     const record = recordOf(await run({ id: "key", env }));
@@ -149,7 +149,7 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     assert.doesNotMatch(readFileSync(list, "utf8"), /^@azure\/(identity|msal-.*)$/m);
   });
 
-  test("a SAS of its own opens an input elsewhere, BLOB_URL may carry one, and a job of a service's caller reads and leaves its blobs in the caller's space", async () => {
+  test("a separate SAS opens an input elsewhere, BLOB_URL may carry one, and a job of a service's caller reads and writes its blobs in the caller's space", async () => {
     const elsewhere = await azurite.newContainer("elsewhere");
     await upload(elsewhere);
     const own = azurite.containerUrl("elsewhere");
@@ -193,7 +193,7 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     assert.doesNotMatch(JSON.stringify([gone, identical]), /sig=|sv=/);
   });
 
-  test("callers of a service with keys meet their own blobs there alone", async () => {
+  test("callers of a service with keys see only their own blobs there", async () => {
     const env = {
       ...withKey(),
       BLOB_URL: blobUrl,
@@ -264,7 +264,7 @@ describe("with its blobs in Azure", { concurrency: 2 }, () => {
     assert.equal(await stored("data/ml_engine_taken.json"), "before");
   });
 
-  test("an origin on a private address is refused until it is listed", async () => {
+  test("refuses an origin on a private address unless it is listed", async () => {
     const { code, stderr } = await run({ env: { ...withKey(), MUCAST_PRIVATE_ORIGINS: "" } });
     assert.equal(code, 2);
     assert.match(stderr, /MUCAST_PRIVATE_ORIGINS/);
@@ -303,7 +303,7 @@ async function fakeIdentity(token: string) {
   return { asked, server, endpoint: `http://127.0.0.1:${port}/token` };
 }
 
-/** As Azure's, but unsigned; Azurite looks at what it says only. */
+/** Like Azure's, but unsigned; Azurite only checks its contents. */
 function unsignedToken(): string {
   const now = Math.round(Date.now() / 1000);
   const times = { iat: now, nbf: now - 60, exp: now + 3600 };

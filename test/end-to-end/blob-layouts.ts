@@ -1,7 +1,7 @@
-/** A market's two blobs in the other layouts that people have. */
+/** A market's two blobs in the other layouts that are in use. */
 import { type Cell, jsonText, type Market } from "./market.ts";
 
-/** Names of prices and features, and each ticker's columns in order: what every layout is made of. */
+/** Names of prices and features, and each ticker's columns in order, from which every layout is made. */
 interface Side {
   readonly dates: readonly string[];
   readonly tickers: ReadonlyMap<string, ReadonlyMap<string, readonly Cell[]>>;
@@ -51,7 +51,7 @@ const LAYOUTS: Readonly<Record<string, Write>> = {
     overTickers(side, (columns) => new Map<string, unknown>([["dates", side.dates], ...columns])),
 };
 
-/** Text of both blobs by the name of the layout. Columns stand in the same order for all. */
+/** Text of both blobs by the name of the layout. The order of columns is the same for all. */
 export function* otherLayouts(
   market: Market,
 ): Generator<readonly [name: string, features: string, prices: string]> {

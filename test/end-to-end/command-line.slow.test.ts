@@ -1,4 +1,4 @@
-/** What a shell sees of run_ml_job: stdout, stderr, exit codes, and which files there are afterwards. */
+/** What a shell sees of run_ml_job: stdout, stderr, exit codes, and the files afterwards. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { cleanMarket } from "./market.ts";
 import { assertValid } from "./published-schemas.ts";
 import type { Refusal } from "./refused-jobs.ts";
 
-/** The library that is imported fastest. */
+/** The library with the fastest import. */
 const QUICK = `{"ML params": {"model": "catboost", "n_splits": 3, "intervals": {},
   "model_params": {"iterations": 3, "depth": 2}}}`;
 
@@ -84,7 +84,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     );
   });
 
-  test("--quiet silences progress, and neither a warning nor a ticker that is left out; two workers write the bytes of one", async () => {
+  test("--quiet silences progress, but not warnings or dropped tickers; two workers write the same bytes as one", async () => {
     const ended = await mucast(jobArguments(dirty, QUICK, "--quiet", "--workers", "2"));
     const { text } = await outputOf(ended);
     assert.equal(withoutIdentity(text), withoutIdentity((await outputOf(await alone())).text));
@@ -98,7 +98,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     );
   });
 
-  test("takes everything from the environment, as a job container does, OPERATION_ID names the output, and no module of Azure is loaded", async () => {
+  test("reads everything from the environment, as in a job container, names the output after OPERATION_ID, and loads no module of Azure", async () => {
     const [blobUrl, list] = [join(await newFolder(), "blobs"), join(await newFolder(), "loaded")];
     const env = {
       NODE_OPTIONS: `--import ${LOADED}`,
@@ -119,7 +119,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     assert.doesNotMatch(loaded, /azure/);
   });
 
-  test("the schema that `mucast schema` prints is the one outputs were held against", async () => {
+  test("`mucast schema` prints the schema that outputs are validated against", async () => {
     const { stdout } = await mucast(["schema", "output-blob"]);
     const { jsonSchema } = await import("../../src/contract/api/published-schemas.ts");
     assert.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify(jsonSchema("output-blob"))));
@@ -132,7 +132,7 @@ interface CommandRefusal extends Refusal {
   readonly options?: CommandOptions;
 }
 
-/** Those that only a command meets, and one of each exit code; refused-ml-jobs.slow.test.ts has the others. */
+/** Refusals that only a command can have, and one for each exit code; refused-ml-jobs.slow.test.ts has the others. */
 const OF_THE_COMMAND: readonly CommandRefusal[] = [
   {
     name: "a blob that is not there",
@@ -158,7 +158,7 @@ const OF_THE_COMMAND: readonly CommandRefusal[] = [
   },
 ];
 
-describe("a command that is refused leaves stdout empty, no file, and says", { concurrency: 2 }, () => {
+describe("a refused command leaves stdout empty and no file, and reports", { concurrency: 2 }, () => {
   for (const { name, code, exit, says, args, options } of OF_THE_COMMAND) {
     test(`${code} (${exit}) for ${name}`, async () => {
       const blobUrl = join(await newFolder(), "blobs");
@@ -180,7 +180,7 @@ describe("a command that is refused leaves stdout empty, no file, and says", { c
     });
   }
 
-  test("a wrong flag in a sentence, without the signature of a SAS", async () => {
+  test("a wrong flag in one sentence, without the signature of a SAS", async () => {
     const ended = await mucast(["run_ml_job", "--feature_url=https://a.example/c?sv=1&sig=SECRET"]);
     assert.deepEqual([ended.code, ended.stdout], [2, ""]);
     assert.match(ended.stderr, /unknown option '--feature_url=/);
@@ -188,7 +188,7 @@ describe("a command that is refused leaves stdout empty, no file, and says", { c
   });
 });
 
-test("a result that stdout does not take is an error, and no defect", async () => {
+test("a result that stdout does not accept is an error, and not a defect", async () => {
   const through = ["sh", "-c", 'exec "$@" >/dev/full', "sh"];
   const { code, stderr } = await mucast(["schema"], { through });
   assert.equal(code, 3, stderr);

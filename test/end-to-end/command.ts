@@ -1,4 +1,4 @@
-/** Runs `mucast` as a process of its own, with a folder for temporary files of its own. */
+/** Runs `mucast` in a separate process, with its own folder for temporary files. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -25,13 +25,13 @@ export interface Running {
 
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** TMPDIR of the process; made if it is not there. */
+  /** TMPDIR of the process; created if it does not exist. */
   readonly temporary?: string;
-  /** What runs it, such as a shell in a namespace of its own: the words before `node`. */
+  /** The command prefix, such as a shell in a namespace: the words before `node`. */
   readonly through?: readonly string[];
 }
 
-/** What a job reads must not come from the environment of the tests. */
+/** The environment of the tests must not affect what a job reads. */
 const OWN =
   /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|MUCAST_(ALLOWED_BLOB_URLS|PRIVATE_ORIGINS)|(AZURE|IDENTITY)_.*|NODE_(?!COMPILE_CACHE$).*)$/;
 
@@ -57,7 +57,7 @@ export function jobArguments(blobs: BlobPair, config: string, ...more: string[])
   return ["run_ml_job", ...inputArguments(blobs, config), ...more];
 }
 
-/** What every job command is given: two blobs and a config. */
+/** The arguments of every job command: two blobs and a config. */
 export function inputArguments({ features, prices }: BlobPair, config: string): string[] {
   return ["--feature-url", features, "--data-extractor-url", prices, "--config", config];
 }
@@ -99,10 +99,10 @@ export function jsonLines(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Pids of the processes that stand in `folder` (Linux): a job's engine runs in its work folder. */
+/** Pids of processes whose current folder is `folder` (Linux): a job's engine runs in its work folder. */
 export async function processesIn(folder: string): Promise<number[]> {
   const found: number[] = [];
-  // Synchronously: as many promises cost three times the processor's time.
+  // Synchronous, because as many promises cost three times the processor time.
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
@@ -114,10 +114,10 @@ export async function processesIn(folder: string): Promise<number[]> {
   return found;
 }
 
-/** A look at every process of the system costs about a millisecond. */
+/** Listing every process of the system costs about a millisecond. */
 const MILLISECONDS_BETWEEN_LOOKS = 20;
 
-/** Waits until `state` gives something; the test's own time limit ends a wait for what never comes. */
+/** Waits until `state` returns something; the test's own time limit ends a wait for something that never happens. */
 export async function until<T>(state: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const value = await state();

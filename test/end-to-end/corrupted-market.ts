@@ -1,9 +1,9 @@
-/** A market whose future is another one, and what an output says of the days before it. */
+/** A market with a different future, and what an output says about the days before it. */
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { Cell, Market } from "./market.ts";
 import { Seeded } from "./seeded.ts";
 
-/** What an output says of the days up to and including `last`. A label is known on its own date. */
+/** What an output says about the days up to and including `last`. A label is known on its own date. */
 export function upTo(last: string, { forecasts, cross_validation, training }: OutputBlob): string {
   const seen = Object.entries(forecasts).map(([ticker, { dates, predicted, realised, lower, upper }]) => {
     const kept = dates.filter((date) => date <= last).length;
@@ -21,8 +21,8 @@ export function upTo(last: string, { forecasts, cross_validation, training }: Ou
 }
 
 /**
- * The market with other prices and features on every date after `last`, of every kind that a cell can be.
- * @param traded prices after this day stay as they are.
+ * The market with other prices and features on every date after `last`, including every kind of cell.
+ * @param traded prices after this day stay unchanged.
  */
 export function corruptedAfter(last: string, market: Market, traded = "2021-12-15"): Market {
   const random = new Seeded(77);
@@ -32,7 +32,7 @@ export function corruptedAfter(last: string, market: Market, traded = "2021-12-1
     ]!;
   const corrupt = (dates: readonly string[], cells: readonly Cell[]) =>
     cells.map((cell, i) => (dates[i]!.slice(0, 10) > last ? wild() : cell));
-  // One ticker keeps its prices to the last day, or there would be nothing to forecast.
+  // One ticker keeps its prices to the last day; otherwise there would be nothing to forecast.
   const price = (dates: readonly string[], cells: readonly Cell[]) =>
     corrupt(dates, cells).map((cell, i) => (dates[i]!.slice(0, 10) > traded ? cells[i]! : cell));
   const kept = [...market.features.keys()][0]!;

@@ -1,13 +1,13 @@
-/** Processes of an engine that die at a ticker. */
+/** Engine processes that die at a certain ticker. */
 import { MucastError } from "../../src/contract/errors/errors.ts";
 import type { EnginePool } from "../../src/engine/pool/pool.ts";
 import type { OpenEngine } from "../../src/jobs/shared/job.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 
 /**
- * An engine, and in one job a fake in front of it: each task of these labels ends as where its worker was killed twice.
- * @param job counted from 1, of the jobs that open it.
- * @param labels tickers; of an ensemble `TICKER member N`.
+ * An engine, with a fake in front of it in one job: each task with one of these labels ends as if its worker had been killed twice.
+ * @param job counted from 1, among the jobs that open it.
+ * @param labels tickers; for an ensemble, `TICKER member N`.
  */
 export function engineThatCrashes(
   job: number,

@@ -1,4 +1,4 @@
-/** A market with every fault at once that the rules about rows speak of. */
+/** A market with every fault at once that the rules about rows mention. */
 import { type Bounds, type Cell, type Market, tickerSeries, weekdays } from "./market.ts";
 import { Seeded } from "./seeded.ts";
 
@@ -13,7 +13,7 @@ interface Ticker {
   columns: Map<string, Cell[]>;
 }
 
-/** What is done to a whole ticker; `end` is the index of the last date inside the window. */
+/** Changes to a whole ticker; `end` is the index of the last date inside the window. */
 type Fault = (ticker: Ticker, end: number) => void;
 
 const set = (cells: Cell[], from: number, to: number, value: Cell) => cells.fill(value, from, to);
@@ -37,7 +37,7 @@ const FAULTS: readonly (readonly [name: string, fault: Fault])[] = [
       prices[end - 12] = -1;
     },
   ],
-  // From a Friday to the Monday ten days later there is a label; a day more, and there is none.
+  // From a Friday to the Monday ten days later there is a label; with one day more, there is none.
   [
     "2",
     (ticker) => {
@@ -69,18 +69,18 @@ const FAULTS: readonly (readonly [name: string, fault: Fault])[] = [
   ["ONLY_PRICES", () => undefined],
   ["ONLY_FEATURES", () => undefined],
   ["SHORT", ({ prices }, end) => set(prices, 0, end - 26, null)],
-  // The last price of any ticker stands at `end`: ten calendar days before is fresh, eleven is stale.
+  // The last price of any ticker is at `end`: ten calendar days before is fresh, eleven is stale.
   ["TEN_DAYS", ({ prices }, end) => set(prices, indexBefore(end, 10) + 1, DATES.length, null)],
   ["ELEVEN_DAYS", ({ prices }, end) => set(prices, indexBefore(end, 11) + 1, DATES.length, null)],
   ["LATE_FEATURES", ({ columns }, end) => set(columns.get("2")!, end - 5, DATES.length, null)],
-  // With a Learning_end 45 and 44 fit rows: just enough for one fold of 15 rows, and just too few.
+  // With a Learning_end, 45 and 44 fit rows: just enough for one fold of 15 rows, and just too few.
   ["ONE_FOLD", ({ prices }) => set(prices, 0, LEARNED - 45, null)],
   ["NO_FOLDS", ({ prices }) => set(prices, 0, LEARNED - 44, null)],
 ];
 
 /**
- * Every fault at once. With `learningEnd` (a Saturday) the window has no start, and prices stand after its end;
- * without, it has no end, and prices stand before its start.
+ * Every fault at once. With `learningEnd` (a Saturday), the window has no start, and there are prices after its end; without it, the window
+ * has no end, and there are prices before its start.
  */
 export function dirtyMarket({ learningEnd }: { learningEnd: boolean }): Market {
   const end = learningEnd ? END : DATES.length - 1;
@@ -98,10 +98,10 @@ export function dirtyMarket({ learningEnd }: { learningEnd: boolean }): Market {
 function dirtyTicker(index: number, name: string, fault: Fault, end: number): Ticker {
   const series = tickerSeries(500 + index, DATES.length);
   const ticker: Ticker = { prices: series.prices, columns: new Map(series.columns) };
-  // What stands outside the window would change every label if it were seen.
+  // Reading anything outside the window would change every label.
   if (end === END) set(ticker.prices, END + 1, DATES.length, 1e9);
   else set(ticker.prices, 0, 5, 1e9);
-  // Without a start, the window begins at the first price that is one.
+  // Without a start, the window begins at the first valid price.
   if (end === END) ticker.prices[0] = null;
   // The ticker without features trades after all others.
   if (name !== "ONLY_PRICES") set(ticker.prices, end - 1, end + 1, null);

@@ -1,4 +1,4 @@
-/** Runs a job in this process, run_ml_job unless another is named, and reads what it left. */
+/** Runs a job in this process, run_ml_job by default, and reads its results. */
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import type { JobContext, JobRequest, OpenEngine } from "../../src/jobs/shared/j
 import { featureBlob, type Market, priceBlob } from "./market.ts";
 import { closeSharedEngines, openSharedEngine } from "./shared-engines.ts";
 
-/** The two input blobs on disk, in a folder of their own. */
+/** The two input blobs on disk, in their own folder. */
 export interface BlobPair {
   readonly folder: string;
   readonly features: string;
@@ -21,7 +21,7 @@ export interface BlobPair {
 
 const folders: string[] = [];
 
-/** A new folder, gone when `removeFolders` is called. */
+/** A new folder, removed by `removeFolders`. */
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-e2e-"));
   folders.push(folder);
@@ -65,8 +65,9 @@ export type Job = (request: JobRequest, context: JobContext) => Promise<ResultRe
 let runs = 0;
 
 /**
- * One job in this process, in an engine that the jobs of this file share: what a job computes does not depend on the jobs
- * before it, which network-processes.slow.test.ts and process-executor.slow.test.ts show. @param config JSON text.
+ * One job in this process, in an engine that the jobs of this file share: a job's results do not depend on earlier jobs, as
+ * network-processes.slow.test.ts and process-executor.slow.test.ts show.
+ * @param config JSON text.
  */
 export async function runJob(
   blobs: BlobPair,
@@ -92,17 +93,17 @@ export async function runJob(
 
 const JUDGEMENTS: ReadonlySet<string> = new Set(["no_skill", "wild_forecast"]);
 
-/** Without the warnings that judge forecasts, which on a small market of noise may be anything. */
+/** Without the warnings that judge forecasts, which are arbitrary on a small market of noise. */
 export function unjudged(warnings: OutputBlob["warnings"]): OutputBlob["warnings"] {
   return warnings.filter(({ code }) => !JUDGEMENTS.has(code));
 }
 
-/** The output's text without what names the run: id and time. */
+/** The output's text without id and time, which identify the run. */
 export function withoutIdentity(text: string): string {
   return text.replace(/"id":"[^"]*"/, '"id":""').replace(/"created_at":"[^"]*"/, '"created_at":""');
 }
 
-/** The same, and without provenance, where the digests of the inputs stand. */
+/** The same without provenance, which contains the digests of the inputs. */
 export function withoutProvenance(text: string): string {
   return withoutIdentity(text).slice(0, withoutIdentity(text).indexOf('"provenance":'));
 }

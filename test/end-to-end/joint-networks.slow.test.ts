@@ -1,4 +1,4 @@
-/** portfolio_lstm and portfolio_transformer: one network for all tickers, if those that are missing do not disturb. */
+/** portfolio_lstm and portfolio_transformer: one network for all tickers, which absent tickers do not disturb. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
@@ -21,14 +21,14 @@ function predicted({ forecasts }: OutputBlob, ticker: string): Map<string, numbe
   return new Map(dates.map((date, i) => [date, predicted[i]!]));
 }
 
-/** JPM is listed late and lacks prices on some dates to forecast from. */
+/** JPM is listed late and lacks prices on some dates before the cut. */
 const ABSENT = new Set([...DATES.slice(0, 50), ...DATES.slice(133, 141)]);
 const COMING_AND_GOING = withPrices(MARKET, "JPM", (cell, date) => (ABSENT.has(date) ? null : cell));
 const OTHERS = TICKERS.filter((ticker) => ticker !== "JPM");
 
 for (const option of JOINT) {
-  // The weights stay those of the seed, with that ticker and without; but for the level, the mean of all labels. What is frozen has
-  // nothing to decay, and with a decay portfolio_lstm forecasts with its first weights: without, what they forecast is subtracted.
+  // The weights stay those of the seed, with or without that ticker, apart from the level, the mean of all labels. Frozen weights have
+  // nothing to decay; with a decay, portfolio_lstm forecasts with its first weights, whose forecasts are otherwise subtracted.
   const config = networkConfig(option, { training: { ...FROZEN, weight_decay: 1 } });
   let frozen: Promise<JobRun> | undefined;
   const there = async () => {
@@ -36,7 +36,7 @@ for (const option of JOINT) {
     return (await frozen).output;
   };
 
-  test(`moving one ticker's features on the last date moves every other's mu in ${option}, and nothing else`, async () => {
+  test(`changing one ticker's features on the last date changes only the mu of every other ticker in ${option}`, async () => {
     const last = (cell: Cell, date: string) => (date === LAST ? 3 + Number(cell) * 2 : cell);
     const trained = networkConfig(option, { training: { epochs: 2 } });
     const [one, other] = [
@@ -51,7 +51,7 @@ for (const option of JOINT) {
     }
   });
 
-  test(`a ticker without a window leaves the others in ${option} as if there were no such ticker, that day alone`, async () => {
+  test(`a ticker without a window affects the others in ${option} as if it did not exist, on that day only`, async () => {
     const [one, never] = [await there(), (await jobOn(without(MARKET, "JPM"), config)).output];
     assert.equal(one.training!.portfolio!.parameters, never.training!.portfolio!.parameters);
     for (const ticker of OTHERS) {
@@ -65,7 +65,7 @@ for (const option of JOINT) {
       const ofLevel = absent[0]!;
       const apart = (changes: readonly number[]) =>
         Math.max(...changes.map((change) => Math.abs(change - ofLevel)));
-      // The same sums in another shape are rounded otherwise.
+      // The same sums in another shape are rounded differently.
       assert.ok(apart(absent) < 1e-5, `${ticker}: ${apart(absent)} apart without JPM`);
       assert.ok(apart(present) > 100 * apart(absent), `JPM moves ${ticker} where it is there`);
     }
@@ -76,7 +76,7 @@ for (const option of JOINT) {
   });
 }
 
-test("a feature that a ticker lacks is one that is constant, with a warning", async () => {
+test("a feature that a ticker lacks counts as constant, with a warning", async () => {
   const config = networkConfig("portfolio_lstm", { training: { learning_rate: 0.05 } });
   const columns = [...MARKET.features.get("KO")!].filter(([name]) => name !== "level" && name !== "2");
   const lacking = { ...MARKET, features: new Map([...MARKET.features, ["KO", new Map(columns)]]) };
@@ -92,7 +92,7 @@ test("a feature that a ticker lacks is one that is constant, with a warning", as
   assert.deepEqual([other.mu, other.forecasts, other.training], [one.mu, one.forecasts, one.training]);
 });
 
-test("one ticker alone is a portfolio, whatever the loss", async () => {
+test("a single ticker is a portfolio, whatever the loss", async () => {
   const config = networkConfig("portfolio_transformer", {
     training: { loss_type: "mahalanobis" },
     intervals: {},

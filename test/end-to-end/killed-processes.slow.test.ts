@@ -1,6 +1,6 @@
 /**
- * A command's job is stopped by a signal, or its node process is killed: what remains. The tests wait for a line on stderr
- * or for what processes and files do, never for a time. Deaths of the engine's processes: src/engine/pool/pool.slow.test.ts.
+ * What remains when a command's job is stopped by a signal, or its node process is killed. The tests wait for a line on stderr or for
+ * processes and files, never for a time. For deaths of the engine's processes, see src/engine/pool/pool.slow.test.ts.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { jobArguments, jsonLines, mucast, processesIn, type Running, startMucast
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
 
-/** Fits that last long enough to be met while they run, of two tickers. */
+/** Fits of two tickers that last long enough to be caught while they run. */
 const SLOW = `{"ML params": {"model": "catboost", "n_splits": 1, "intervals": {},
   "model_params": {"iterations": 400, "depth": 6}}}`;
 
@@ -31,14 +31,14 @@ before(async () => {
 });
 after(removeFolders);
 
-/** A job with one worker and a folder for temporary files of its own. */
+/** A job with one worker and its own folder for temporary files. */
 async function startJob(): Promise<{ job: Running; temporary: string; blobUrl: string }> {
   const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
   const args = jobArguments(pair, SLOW, "--workers", "1", "--log", "json", "--blob-url", blobUrl);
   return { job: await startMucast(args, { temporary }), temporary, blobUrl };
 }
 
-/** Workers that have the matrix of ticker number `index` mapped, and so are fitting it. */
+/** Workers that have the matrix of ticker number `index` mapped, which means they are fitting it. */
 async function fitting(temporary: string, index: number): Promise<number[]> {
   const found: number[] = [];
   for (const pid of await processesIn(temporary)) {
@@ -56,7 +56,7 @@ function leftIn(temporary: string): string[] {
   return readdirSync(temporary).flatMap((base) => readdirSync(join(temporary, base)));
 }
 
-/** Nothing that the job made is there any more. */
+/** Asserts that nothing of the job is left. */
 async function assertCanceled(
   { ended }: Running,
   signal: NodeJS.Signals,
@@ -73,7 +73,7 @@ async function assertCanceled(
   assert.ok(!existsSync(blobUrl));
 }
 
-describe("a job that is stopped leaves no output, no temporary file and no process", options, () => {
+describe("a stopped job leaves no output, no temporary file and no process", options, () => {
   test("SIGINT while fitting: exit code 130", async () => {
     const { job, temporary, blobUrl } = await startJob();
     await job.told(({ stage }) => stage === "fit");
@@ -101,7 +101,7 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     });
   }
 
-  test("a pipe that no program writes to holds up no fault of the parameters: exit code 2", async () => {
+  test("a pipe without a writer does not delay a fault of the parameters: exit code 2", async () => {
     const temporary = await newFolder();
     const prices = join(await newFolder(), "data_extractor_1.json");
     assert.equal(spawnSync("mkfifo", [prices]).status, 0);
@@ -113,7 +113,7 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     assert.deepEqual(leftIn(temporary), []);
   });
 
-  test("a job that holds more memory than it may, the node process counted: exit code 4", async () => {
+  test("a job over its memory limit, including the node process: exit code 4", async () => {
     const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
     const args = jobArguments(pair, SLOW, "--workers", "1", "--log", "json", "--blob-url", blobUrl);
     const env = { MUCAST_MEMORY_BYTES: String(32 * 2 ** 20) };
@@ -125,7 +125,7 @@ describe("a job that is stopped leaves no output, no temporary file and no proce
     assert.ok(!existsSync(blobUrl));
   });
 
-  test("kill -9 of node: its engine ends by itself, and the next job sweeps the work folder", async () => {
+  test("kill -9 of node: its engine ends by itself, and the next job removes the work folder", async () => {
     const { job, temporary, blobUrl } = await startJob();
     await until(async () => some(await fitting(temporary, 0)));
     const engine = await processesIn(temporary);

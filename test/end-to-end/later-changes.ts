@@ -1,8 +1,8 @@
-/** Markets that turn out otherwise after a date, and what a job said up to it. */
+/** Markets that turn out differently after a date, and what a job said up to it. */
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import type { Cell, Market } from "./market.ts";
 
-/** The market with every price changed that is dated after `last`, and no feature. */
+/** The market with changed prices after `last`, and unchanged features. */
 export function pricesChangedAfter(last: string, market: Market): Market {
   const { priceDates, prices } = market;
   return {
@@ -17,7 +17,7 @@ function changed(last: string, dates: readonly string[], cells: readonly Cell[],
   );
 }
 
-/** The market with every price and feature changed that is dated after `last`. */
+/** The market with changed prices and features after `last`. */
 export function changedAfter(last: string, market: Market): Market {
   return {
     ...pricesChangedAfter(last, market),
@@ -30,7 +30,7 @@ export function changedAfter(last: string, market: Market): Market {
   };
 }
 
-/** Rows of an output that are dated. */
+/** Rows of an output that have dates. */
 interface Dated {
   readonly dates: readonly string[];
   readonly predicted: readonly number[];

@@ -1,6 +1,6 @@
 /**
- * Two input blobs as a test builds them: a market in memory and its canonical JSON text. Tickers and columns stand in
- * maps, whose order is the order in the text, also for names like `10`.
+ * Two input blobs as a test builds them: a market in memory and its canonical JSON text. Tickers and columns are in maps, whose order is
+ * the order in the text, even for names like `10`.
  */
 import { Seeded } from "./seeded.ts";
 
@@ -30,7 +30,7 @@ export function weekdays(count: number): string[] {
   return dates;
 }
 
-/** Features of very different sizes; the first three carry some of the next day's return. */
+/** Features of very different sizes; the first three contain some of the next day's return. */
 const COLUMNS: readonly (readonly [name: string, scale: number])[] = [
   ["mom_5", 1],
   ["vol_20", 0.01],
@@ -56,7 +56,7 @@ export function tickerSeries(seed: number, length: number) {
   return { prices, columns };
 }
 
-/** Five whole tickers over 260 dates. */
+/** Five tickers without gaps over 260 dates. */
 export function cleanMarket(learningEnd?: string): Market {
   const dates = weekdays(260);
   const prices = new Map<string, Cell[]>();

@@ -1,4 +1,4 @@
-/** The same request to run_dl_job gives the same bytes, and with a network per ticker no ticker touches another. */
+/** The same request to run_dl_job gives the same bytes, and with one network per ticker, tickers do not affect each other. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
@@ -12,7 +12,7 @@ import { Seeded } from "./seeded.ts";
 after(removeFolders);
 
 const MARKET = smallMarket();
-/** Dropout and several batches an epoch: much that could depend on an order. */
+/** Dropout and several batches per epoch: much that could depend on an order. */
 const LSTM = networkConfig("lstm", { intervals: {}, training: { loss_type: "r2", epochs: 3 } });
 const TRANSFORMER = networkConfig("portfolio_transformer", {
   intervals: {},
@@ -32,7 +32,7 @@ const whole = () => {
 
 const jobOn = async (market: Market, config: string) => runNetworkJob(await writeMarket(market), config);
 
-/** Everything that an output says of some tickers. */
+/** Everything that an output says about some tickers. */
 function said({ mu, forecasts, training, metrics }: OutputBlob, tickers: readonly string[]): string {
   return JSON.stringify(
     tickers.map((t) => [
@@ -45,7 +45,7 @@ function said({ mu, forecasts, training, metrics }: OutputBlob, tickers: readonl
   );
 }
 
-/** The cells of a market in another order of dates, and its tickers in another order. */
+/** The cells of a market with dates and tickers in another order. */
 function shuffled(market: Market): Market {
   const random = new Seeded(9);
   const order = random.shuffle([...market.priceDates.keys()]);
@@ -86,8 +86,8 @@ const outlier = (market: Market, ticker: string, index: number) =>
     "noise",
   ]);
 
-describe("with a network per ticker no byte of a ticker changes", { concurrency: 2 }, () => {
-  test("when another is removed, a third is added, and all stand in another order", async () => {
+describe("with one network per ticker, no byte of a ticker changes", { concurrency: 2 }, () => {
+  test("when another is removed, a third is added, and the order changes", async () => {
     const twin: Market = {
       ...MARKET,
       prices: new Map([...MARKET.prices, ["ZZZ", MARKET.prices.get("AAPL")!]]),
@@ -100,7 +100,7 @@ describe("with a network per ticker no byte of a ticker changes", { concurrency:
   });
 
   test("when others fail: by a value of 1e300 that trains, or a price that never moves", async () => {
-    // A recurrent network would take such a value for one that is merely large.
+    // A recurrent network would treat such a value as merely large.
     const mlp = networkConfig("mlp", { intervals: {} });
     const undisturbed = await runNetworkJob(await small(), mlp);
     const broken = withPrices(outlier(MARKET, "MSFT", 40), "KO", () => 40);
@@ -128,7 +128,7 @@ describe("with a network per ticker no byte of a ticker changes", { concurrency:
   });
 });
 
-test("a lookback longer than one ticker's history costs that ticker alone, with its counts", async () => {
+test("a lookback longer than one ticker's history fails only that ticker, with its counts", async () => {
   const late = withPrices(MARKET, "KO", (cell, date) => (date < MARKET.priceDates[70]! ? null : cell));
   const { output } = await jobOn(late, networkConfig("mlp", { data: { lookback: 70 } }));
   assert.deepEqual(
@@ -152,7 +152,7 @@ async function failure(market: Market, config: string): Promise<MucastError> {
 
 describe("a job fails", { concurrency: 2 }, () => {
   const WILD = { optimizer: "sgd", learning_rate: 1e30, grad_clip: 0 };
-  test("with all_failed where a huge learning rate lets the network of every ticker diverge", async () => {
+  test("with all_failed if a huge learning rate lets the network of every ticker diverge", async () => {
     const error = await failure(MARKET, networkConfig("mlp", { training: WILD }));
     assert.equal(error.code, "all_failed");
     assert.deepEqual(
@@ -161,12 +161,12 @@ describe("a job fails", { concurrency: 2 }, () => {
     );
   });
 
-  test("with diverged where the one network of all tickers does", async () => {
+  test("with diverged if the single network of all tickers does", async () => {
     const error = await failure(MARKET, networkConfig("portfolio_lstm", { training: WILD }));
     assert.equal(error.code, "diverged");
   });
 
-  test("with insufficient_history where no ticker is as long as the lookback", async () => {
+  test("with insufficient_history if no ticker is as long as the lookback", async () => {
     const error = await failure(MARKET, networkConfig("portfolio_transformer", { data: { lookback: 500 } }));
     assert.equal(error.code, "insufficient_history");
     assert.equal(error.data.failures?.length, TICKERS.length);

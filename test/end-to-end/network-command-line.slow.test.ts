@@ -1,4 +1,4 @@
-/** What a shell sees of run_dl_job: stdout, stderr, exit codes, and which files there are afterwards. */
+/** What a shell sees of run_dl_job: stdout, stderr, exit codes, and the files afterwards. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -40,7 +40,7 @@ function outputOf({ code, stdout, stderr }: Ended) {
 }
 
 describe("a job that succeeds", { concurrency: 2 }, () => {
-  test("takes everything from the environment, and leaves one record on stdout, JSON lines on stderr, and one valid output, named by OPERATION_ID", async () => {
+  test("reads everything from the environment, and leaves one record on stdout, JSON lines on stderr, and one valid output, named by OPERATION_ID", async () => {
     const [temporary, blobUrl] = [join(await newFolder(), "tmp"), join(await newFolder(), "blobs")];
     const config = networkConfig("mlp", { training: { loss_type: { a: 1 } }, intervals: {} });
     const env = {
@@ -97,7 +97,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     );
   });
 
-  test("switched off by status, trains nothing and says so, also without an engine", async () => {
+  test("switched off by status, trains nothing and says so, even without an engine", async () => {
     const config = networkConfig("lstm", { status: false });
     const ended = await mucast(dlArguments(small, config), { env: { MUCAST_PYTHON: "/nowhere/python" } });
     const { output } = outputOf(ended);
@@ -112,7 +112,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
   });
 });
 
-test("a command that is refused leaves stdout empty, and no file", async () => {
+test("a refused command leaves stdout empty, and no file", async () => {
   const [blobUrl, temporary] = [join(await newFolder(), "blobs"), join(await newFolder(), "tmp")];
   const config = networkConfig("transformer", { models: { transformer: { nhead: 3 } } });
   const args = dlArguments(small, config, "--log", "json", "--blob-url", blobUrl);
@@ -130,7 +130,7 @@ test("a command that is refused leaves stdout empty, and no file", async () => {
   );
 });
 
-test("engine_unavailable (4) for an interpreter that is not there", async () => {
+test("engine_unavailable (4) for a missing interpreter", async () => {
   const env = { MUCAST_PYTHON: "/nowhere/python" };
   const ended = await mucast(dlArguments(small, networkConfig("mlp"), "--log", "json"), { env });
   assert.deepEqual([ended.code, ended.stdout], [4, ""]);

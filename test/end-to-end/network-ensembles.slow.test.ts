@@ -1,6 +1,6 @@
 /**
- * Ensembles of networks: the forecast is the mean of the members, member 0 is the network that stands alone without an ensemble, and
- * neither workers nor the order of the work change a byte.
+ * Ensembles of networks: the forecast is the mean of the members, member 0 equals the network without an ensemble, and neither the number
+ * of workers nor the order of the work changes a byte.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -38,10 +38,10 @@ before(async () => {
 });
 after(removeFolders);
 
-/** What each member predicted of the validation part and the score rows, by its ticker or `portfolio`. */
+/** Each member's predictions of the validation part and the score rows, by its ticker or `portfolio`. */
 type Told = Map<string, Float64Array[]>;
 
-/** Runs a job in an engine that keeps what each network predicted. */
+/** Runs a job in an engine that records the predictions of each network. */
 async function recorded(
   config: string,
 ): Promise<{ readonly run: JobRun; readonly told: Told; readonly watched: number }> {
@@ -62,14 +62,14 @@ async function recorded(
       return result;
     };
     const { greeting, capacity } = pool;
-    // All that a job uses of a pool.
+    // The parts of a pool that a job uses.
     return { ...engine, pool: { run, greeting, capacity } as unknown as EnginePool };
   };
   const run = await runJob(pair, config, 2, runDlJob, openHere);
   return { run, told, watched };
 }
 
-/** What an output has of member 0 alone. */
+/** The parts of an output that describe only member 0. */
 function ofMember0({ training = {} }: OutputBlob): string {
   return JSON.stringify(Object.entries(training).map(([name, { members: _, ...own }]) => [name, own]));
 }
@@ -144,7 +144,7 @@ describe("a member that fails", () => {
   const broken = () =>
     withFeatures(smallMarket(), "MSFT", (cell, date) => (date === dates[40] ? 1e300 : cell), ["noise"]);
 
-  test("costs its ticker, with a message that names it", async () => {
+  test("fails its ticker, with a message that names it", async () => {
     const config = networkConfig("mlp", { training: { ensemble: 2 } });
     const { output } = await runNetworkJob(await writeMarket(broken()), config, 2);
     const [failure, ...others] = output.failures;
@@ -154,7 +154,7 @@ describe("a member that fails", () => {
     assert.equal(Object.keys(output.mu).includes("MSFT"), false);
   });
 
-  test("because its worker died twice costs its ticker alone", async () => {
+  test("because its worker died twice fails only its ticker", async () => {
     const config = networkConfig("mlp", { training: { ensemble: 3 } });
     const undisturbed = await runNetworkJob(pair, config, 2);
     const crashing = engineThatCrashes(1, ["MSFT member 1"]);

@@ -1,4 +1,4 @@
-/** Runs run_dl_job in this process, on configs that stand in a few words. */
+/** Runs run_dl_job in this process, on configs that are written in a few words. */
 import { type Architecture, architecturesOf } from "../../src/contract/config/networks.ts";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { type BlobPair, type JobRun, runJob } from "./job-runs.ts";
@@ -16,7 +16,7 @@ export interface Sections {
   readonly status?: boolean;
 }
 
-/** So small that a network is trained in a moment. */
+/** So small that a network trains in a moment. */
 const SMALL: Readonly<Record<Architecture, object>> = {
   lstm: { hidden_dims: [6, 4] },
   cnn: { filters: [4, 6], kernel_size: 3, pool_size: 2 },
@@ -26,7 +26,7 @@ const SMALL: Readonly<Record<Architecture, object>> = {
   portfolio_transformer: { d_model: 8, nhead: 2, num_layers: 1 },
 };
 
-/** JSON text: a small network, windows of five rows, two epochs, and whatever `sections` say otherwise. */
+/** JSON text: a small network, windows of five rows, two epochs, with the changes in `sections`. */
 export function networkConfig(option: Architecture, sections: Sections = {}): string {
   const { global, data, training, models, intervals, status } = sections;
   return JSON.stringify({
@@ -45,9 +45,9 @@ export function networkConfig(option: Architecture, sections: Sections = {}): st
 }
 
 /**
- * Training that leaves every weight at about 0: the decay, 2^20 times a rate of 2^-20, takes away each weight whole
- * in the first step, and what the gradient adds is below a millionth. The network then forecasts 0, whatever its
- * architecture, so that losses and intervals can be known without training.
+ * Training that leaves every weight at about 0: the decay, 2^20 times a rate of 2^-20, removes each weight completely in the first step,
+ * and what the gradient adds is below a millionth. The network then forecasts 0, whatever its architecture, so that losses and intervals
+ * are known without training.
  */
 export const VANISHING = {
   optimizer: "sgd",
@@ -56,7 +56,7 @@ export const VANISHING = {
   epochs: 2,
 } as const;
 
-/** Training too slow to move a float32: the network forecasts with the weights it began with. */
+/** Training too slow to change a float32: the network forecasts with its initial weights. */
 export const FROZEN = { optimizer: "sgd", learning_rate: 1e-30, grad_clip: 0, epochs: 1 } as const;
 
 export function runNetworkJob(blobs: BlobPair, config: string, workers = 1): Promise<JobRun> {

@@ -1,12 +1,12 @@
-/** Markets on which networks are trained in a moment. */
+/** Markets on which networks train in a moment. */
 import { dirtyMarket } from "./dirty-market.ts";
 import { type Cell, type Market, tickerSeries, weekdays } from "./market.ts";
 
 export const TICKERS = ["AAPL", "MSFT", "JPM", "KO"] as const;
-/** The last date that is learned from; the market has 30 dates more. */
+/** The last date of training; the market has 30 more dates. */
 export const LEARNING_END = weekdays(130).at(-1)!;
 
-/** Four whole tickers over 160 dates. */
+/** Four tickers without gaps over 160 dates. */
 export function smallMarket(): Market {
   const dates = weekdays(160);
   const series = TICKERS.map((ticker, i) => [ticker, tickerSeries(300 + i, dates.length)] as const);
@@ -19,7 +19,7 @@ export function smallMarket(): Market {
   };
 }
 
-/** What a cell becomes, by its date. */
+/** The new value of a cell, by its date. */
 export type Change = (cell: Cell, date: string) => Cell;
 
 /** The market with one ticker's prices changed. */
@@ -28,7 +28,7 @@ export function withPrices(market: Market, ticker: string, change: Change): Mark
   return { ...market, prices: new Map([...market.prices, [ticker, cells]]) };
 }
 
-/** The market with one ticker's features changed, all of them or those named. */
+/** The market with one ticker's features changed, either all of them or the named ones. */
 export function withFeatures(
   market: Market,
   ticker: string,
@@ -61,8 +61,8 @@ function dateAt(market: Market, count: number): string {
 }
 
 /**
- * Every fault of the dirty market, and those that networks meet: a ticker listed late, tickers that miss every third
- * date (so that labels are realised later than the next date of the others), and a price that never moves.
+ * Every fault of the dirty market, and those that concern networks: a ticker listed late, tickers that miss every third date (so that
+ * labels are realised later than the next date of the others), and a price that never moves.
  */
 export function dirtyNetworkMarket({ learningEnd }: { learningEnd: boolean }): Market {
   let market = dirtyMarket({ learningEnd });

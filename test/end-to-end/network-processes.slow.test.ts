@@ -1,6 +1,6 @@
 /**
- * Processes of run_dl_job die while a network trains: what the job writes, and which processes and files remain. The tests
- * wait for what a job reports or for what processes do, never for a time.
+ * What run_dl_job writes, and which processes and files remain, when its processes die while a network trains. The tests wait for reports
+ * of the job or for processes, never for a time.
  */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
@@ -29,7 +29,7 @@ const options = {
   skip: process.platform !== "linux" && "looks into /proc",
 };
 
-/** Training that lasts long enough to be met while it runs. */
+/** Training that lasts long enough to be caught while it runs. */
 const LSTM_ENSEMBLE = networkConfig("lstm", {
   training: { epochs: 20, patience: 60, learning_rate: 1e-4, ensemble: 3 },
   intervals: {},
@@ -50,7 +50,7 @@ async function startJob(config: string): Promise<{ job: Running; temporary: stri
   return { job, temporary, blobUrl };
 }
 
-/** Resolves in the middle of training: the third epoch is done. */
+/** Resolves in the middle of training, after the third epoch. */
 const training = (job: Running) => job.told(({ stage, epoch }) => stage === "fit" && Number(epoch) >= 3);
 
 function leftIn(temporary: string): string[] {

@@ -1,4 +1,7 @@
-/** `refit_every`, `window` and `refit_start` of run_dl_job: what networks of later blocks may not see, what they are, and what stands in for them. */
+/**
+ * `refit_every`, `window` and `refit_start` of run_dl_job: what networks of later blocks may not see, what they are, and what replaces
+ * them.
+ */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -24,7 +27,7 @@ import { openSharedEngine } from "./shared-engines.ts";
 
 after(removeFolders);
 
-/** All cases in the release tier, and in `npm test` those of the networks that train in the least time, one per ticker and one joint. */
+/** All cases in the release tier; in `npm test`, those of the networks that train fastest, one per ticker and one joint. */
 function sampled<T extends readonly [Architecture, ...unknown[]]>(cases: readonly T[]): readonly T[] {
   return WHOLE_MATRIX ? cases : cases.filter(([option]) => option === "mlp" || option === "portfolio_lstm");
 }
@@ -67,7 +70,7 @@ const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
   ["lstm", {}, { training: { loss_type: "directional" }, data: { scaler: "minmax" } }],
 ];
 
-describe("the networks of a block are those of a job that learns until its first date", () => {
+describe("the networks of a block equal those of a job that learns until its first date", () => {
   for (const [option, settings, sections] of sampled(SETTINGS)) {
     test(`${option} ${JSON.stringify({ ...settings, ...sections })}`, async () => {
       const refitted = await jobOn(MARKET, config(option, { ...settings, refit_every: EVERY }, sections));
@@ -97,7 +100,7 @@ describe("the networks of a block are those of a job that learns until its first
   }
 });
 
-/** Dates, forecasts and ends up to `last`, and what is told of the blocks that begin by then. */
+/** Dates, forecasts and ends up to `last`, and the description of the blocks that begin by then. */
 function knownAt(last: string, { forecasts, refits, training }: OutputBlob) {
   const begun = refits!.blocks.filter(({ start }) => start <= last).length;
   return {
@@ -113,7 +116,7 @@ function knownAt(last: string, { forecasts, refits, training }: OutputBlob) {
   };
 }
 
-describe("what is dated later changes nothing before it", () => {
+describe("later data change nothing earlier", () => {
   for (const [option, settings, sections] of sampled([
     ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
     ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
@@ -139,7 +142,7 @@ describe("what is dated later changes nothing before it", () => {
     }
   }
 
-  test("prices after the first date of a block move none of its forecasts, and those of networks that train on them", async () => {
+  test("prices after the first date of a block change none of its forecasts, but those of networks that train on them", async () => {
     for (const option of ["cnn", "portfolio_lstm"] as const) {
       const text = config(option, { refit_every: 15 });
       const whole = await jobOn(MARKET, text);
@@ -154,7 +157,7 @@ describe("what is dated later changes nothing before it", () => {
   });
 });
 
-test("one block leaves the forecasts of a job without refits, and says so", async () => {
+test("a single block gives the forecasts of a job without refits, and says so", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings, sections] of [
     ["mlp", { shrinkage: "own" }, { intervals: {}, training: { ensemble: 2 } }],
@@ -176,7 +179,7 @@ test("one block leaves the forecasts of a job without refits, and says so", asyn
   }
 });
 
-test("any number of workers leaves the same bytes", async () => {
+test("any number of workers gives the same bytes", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings] of sampled([
     ["mlp", { refit_every: EVERY, shrinkage: "pooled" }],
@@ -195,7 +198,7 @@ test("any number of workers leaves the same bytes", async () => {
 
 describe("a warm start", () => {
   for (const [option] of sampled([...PER_TICKER, ...JOINT].map((option) => [option] as const))) {
-    test(`of ${option} is told, and moves the forecasts of later blocks alone`, async () => {
+    test(`of ${option} is reported, and changes only the forecasts of later blocks`, async () => {
       const settings = { refit_every: EVERY };
       const sections = { training: { ensemble: 2 } };
       const cold = await jobOn(MARKET, config(option, settings, sections));
@@ -211,7 +214,7 @@ describe("a warm start", () => {
   }
 });
 
-/** From the cut on, the prices of a ticker stay for 50 dates. */
+/** From the cut on, the prices of a ticker are constant for 50 dates. */
 function flat(tickers: readonly string[]): Market {
   const from = MARKET.priceDates.indexOf("2021-06-04") - 20;
   const still = (cells: readonly Cell[]) =>
@@ -222,7 +225,7 @@ function flat(tickers: readonly string[]): Market {
   return { ...MARKET, prices: new Map(prices) };
 }
 
-describe("where a block leaves nothing to learn, the network of the block before forecasts it", () => {
+describe("if a block leaves nothing to learn, the network of the previous block forecasts it", () => {
   const asked = { refit_every: 6, window: 42 };
 
   for (const refit_start of ["cold", "warm"] as const) {
@@ -263,13 +266,13 @@ describe("where a block leaves nothing to learn, the network of the block before
     }
   }
 
-  test("its forecasts are those of a longer block", async () => {
+  test("its forecasts equal those of a longer block", async () => {
     const market = flat(["KO"]);
     for (const option of ["mlp", "portfolio_lstm"] as const) {
       const output = await jobOn(market, config(option, asked));
       const { blocks } = output.refits!;
       const first = blocks.findIndex(({ stand_ins }) => stand_ins > 0);
-      // In blocks of so many dates the second begins where the last block before that one does.
+      // In blocks of this many dates, the second begins where the last block before that one does.
       const longer = await jobOn(market, config(option, { ...asked, refit_every: 6 * (first - 1) }));
       assert.equal(longer.refits!.blocks[1]!.start, blocks[first - 1]!.start);
       const end = longer.refits!.blocks[2]?.start;
@@ -281,14 +284,14 @@ describe("where a block leaves nothing to learn, the network of the block before
       const [[, expected]] = own(longer) as [[string, [string, number][]]];
       for (const [i, [date, value]] of rows.entries()) {
         assert.equal(date, expected[i]![0]);
-        // Their places among those that are predicted at once differ.
+        // Their positions among those that are predicted at once differ.
         assert.ok(Math.abs(value - expected[i]![1]) < 1e-9, `${option} on ${date}`);
       }
     }
   });
 });
 
-test("a preview has the networks, blocks and warnings of the job", async () => {
+test("a preview shows the networks, blocks and warnings of the job", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings, ensemble] of [
     ["mlp", { refit_every: 9 }, 2],
@@ -316,7 +319,7 @@ test("a preview has the networks, blocks and warnings of the job", async () => {
   }
 });
 
-test("the metrics of the output are those of its forecasts", async () => {
+test("the metrics of the output match its forecasts", async () => {
   for (const option of ["mlp", "portfolio_lstm"] as const) {
     const text = config(option, { refit_every: 8, shrinkage: "pooled" }, { intervals: {} });
     const { url } = await runNetworkJob(await writeMarket(DIRTY), text);
@@ -358,7 +361,7 @@ for (const [key, value] of [
   ["refit_start", "hot"],
   ["refit_start", "warm"],
 ] as const) {
-  test(`${key} ${value} is refused with its path`, async () => {
+  test(`refuses ${key} ${value} with its path`, async () => {
     await assert.rejects(jobOn(MARKET, config("mlp", { [key]: value })), (error) => {
       assert.ok(error instanceof MucastError);
       assert.equal(error.code, "invalid_request");

@@ -1,7 +1,6 @@
 /**
- * The scalers of run_dl_job, seen from outside: on features made so that two of them are one and the same map, a
- * network learns the same bytes under both. What makes them the same holds on the rows up to the last training
- * window alone.
+ * The scalers of run_dl_job, seen from outside: on features for which two scalers are the same map, a network learns the same bytes with
+ * both. Only the rows up to the last training window make them the same.
  */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -18,7 +17,7 @@ const ROWS = 104;
 const DATES = weekdays(160);
 
 const sign = (i: number) => (i % 2 === 0 ? 1 : -1);
-/** A design by ticker. Rows of the training part first; the others lie anywhere else, and no scaler sees them. */
+/** A design by ticker. Rows of the training part come first; the others lie elsewhere, and no scaler sees them. */
 const DESIGNS: Readonly<Record<(typeof TICKERS)[number], (i: number) => number>> = {
   AAPL: (i) => (i < ROWS ? sign(i) : 0.25 * (i % 7)),
   MSFT: (i) => (i < ROWS ? (i === 0 ? 2 : sign(i)) : i % 5),
@@ -26,7 +25,7 @@ const DESIGNS: Readonly<Record<(typeof TICKERS)[number], (i: number) => number>>
   KO: (i) => (i < ROWS ? (i < 16 ? sign(i) : 0) : (i % 3) - 1),
 };
 
-/** The market with three features of each ticker by its design, each in an order of its own, and others constant. */
+/** The market with three features of each ticker by its design, each in its own order, and the others constant. */
 function designed(constant: number): Market {
   let market = MARKET;
   for (const ticker of TICKERS) {
@@ -44,7 +43,7 @@ const CONSTANTS = { standard: 5, maxabs: 0, robust: 3, minmax: -2 } as const;
 type Scaler = keyof typeof CONSTANTS;
 const outputs = new Map<Scaler, Promise<JobRun>>();
 
-/** What is learned of a ticker under a scaler, whose constant features are constant at a value of their own. */
+/** What is learned about a ticker with a scaler; its constant features have their own constant. */
 async function learned(scaler: Scaler, ticker: string): Promise<unknown> {
   const blobs = () => writeMarket(designed(CONSTANTS[scaler]));
   const run =
@@ -67,7 +66,7 @@ describe("constant features are 0, and two scalers are the same", { concurrency:
     });
   }
 
-  test("and no two of them on any rows", async () => {
+  test("and no two of them are the same on other rows", async () => {
     const all = Object.keys(CONSTANTS) as Scaler[];
     for (const ticker of ["MSFT", "JPM"]) {
       const different = new Set(

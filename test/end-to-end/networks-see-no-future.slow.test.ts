@@ -1,6 +1,6 @@
 /**
- * What a network of run_dl_job may not see: what comes after a forecast's date, and in training what comes after the
- * part that is learned from. Compared as bytes.
+ * What a network of run_dl_job may not see: what comes after a forecast's date, and in training what comes after the training part.
+ * Compared as bytes.
  */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -44,7 +44,7 @@ function withAll(market: Market, change: { readonly features?: Change; readonly 
   return changed;
 }
 
-/** Other cells on the dates that `where` accepts: finite, so that no row is lost, and often far out. */
+/** Other cells on the dates that `where` accepts: finite, so that no row is lost, and often far from the rest. */
 function elsewhere(where: (index: number) => boolean, sizes: readonly number[]): Change {
   const random = new Seeded(5);
   const pick = () => sizes[Math.floor(sizes.length * random.uniform())]!;
@@ -72,7 +72,7 @@ const TRANSFORMER = networkConfig("portfolio_transformer", {
   data: { scaler: "minmax" },
 });
 
-describe("what is dated after a day past the cut changes no forecast before it", { concurrency: 2 }, () => {
+describe("data after a day past the cut change no earlier forecast", { concurrency: 2 }, () => {
   for (const [name, config] of [
     ["lstm, with intervals", LSTM],
     ["portfolio_lstm, with intervals", PORTFOLIO_LSTM],
@@ -97,7 +97,7 @@ describe("what is dated after a day past the cut changes no forecast before it",
   });
 });
 
-test("a value beyond any float32 on a day past the cut costs no forecast before it", async () => {
+test("a value beyond float32 on a day past the cut costs no earlier forecast", async () => {
   const day = DATES[140]!;
   const absurd = withFeatures(MARKET, "MSFT", (cell, date) => (date === day ? 1e300 : cell), ["noise"]);
   const [one, other] = [await whole(TRANSFORMER), await jobOn(absurd, TRANSFORMER)];
@@ -105,7 +105,7 @@ test("a value beyond any float32 on a day past the cut costs no forecast before 
   assert.deepEqual(other.output.mu, one.output.mu);
 });
 
-describe("a forecast moves with the rows of its window and with no other", { concurrency: 2 }, () => {
+describe("a forecast depends only on the rows of its window", { concurrency: 2 }, () => {
   for (const [name, config] of [
     ["lstm", LSTM],
     ["cnn", networkConfig("cnn")],
@@ -123,7 +123,7 @@ describe("a forecast moves with the rows of its window and with no other", { con
       });
       const dates = [...new Set(changed)].sort();
       assert.equal(dates[0], DATES[140], "the features of a day are known on that day");
-      // A pooling network need not hear of a day that lies far back.
+      // A pooling network need not respond to a day far back.
       if (name === "cnn") assert.ok(dates.at(-1)! <= DATES[144]!);
       else assert.deepEqual(dates, DATES.slice(140, 145));
     });
@@ -134,7 +134,7 @@ describe("a forecast moves with the rows of its window and with no other", { con
  * 129 fit rows hold 125 windows of five rows. Without intervals 100 of them train, those that end on dates 4 to 103;
  * with intervals 89, up to date 92, and 18 validate, up to date 110. A label is realised on the next date.
  */
-describe("training, scaler and target scale see the training part alone", { concurrency: 2 }, () => {
+describe("training, scaler and target scale see only the training part", { concurrency: 2 }, () => {
   /** The job after other values from a date on, in some of the tickers. */
   const trained = async (config: string, first: { features: number; prices: number }) => {
     const features = elsewhere((i) => i >= first.features, FEATURES);
@@ -146,7 +146,7 @@ describe("training, scaler and target scale see the training part alone", { conc
     ["mlp", MLP],
     ["portfolio_transformer", TRANSFORMER],
   ] as const) {
-    test(`${name}: other values from the validation part on leave every training loss`, async () => {
+    test(`${name}: other values from the validation part on leave every training loss unchanged`, async () => {
       const one = (await whole(config)).output;
       const other = await trained(config, { features: 104, prices: 105 });
       assert.equal(trainLosses(other), trainLosses(one));
@@ -154,7 +154,7 @@ describe("training, scaler and target scale see the training part alone", { conc
     });
   }
 
-  test("mlp: the last row that trains moves them, and so does its label", async () => {
+  test("mlp: the last training row changes them, and so does its label", async () => {
     const last = (index: number) => (cell: Cell, date: string) => (date === DATES[index] ? 17 : cell);
     const moved = withPrices(withFeatures(MARKET, "AAPL", last(103)), "MSFT", last(104));
     const [one, other] = [(await whole(MLP)).output, (await jobOn(moved, MLP)).output];
@@ -169,7 +169,7 @@ describe("training, scaler and target scale see the training part alone", { conc
     ["lstm", LSTM],
     ["portfolio_lstm", PORTFOLIO_LSTM],
   ] as const) {
-    test(`${name}: the calibration part neither trains nor stops, and gives the interval`, async () => {
+    test(`${name}: the calibration part affects neither training nor stopping, and gives the interval`, async () => {
       const between = (first: number) => (i: number) => i >= first && i < 130;
       const features = elsewhere(between(111), FEATURES);
       const prices = elsewhere(between(112), PRICES);

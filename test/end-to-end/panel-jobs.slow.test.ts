@@ -1,4 +1,4 @@
-/** What `fit`, `target` and `cross_section` may not see, what they leave as it was, and how their jobs fail. */
+/** What `fit`, `target` and `cross_section` may not see, what they leave unchanged, and how their jobs fail. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -48,7 +48,7 @@ async function jobOn(market: Market, text: string): Promise<OutputBlob> {
   return (await runJob(await writeMarket(market), text)).output;
 }
 
-describe("what is dated later changes no forecast before it", () => {
+describe("later data change no earlier forecast", () => {
   for (const settings of [
     ALL,
     { fit: "pooled" },
@@ -72,7 +72,7 @@ describe("what is dated later changes no forecast before it", () => {
   }
 });
 
-describe("what is dated later changes no forecast before it,", () => {
+describe("later data change no earlier forecast,", () => {
   const last = MARKET.priceDates[160]!;
 
   test("on blobs with late listings, gaps and absent features", async () => {
@@ -86,7 +86,7 @@ describe("what is dated later changes no forecast before it,", () => {
     }
   });
 
-  test("nor its interval or its factor", async () => {
+  test("interval or factor", async () => {
     const text = config({ ...ALL, shrinkage: "pooled", intervals: { alpha: 0.2 } });
     const [whole, changed] = [await jobOn(MARKET, text), await jobOn(changedAfter(last, MARKET), text)];
     assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
@@ -104,7 +104,7 @@ describe("what is dated later changes no forecast before it,", () => {
       assert.notDeepEqual(changed.forecasts, whole.forecasts);
     });
 
-    test(`${option} trains on nothing that comes after its training part`, async () => {
+    test(`${option} trains on nothing after its training part`, async () => {
       const whole = await networkOn(MARKET, text);
       const days = MARKET.priceDates;
       const known = days[days.indexOf(whole.fits!.AAPL!.splits!.train!.end) + 1]!;
@@ -115,7 +115,7 @@ describe("what is dated later changes no forecast before it,", () => {
   }
 });
 
-test("labels after the cut move no fit", async () => {
+test("labels after the cut change no fit", async () => {
   const cut = MARKET.bounds.Learning_end!;
   const [whole, changed] = await Promise.all([
     jobOn(MARKET, config(ALL)),
@@ -145,7 +145,7 @@ for (const [job, operation, text] of [
   });
 }
 
-test("the defaults, written out, leave the bytes of a config without them", async () => {
+test("explicit defaults give the same bytes as a config without them", async () => {
   const blobs = await writeMarket(MARKET);
   const [without, written] = await Promise.all(
     [{}, { fit: "per_ticker", target: "return", cross_section: false }].map((settings) =>
@@ -163,7 +163,7 @@ test("the defaults, written out, leave the bytes of a config without them", asyn
   assert.equal(part(without!.text), part(written!.text));
 });
 
-test("any number of workers leaves the same forecasts", async () => {
+test("any number of workers gives the same forecasts", async () => {
   const blobs = await writeMarket(MARKET);
   const one = await runJob(blobs, config(ALL, { model: "linear" }), 1);
   const two = await runJob(blobs, config(ALL, { model: "linear" }), 2);
@@ -173,7 +173,7 @@ test("any number of workers leaves the same forecasts", async () => {
 });
 
 for (const fit of ["per_ticker", "pooled"]) {
-  test(`constant predictions of relative targets are warned about with fit ${fit}`, async () => {
+  test(`warns about constant predictions of relative targets with fit ${fit}`, async () => {
     const lasso = { model: "lasso", model_params: { alpha: 1e6 } };
     const { forecasts, warnings } = await jobOn(MARKET, config({ fit, target: "relative" }, lasso));
     const told = warnings.filter(({ code }) => code === "constant_predictions");
@@ -189,7 +189,7 @@ for (const fit of ["per_ticker", "pooled"]) {
 
 describe("networks", () => {
   for (const option of ["lstm", "portfolio_lstm"] as const) {
-    test(`${option} learns relative targets with z-scores, and the same again`, async () => {
+    test(`${option} learns relative targets with z-scores, repeatably`, async () => {
       const blobs = await writeMarket(MARKET);
       const text = relativeNetwork(option, { intervals: {}, training: { ensemble: 2 } });
       const relative = await runNetworkJob(blobs, text);
@@ -209,7 +209,7 @@ describe("networks", () => {
   }
 });
 
-test("a joint network that stops by the IC records it, and keeps the epoch with the highest", async () => {
+test("a joint network that monitors the IC records it, and keeps the epoch with the highest", async () => {
   const blobs = await writeMarket(MARKET);
   const asked = (monitor: object) =>
     networkConfig("portfolio_lstm", { training: { epochs: 5, patience: 5, ...monitor } });
@@ -233,7 +233,7 @@ test("a joint network that stops by the IC records it, and keeps the epoch with 
   assert.ok(!Object.hasOwn(recorded(byLoss.output), "monitor"));
 });
 
-test("a joint network of too few tickers cannot stop by the IC", async () => {
+test("a joint network of too few tickers cannot monitor the IC", async () => {
   const blobs = await writeMarket({
     ...MARKET,
     features: new Map([...MARKET.features].slice(0, 4)),
@@ -266,7 +266,7 @@ describe("failures", () => {
     ),
   });
 
-  test("of a fit end the job with the library's words", async () => {
+  test("of a fit end the job with the library's message", async () => {
     const huge = withFeatures((cells, ticker) => (ticker === "KO" ? cells.map(() => 1e300) : cells));
     const error = await failure(
       huge,
@@ -276,7 +276,7 @@ describe("failures", () => {
     assert.match(error.message, /pooled.*float32/s);
   });
 
-  test("a fit that takes more memory than the job may hold is not begun", async () => {
+  test("does not start a fit that needs more memory than the job may hold", async () => {
     const text = config({ fit: "pooled" }, { model: "rf", model_params: { n_estimators: 100_000 } });
     const limited: typeof runMlJob = (request, context) =>
       runMlJob(request, { ...context, memoryBytes: 2 ** 32 });
@@ -297,18 +297,18 @@ describe("failures", () => {
     assert.ok(output.warnings.some(({ code, ticker }) => code === "stale_ticker" && ticker === "KO"));
   });
 
-  test("without five tickers no ticker is left", async () => {
+  test("with fewer than five tickers, no ticker is left", async () => {
     const few = ["KO", "XOM", "10"];
     const prices = new Map([...MARKET.prices].filter(([ticker]) => !few.includes(ticker)));
     const error = await failure({ ...MARKET, prices }, config({ target: "relative" }));
     assert.equal(error.code, "insufficient_history");
     assert.match(error.message, /0 fit rows with a relative target, at least 30 are needed/);
-    // No feature is scored, so that cross_section adds none.
+    // No feature is scored, so cross_section adds none.
     const output = await jobOn({ ...MARKET, prices }, config({ cross_section: true }));
     assert.equal(output.fits!.AAPL!.features, 6);
   });
 
-  test("a feature with the name of a z-score is refused", async () => {
+  test("refuses a feature with the name of a z-score", async () => {
     const columns = MARKET.features.get("KO")!;
     const features = new Map([
       ...MARKET.features,
@@ -324,7 +324,7 @@ describe("failures", () => {
     ["target", "rank"],
     ["cross_section", "yes"],
   ] as const) {
-    test(`${key} ${value} is refused with its path`, async () => {
+    test(`refuses ${key} ${value} with its path`, async () => {
       const error = await failure(MARKET, config({ [key]: value }));
       assert.equal(error.code, "invalid_request");
       assert.match(error.message, new RegExp(`ML params.*${key}`));
@@ -332,7 +332,7 @@ describe("failures", () => {
   }
 });
 
-test("a preview has the matrix, folds and warnings of the job", async () => {
+test("a preview shows the matrix, folds and warnings of the job", async () => {
   const blobs = await writeMarket(MARKET);
   const request = {
     featureUrl: blobs.features,
@@ -358,7 +358,7 @@ test("a preview has the matrix, folds and warnings of the job", async () => {
   );
 });
 
-test("shrinkage without any fold says that it multiplies all forecasts by 0", async () => {
+test("shrinkage without a fold says that it multiplies all forecasts by 0", async () => {
   const text = config({ ...ALL, cv_test_size: 500, shrinkage: "pooled" });
   const { mu, warnings } = await jobOn(MARKET, text);
   assert.deepEqual(new Set(Object.values(mu)), new Set([0]));

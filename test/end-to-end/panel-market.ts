@@ -1,4 +1,4 @@
-/** Markets for what compares the tickers of a date. */
+/** Markets for code that compares the tickers of a date. */
 import { type Cell, type Market, tickerSeries, weekdays } from "./market.ts";
 
 const DATES = weekdays(170);
@@ -12,14 +12,14 @@ interface Ticker {
   readonly columns: Map<string, Cell[]>;
 }
 
-/** Seven whole tickers over 170 dates. */
+/** Seven tickers without gaps over 170 dates. */
 export function panelMarket(): Market {
   return marketOf(new Map(NAMES.map((name, i) => [name, whole(i)])));
 }
 
 /**
- * The same with late listings, so that early dates have fewer than five tickers, gaps in prices, dates that some tickers miss, features that
- * some lack, and a feature that only four have.
+ * The same with late listings, so that early dates have fewer than five tickers, with gaps in prices, dates that some tickers miss,
+ * features that some lack, and a feature that only four have.
  */
 export function dirtyPanelMarket(): Market {
   const tickers = new Map(NAMES.map((name, i) => [name, whole(i)]));
@@ -30,7 +30,7 @@ export function dirtyPanelMarket(): Market {
   of("ŠKODA").prices.fill(null, 0, 9);
   of("AAPL").columns.delete("level");
   of("ŠKODA").columns.get("noise")!.fill(Number.NaN);
-  // The first has labels over the gap, the second has none.
+  // The first has labels across the gap, the second has none.
   of("MSFT").prices.fill(null, 60, 65);
   of("MSFT").prices.fill(null, 100, 110);
   for (let i = 25; i < DATES.length; i += 9) of("😀").prices[i] = null;
@@ -42,7 +42,7 @@ export function dirtyPanelMarket(): Market {
   const other = reversed(whole(NAMES.length));
   other.prices.fill(null, 0, 9);
   tickers.set("REVERSED", other);
-  // It has 30 rows to learn from, but too few on dates with five tickers.
+  // It has 30 fit rows, but too few on dates with five tickers.
   const early = whole(NAMES.length + 1);
   early.prices.fill(null, 34, DATES.length);
   tickers.set("EARLY", early);
@@ -53,8 +53,9 @@ export function dirtyPanelMarket(): Market {
 }
 
 /**
- * The market with tickers besides that begin around the cut of `learningUntil`, all in dirt of their own: two that join later, one of them
- * with fewer features and one with more, one whose prices end before its forecasts begin, one that ends after, and one that has too few rows.
+ * The market with additional tickers that begin around the cut of `learningUntil`, each with its own faults: two that join later, one of
+ * them with fewer features and one with more, one whose prices end before its forecasts begin, one that ends after, and one that has too
+ * few rows.
  */
 export function lateListings(market: Market): Market {
   const tickers = new Map<string, Ticker>();
@@ -73,7 +74,7 @@ export function lateListings(market: Market): Market {
   more.columns.set("own", [...more.columns.get("10")!].reverse());
   for (let i = 103; i < DATES.length; i += 8) more.columns.get("own")![i] = null;
   more.prices.fill(null, 126, 130);
-  // It has 30 rows to learn from on a date on which it has no row any more.
+  // It has 30 fit rows on a date on which it no longer has a row.
   list("ENDED", 86, 119);
   list("ENDING", 93, 141);
   list("TOO_LATE", 142);

@@ -1,6 +1,6 @@
 /**
- * `fit`, `target` and `cross_section` give the numbers of a plain script that is written from docs/semantics.md: every regressor, on clean
- * blobs and on dirty ones.
+ * `fit`, `target` and `cross_section` match the numbers of a plain script written from docs/semantics.md: every regressor, on clean and
+ * dirty blobs.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -67,7 +67,7 @@ before(async () => {
 });
 after(removeFolders);
 
-test("every model is compared with all settings", () => {
+test("compares every model with all settings", () => {
   assert.deepEqual(QUICK_MODELS.map(([name]) => name).sort(), REGRESSORS.map(({ name }) => name).sort());
 });
 
@@ -84,7 +84,7 @@ describe("the numbers of a plain script", { concurrency: 2 }, () => {
   }
 });
 
-test("the dirty blobs have thin dates, absent features and a ticker that the settings cost", async () => {
+test("the dirty blobs have thin dates, absent features and a ticker that fails because of the settings", async () => {
   const { output } = await runJob(pairs.at(-1)!, CONFIGS[2]!);
   const codes = new Set<string>(output.warnings.map(({ code }) => code));
   for (const code of ["thin_dates", "feature_absent", "long_gap"]) assert.ok(codes.has(code), code);

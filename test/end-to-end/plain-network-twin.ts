@@ -1,4 +1,4 @@
-/** Holds outputs of run_dl_job against what its plain Python twin says of them. */
+/** Compares outputs of run_dl_job with its plain Python twin. */
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
@@ -7,9 +7,9 @@ import { type BlobPair, type JobRun, unjudged } from "./job-runs.ts";
 import { askTwin, assertClose, assertSameWarnings, type TwinResult, type TwinWarning } from "./plain-twin.ts";
 
 interface ZeroLosses {
-  /** Of the second epoch, where a batch holds every sample. */
+  /** For the second epoch, in which a batch contains every sample. */
   readonly train_loss: number;
-  /** Of every epoch; null if no label validates. */
+  /** For every epoch; null if no label validates. */
   readonly validation_loss: number | null;
   /** null if the contract leaves the layers open. */
   readonly parameters: number | null;
@@ -18,7 +18,7 @@ interface ZeroLosses {
 export interface NetworkTwin
   extends Pick<TwinResult, "window" | "mu" | "mu_dates" | "forecasts" | "fits" | "metrics" | "failures"> {
   readonly training: Readonly<Record<string, ZeroLosses>>;
-  /** By ticker, how many rows tell what its forecasts are worth. */
+  /** By ticker, the number of rows by which its forecasts are judged. */
   readonly held_out: Readonly<Record<string, number>>;
   readonly warnings: readonly TwinWarning[];
 }
@@ -31,7 +31,7 @@ export interface JudgedRun {
   readonly vanishing: boolean;
 }
 
-/** What the twin says of each run. */
+/** The twin's results for each run. */
 export async function judgedByTwin(runs: readonly JudgedRun[]): Promise<NetworkTwin[]> {
   const request = runs.map(({ blobs: { features, prices }, config, run, vanishing }) => {
     const output = join(dirname(features), `nn_engine_${run.output.id}.json`);
@@ -45,12 +45,12 @@ export async function judgedByTwin(runs: readonly JudgedRun[]): Promise<NetworkT
   return answers.map(([only]) => only!);
 }
 
-/** Metrics are made of the very forecasts that the output holds. */
+/** Metrics are computed from the very forecasts in the output. */
 const METRIC_TOLERANCE = 1e-9;
 /** A vanished network forecasts less than this, log-return; its losses are off by about as much. */
 export const VANISHED = 2e-5;
 
-/** Asserts that an output is what the twin says: everything but the forecasts themselves. */
+/** Asserts that an output matches the twin: everything except the forecasts themselves. */
 export function assertJudgedRight({ run, vanishing }: JudgedRun, twin: NetworkTwin): void {
   const { output } = run;
   assert.deepEqual(output.window, twin.window);
@@ -76,7 +76,7 @@ function assertSameMetrics(output: OutputBlob, twin: NetworkTwin, vanishing: boo
   else assertClose(withoutResiduals(intervals), twinIntervals, METRIC_TOLERANCE, "metrics.intervals");
 }
 
-/** The forecasts that the slopes are made of are not in the output: what is known is how many they are. */
+/** The forecasts that the slopes are computed from are not in the output; only their number is known. */
 function assertPossibleShrinkage(
   { pooled, by_date, by_ticker }: NonNullable<OutputBlob["metrics"]["shrinkage"]>,
   heldOut: NetworkTwin["held_out"],
@@ -116,7 +116,7 @@ function assertSameTraining(output: OutputBlob, twin: NetworkTwin, vanishing: bo
   }
 }
 
-/** The warnings but for those of tickers that failed, and of forecasts, which are constant where all weights are 0. */
+/** The warnings except those of failed tickers, and of forecasts, which are constant because all weights are 0. */
 function toldOfTrained({ warnings, failures }: OutputBlob): Pick<OutputBlob, "warnings"> {
   const failed = new Set(failures.map(({ ticker }) => ticker));
   return {
@@ -126,7 +126,7 @@ function toldOfTrained({ warnings, failures }: OutputBlob): Pick<OutputBlob, "wa
   };
 }
 
-/** Asserts what early stopping has to leave: the first lowest validation loss, and `patience` epochs after it. */
+/** Asserts what early stopping must leave: the first lowest validation loss, and `patience` epochs after it. */
 export function assertStoppedRight({ output }: JobRun, epochs: number, patience: number): void {
   for (const [name, { epochs: run, best_epoch }] of Object.entries(output.training!)) {
     const losses = run.map(({ validation_loss }) => validation_loss);

@@ -1,4 +1,4 @@
-/** Runs the plain Python twin, and compares what it says with what a job wrote. */
+/** Runs the plain Python twin, and compares its results with a job's output. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -13,13 +13,13 @@ export interface TwinWarning {
   readonly code: string;
   readonly ticker?: string;
   readonly count?: number;
-  /** The feature an `empty_feature` names. */
+  /** The feature that `empty_feature` names. */
   readonly feature?: string;
   /** The features that cost most rows; more than one if they cost the same. */
   readonly features?: readonly string[];
-  /** The bound of the window that was made up. */
+  /** The bound of the window that was filled in. */
   readonly bound?: string;
-  /** What the list of a warning about several tickers has; at most 20 are shown. */
+  /** The entries in the list of a warning about several tickers; at most 20 are listed. */
   readonly names?: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export async function plainResults(
   return askTwin("plain_job.py", findEnvironment().python, entries);
 }
 
-/** What a script beside this file answers to a request: JSON on both sides. */
+/** The answer of a script beside this file to a request: JSON on both sides. */
 export async function askTwin<T>(script: string, python: string, request: unknown): Promise<T> {
   const file = join(await newFolder(), "request.json");
   await writeFile(file, JSON.stringify(request));
@@ -69,9 +69,9 @@ export function keyOrder(text: string, name: string): string[] {
 const METRIC_TOLERANCE = 1e-9;
 
 /**
- * Asserts that a job's output is what the twin says.
+ * Asserts that a job's output matches the twin.
  * @param tolerance largest absolute difference between two forecasts, log-return.
- * @returns the largest difference between two forecasts that there was.
+ * @returns the largest difference found between two forecasts.
  */
 export function assertSameAsTwin(output: OutputBlob, twin: TwinResult, tolerance: number): number {
   assert.deepEqual(output.window, twin.window);
@@ -122,14 +122,14 @@ function withoutSentences(verdict: OutputBlob["verdict"]): unknown {
   };
 }
 
-/** Asserts that both tell the same of the same tickers, whatever the words. */
+/** Asserts that both report the same about the same tickers, whatever the wording. */
 export function assertSameWarnings(
   output: Pick<OutputBlob, "warnings">,
   twin: Pick<TwinResult, "warnings">,
 ): void {
   const short = ({ code, ticker }: { code: string; ticker?: string | undefined }) =>
     `${code} ${ticker ?? ""}`;
-  // One warning may speak of several features, or of both bounds of the window.
+  // One warning may be about several features, or about both bounds of the window.
   const codes = (of: readonly { code: string; ticker?: string | undefined }[]) =>
     [...new Set(of.map(short))].sort();
   assert.deepEqual(codes(output.warnings), codes(twin.warnings));
@@ -179,7 +179,7 @@ export function assertClose(
   }
 }
 
-/** Whether rows have the dates of a twin, and its forecasts to a tolerance, log-return. */
+/** Whether rows have the dates of a twin, and its forecasts within a tolerance, log-return. */
 export function assertSameForecasts(
   actual: { readonly dates: readonly string[]; readonly predicted: readonly number[] },
   expected: readonly (readonly [string, number])[],

@@ -1,4 +1,4 @@
-/** The published JSON Schemas as checks, and those of what this version writes. */
+/** The published JSON Schemas as checks, and the strict schemas of this version. */
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { jsonSchema, type SchemaName } from "../../src/contract/api/published-schemas.ts";
@@ -8,7 +8,7 @@ import { resultRecordSchema } from "../../src/contract/output/result-record.ts";
 import { problemSchema } from "../../src/contract/problems/problem.ts";
 import { warningSchema } from "../../src/contract/problems/warnings.ts";
 
-/** The strict schemas of what this version writes: these members and names, and no others. */
+/** The strict schemas of what this version writes: only these members and names. */
 const WRITTEN_SCHEMAS = {
   "result-record": resultRecordSchema,
   "output-blob": outputBlobSchema,
@@ -19,7 +19,7 @@ const WRITTEN_SCHEMAS = {
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 
-/** Asserts that `value` fits the published schema, and has no member that this version does not write. */
+/** Asserts that `value` matches the published schema, and has no member that this version does not write. */
 export function assertValid(name: keyof typeof WRITTEN_SCHEMAS, value: unknown): void {
   const validate = ajv.getSchema(name) ?? ajv.addSchema(jsonSchema(name), name).getSchema(name)!;
   assert.ok(validate(value), `${name}: ${ajv.errorsText(validate.errors)}`);

@@ -15,5 +15,5 @@ export const QUICK_MODELS: readonly (readonly [name: string, params: object])[] 
   ["quantile", { model_params: { quantile: 0.4, alpha: 0.01 }, scaler: "robust" }],
 ];
 
-/** Their forecasts agree with a plain script to the bit. */
+/** Models whose forecasts agree with a plain script to the bit. */
 export const FORESTS: ReadonlySet<string> = new Set(["random_forest", "xgboost", "lightgbm", "catboost"]);

@@ -1,4 +1,4 @@
-/** What the fits of `refit_every` may not see, what they leave as it was, and what becomes of them when they fail. */
+/** What the fits of `refit_every` may not see, what they leave unchanged, and what happens when they fail. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { auditContext, auditInputs } from "../../src/audit/checked.testing.ts";
@@ -69,7 +69,7 @@ const SETTINGS = [
 
 const MARKETS = [["dirty", DIRTY] as const, ...(WHOLE_MATRIX ? [["clean", MARKET] as const] : [])];
 
-describe("what is dated later changes nothing before it", () => {
+describe("later data change nothing earlier", () => {
   for (const settings of SETTINGS) {
     for (const [name, market] of MARKETS) {
       test(`${JSON.stringify(settings)} on ${name} blobs`, async () => {
@@ -88,7 +88,7 @@ describe("what is dated later changes nothing before it", () => {
   }
 });
 
-test("prices after the first date of a block move none of its forecasts, and those of the next block", async () => {
+test("prices after the first date of a block change none of its forecasts, but those of the next block", async () => {
   const asked = config({ refit_every: 8, fit: "pooled", shrinkage: "pooled" });
   const whole = await jobOn(MARKET, asked);
   const [start, next] = [whole.refits!.blocks[3]!.start, whole.refits!.blocks[4]!.start];
@@ -122,7 +122,7 @@ describe("the audit's truncations are clean", () => {
   }
 });
 
-test("any number of workers leaves the same bytes", async () => {
+test("any number of workers gives the same bytes", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const settings of [
     { refit_every: 4, intervals: {} },
@@ -133,7 +133,7 @@ test("any number of workers leaves the same bytes", async () => {
   }
 });
 
-test("one block leaves the forecasts of a job without refits, and says so", async () => {
+test("a single block gives the forecasts of a job without refits, and says so", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const settings of [
     { intervals: {}, shrinkage: "own" },
@@ -165,7 +165,7 @@ test("a job without a cut forecasts one date, and refits change nothing", async 
   );
 });
 
-test("the metrics of the output are those of its forecasts, training means of blocks among them", async () => {
+test("the metrics of the output match its forecasts, including training means of blocks", async () => {
   for (const settings of SETTINGS) {
     const blobs = await writeMarket(DIRTY);
     const { url } = await runJob(blobs, config(settings));
@@ -200,7 +200,7 @@ test("the metrics of the output are those of its forecasts, training means of bl
 });
 
 describe("failures", () => {
-  /** From the cut on, the prices of a ticker stay for 40 dates; catboost does not learn equal targets. */
+  /** From the cut on, the prices of a ticker are constant for 40 dates; catboost does not learn equal targets. */
   function flat(tickers: readonly string[]): Market {
     const from = MARKET.priceDates.indexOf("2021-06-04");
     const still = (cells: readonly Cell[]) =>
@@ -213,7 +213,7 @@ describe("failures", () => {
 
   const CATBOOST = { model: "catboost", model_params: { iterations: 3, depth: 2 } };
 
-  test("of a refit leave the model before in its place", async () => {
+  test("of a refit keep the previous model in its place", async () => {
     const asked = { refit_every: 5, window: 30 };
     const output = await jobOn(flat(["KO"]), config(asked, CATBOOST));
     const { blocks, by_ticker } = output.refits!;
@@ -234,7 +234,7 @@ describe("failures", () => {
     );
   });
 
-  test("of a pooled refit leave the model before in its place for all tickers", async () => {
+  test("of a pooled refit keep the previous model in its place for all tickers", async () => {
     const market = flat([...MARKET.prices.keys()]);
     const output = await jobOn(market, config({ refit_every: 5, window: 30, fit: "pooled" }, CATBOOST));
     assert.deepEqual(
@@ -252,7 +252,7 @@ describe("failures", () => {
     return { ...market, prices: new Map([...market.prices, ["KO", cells]]) };
   }
 
-  test("of the first fit of a late ticker cost the ticker, and the output lists it with the block", async () => {
+  test("of the first fit of a late ticker fail the ticker, and the output lists it with the block", async () => {
     const asked = config({ refit_every: 5, window: 30 }, CATBOOST);
     const whole = await jobOn(listedLate(MARKET, 5), asked);
     const { joins } = whole.refits!.by_ticker.KO!;
@@ -270,7 +270,7 @@ describe("failures", () => {
     assert.deepEqual(output.forecasts, others);
   });
 
-  test("of the pooled refit that a late ticker joins leave the model before, which forecasts the ticker too", async () => {
+  test("of the pooled refit that a late ticker joins keep the previous model, which also forecasts the ticker", async () => {
     const market = listedLate(flat([...MARKET.prices.keys()]), 5);
     const output = await jobOn(market, config({ refit_every: 5, window: 30, fit: "pooled" }, CATBOOST));
     const { blocks, by_ticker } = output.refits!;
@@ -284,12 +284,12 @@ describe("failures", () => {
     const { dates, predicted } = output.forecasts.KO!;
     assert.equal(dates[0], by_ticker.KO!.joins);
     assert.ok(predicted.every(Number.isFinite));
-    // The models that stand in have seen none of its rows.
+    // The replacement models have seen none of its rows.
     assert.deepEqual(by_ticker.KO!.label_means.slice(6, 9), [null, 0, 0]);
     assert.ok(by_ticker.KO!.label_means[9] !== 0);
   });
 
-  test("of a row that is predicted cost the ticker, as without refits", async () => {
+  test("of a predicted row fail the ticker, as without refits", async () => {
     const features = new Map(
       [...MARKET.features].map(([ticker, columns]) => [
         ticker,
@@ -315,7 +315,7 @@ describe("failures", () => {
     ["window", 29],
     ["window", 100_001],
   ] as const) {
-    test(`${key} ${value} is refused with its path`, async () => {
+    test(`refuses ${key} ${value} with its path`, async () => {
       await assert.rejects(jobOn(MARKET, config({ [key]: value })), (error) => {
         assert.ok(error instanceof MucastError);
         assert.equal(error.code, "invalid_request");
@@ -326,7 +326,7 @@ describe("failures", () => {
   }
 });
 
-test("importances are of the last fit, with their deviation over all fits", async () => {
+test("importances come from the last fit, with their deviation over all fits", async () => {
   const blobs = await writeMarket(MARKET);
   const own = await runJob(blobs, config({ refit_every: 20 }));
   const last = own.output.refits!.by_ticker.KO!.importances!;
@@ -340,7 +340,7 @@ test("importances are of the last fit, with their deviation over all fits", asyn
   assert.notDeepEqual(without, pooled.output.pooled!.importances);
 });
 
-test("the table of outputs says how often models were fitted again", async () => {
+test("the table of outputs says how often models were refitted", async () => {
   const blobs = await writeMarket(MARKET);
   const shown = await Promise.all(
     [{ refit_every: 20 }, {}].map(async (settings) => {
@@ -352,7 +352,7 @@ test("the table of outputs says how often models were fitted again", async () =>
   assert.doesNotMatch(outputTable(shown.slice(1)), /fitted again/);
 });
 
-test("a preview has the fits, blocks and warnings of the job", async () => {
+test("a preview shows the fits, blocks and warnings of the job", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const settings of [{ refit_every: 9 }, { ...RELATIVE, refit_every: 9 }, { window: 40 }]) {
     const text = config(settings);

@@ -1,6 +1,6 @@
 /**
- * `refit_every` and `window` give the numbers of a plain script that is written from docs/semantics.md: every regressor, one per ticker and one
- * for all, on clean blobs and on dirty ones.
+ * `refit_every` and `window` match the numbers of a plain script written from docs/semantics.md: every regressor, one per ticker and one
+ * for all, on clean and dirty blobs.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -38,7 +38,7 @@ interface RefitTwin {
 
 const RELATIVE = { fit: "pooled", target: "relative", cross_section: true };
 
-/** With each setting beside those that every regressor has. */
+/** With each setting besides those that every regressor has. */
 const WITH_EACH = WHOLE_MATRIX ? ["lightgbm", "ridge"] : ["ridge"];
 
 /** Every regressor per ticker and pooled, and two with each other setting. */
@@ -118,7 +118,7 @@ function assertSame(output: OutputBlob, twin: RefitTwin, tolerance: number): voi
     );
     assertSameForecasts(tested, expected.out_of_fold, tolerance, `${ticker} out of fold`);
     const forecast = output.forecasts[ticker]!;
-    // Factors and ends are made of sums, which the two add in another order.
+    // Factors and ends are sums, which the two add in different orders.
     const isPublished = twin.factors.some((factor) => factor !== 1);
     assertSameForecasts(forecast, expected.score, isPublished ? 1e-12 + tolerance : tolerance, ticker);
     assertClose(forecast.lower, expected.lower, 1e-9, `${ticker} lower`);

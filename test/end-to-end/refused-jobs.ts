@@ -15,14 +15,14 @@ export interface Refusal {
   readonly code: string;
   /** Exit code of the command that runs such a job. */
   readonly exit: number;
-  /** What the problem has to hold somewhere: the value, the place or what to do. */
+  /** What the problem must contain somewhere: the value, the place or what to do. */
   readonly says: RegExp;
 }
 
 /** For a job that is refused before it has an engine. */
 export const noEngine: OpenEngine = () => assert.fail("an engine was looked for");
 
-/** Asserts that `job` ends with a valid problem that says so, and makes nothing if its output would go. */
+/** Asserts that `job` ends with a valid problem with these contents, and creates nothing in the place of its output. */
 export async function assertRefused(
   job: Job,
   blobs: BlobPair,

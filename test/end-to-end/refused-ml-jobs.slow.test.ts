@@ -10,7 +10,7 @@ import { type BlobPair, type Job, newFolder, removeFolders, runJob, writeMarket 
 import { cleanMarket } from "./market.ts";
 import { assertRefused, type Refusal } from "./refused-jobs.ts";
 
-/** The library that is imported fastest. */
+/** The library with the fastest import. */
 const QUICK = `{"ML params": {"model": "catboost", "n_splits": 3, "model_params": {"iterations": 3, "depth": 2}}}`;
 
 let clean: BlobPair;
@@ -166,7 +166,7 @@ const REFUSALS: readonly JobRefusal[] = [
   },
 ];
 
-describe("a job is refused, and makes nothing, with", { concurrency: 2 }, () => {
+describe("a job is refused, and creates nothing, with", { concurrency: 2 }, () => {
   for (const { name, blobs = () => clean, config = QUICK, ...refusal } of REFUSALS) {
     test(`${refusal.code} (${refusal.exit}) for ${name}`, async () => {
       await assertRefused(runMlJob, await blobs(), config, refusal);
@@ -182,7 +182,7 @@ const named =
 
 const isTaken = (error: unknown) => error instanceof MucastError && error.code === "output_failed";
 
-test("a job whose output exists fails with output_failed, and the output stays as it was", async () => {
+test("a job whose output exists fails with output_failed, and leaves the output unchanged", async () => {
   const blobUrl = await newFolder();
   const taken = join(blobUrl, "data", "ml_engine_op-1.json");
   await mkdir(dirname(taken));
@@ -192,7 +192,7 @@ test("a job whose output exists fails with output_failed, and the output stays a
   assert.deepEqual(readdirSync(dirname(taken)), ["ml_engine_op-1.json"]);
 });
 
-test("of two jobs with one name, exactly one writes the output", async () => {
+test("exactly one of two jobs with the same name writes the output", async () => {
   const blobUrl = await newFolder();
   const ends = await Promise.allSettled([1, 2].map(() => runJob(clean, QUICK, 1, named(blobUrl, "twice"))));
   assert.deepEqual(ends.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);

@@ -1,4 +1,4 @@
-/** What run_dl_job refuses, with the problem and the exit code of each, and the one value that it does not refuse. */
+/** What run_dl_job refuses, with the problem and the exit code of each, and the only value that it does not refuse. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(removeFolders);
 
-test("a loss_type that is not known is mse, of whatever type it is, and the output says which", async () => {
+test("an unknown loss_type becomes mse, whatever its type, and the output names it", async () => {
   const run = (loss_type: unknown) =>
     runNetworkJob(single, networkConfig("mlp", { training: { loss_type } }));
   const known = await run("mse");
@@ -37,7 +37,7 @@ test("a loss_type that is not known is mse, of whatever type it is, and the outp
   }
 });
 
-test("a config with nothing but its option has every default as documented, and tells the sections of others", async () => {
+test("a config with only its option has every default as documented, and reports the sections of others", async () => {
   const option = "portfolio_transformer";
   const config = `{"NN params": {"Other": {}, "Dot prediction": {"current option": "${option}",
     "models_params": {"transformer": {"nhead": 3}}}}, "more": {}}`;
@@ -53,7 +53,7 @@ test("a config with nothing but its option has every default as documented, and 
   );
 });
 
-/** invalid_request and 2 unless others are named. */
+/** invalid_request and 2 unless others are given. */
 interface NamedRefusal extends Partial<Omit<Refusal, "says">>, Pick<Refusal, "says"> {
   readonly name: string;
   readonly config: string;
@@ -193,17 +193,17 @@ const REFUSALS: readonly NamedRefusal[] = [
   },
 ];
 
-describe("a job is refused, and makes nothing, with", { concurrency: 2 }, () => {
+describe("a job is refused, and creates nothing, with", { concurrency: 2 }, () => {
   for (const { name, code = "invalid_request", exit = 2, says, config } of REFUSALS) {
     test(`${code} (${exit}) for ${name}`, () => {
-      // What can be known from the config alone is refused before an engine is looked for.
+      // Faults of the config alone are reported before an engine is looked for.
       const engine = exit === 2 && !name.includes("parameters") ? noEngine : openSharedEngine;
       return assertRefused(runDlJob, small, config, { code, exit, says }, engine);
     });
   }
 });
 
-test("every fault of a config is told at once", () => {
+test("reports every fault of a config at once", () => {
   const config = networkConfig("mlp", { training: { epochs: 0, patince: 3 }, data: { lookback: "x" } });
   const says = /^(?=.*training_params\.epochs)(?=.*patience)(?=.*data_processing\.lookback)/s;
   return assertRefused(runDlJob, small, config, { code: "invalid_request", exit: 2, says }, noEngine);

@@ -1,7 +1,7 @@
 /**
- * Outputs replayed elsewhere: on a processor of another level, where `--portable` alone keeps the bytes, and with another
- * version of a library. An older processor is simulated: an interpreter that pins its libraries to the kernels which they
- * would pick there, where the job has not pinned them to others.
+ * Outputs replayed elsewhere: on a processor of another level, on which only `--portable` keeps the bytes, and with another version of a
+ * library. An older processor is simulated by an interpreter that pins its libraries to the kernels that they would choose there, unless
+ * the job has pinned them to others.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -24,7 +24,7 @@ import { networkConfig } from "./network-jobs.ts";
 import { smallMarket } from "./network-market.ts";
 import { assertValid } from "./published-schemas.ts";
 
-/** What a processor without AVX has the libraries pick. */
+/** What the libraries choose on a processor without AVX. */
 const OLDER = {
   OPENBLAS_CORETYPE: "Nehalem",
   NPY_DISABLE_CPU_FEATURES: "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
@@ -43,7 +43,7 @@ after(async () => {
   await removeFolders();
 });
 
-/** An interpreter that sets variables if the engine has not set them. */
+/** An interpreter that sets variables unless the engine has set them. */
 async function pythonWith(python: string, variables: Readonly<Record<string, string>>): Promise<string> {
   const path = join(await newFolder(), "python");
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}="\${${name}:-${value}}"`);
@@ -57,7 +57,7 @@ interface Run {
   readonly output: OutputBlob;
 }
 
-/** A portable job, by its command. */
+/** Runs a portable job through its command. */
 async function portableByCommand(python: string, operation: Operation, config: string): Promise<Run> {
   const words = [operation, ...inputArguments(blobs, config), "--portable"];
   const { code, stdout, stderr } = await mucast(words, { env: { [PYTHON_VARIABLE]: python } });
@@ -97,11 +97,11 @@ function contextWith(python: string, workers: number): JobContext {
   return { workers, policy: { allowed: [] }, report: () => undefined, signal, openEngine: openKeptEngine };
 }
 
-/** By all that decides what an engine imports, and which kernels its libraries pick. */
+/** Keyed by everything that decides what an engine imports, and which kernels its libraries choose. */
 const kept = new Map<string, JobEngine>();
 let jobs = 0;
 
-/** Two networks of one interpreter share an engine: to import PyTorch takes most of their time. */
+/** Two networks of one interpreter share an engine, because importing PyTorch takes most of their time. */
 const openKeptEngine: OpenEngine = (need) => {
   const name = JSON.stringify([process.env[PYTHON_VARIABLE], need]);
   const engine = kept.get(name) ?? openEngine(need);
@@ -113,7 +113,7 @@ const openKeptEngine: OpenEngine = (need) => {
 
 const kernels = ({ machine }: OutputBlob) => Object.values(machine!.blas).map(({ kernel }) => kernel);
 
-/** What each fact of the machine was, and what it is. */
+/** The old and the new value of each fact of the machine. */
 const facts = ({ machine }: ReplayBlob) =>
   new Map(machine.map(({ name, recorded, replayed }) => [name, [recorded, replayed]]));
 
@@ -130,7 +130,7 @@ for (const [name, environment, portableRun, config, ...more] of [
   ["run_dl_job", "dl", portableHere, networkConfig("mlp", { intervals: {} }), networkConfig("cnn")],
 ] as const) {
   test(
-    `an output of ${name} replays on a processor of another level where it is portable, and else says that the processor is why it differs`,
+    `an output of ${name} replays on a processor of another level if it is portable, and else names the processor as the reason`,
     onX86,
     async () => {
       const { python } = installedEnvironment(environment)!;
@@ -176,7 +176,7 @@ for (const [name, environment, portableRun, config, ...more] of [
   );
 }
 
-/** A fake: catboost as it is, which calls itself another version and predicts a little more. */
+/** A fake: catboost that reports another version and predicts slightly more. */
 const OTHER_CATBOOST = `
 import sys
 folder = __file__.rsplit("/", 2)[0]
@@ -188,7 +188,7 @@ own = catboost.CatBoostRegressor.predict
 catboost.CatBoostRegressor.predict = lambda *given, **named: own(*given, **named) * (1 + 2**-40)
 `;
 
-test("an output made with another version of a library says so, and by how much it differs", async () => {
+test("a replay with another version of a library says so, and by how much the output differs", async () => {
   const { python } = installedEnvironment("ml")!;
   const config = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';
   const folder = await newFolder();

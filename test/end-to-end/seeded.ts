@@ -1,4 +1,4 @@
-/** A small seeded generator of random numbers (splitmix-style mixing of a counter), so that every run sees one market. */
+/** A small seeded generator of random numbers (splitmix-style mixing of a counter), so that every run sees the same market. */
 export class Seeded {
   #state: number;
 

@@ -1,6 +1,6 @@
 /**
- * Engines that stay warm from job to job: starting one and importing its libraries takes longer than most jobs of tests.
- * Each imports every library of its environment if a file asks for no less, so that jobs of several models share it; its greeting, and so the
+ * Engines that stay warm from job to job, because starting one and importing its libraries takes longer than most test jobs. Each imports
+ * every library of its environment unless a file asks for less, so that jobs of several models share it; its greeting, and so the
  * provenance of an output, names them all.
  */
 import assert from "node:assert/strict";
@@ -24,7 +24,7 @@ const engines = new Map<string, SharedEngine>();
 /** The engine that has what a job needs, with a work folder for this job alone. The job leaves it running. */
 export const openSharedEngine: OpenEngine = (need) => shared(need, LIBRARIES[need.environment]);
 
-/** The same with catboost alone, which is imported fastest, for files whose jobs need no other library. */
+/** The same with only catboost, which is imported fastest, for files whose jobs need no other library. */
 export const openQuickEngine: OpenEngine = (need) => shared(need, ["catboost"]);
 
 function shared(

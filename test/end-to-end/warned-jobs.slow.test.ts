@@ -1,6 +1,6 @@
 /**
- * Warnings that a job gives once, with a list of tickers: a market that earns each and one that earns none. What they list
- * is what the plain twin says.
+ * Warnings that a job gives once, with a list of tickers: a market that causes each and one that causes none. Their lists match the plain
+ * twin's.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -22,7 +22,7 @@ const CODES = [
 const ROWS = 90;
 const COPIES = 20;
 
-/** Dates every seventh day. */
+/** Dates on every seventh day. */
 const weeks = Array.from({ length: ROWS }, (_, row) =>
   new Date(Date.UTC(2021, 0, 4 + 7 * row)).toISOString().slice(0, 10),
 );
@@ -72,7 +72,7 @@ function listed({ warnings }: OutputBlob) {
 const ridge = (params: object) =>
   JSON.stringify({ "ML params": { model: "ridge", n_splits: 3, cv_test_size: 5, ...params } });
 
-test("a job that earns every warning about its rows and features gives each once, as the twin does", async () => {
+test("a job with every fault of rows and features gives each warning once, as the twin does", async () => {
   const config = ridge({});
   const { output } = await runJob(weekly, config);
   const twins = await plainResults([{ blobs: weekly, configs: [config] }]);
@@ -98,7 +98,7 @@ test("a job on daily prices with enough rows and a scaler gives none of them", a
   assert.deepEqual(new Set(Object.values(output.mu_dates!)), new Set([output.window.as_of]));
 });
 
-test("networks that were best at once are listed by their names, those that learned are not", async () => {
+test("lists networks that were best at once by name, and not those that learned", async () => {
   const alone = await runNetworkJob(weekly, networkConfig("mlp", { training: FROZEN }));
   assert.deepEqual(listed(alone.output), {
     warm_up_rows: 1,

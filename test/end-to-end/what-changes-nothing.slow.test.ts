@@ -1,6 +1,6 @@
 /**
- * What may not change a number: the future, the order of tickers and dates, the layout of the blobs, the number of
- * workers. Compared as bytes.
+ * What must not change a number: the future, the order of tickers and dates, the layout of the blobs, the number of workers. Compared as
+ * bytes.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -22,7 +22,7 @@ import { cleanMarket, type Market } from "./market.ts";
 import { Seeded } from "./seeded.ts";
 
 const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 4, "intervals": {}}}';
-/** Trees, whose splits see the order of columns, in the library that is imported fastest. */
+/** Trees, whose splits depend on the order of columns, in the library with the fastest import. */
 const TREES = `{"ML params": {"model": "catboost", "n_splits": 3, "intervals": {"alpha": 0.2},
   "model_params": {"iterations": 8, "depth": 4, "rsm": 0.6}}}`;
 
@@ -40,7 +40,7 @@ describe("the future", { concurrency: 2 }, () => {
       ["ridge", RIDGE],
       ["catboost", TREES],
     ] as const) {
-      test(`${name} blobs corrupted after a day past the cut leave what is dated before it (${model})`, async () => {
+      test(`${name} blobs corrupted after a day past the cut leave everything earlier unchanged (${model})`, async () => {
         const one = await runJob(await writeMarket(market), config);
         const other = await runJob(await writeMarket(corruptedAfter(last, market)), config);
         assert.equal(upTo(last, other.output), upTo(last, one.output));
@@ -50,7 +50,7 @@ describe("the future", { concurrency: 2 }, () => {
     }
   }
 
-  test("prices beyond the end of the window are not seen at all", async () => {
+  test("prices beyond the end of the window have no effect", async () => {
     const market = cleanMarket("2021-10-29");
     const bounds = { ...market.bounds, end: "2021-12-15" };
     const one = await runJob(await writeMarket({ ...market, bounds }), RIDGE);
@@ -66,7 +66,7 @@ describe("the future", { concurrency: 2 }, () => {
   });
 });
 
-describe("the same blobs written otherwise", { concurrency: 2 }, () => {
+describe("the same blobs written differently", { concurrency: 2 }, () => {
   test("with their tickers and dates in another order", async () => {
     const market = dirtyMarket({ learningEnd: true });
     const random = new Seeded(5);
