@@ -1,6 +1,6 @@
 /**
- * Lists that TypeScript and Python both have. The engine's sources are read as text, so that no process starts. That
- * each list is complete within the engine is for mypy and engine/tests/test_closed_sets.py.
+ * Lists that both TypeScript and Python have. The engine's sources are read as text, so that no process starts. mypy and
+ * engine/tests/test_closed_sets.py check that each list is complete within the engine.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -99,7 +99,7 @@ describe("the engine and the contract have the same", () => {
     assert.deepEqual(unknown, [], `codes of ${ENGINE} that ERROR_TABLE lacks`);
   });
 
-  // The job trains the members of an ensemble, each in a task or as an entry of a stack.
+  // The job trains the members of an ensemble, each as a task or as an entry of a stack.
   const { loss_type: _, ensemble: __, ...training } = trainingParamsSchema.shape;
   const fields = [
     ...Object.values(NETWORKS).flatMap(({ entry }) => Object.keys(entry.shape)),
@@ -112,14 +112,14 @@ describe("the engine and the contract have the same", () => {
   }
 });
 
-it("the engine draws random numbers for the purposes of docs/semantics.md; another name gives other numbers", () => {
+it("the engine draws random numbers for the purposes of docs/semantics.md, and another name gives other numbers", () => {
   const drawn = [...engine.matchAll(/\b(?:generator_for|derive_seed)\([^()]*"(\w+)"/g)].map(
     ([, purpose]) => purpose,
   );
   assert.deepEqual([...new Set(drawn)].sort(), ["dropout", "order", "weights"]);
 });
 
-it("the plain twin of networks knows the losses and the joint networks; it takes another loss for mse", () => {
+it("the plain twin of networks knows the losses and the joint networks, and treats other losses as mse", () => {
   const twin = readFileSync("test/end-to-end/plain_network_job.py", "utf8");
   const namesOf = (list: string) =>
     [...twin.match(new RegExp(`^${list} = \\((.*)\\)$`, "m"))![1]!.matchAll(/"(\w+)"/g)].map(

@@ -11,7 +11,7 @@ import { readPriceCsv } from "../src/prepare/csv/read-price-csv.ts";
 
 const examples = fileURLToPath(new URL("../examples", import.meta.url));
 
-test("the script of the tiny example writes its blobs again, byte for byte", () => {
+test("the script of the tiny example writes the same blobs, byte for byte", () => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-tiny-"));
   try {
     execFileSync(process.execPath, [join(examples, "tiny", "make.mjs"), folder]);
@@ -26,7 +26,7 @@ test("the script of the tiny example writes its blobs again, byte for byte", () 
   }
 });
 
-test("the S&P 500 prices are the file, the tickers and the dates that their README tells", async () => {
+test("the S&P 500 prices have the file, the tickers and the dates that their README states", async () => {
   const readme = readFileSync(join(examples, "sp500-prices", "README.md"), "utf8");
   const path = join(examples, "sp500-prices", "prices.csv.gz");
   const digest = createHash("sha256").update(readFileSync(path)).digest("hex");
@@ -34,7 +34,7 @@ test("the S&P 500 prices are the file, the tickers and the dates that their READ
   const { tickers } = await readPriceCsv(path);
   assert.ok(readme.replaceAll(/\s+/g, " ").includes(`${tickers.map(({ ticker }) => ticker).join(", ")}.`));
   assert.ok(tickers.every(({ days }) => days.length === 8313));
-  // The demo takes them from its first day on.
+  // The demo uses them from its first day on.
   const [, first] = /start: "(\d{4})-/.exec(readFileSync("scripts/demo.ts", "utf8"))!;
   const last = Math.max(...tickers.map(({ days }) => days.at(-1)!));
   assert.match(

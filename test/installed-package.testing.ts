@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** A folder with the packed package, and what npm told of what it packed. */
+/** A folder with the packed package, and npm's report about its contents. */
 interface Packed {
   readonly archive: string;
   readonly files: readonly { readonly path: string }[];
@@ -17,10 +17,9 @@ export function packInto(folder: string): Packed {
 }
 
 /**
- * Makes `folder` a project that depends on the package of the archive alone, as npm resolves that for a stranger. Where that
- * is what the repository has installed too, its direct dependencies are links to there: the files are the same, and
- * to unpack 18,000 of them takes most of an installation. A module that the package imports and does not depend on is
- * missing then. Anything else is installed whole.
+ * Makes `folder` a project that depends only on the package of the archive, as npm resolves it for any user. Direct dependencies that the
+ * repository has installed in the same version are links to these: the files are the same, and unpacking 18,000 of them takes most of an
+ * installation. A module that the package imports without depending on it is then missing. Everything else is installed normally.
  */
 export function installInto(folder: string, archive: string): void {
   writeFileSync(join(folder, "package.json"), '{"private": true}');

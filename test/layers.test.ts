@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-/** What each folder of src/ may import besides itself: the way of the data, one direction. */
+/** What each folder of src/ may import besides itself: one direction, the way of the data. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],
   blob: ["contract"],
@@ -66,7 +66,7 @@ const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
 /** The folders of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
 const JOB_FOLDERS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
 
-/** The folders of src/report: what an output holds, what is made of it, and how that is shown. */
+/** The folders of src/report: what an output contains, what is made of it, and how it is displayed. */
 const REPORT_FOLDERS: Record<string, readonly string[]> = {
   statistics: [],
   evidence: ["statistics"],
@@ -112,7 +112,7 @@ const HTTP_FOLDERS: Record<string, readonly string[]> = {
   page: ["server", "openapi", "operations"],
 };
 
-/** The folders of src/executors beside its own files, and which of them each may import: no executor imports another. */
+/** The folders of src/executors besides its own files, and which of them each may import: no executor imports another. */
 const EXECUTOR_FOLDERS: Record<string, readonly string[]> = {
   polling: [],
   process: [],
@@ -130,7 +130,7 @@ interface Import {
   readonly target: string;
 }
 
-/** What a source imports: by name, for its effects, or while it runs. */
+/** The imports of a source file: by name, for side effects, or at run time. */
 function targetsOf(source: string): string[] {
   return [...source.matchAll(IMPORT)].map(([, named, bare, dynamic]) => (named ?? bare ?? dynamic)!);
 }
@@ -144,7 +144,7 @@ const imports = globSync("src/**/*.ts")
   .filter((file) => !/\.(test|testing)\.ts$/.test(file))
   .flatMap(importsOf);
 
-test("every way to import is seen", () => {
+test("detects every way to import", () => {
   const source = [
     'import { a } from "./a.ts";',
     'import type {\n  B,\n} from "./b.ts";',
@@ -161,11 +161,11 @@ test("every way to import is seen", () => {
   );
 });
 
-test("every folder of src has its place among the layers", () => {
+test("every folder of src belongs to a layer", () => {
   assert.deepEqual([...new Set(imports.map(({ folder }) => folder))].sort(), Object.keys(MAY_IMPORT).sort());
 });
 
-test("imports between folders go one way", () => {
+test("imports between folders go in one direction", () => {
   const wrong = imports.filter(({ file, folder, target }) => {
     if (!target.startsWith(".")) return false;
     const there = new URL(target, `file:///${file}`).pathname.split("/")[2]!;
@@ -174,17 +174,17 @@ test("imports between folders go one way", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("the folders of the contract import each other one way, and none its settings", () => {
+test("the folders of the contract import each other in one direction, and none its settings", () => {
   checkSubfolders("contract", CONTRACT_FOLDERS);
 });
 
-test("the two jobs share only what lies in their shared folder", () => {
+test("the two jobs share only what is in their shared folder", () => {
   checkSubfolders("jobs", JOB_FOLDERS);
 });
 
 /**
  * @param folder a path under src.
- * @param subfolders what each of them may import: other subfolders, and files that lie directly in the folder.
+ * @param subfolders what each of them may import: other subfolders, and files directly in the folder.
  */
 function checkSubfolders(folder: string, subfolders: Readonly<Record<string, readonly string[]>>): void {
   const partOf = (path: string) => new RegExp(`^/?src/${folder}/([^/]+)`).exec(path)?.[1];
@@ -204,11 +204,11 @@ function checkSubfolders(folder: string, subfolders: Readonly<Record<string, rea
   assert.deepEqual(wrong, []);
 }
 
-test("the folders of the service import each other one way", () => {
+test("the folders of the service import each other in one direction", () => {
   checkSubfolders("service", SERVICE_FOLDERS);
 });
 
-test("the folders of HTTP import each other one way", () => {
+test("the folders of HTTP import each other in one direction", () => {
   checkSubfolders("service/http", HTTP_FOLDERS);
 });
 
@@ -216,7 +216,7 @@ test("a report goes from statistics and evidence over data and charts to the pag
   checkSubfolders("report", REPORT_FOLDERS);
 });
 
-test("no executor imports another, and what they share imports none of them", () => {
+test("no executor imports another, and their shared files import none of them", () => {
   const subfolders = new Set<string>();
   const wrong = imports.filter(({ file, target }) => {
     if (!file.startsWith("src/executors/") || !target.startsWith(".")) return false;
@@ -237,7 +237,7 @@ test("panel and evaluate import no I/O", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("the code that is published reaches for no development package", () => {
+test("published code imports no development package", () => {
   const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
   const wrong = imports.filter(({ target }) => {
     const name = target

@@ -11,7 +11,7 @@ import { findModel, MODELS, type Model } from "../src/contract/model-params/mode
 import { type Estimator, type RawObject, resolveModelParams } from "../src/contract/model-params/resolve.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 
-/** What test/model-params/fit_cases.py says about one regressor. */
+/** The results of test/model-params/fit_cases.py for one regressor. */
 interface Fitted {
   readonly error: string | null;
   readonly shape: readonly number[];
@@ -21,10 +21,10 @@ interface Fitted {
   readonly trained_with: Readonly<Record<string, unknown>>;
 }
 
-/** Stands for a file in the folder where fits are tried. */
+/** A placeholder for a file in the folder of the fits. */
 const FILE = "written.txt";
 
-/** Fits in a folder that is empty before; whatever is there afterwards was written by a library. */
+/** Fits in an initially empty folder, so that a library has written everything that is there afterwards. */
 function fit(estimators: readonly object[]): { results: Fitted[]; written: string[] } {
   const folder = mkdtempSync(join(tmpdir(), "mucast-model-params-"));
   try {
@@ -117,15 +117,15 @@ function acceptedCases(): { model: Model; text: string; spec: Estimator }[] {
 }
 
 /**
- * Parameters of a component that the default settings do not build: xgboost reads any value past them. And
- * importance_type, which no fit looks at.
+ * Parameters of a component that the default settings do not build: xgboost does not check their values. Also importance_type, which no fit
+ * uses.
  */
 const UNREAD = new Set([
   ...["default_direction", "feature_selector", "huber_slope", "normalize_type", "one_drop", "opt_dense_col"],
   ...["rate_drop", "sample_type", "skip_drop", "sparse_threshold", "tolerance", "top_k", "importance_type"],
 ]);
 
-/** Every value that a type rule refuses, as the library's constructor would be called with it. */
+/** Every value that a type rule refuses, in a call of the library's constructor. */
 function refusedCases(): object[] {
   const samples = ["null", "true", "1", "1.0", "0.5", '"abc"', "[1,2]", '{"0":1}'];
   return eachParameter((model, name) =>
@@ -155,7 +155,7 @@ function isRefusedByType(model: Model, name: string, value: string): boolean {
   }
 }
 
-/** A regressor with a file's name in every parameter that accepts one. */
+/** A regressor with a file name in every parameter that accepts one. */
 function fileNameCases(): object[] {
   const values = [`"${FILE}"`, `["${FILE}"]`, `{"0": "${FILE}"}`];
   return eachParameter((model, name) =>
@@ -179,10 +179,10 @@ function eachParameter(cases: (model: Model, name: string) => object[]): object[
 const accepted = acceptedCases();
 const refused = refusedCases();
 const fileNames = fileNameCases();
-// One process for all, since most of its time goes into imports.
+// One process for all, because most of its time goes into imports.
 const { results, written } = fit([...accepted.map(({ spec }) => spec), ...refused, ...fileNames]);
 
-describe("what is accepted, the library accepts", () => {
+describe("the library accepts what the rules accept", () => {
   for (const [index, { model, text }] of accepted.entries()) {
     it(`${model.name} ${text}`, () => {
       const { error, shape, finite, repeats } = results[index]!;
@@ -196,13 +196,13 @@ describe("what is accepted, the library accepts", () => {
   const resultOf = (name: string, part: string): Fitted =>
     results[accepted.findIndex(({ model, text }) => model.name === name && text.includes(part))]!;
 
-  it("and numbers are in Python what they are in the caller's text", () => {
+  it("and numbers have the same meaning in Python as in the caller's text", () => {
     assert.equal(resultOf("random_forest", '"max_features": 1.0').python.max_features, "1.0");
     assert.equal(resultOf("random_forest", '"max_features": 1}').python.max_features, "1");
     assert.equal(resultOf("lasso", "1e-4").python.alpha, "0.0001");
   });
 
-  it("and aliases take effect, also where the library would let its own default win", () => {
+  it("and aliases take effect, even if the library would prefer its own default", () => {
     const { trained_with: lightgbm } = resultOf("lightgbm", '"eta"');
     assert.deepEqual(
       [lightgbm.learning_rate, lightgbm.min_data_in_leaf, lightgbm.bagging_fraction, lightgbm.num_threads],
@@ -215,19 +215,19 @@ describe("what is accepted, the library accepts", () => {
   });
 });
 
-it("what is refused for its type, the library refuses too", () => {
+it("the library also refuses what is refused for its type", () => {
   assert.ok(refused.length > 500, `${refused.length} cases`);
   const taken = refused.filter((_, index) => results[accepted.length + index]!.error === null);
   assert.deepEqual(taken, []);
 });
 
 describe("no file", () => {
-  it("is written by what is accepted, whatever takes a string", () => {
+  it("is written by accepted arguments, whatever accepts a string", () => {
     assert.ok(fileNames.length > 50, `${fileNames.length} cases`);
     assert.deepEqual(written, []);
   });
 
-  it("would go unseen", () => {
+  it("would go undetected", () => {
     const params = { iterations: 1, verbose: false, allow_writing_files: false, output_borders: FILE };
     assert.deepEqual(fit([{ library: "catboost", class: "CatBoostRegressor", params }]).written, [FILE]);
   });

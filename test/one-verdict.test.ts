@@ -16,7 +16,7 @@ import { toolResult } from "../src/service/mcp/tool-result.ts";
 const INTERVALS = { intervals: { alpha: 0.1 } };
 const LONG = { fitRows: 400, scoreRows: 300, folds: 12 };
 
-/** Outputs of each state, of both jobs, with the headline on held-out and on score rows. */
+/** Outputs with each state, of both jobs, with the headline on held-out and on score rows. */
 const OUTPUTS: Readonly<Record<string, string>> = {
   "skill on score rows": mlText({ ...LONG, skill: 0.3, config: INTERVALS }),
   "too large": mlText({ ...LONG, scoreRows: 900, skill: 0.009 }),
@@ -52,7 +52,7 @@ const unescaped = (html: string) =>
     .replaceAll("&amp;", "&");
 
 for (const [name, text] of Object.entries(OUTPUTS)) {
-  test(`every surface says the same of an output: ${name}`, async () => {
+  test(`every interface says the same about an output: ${name}`, async () => {
     const output = readOutput(JSON.parse(text));
     const verdict = output.verdict!;
     assert.deepEqual(outputVerdict(outputDocument("o", "", output)), verdict);
@@ -100,7 +100,7 @@ test("the outputs above have every state, and headlines on held-out and on score
   );
 });
 
-test("a verdict that another program wrote reaches a terminal without control characters", () => {
+test("a verdict from another program reaches a terminal without control characters", () => {
   const output = readOutput(JSON.parse(OUTPUTS["skill on score rows"]!));
   const { judged, ...verdict } = output.verdict!;
   const [headline] = judged;
@@ -122,7 +122,7 @@ test("a verdict that another program wrote reaches a terminal without control ch
   assert.match(shown, /^ {2}order +\\u001b\[2J, t/m);
 });
 
-test("networks without intervals are judged by their validation rows, and told that these chose the epochs", () => {
+test("networks without intervals are judged by their validation rows, with the remark that these chose the epochs", () => {
   const verdictOf = (name: string): Verdict => JSON.parse(OUTPUTS[name]!).verdict;
   const chosen = /These rows chose each network's epoch, so they flatter it\./;
   assert.match(verdictOf("networks without intervals").sentence, chosen);

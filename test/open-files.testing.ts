@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from "node:fs";
 
-/** Paths of what this process has open, now, as Linux tells them. */
+/** Paths of the files that this process has open now, on Linux. */
 export function openFiles(): string[] {
   return readdirSync("/proc/self/fd").flatMap((descriptor) => {
     try {

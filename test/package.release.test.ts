@@ -1,4 +1,4 @@
-/** The npm package, installed as a stranger would, on the oldest Node it supports and on the one it is made with. */
+/** The npm package, installed as by any user, on the oldest supported Node and on that of development. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -73,7 +73,7 @@ test("the installed package runs a job outside the repository on Node 22", () =>
   assert.ok(Object.keys(output.mu).length > 0);
 });
 
-test("where there is no environment, it names `mucast setup` and downloads nothing", () => {
+test("without an environment, it names `mucast setup` and downloads nothing", () => {
   const cache = join(folder, "empty-cache");
   const done = mucastOn(NODES["Node 22"], ["run_ml_job", ...tinyJob()], { XDG_CACHE_HOME: cache }, 4);
   assert.match(done.stderr, /engine_unavailable/);
@@ -82,7 +82,7 @@ test("where there is no environment, it names `mucast setup` and downloads nothi
   assert.ok(!existsSync(cache));
 });
 
-test("where there is no environment for networks, it names `mucast setup --dl`", () => {
+test("without an environment for networks, it names `mucast setup --dl`", () => {
   const config = '{"NN params": {"Dot prediction": {"current option": "mlp"}}}';
   const words = ["run_dl_job", ...tinyJob().slice(0, -1), config];
   const done = mucastOn(NODES["Node 22"], words, { XDG_CACHE_HOME: join(folder, "empty-cache") }, 4);
@@ -107,13 +107,13 @@ test("the installed package brings the client's types", () => {
   run(process.execPath, [compiler, ...options, ...module, join(folder, "use.mts")], folder);
 });
 
-test("the installed package runs a job in a process of its own on Node 22, as it does where it serves", () => {
+test("the installed package runs a job in a separate process on Node 22, as it does when it serves", () => {
   const env = { ...process.env, MUCAST_PYTHON: findEnvironment("ml").python };
   const { stdout } = run(NODES["Node 22"], ["--input-type=module", "-e", JOB_PROCESS], folder, env);
   assert.equal(JSON.parse(stdout).kind, "succeeded", stdout);
 });
 
-test("the installed package serves on the Node of development, and its lines of curl run a job", {
+test("the installed package serves on the Node of development, and its curl lines run a job", {
   timeout: 600_000,
 }, async () => {
   const env = { ...process.env, MUCAST_PYTHON: findEnvironment("ml").python };
@@ -146,7 +146,7 @@ test("the installed package serves on the Node of development, and its lines of 
   }
 });
 
-/** What `mucast serve` does with a job. */
+/** How `mucast serve` runs a job. */
 const JOB_PROCESS = `
   import { ProcessExecutor } from "./node_modules/mucast/dist/executors/process/process-executor.js";
   const options = { blobUrl: "blobs-" + process.version, policy: { allowed: [] }, warm: false, log: console.error };

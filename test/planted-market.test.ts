@@ -13,7 +13,7 @@ import {
 import { correlation } from "../src/evaluate/statistics.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
-/** Correlations of samples of this length scatter by about 0.007 at most. */
+/** Correlations of samples of this length scatter by at most about 0.007. */
 const LONG = 20_000;
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -43,19 +43,19 @@ test("memory shows in the feature of four rows ago and in none of the same day",
   for (const lag of [0, 3, 5]) assert.ok(Math.abs(ownIc(market, 0, lag)) < 0.03);
 });
 
-test("of cross a ticker's own features show no more than an eighth of the variance of the signal", () => {
+test("a ticker's own features show at most an eighth of the variance of the signal cross", () => {
   const market = plantedMarket("cross", 6, { days: LONG });
   assert.ok(Math.abs(ownIc(market, 0, 0) - 0.577 / Math.sqrt(8)) < 0.03);
   for (const feature of [1, 2, 3, 4, 5]) assert.ok(Math.abs(ownIc(market, feature, 0)) < 0.03);
 });
 
-test("null has nothing to forecast, in no feature and at no lag", () => {
+test("null has nothing to forecast, in any feature or at any lag", () => {
   const market = plantedMarket("null", 6, { days: LONG });
   for (const feature of [0, 1, 2, 3, 4, 5])
     for (const lag of [0, 1, 4]) assert.ok(Math.abs(ownIc(market, feature, lag)) < 0.03);
 });
 
-test("a seed makes the same market again, another seed another one", () => {
+test("a seed always makes the same market, and another seed another one", () => {
   for (const name of NAMES) {
     assert.deepEqual(plantedMarket(name, 3), plantedMarket(name, 3));
     assert.notDeepEqual(plantedMarket(name, 3).returns, plantedMarket(name, 4).returns);
@@ -69,7 +69,7 @@ test("a market of fewer tickers is the beginning of the whole one", () => {
   assert.deepEqual(part.tickers, whole.tickers.slice(0, 2));
 });
 
-test("the blobs hold the planted returns as labels, 300 of them after the end of learning", () => {
+test("the blobs contain the planted returns as labels, 300 of them after the end of learning", () => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-planted-"));
   try {
     const market = plantedMarket("linear", 1);

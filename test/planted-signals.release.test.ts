@@ -1,8 +1,7 @@
 /**
- * Every network finds planted signals with all its defaults, on markets as small as tell: what its own part must see, the
- * encoder of one ticker what lies in a window, and a joint network, which has the same encoder, what lies across
- * tickers. `npm run bench -- planted` trains every option on every signal, on whole markets with many seeds, and with
- * every loss.
+ * Every network finds planted signals with all its defaults, on markets just large enough to show it. Each must find what its own part can
+ * see: the encoder of one ticker what is in a window, and a joint network, which has the same encoder, what is across tickers. `npm run
+ * bench -- planted` trains every option on every signal, on whole markets with many seeds, and with every loss.
  */
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
@@ -14,9 +13,9 @@ import type { Architecture } from "../src/contract/config/networks.ts";
 
 const seed = 1;
 
-/** Networks of one ticker each. By chance alone the IC over 300 scored rows of a ticker scatters by 0.058. */
+/** Networks of one ticker each. By chance alone, the IC over 300 scored rows of a ticker scatters by 0.058. */
 const ONE_TICKER = { tickers: 1 };
-/** By chance alone a mean over two tickers scatters by 0.041. */
+/** By chance alone, a mean over two tickers scatters by 0.041. */
 const TWO_TICKERS = { tickers: 2 };
 /**
  * Days of a network of all tickers. By chance alone a mean over eight tickers scatters by 0.032 of 600 days and by 0.037
@@ -24,7 +23,7 @@ const TWO_TICKERS = { tickers: 2 };
  */
 const DAYS: Readonly<Record<string, number>> = { portfolio_lstm: 600, portfolio_transformer: 450 };
 
-/** Where there is nothing, what a network could find it has from its rows, so one option of each kind shows it. */
+/** Without a signal, a network could only find something in its rows, so one option of each kind shows it. */
 const SIGNALS = {
   lstm: ["linear", "memory"],
   mlp: ["linear", "memory", "null"],
@@ -34,7 +33,7 @@ const SIGNALS = {
   portfolio_transformer: ["cross"],
 } satisfies Record<Architecture, readonly SignalName[]>;
 
-/** How far below the bound of a whole market an IC may lie, and of `null` above it. */
+/** How far an IC may lie below the bound of a whole market, and for `null` above it. */
 const SLACK = 0.04;
 /** Three times the scatter. */
 const CHANCE = 0.12;
@@ -76,7 +75,7 @@ for (const option of OPTIONS) {
   });
 }
 
-test("a network that sees one ticker alone cannot find what lies across tickers", (t) => {
+test("a network that sees only one ticker cannot find what is across tickers", (t) => {
   const { ic } = reached.get(ALONE.option)!.get("cross")!;
   t.diagnostic(`${ALONE.option} cross ${ic.toFixed(3)}`);
   assert.ok(ic < BEST_ALONE + CHANCE, `${ic}`);

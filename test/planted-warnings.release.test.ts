@@ -1,4 +1,4 @@
-/** Jobs on planted markets: what they warn of where there is something to find, and where there is nothing. */
+/** Jobs on planted markets: their warnings with a signal and without one. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,12 +38,12 @@ async function warningsOf(blobs: BlobPair, model: object): Promise<OutputBlob["w
 }
 
 for (const [name, model] of Object.entries(MODELS)) {
-  test(`${name} earns no warning of its forecasts on a planted linear market`, async () => {
+  test(`${name} has no warning about its forecasts on a planted linear market`, async () => {
     assert.deepEqual(await warningsOf(pairs.get("linear")!, model), []);
   });
 }
 
-test("where there is no signal, no_skill says that none was found", async () => {
+test("without a signal, no_skill says that none was found", async () => {
   const [warning, ...others] = await warningsOf(pairs.get("null")!, MODELS.lightgbm);
   assert.deepEqual([warning!.code, others], ["no_skill", []]);
   assert.match(
@@ -52,11 +52,11 @@ test("where there is no signal, no_skill says that none was found", async () => 
   );
 });
 
-test("a regression on as many features as rows earns wild_forecast, which names its ticker", async () => {
+test("a regression on as many features as rows causes wild_forecast, which names its ticker", async () => {
   const { features, prices, folder: whole } = pairs.get("null")!;
   const blob = JSON.parse(readFileSync(features, "utf8"));
   const [ticker] = Object.keys(blob.features);
-  // 280 columns of what is no more than noise: those of all tickers, at several lags.
+  // 280 columns of pure noise: those of all tickers, at several lags.
   const columns = Object.values<Record<string, number[]>>(blob.features).flatMap((own) => Object.values(own));
   const lagged = Array.from({ length: 280 }, (_, i) => {
     const column = columns[i % columns.length]!;

@@ -1,4 +1,4 @@
-/** The way from an output to a portfolio, as docs/portfolio.md shows it: real prices, a real job, pandas and a real optimizer. */
+/** The way from an output to a portfolio as in docs/portfolio.md: real prices, a real job, pandas and a real optimizer. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -23,7 +23,7 @@ after(() => rmSync(folder, { recursive: true }));
 let path: string;
 let output: OutputBlob;
 
-/** Runs a command on a terminal of its own, with stdout and stderr together. */
+/** Runs a command on its own terminal, with stdout and stderr together. */
 const TERMINAL = [python, "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"];
 
 before(async () => {
@@ -41,7 +41,7 @@ before(async () => {
   assert.match(job.stdout, /\n +ridge\r?\n-+ +-+\r?\ntickers with a forecast +20 as of 2022-12-28\r?\n/);
 });
 
-test("pandas reads both tables of an export as the output has it, and the page's own lines make the same frame", async () => {
+test("pandas reads both tables of an export with the output's values, and the page's own code makes the same frame", async () => {
   const tables = [join(folder, "forecasts.csv"), join(folder, "forecasts.parquet")];
   for (const out of tables) assert.equal((await mucast(["export", "--output", path, "--out", out])).code, 0);
   const block = codeBlocks().find(
@@ -72,7 +72,7 @@ print(len(frame))
   );
 });
 
-test("the TypeScript of the page prints mu and what it is worth", async () => {
+test("the TypeScript of the page prints mu and its verdict", async () => {
   const example = `${EXAMPLE}/read-output.ts`;
   const source = readFileSync(example, "utf8");
   assert.ok(readFileSync("docs/portfolio.md", "utf8").includes(source.slice(source.indexOf("import"))));
@@ -84,7 +84,7 @@ test("the TypeScript of the page prints mu and what it is worth", async () => {
   );
 });
 
-test("the optimizer puts raw mu into few tickers, and without mu takes the least variance", async () => {
+test("the optimizer concentrates raw mu in few tickers, and minimises variance without mu", async () => {
   const { stdout } = await run(python, [`${EXAMPLE}/weights.py`, "--output", path, "--prices", PRICES]);
   const table = stdout.slice(stdout.indexOf("\nweights\n")).split("\n").slice(3, 23);
   const rows = table.map((line) => line.match(/[\d.-]+(?= %)/g)!.map(Number));

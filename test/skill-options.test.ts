@@ -20,7 +20,7 @@ function rowNamed(name: string): SkillRow {
   return rowsNamed([name])[0]!;
 }
 
-test("rows have names of their own, and networks and refits run only by name", () => {
+test("rows have unique names, and networks and refits run only by name", () => {
   assert.equal(new Set(SKILL_ROWS.map(({ name }) => name)).size, SKILL_ROWS.length);
   for (const name of ["portfolio-lstm", "pooled-ridge-every-63", "ridge-by-skforecast"]) {
     assert.ok(!DEFAULT_ROWS.some((row) => row.name === name));
@@ -43,7 +43,7 @@ test("a group names its rows, each once, and every pair that a row names is a ro
   for (const { than, sameAs } of all) for (const name of [than, sameAs]) if (name) rowNamed(name);
 });
 
-test("rows of ours with refits are the config with the two settings of their names", () => {
+test("our rows with refits are the config with the two settings in their names", () => {
   for (const row of rowsNamed(["refits"])) {
     if (row.by === "peer") continue;
     const { refitEvery, window } = parseMlSettings(JSON.stringify(row.config)).settings;
@@ -61,7 +61,7 @@ test("rows of ours with refits are the config with the two settings of their nam
   });
 });
 
-test("a network's settings go where its config has them", () => {
+test("puts a network's settings into its own section", () => {
   const base = rowNamed("portfolio-lstm");
   assert.ok(base.by === "mucast");
   const before = base.config as { "NN params": { "Dot prediction": object } };
@@ -70,7 +70,7 @@ test("a network's settings go where its config has them", () => {
   assert.deepEqual(row.config, { "NN params": { "Dot prediction": dot } });
 });
 
-test("a peer gets the parameters and the schedule of the row of ours that it repeats", () => {
+test("a peer gets the parameters and the schedule of our row that it repeats", () => {
   const peer = rowNamed("lightgbm-by-mlforecast-every-63-window-750");
   assert.ok(peer.by === "peer" && peer.sameAs === "lightgbm-by-mucast-every-63-window-750");
   const settings = JSON.parse(peer.program[2]!) as Record<string, unknown>;
@@ -79,7 +79,7 @@ test("a peer gets the parameters and the schedule of the row of ours that it rep
   assert.deepEqual(settings, { model, model_params, scaler, every: refit_every, window });
 });
 
-test("arguments that are given are read", () => {
+test("reads given arguments", () => {
   const options = skillOptions([
     ...GOOD,
     "--until",
@@ -103,7 +103,7 @@ test("arguments that are given are read", () => {
   assert.equal(skillOptions(GOOD).rows, DEFAULT_ROWS);
 });
 
-test("bad arguments are refused in one line that names them", () => {
+test("refuses invalid arguments in one line that names them", () => {
   const refused: [args: string[], message: RegExp][] = [
     [[], /^usage: /],
     [["--cut", "2018-12-31"], /^usage: /],

@@ -1,4 +1,4 @@
-/** `npm run bench -- skill` scores forecasts as plain loops over rows do. */
+/** `npm run bench -- skill` scores forecasts like plain loops over rows. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -52,7 +52,7 @@ function fifth(rows: readonly PlainRow[], number: number): PlainRow[] {
   return rows.filter((_, i) => Math.floor((5 * (ranks[i]! - 0.5)) / rows.length) === number);
 }
 
-/** Of those of one end that were there the date before, the share that was not in that end; NaN without one. */
+/** The share of one end's tickers that were not in that end on the date before, among those present on both; NaN without one. */
 function replaced(before: readonly PlainRow[], now: readonly PlainRow[], number: number): number {
   const names = (rows: readonly PlainRow[]) => new Set(rows.map(({ ticker }) => ticker));
   const [there, held] = [names(before), names(fifth(before, number))];
@@ -104,7 +104,7 @@ function figures({ net, ...rest }: Score): [name: string, value: number | null][
   return [...Object.entries(rest), ...net.map((value, i): [string, number | null] => [`net ${i}`, value])];
 }
 
-test("every figure of random forecasts is that of plain loops", () => {
+test("every figure of random forecasts equals that of plain loops", () => {
   for (let seed = 1; seed <= 5; seed++) {
     const rows = randomRows(seed);
     const slow = new Map(figures(slowScore(rows)));
@@ -122,7 +122,7 @@ test("scores do not depend on the order of tickers, and those of z-scores have n
   assert.deepEqual(reversed, { ...others, r2Zero: null, r2Mean: null });
 });
 
-test("perfect forecasts have IC 1 and R² 1, and forecasts turned around IC -1", () => {
+test("perfect forecasts have IC 1 and R² 1, and inverted forecasts IC -1", () => {
   const rows = randomRows(2).map((row) => ({ ...row, predicted: row.realised }));
   const { ic, rankIc, r2Zero, spread } = scoreForecasts(rows, true);
   assert.ok(isNear(ic!, 1) && isNear(rankIc!, 1) && r2Zero === 1 && spread! > 0);
@@ -140,7 +140,7 @@ function measured(forecasts: Forecasts): RowForecasts {
   return { forecasts, seconds: 1, processorSeconds: 2 };
 }
 
-test("forecasts are read by ticker and date, and only rows that all forecast are judged", () => {
+test("reads forecasts by ticker and date, and judges only rows that all forecast", () => {
   const days = Int32Array.of(1, 2, 3);
   const realised = Float64Array.of(0.1, 0.2, 0.3);
   const judged = ["A", "B"].map((ticker) => ({ ticker, days, realised, trainingMean: 0.01 }));
@@ -166,7 +166,7 @@ test("forecasts are read by ticker and date, and only rows that all forecast are
   assert.equal(b!.days.length, 0);
 });
 
-test("the difference of two rows is that of their ICs date by date, with its own Newey-West t", () => {
+test("the difference of two rows is the difference of their ICs by date, with its own Newey-West t", () => {
   for (let seed = 1; seed <= 5; seed++) {
     const rows = randomRows(seed);
     // Half of the first forecasts is in the others, so that the ICs of a date correlate.
@@ -214,7 +214,7 @@ test("the largest difference of forecasts is in root mean squares of the second 
   assert.equal(largestDifference([Int32Array.of(0), Int32Array.of(1)], forecasts!, others!), 0.5);
 });
 
-test("rows that were scored are scored again once another row lacks forecasts of theirs", () => {
+test("rows are scored again once another row lacks some of their forecasts", () => {
   const rows = randomRows(3);
   const judged = judgedOf(rows);
   const scored = new ScoredRows(judged);

@@ -17,7 +17,7 @@ export interface Unreaped {
 
 /** Runs a command under a parent that starts it and then waits for nothing. The parent ends with the test. */
 export async function startUnreaped(t: TestContext, command: readonly string[]): Promise<Unreaped> {
-  // A shell gives a command in the background no stdin unless it is named.
+  // A shell gives a background command no stdin unless it is named.
   const script = 'exec 3<&0; "$@" <&3 & echo $!; exec sleep 600';
   const parent = spawn("sh", ["-c", script, "sh", ...command], { stdio: ["pipe", "pipe", "inherit"] });
   t.after(async () => {

@@ -9,7 +9,7 @@ const TABLES = [
   [REPLAY_REASONS, replayPayloadSchema],
 ] as const;
 
-test("where the advice of a verdict names a flag it names the payload's member too: callers over HTTP have no flags", () => {
+test("advice of a verdict that names a flag also names the payload's member, because callers over HTTP have no flags", () => {
   let flags = 0;
   for (const [table, payload] of TABLES) {
     for (const [code, { advice }] of Object.entries(table)) {

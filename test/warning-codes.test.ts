@@ -19,7 +19,7 @@ const FOLDERS = [
 
 const COMMENT = /\/\*.*?\*\/|^\s*\/\/[^\n]*/gms;
 
-/** A code where a warning is made: `code: "few_rows"`, or the first argument of a function named `warn`. */
+/** A code in a place that makes a warning: `code: "few_rows"`, or the first argument of a function named `warn`. */
 const RAISED = /(?:\bcode:\s*|\bwarn\(\s*)"(\w+)"/g;
 
 function raisedIn(source: string): string[] {
@@ -30,7 +30,7 @@ function textOf(files: readonly string[]): string {
   return files.map((file) => readFileSync(file, "utf8")).join("\n");
 }
 
-test("a code counts as raised where a warning is made, and not where it is only named", () => {
+test("a code counts as raised if a warning is made with it, and not if it is only named", () => {
   const source = [
     'return [{ code: "few_rows", ticker }];',
     'warn(\n  "long_gap",\n  1,\n);',

@@ -1,6 +1,6 @@
 /**
- * A program to be killed amid a set-up: builds the folder `made` in its first argument, unless it is there. It says
- * "filling" and goes on when its input ends.
+ * A program for tests to kill during a set-up: builds the folder `made` in its first argument, unless it exists. It prints "filling" and
+ * continues when its input ends.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A pool on a fake gateway: a process that says what the test has it say, in place of `mucast_engine cluster`. */
+/** A pool on a fake gateway: a process that sends what the test tells it to, in place of `mucast_engine cluster`. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, type TestContext } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
@@ -9,12 +9,12 @@ import { PoolFixture, QUICK } from "./pool-fixture.ts";
 
 export const CLUSTER = { url: "ray://127.0.0.1:10001", insecure: false };
 
-/** Anew for each test of the file that calls `useFakeCluster`. */
+/** New for each test of the file that calls `useFakeCluster`. */
 export class FakeCluster {
   readonly fixture = new PoolFixture();
   readonly gateway = new FakeGateway(this.fixture.folder);
 
-  /** A pool whose gateway has greeted. */
+  /** A pool whose gateway has sent its greeting. */
   async connected(
     more: Partial<PoolOptions> = {},
     greeting: Partial<typeof GREETING> = {},
@@ -57,7 +57,7 @@ export function useFakeCluster(take: (cluster: FakeCluster) => void): void {
   afterEach(() => cluster.close());
 }
 
-/** What the fake answers to a task. */
+/** The fake's answer to a task. */
 export function resultOf({ id, task: given }: Request): object {
   const predictions = { ref: given?.predictions.ref, dtype: "<f8", shape: [50], order: "C" };
   return {
@@ -67,7 +67,7 @@ export function resultOf({ id, task: given }: Request): object {
   };
 }
 
-/** What the fake tells when a node is lost with the task of a slot. */
+/** The fake's report of a node that is lost with the task of a slot. */
 export function lost(worker: number, name = "10.0.0.1"): object {
   return { event: "worker_exited", worker, node: name, reason: `the node ${name} was lost` };
 }

@@ -1,4 +1,4 @@
-/** A gateway to a cluster that is a fake: a process that speaks the protocol as the test wants it. */
+/** A fake gateway to a cluster: a process that speaks the protocol as the test wants. */
 import { chmodSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export const GREETING: Greeting = {
   slots: 2,
 };
 
-/** A line that the pool has sent: the request, and the task of one. */
+/** A line from the pool: the request, and the task if there is one. */
 export interface Request {
   readonly op: "start" | "task" | "kill";
   readonly worker: number;
@@ -73,7 +73,7 @@ export class GatewayProcess {
     return { ...JSON.parse(header!), ...(task === undefined ? {} : { task: JSON.parse(task) }) };
   }
 
-  /** The next request, which has to be of this kind. */
+  /** The next request, which must be of this kind. */
   async expect(op: Request["op"]): Promise<Request> {
     const request = await this.next();
     if (request?.op === op) return request;
@@ -104,15 +104,15 @@ export class GatewayProcess {
   }
 }
 
-/** Starts as often as the pool wants. */
+/** Can be started as often as the pool wants. */
 export class FakeGateway {
-  /** What the pool takes for an interpreter. */
+  /** What the pool uses as an interpreter. */
   readonly python: string;
   readonly #server: Server;
   readonly #waiting: ((process: Promise<GatewayProcess>) => void)[] = [];
   readonly #arrived: Promise<GatewayProcess>[] = [];
 
-  /** @param folder an existing one; it takes the socket and the fake interpreter. */
+  /** @param folder an existing one, for the socket and the fake interpreter. */
   constructor(folder: string) {
     const socket = join(folder, "gateway.sock");
     this.python = join(folder, "python");
@@ -121,7 +121,7 @@ export class FakeGateway {
     this.#server = createServer((connection) => {
       connection.on("error", () => undefined);
       const process = GatewayProcess.of(connection);
-      process.catch(() => undefined); // The pool has killed it before it said anything.
+      process.catch(() => undefined); // The pool killed it before it sent anything.
       const waiting = this.#waiting.shift();
       if (waiting) waiting(process);
       else this.#arrived.push(process);

@@ -1,6 +1,6 @@
 /**
- * The process of a fake gateway: it passes its stdin to the test, and what the test says to its stdout. Its arguments are
- * the socket of the test, and those of a gateway.
+ * The process of a fake gateway: it passes its stdin to the test, and what the test sends to its stdout. Its arguments are the socket of
+ * the test, and those of a gateway.
  */
 import { connect } from "node:net";
 

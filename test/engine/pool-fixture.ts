@@ -1,4 +1,4 @@
-/** Small tasks of the pool's tests, and a look at the processes they start. */
+/** Small tasks for the pool's tests, and functions that inspect the processes they start. */
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,12 +13,12 @@ import type { FitPredictResult, FitPredictTask, FitRows } from "../../src/engine
 
 const ROWS = 200;
 const COLUMNS = 4;
-/** Between two looks at every process of the system; nothing is right or wrong by it. */
+/** Pause between two listings of all processes of the system; no result depends on it. */
 const PAUSE_MILLISECONDS = 20;
 
 /** catboost, because its import is the shortest. */
 export const QUICK: Estimator = catboost(5);
-/** Ends only by being killed. */
+/** Ends only when it is killed. */
 export const ENDLESS: Estimator = catboost(100_000_000);
 /** Room for as many leaves as lightgbm allows: a gigabyte in half a second. */
 export const HUNGRY = {
@@ -36,12 +36,12 @@ export function catboost(iterations: number): Estimator {
   } as unknown as Estimator;
 }
 
-/** What a task has predicted, to the bit. */
+/** The predictions of a task, to the bit. */
 export function bytesOf({ predictions }: FitPredictResult): string {
   return Buffer.from(readArray(predictions).buffer).toString("hex");
 }
 
-/** A work folder with one ticker's arrays, and pools that work in it; all of it goes with `remove`. */
+/** A work folder with one ticker's arrays, and pools that work in it; `remove` removes all of it. */
 export class PoolFixture {
   readonly folder = mkdtempSync(join(tmpdir(), "mucast-pool-"));
   readonly #x: ArrayRef;
@@ -100,7 +100,7 @@ function processesIn(folder: string): Found[] {
       const stat = readFileSync(`/proc/${name}/stat`, "latin1");
       found.push({ pid: Number(name), parent: Number(stat.slice(stat.lastIndexOf(")") + 4).split(" ")[0]) });
     } catch {
-      // It has ended while it was looked at.
+      // It ended during the listing.
     }
   }
   return found;
@@ -116,7 +116,7 @@ export function engineProcesses(folder: string): { hosts: number[]; workers: num
   };
 }
 
-/** Looks until there is something to see; the test's own time limit ends it. */
+/** Looks until there is something; the test's own time limit ends it. */
 export async function until<T>(look: () => T | undefined): Promise<T> {
   for (;;) {
     const seen = look();

@@ -1,4 +1,4 @@
-/** A program to be killed: a pool amid a fit that does not end. Its argument is a work folder with x.npy and y.npy. */
+/** A program for tests to kill: a pool during a fit that does not end. Its argument is a work folder with x.npy and y.npy. */
 import { join } from "node:path";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { EnginePool } from "../../src/engine/pool/pool.ts";

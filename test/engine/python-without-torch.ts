@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 
-/** The path of an interpreter, made in `folder`, that has every classical library and finds no torch. */
+/** The path of an interpreter, created in `folder`, that has every classical library but not torch. */
 export function pythonWithoutTorch(folder: string): string {
   const hiding = join(folder, "hiding");
   mkdirSync(hiding, { recursive: true });

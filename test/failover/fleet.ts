@@ -5,7 +5,7 @@ import { Api } from "../service/api.testing.ts";
 import { eventuallyTrue } from "../service/eventually.testing.ts";
 import { type Serving, startServe, untilNoneRuns } from "../service/service.testing.ts";
 
-/** An attempt, by the log of the service that began it. */
+/** An attempt, from the log of the service that started it. */
 export interface LoggedAttempt {
   readonly operation_id: string;
   readonly attempt: number;
@@ -25,7 +25,7 @@ export class Fleet {
   readonly #members: Member[] = [];
   readonly #jobs: number;
 
-  /** @param jobs that are to be submitted. */
+  /** @param jobs the number of jobs to be submitted. */
   constructor(env: Readonly<Record<string, string>>, jobs: number) {
     this.#jobs = jobs;
     this.#env = { ...env, MUCAST_DRAIN_SECONDS: "60", MUCAST_PUBLIC_URL: "http://127.0.0.1:9" };
@@ -35,7 +35,7 @@ export class Fleet {
     return this.#members;
   }
 
-  /** Those of the services that answer. */
+  /** The services that answer. */
   get urls(): readonly string[] {
     return this.#alive().map(({ serving }) => serving.url);
   }
@@ -53,12 +53,12 @@ export class Fleet {
     return added;
   }
 
-  /** Waits until so many jobs have ended, once all are submitted. */
+  /** Waits until this many jobs have ended, once all are submitted. */
   async untilEnded(count: number): Promise<void> {
     await eventuallyTrue(`${count} jobs have ended`, async () => (await this.#ended()) >= count);
   }
 
-  /** Kills a service as soon as it has begun another job. */
+  /** Kills a service as soon as it has started another job. */
   async kill(serving: Serving): Promise<void> {
     const before = begun(serving).length;
     while (begun(serving).length === before) await setImmediate();
@@ -70,7 +70,7 @@ export class Fleet {
     await untilNoneRuns(seen);
   }
 
-  /** Asks a service to end, and waits for that. */
+  /** Asks a service to end, and waits for its end. */
   async drain(serving: Serving): Promise<void> {
     const member = this.#memberOf(serving);
     const ended = await this.#ended();
@@ -81,7 +81,7 @@ export class Fleet {
     member.fate = `drained when ${ended} had ended, in ${seconds} s, exit code ${code}`;
   }
 
-  /** Of each service what its log says, and what its /metrics say if it still answers. */
+  /** For each service what its log says, and what its /metrics say if it still answers. */
   rows(): Promise<string[][]> {
     return Promise.all(
       this.#members.map(async ({ name, serving, fate, isGone }) => [
@@ -128,7 +128,7 @@ function loggedAttempts(serving: Serving, message: string): LoggedAttempt[] {
     .map((line) => JSON.parse(line));
 }
 
-/** The attempts that a service has begun. */
+/** The attempts that a service has started. */
 export function begun(serving: Serving): LoggedAttempt[] {
   return loggedAttempts(serving, "an attempt begins");
 }
@@ -137,13 +137,13 @@ function endedIn(serving: Serving): LoggedAttempt[] {
   return loggedAttempts(serving, "operation ended");
 }
 
-/** Those that a service has begun and not ended. */
+/** The attempts that a service has started and not ended. */
 export function inProgress(serving: Serving): LoggedAttempt[] {
   const ended = new Set(endedIn(serving).map(({ operation_id }) => operation_id));
   return begun(serving).filter(({ operation_id }) => !ended.has(operation_id));
 }
 
-/** The attempts that a service has begun, by its metrics. */
+/** The number of attempts that a service has started, from its metrics. */
 export async function attemptsIn(serving: Serving): Promise<number> {
   const { text } = await new Api(serving.url).ask("GET", "/metrics");
   const [, count] = /^mucast_attempts_started_total\{operation="run_ml_job"\} (\d+)$/m.exec(text)!;

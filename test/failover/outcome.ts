@@ -4,7 +4,7 @@ import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { Api, collect, type WireEvent } from "../service/api.testing.ts";
 import { attemptsIn, begun, type Fleet, inProgress } from "./fleet.ts";
 
-/** What a job became, as its caller sees it. */
+/** The end of a job, as its caller sees it. */
 interface EndedJob {
   readonly operation: OperationView;
   readonly events: readonly WireEvent[];
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly again: readonly string[];
   /** Seconds from the first start of each of them to the next. */
   readonly againAfter: readonly number[];
-  /** By the name of its service: the attempts that it began, `<operation> <attempt>`, and those that it left unended. */
+  /** By the name of its service: the attempts that it started, `<operation> <attempt>`, and those that it left unfinished. */
   readonly begun: ReadonlyMap<string, readonly string[]>;
   readonly left: ReadonlyMap<string, readonly string[]>;
   /** Names of services that have written to their data folder, which a pod does not have. */
@@ -70,7 +70,7 @@ function secondsBetween([first, second]: readonly WireEvent[]): number {
   return (timeOf(second) - timeOf(first)) / 1_000;
 }
 
-/** What was lost, doubled or not shared; the services are in the order in which they were started, and the first was killed. */
+/** What was lost, run twice or not shared; the services are in the order of their starts, and the first was killed. */
 export function faultsOf(outcome: Outcome, ids: readonly string[]): string[] {
   const { jobs, outputs, again, miscounted } = outcome;
   const faults: string[] = [];

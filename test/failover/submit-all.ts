@@ -5,9 +5,10 @@ import { payload } from "../service/inputs.testing.ts";
 const CONNECTIONS = 16;
 
 /**
- * Submits small jobs, each under an idempotency key of its own, in turn to every service. Every fifth is submitted once more, at another
- * service. @param storage URL of the container that has the inputs. @returns their ids.
- * @throws Error if a repeated key gives another id.
+ * Submits small jobs, each under its own idempotency key, to every service in turn. Every fifth is submitted once more, at another service.
+ * @param storage URL of the container that has the inputs.
+ * @returns their ids.
+ * @throws Error if a repeated key returns another id.
  */
 export async function submitAll(
   urls: readonly string[],

@@ -12,7 +12,7 @@ import { type Watched, WatchedEngine } from "./watched-engine.ts";
 
 export interface FuzzReport {
   readonly cases: number;
-  /** How many cases had each outcome. */
+  /** The number of cases with each outcome. */
   readonly outcomes: ReadonlyMap<string, number>;
   readonly findings: readonly { readonly of: FuzzCase; readonly watched: Watched }[];
   readonly slowest: { readonly of: FuzzCase; readonly seconds: number } | undefined;
@@ -20,10 +20,7 @@ export interface FuzzReport {
   readonly seesSockets: boolean;
 }
 
-/**
- * Runs the cases of `numbers`, in `lanes` engines side by side.
- * @param tell gets every case with what it did.
- */
+/** Runs the cases of `numbers`, in `lanes` engines in parallel. @param tell receives every case with its effects. */
 export async function fuzzJobs(
   seed: number,
   numbers: Iterable<number>,

@@ -3,7 +3,7 @@
 import { type Cell, type Market, weekdays } from "../end-to-end/market.ts";
 import { Seeded } from "../end-to-end/seeded.ts";
 
-/** What libraries have their own branches for: a constant, few whole numbers, a great range, ties. */
+/** Data for which libraries have their own branches: a constant, few distinct whole numbers, a large range, ties. */
 const COLUMNS: Readonly<Record<string, (random: Seeded, row: number) => Cell>> = {
   normal: (random) => random.normal(),
   constant: () => 1,

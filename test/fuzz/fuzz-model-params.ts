@@ -9,10 +9,9 @@ const CASES = String(2 * STRUCTURAL_PAIRS.length);
 const LANES = 2;
 
 /**
- * Made-up `model_params` of every model as whole jobs on two tiny tickers, `--cases N` of them (twice as many as there are
- * pairs of structural parameters) from `--seed S` (a new one each time, which is printed), or the one that `--case N` names
- * again.
- * @returns whether no worker died, no job took more than its time and memory, and nothing left a file or opened a socket.
+ * Runs made-up `model_params` of every model as whole jobs on two tiny tickers: `--cases N` of them (by default twice as many as there are
+ * pairs of structural parameters) from `--seed S` (by default a new one, which is printed), or again the one that `--case N` names.
+ * @returns whether no worker died, no job exceeded its time and memory, and nothing left a file or opened a socket.
  */
 export async function fuzzModelParams(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

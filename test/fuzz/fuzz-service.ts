@@ -7,8 +7,8 @@ import { DATABASES } from "../service/databases.testing.ts";
 import { endServices } from "../service/service.testing.ts";
 
 /**
- * Schemathesis against a running service, from its own /openapi.json: made-up requests, right and wrong, none of which
- * may be answered by a server error or by anything that the document does not describe.
+ * Schemathesis against a running service, from its own /openapi.json: made-up requests, valid and invalid, none of which may cause a server
+ * error or an answer that the document does not describe.
  * @param more arguments for Schemathesis, such as `--max-examples 500` or `--seed 1`.
  */
 export async function fuzzService(more: readonly string[]): Promise<boolean> {
@@ -18,7 +18,7 @@ export async function fuzzService(more: readonly string[]): Promise<boolean> {
   });
   try {
     const { url, logs } = core.serving;
-    // Something to be found by id, in the list and as an output.
+    // Data that can be found by id, in the list and as an output.
     const { id } = await core.api.submit(core.own(), { prefer: "wait=60" });
 
     const checks = resolve("test/fuzz/schemathesis.toml");
@@ -31,7 +31,7 @@ export async function fuzzService(more: readonly string[]): Promise<boolean> {
       "--continue-on-failure",
       "--no-color",
     ];
-    // Not spawnSync: the log of the service has to be read meanwhile.
+    // Not spawnSync, because the log of the service has to be read meanwhile.
     const child = spawn(python, ["-m", "schemathesis.cli", ...args, ...plain, ...more], {
       stdio: "inherit",
       cwd: core.serving.folder,

@@ -1,4 +1,4 @@
-/** JSON texts of made-up values for arguments of regressors, right and wrong. */
+/** JSON texts of made-up values for arguments of regressors, valid and invalid. */
 import type { Parameter } from "../../src/contract/model-params/catalogue.ts";
 import type { Seeded } from "../end-to-end/seeded.ts";
 
@@ -256,7 +256,7 @@ const KEYS = [
   ],
   ...["primal_feasibility_tolerance", "dual_feasibility_tolerance", "simplex_dual_edge_weight_strategy"],
 ];
-/** Of five columns that exist in one ticker and four in the other. */
+/** For five columns that exist in one ticker and four in the other. */
 const COLUMNS = [
   "0",
   "1",
@@ -291,7 +291,7 @@ export class MadeUpValues {
     return this.#random.uniform() < share;
   }
 
-  /** Mostly of a type that the parameter takes. */
+  /** Mostly of a type that the parameter accepts. */
   value(parameter: Parameter): string {
     if (this.chance(0.2) || parameter.types === undefined) return this.#any();
     if (parameter.choices !== undefined && this.chance(0.7))

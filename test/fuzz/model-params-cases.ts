@@ -18,8 +18,8 @@ export interface FuzzCase {
 }
 
 /**
- * Every second case is a pair of structural parameters, in an order of the seed's own: twice as many cases as there are
- * pairs have all of them. The other cases are of made-up values.
+ * Every second case is a pair of structural parameters, in an order that depends on the seed: twice as many cases as there are pairs
+ * include all of them. The other cases have made-up values.
  */
 export function caseOf(seed: number, number: number): FuzzCase {
   // Far apart, so that the cases of two seeds share nothing.
@@ -44,12 +44,12 @@ function pairOf(seed: number, turn: number): Arguments {
   return [findModel(model), [...texts]];
 }
 
-/** Of the seed asked for last. */
+/** Of the last requested seed. */
 let pairOrder: { readonly seed: number; readonly pairs: typeof STRUCTURAL_PAIRS } | undefined;
 
 /**
- * Every model and every one of its parameters gets its turn, beside up to six others. Of two cases in three, arguments
- * are drawn again if a rule speaks against them, and left out if one always does, so that they come to the library.
+ * Every model and each of its parameters gets its turn, with up to six others. In two cases out of three, arguments are drawn again if a
+ * rule refuses them, and omitted if a rule always does, so that they reach the library.
  */
 function madeUpArguments(number: number, values: MadeUpValues): Arguments {
   const [model, turn] = TURNS[(number * STRIDE) % TURNS.length]!;
@@ -70,7 +70,7 @@ function madeUpArguments(number: number, values: MadeUpValues): Arguments {
 
 const DRAWS = 8;
 
-/** An argument, one that may stand beside `others` if these are given; undefined if none was drawn. */
+/** An argument, one that is valid beside `others` if these are given; undefined if none was drawn. */
 function madeUp(
   model: Model,
   parameter: Parameter,
@@ -112,7 +112,7 @@ const QUICK = {
   catboost: "iterations",
 } as const;
 
-/** As few rounds as a fuzz can wait for, or too many: what lies between, such as the default, only takes its time. */
+/** Few enough rounds for a fuzz to wait for, or too many: values in between, such as the default, only take time. */
 function few(model: Model, { name }: Parameter, text: string): string {
   const rule = valueRule(model.library, name);
   const count = Number(text.replaceAll('"', ""));

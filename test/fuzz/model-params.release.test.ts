@@ -1,4 +1,4 @@
-/** A few made-up model_params in every run of the tests; `npm run fuzz -- model-params` has thousands. */
+/** A few made-up model_params in every run of the release tier; `npm run fuzz -- model-params` has thousands. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -13,13 +13,13 @@ import { type Watched, WatchedEngine } from "./watched-engine.ts";
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
 const SEED = 20_211_104;
 
-test("the case of a seed and a number is always the same, and another for another seed", () => {
+test("a seed and a number always give the same case, and another seed gives another case", () => {
   const configs = (seed: number) => Array.from({ length: 50 }, (_, number) => caseOf(seed, number).config);
   assert.deepEqual(configs(1), configs(1));
   assert.equal(new Set([...configs(1), ...configs(2)]).size, 100);
 });
 
-test("twice as many cases as there are pairs of structural parameters have every pair, in an order of the seed's own", () => {
+test("twice as many cases as there are pairs of structural parameters include every pair, in an order that depends on the seed", () => {
   const order = (seed: number) =>
     STRUCTURAL_PAIRS.map((_, turn) => {
       const { config } = caseOf(seed, 2 * turn + 1);
@@ -31,7 +31,7 @@ test("twice as many cases as there are pairs of structural parameters have every
   assert.notDeepEqual(order(1), order(2));
 });
 
-test("every structural parameter is one of its model, and no rule speaks against its values alone", () => {
+test("every structural parameter belongs to its model, and no rule refuses its values alone", () => {
   for (const { model, texts } of STRUCTURAL_PAIRS) {
     for (const text of texts) {
       const rawParams = rawNumbers(`{${text}}`);
@@ -50,7 +50,7 @@ test(
   },
 );
 
-describe("what arguments may never do would be seen", linux, () => {
+describe("forbidden effects of arguments would be detected", linux, () => {
   const engine = new WatchedEngine();
   after(() => engine.close());
 
@@ -80,7 +80,7 @@ describe("what arguments may never do would be seen", linux, () => {
     assert.deepEqual(findings, ["it left files: tmp/written.txt"]);
   });
 
-  test("a socket, also one that is closed again", async (context) => {
+  test("a socket, even one that is closed again", async (context) => {
     if (!engine.seesSockets) return context.skip("the kernel has no seccomp here");
     const { findings } = await unchecked("lightgbm", "LGBMRegressor", {
       machines: "127.0.0.1:1,127.0.0.1:2",

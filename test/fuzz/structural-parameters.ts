@@ -1,10 +1,10 @@
 /**
- * Arguments that choose another part of a library: an algorithm, a kind of column, a constraint. A library checks each of
- * them well and their pairs less, so the fuzz has every pair of them.
+ * Arguments that select another part of a library: an algorithm, a kind of column, a constraint. Libraries check each of them well but
+ * their pairs less, so the fuzz tries every pair of them.
  */
 import type { Model } from "../../src/contract/model-params/models.ts";
 
-/** JSON texts of values that the library takes and that are not its defaults, by parameter. */
+/** JSON texts of values that the library accepts and that are not its defaults, by parameter. */
 type Structural = Readonly<Record<string, readonly string[]>>;
 
 const quoted = (...words: readonly string[]) => words.map((word) => JSON.stringify(word));
@@ -19,7 +19,7 @@ const SKLEARN_FOREST: Structural = {
   oob_score: ON,
   warm_start: ON,
   ccp_alpha: ["0.001"],
-  // Of five columns, of which one ticker has four.
+  // For five columns, of which one ticker has four.
   monotonic_cst: ["[1,0,-1,0]", "[0,0,1,0,0]"],
 };
 

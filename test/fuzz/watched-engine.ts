@@ -1,4 +1,4 @@
-/** An engine whose processes are looked at: deaths, files, sockets, memory and time of what runs on it. */
+/** An engine whose processes are watched: deaths, files, sockets, memory and time of what runs on it. */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -20,27 +20,27 @@ import { engineProcesses } from "../engine/pool-fixture.ts";
 export const MAX_SECONDS = 60;
 export const MAX_BYTES = 2 * 2 ** 30;
 
-/** What one piece of work did to the engine. */
+/** The effects of one piece of work on the engine. */
 export interface Watched {
   /** `succeeded`, or the code of the error. */
   readonly outcome: string;
   readonly message: string;
-  /** What the work did and may never do, in words. */
+  /** Forbidden effects of the work, as text. */
   readonly findings: readonly string[];
   readonly seconds: number;
-  /** The most that its worker held at a time. */
+  /** Peak memory of its worker. */
   readonly bytes: number;
 }
 
-/** What never is the answer to arguments, however they are written. */
+/** Codes that arguments must never cause, however they are written. */
 const DEFECTS = /engine_crashed|out_of_memory|engine_unavailable|internal|not a MucastError/;
 
 export class WatchedEngine {
-  /** Where the home, the temporary files and the work of the engine are. */
+  /** Folders for the home, the temporary files and the work of the engine. */
   readonly folder: string;
   readonly workFolder: string;
   readonly #python: string;
-  /** Of workers, since the last look. */
+  /** Deaths of workers since the last check. */
   readonly #deaths: string[] = [];
   #pool: EnginePool | undefined;
 
@@ -56,7 +56,7 @@ export class WatchedEngine {
     chmodSync(this.#python, 0o755);
   }
 
-  /** Whether the kernel ends a worker that opens a socket; otherwise only one that stays open is seen. */
+  /** Whether the kernel kills a worker that opens a socket; otherwise only a socket that stays open is detected. */
   get seesSockets(): boolean {
     return spawnSync(this.#python, ["-c", "import socket; socket.socket()"]).signal === "SIGSYS";
   }
@@ -68,7 +68,7 @@ export class WatchedEngine {
       libraries: ["sklearn", "xgboost", "lightgbm", "catboost"],
       workers: 1,
       workFolder: this.workFolder,
-      // Of all processes, this one among them; what the worker holds is looked at case by case.
+      // For all processes, including this one; what the worker holds is checked case by case.
       memoryLimitBytes: 2 * MAX_BYTES,
       log: (line) => {
         if (line.startsWith(WORKER_DIED)) this.#deaths.push(line);
@@ -77,7 +77,7 @@ export class WatchedEngine {
     return this.#pool;
   }
 
-  /** Does `work` and looks at what it did. It has to be told to stop at `signal`. */
+  /** Does `work` and checks its effects. It has to be told to stop at `signal`. */
   async watch(work: (signal: AbortSignal) => Promise<string>): Promise<Watched> {
     const worker = await this.#worker();
     const before = { files: this.#files(), open: openBy(worker) };
@@ -116,7 +116,7 @@ export class WatchedEngine {
     this.#pool = undefined;
   }
 
-  /** The pid of the worker, started and at rest. */
+  /** The pid of the worker, started and idle. */
   async #worker(): Promise<number> {
     const [worker] = engineProcesses(this.workFolder).workers;
     if (worker !== undefined) return worker;
@@ -141,13 +141,13 @@ async function outcomeOf(running: Promise<string>): Promise<{ outcome: string; m
   }
 }
 
-/** What a process has open but for pipes: files, and sockets by their number. */
+/** What a process has open except pipes: files, and sockets by their number. */
 function openBy(pid: number): string[] {
   try {
     const folder = `/proc/${pid}/fd`;
     return readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
   } catch {
-    return []; // It has ended, which is a finding of its own.
+    return []; // It has ended, which is a finding by itself.
   }
 }
 

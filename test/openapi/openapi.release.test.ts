@@ -1,7 +1,4 @@
-/**
- * The document that a service gives at /openapi.json, in others' hands: two linters, and a client of Python that a
- * generator makes of it.
- */
+/** Uses of the document that a service serves at /openapi.json: two linters, and a generated Python client. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,9 +13,9 @@ import type { OpenApiDocument } from "../../src/service/http/openapi/document.ts
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
 
 const LINTERS = resolve("tools/openapi-linters/node_modules");
-/** They are to ask nothing of the network. */
+/** They must not send requests. */
 const QUIET = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
-/** Schemas, and those that have no name of their own; 265 when each status had a problem of its own. */
+/** Schemas, including those without a name; 265 when each status had its own problem. */
 const MAX_MODELS = 220;
 
 interface Said {
@@ -53,7 +50,7 @@ const EARLY: Readonly<Record<string, readonly [status: number, (method: string, 
   ],
 };
 
-/** What a service answers to these bytes, after which it closes the connection. */
+/** The service's answer to these bytes, after which it closes the connection. */
 async function answerTo(port: number, head: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(`${head}Host: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
@@ -74,7 +71,7 @@ describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
   });
   after(endServices);
 
-  test("has neither error nor warning to Redocly's rules", async () => {
+  test("has neither errors nor warnings by Redocly's rules", async () => {
     const linter = join(LINTERS, "@redocly/cli/bin/cli.js");
     const args = ["lint", "--extends", "recommended", "--format", "json", "openapi.json"];
     const { stdout, stderr } = await run(process.execPath, [linter, ...args], folder);
@@ -82,7 +79,7 @@ describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
     assert.deepEqual(said.problems, []);
   });
 
-  test("has neither error nor warning to Spectral's rules", async () => {
+  test("has neither errors nor warnings by Spectral's rules", async () => {
     await writeFile(join(folder, "spectral.json"), JSON.stringify({ extends: ["spectral:oas"] }));
     const linter = join(LINTERS, "@stoplight/spectral-cli/dist/index.js");
     const args = ["lint", "--ruleset", "spectral.json", "--format", "json", "--quiet"];
@@ -91,7 +88,7 @@ describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
   });
 
   for (const [what, [status, head]] of Object.entries(EARLY)) {
-    test(`names for each operation what ${what} is answered`, async () => {
+    test(`lists for each operation the answer to ${what}`, async () => {
       for (const [path, methods] of Object.entries(document.paths)) {
         for (const [method, { responses }] of Object.entries(methods)) {
           const where = `${method} ${path}`;
@@ -108,7 +105,7 @@ describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
     });
   }
 
-  test("gives a client of Python that runs a job: uploads, submits, follows and reads mu", async () => {
+  test("generates a Python client that runs a job: uploads, submits, follows and reads mu", async () => {
     const python = lockedPython("openapi-client", "test/openapi/requirements-client.txt");
     const config = "client.yaml";
     await writeFile(join(folder, config), "package_name_override: mucast_client\npost_hooks: []\n");
@@ -146,7 +143,7 @@ describe("the OpenAPI document of a service", { timeout: 600_000 }, () => {
   });
 });
 
-/** What a linter says in JSON, be it nothing but an empty list. */
+/** A linter's output as JSON, even if it is only an empty list. */
 function jsonOf<T>(stdout: string, stderr: string): T {
   try {
     return JSON.parse(stdout);

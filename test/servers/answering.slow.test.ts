@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { answering } from "./answering.testing.ts";
 
-test("a request that is on its way when its server is closed is over without an error", {
+test("a request in progress when its server closes ends without an error", {
   timeout: 600_000,
 }, async () => {
   const arrived = Promise.withResolvers<void>();

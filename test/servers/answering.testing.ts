@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 
 /**
- * A server's listener made of an asynchronous one. What it throws is thrown, unless its caller has gone or the server was
- * closed meanwhile: then no one is left to answer, and it is over.
+ * Makes a server's listener of an asynchronous one. Its errors are thrown, unless its caller has gone or the server was closed meanwhile,
+ * when no one is left to answer.
  */
 export function answering(
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,

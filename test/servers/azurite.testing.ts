@@ -1,6 +1,6 @@
 /**
- * A real Azurite, the emulator of Azure Blob Storage, for tests: on a free loopback port, its blobs in memory, its
- * account made up. It ends at `stop`, and also when the test's process dies.
+ * A real Azurite, the emulator of Azure Blob Storage, for tests: on a free loopback port, with its blobs in memory and a made-up account.
+ * It ends at `stop`, and also when the test's process dies.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -21,7 +21,7 @@ import { DEFAULT_TRANSFER_LIMITS } from "../../src/blob/transfer-limits.ts";
 const AZURITE = fileURLToPath(
   new URL("../../tools/test-servers/node_modules/azurite/dist/src/blob/main.js", import.meta.url),
 );
-/** Where it is `secure`, for NODE_EXTRA_CA_CERTS. */
+/** Certificate of a `secure` one, for NODE_EXTRA_CA_CERTS. */
 export const CERTIFICATE = fileURLToPath(new URL("../certificates/localhost.cert.pem", import.meta.url));
 const KEY = fileURLToPath(new URL("../certificates/localhost.key.pem", import.meta.url));
 
@@ -31,20 +31,20 @@ const WATCHER = '"$@" & pid=$!; cat >/dev/null; kill -9 "$pid"; wait "$pid" 2>/d
 const HOUR_MS = 3_600_000;
 
 export interface Azurite {
-  /** What MUCAST_PRIVATE_ORIGINS has to list. */
+  /** The value for MUCAST_PRIVATE_ORIGINS. */
   readonly origin: string;
   /** With the account's key. */
   readonly connectionString: string;
-  /** As BLOB_URL may have it. */
+  /** A possible BLOB_URL. */
   containerUrl(container: string): string;
-  /** Makes a container. @returns a client of it, for a test to look with. */
+  /** Creates a container. @returns a client of it for the test's own checks. */
   newContainer(container: string): Promise<ContainerClient>;
   /** A SAS for a container, without question mark. @param permissions such as `rcwd`. */
   sasFor(container: string, permissions: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** @param secure over https with the certificate of the tests, and for tokens too (whose signature it does not check). */
+/** @param secure over https with the certificate of the tests, and with tokens too (without checking their signature). */
 export async function startAzurite({ secure = false } = {}): Promise<Azurite> {
   const account = `test${randomBytes(4).toString("hex")}`;
   const key = randomBytes(64).toString("base64");
@@ -84,7 +84,7 @@ export async function startAzurite({ secure = false } = {}): Promise<Azurite> {
   };
 }
 
-/** The SDK's own client takes no further certificate. Takes bytes and text as bodies, no streams. */
+/** The SDK's own client accepts no further certificate. Accepts bytes and text as bodies, but no streams. */
 function trusting(origin: string): AzureTransport {
   const ca = readFileSync(CERTIFICATE, "utf8");
   return new AzureTransport(origin, { limits: DEFAULT_TRANSFER_LIMITS, addresses: "loopback", ca });

@@ -1,4 +1,4 @@
-/** An authority and a certificate of it for the machines of a test, made by openssl as docs/cluster.md says. */
+/** An authority and its certificate for the machines of a test, made by openssl as docs/cluster.md says. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export interface Certificates {
   readonly key: string;
 }
 
-/** @param addresses of all machines that are to use it. */
+/** @param addresses of all machines that will use it. */
 export function makeCertificates(folder: string, addresses: readonly string[]): Certificates {
   const at = (name: string) => join(folder, name);
   const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "pipe" });

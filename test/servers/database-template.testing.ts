@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openDatabase } from "../../src/service/database/open-database.ts";
 import { template } from "./template.testing.ts";
 
-/** What decides how a new database looks. */
+/** What determines the contents of a new database. */
 const SOURCES = [
   "src/service/database/pglite-cluster.ts",
   "src/service/database/schema.ts",
@@ -14,8 +14,8 @@ const SOURCES = [
 let made: Promise<string> | undefined;
 
 /**
- * Puts a new embedded database with empty tables into a data folder, as its first start would: PGlite takes about five
- * seconds of a processor to make one, so the tests make it once and copy it.
+ * Puts a new embedded database with empty tables into a data folder, as its first start would. PGlite needs about five processor seconds to
+ * create one, so the tests create it once and copy it.
  */
 export async function copyNewDatabase(dataDir: string): Promise<void> {
   made ??= template("database", SOURCES, async (staged) => {
@@ -30,7 +30,7 @@ export async function copyNewDatabase(dataDir: string): Promise<void> {
 /** template1 and template0 by their OIDs, 600 of a thousand files: no session opens them, so nothing writes to them. */
 const UNOPENED = ["base/1", "base/4"];
 
-/** Where files cannot be linked, as between two disks, they are copied. */
+/** Copies files that cannot be linked, as between two disks. */
 function copyDatabase(from: string, to: string): void {
   const unopened = UNOPENED.map((name) => join(from, name));
   cpSync(from, to, { recursive: true, filter: (path) => !unopened.includes(path) });

@@ -1,4 +1,4 @@
-/** A fake: a proxy on a free loopback port that passes requests on to a real storage, but fails as a test plans. */
+/** A fake: a proxy on a free loopback port that forwards requests to a real storage, but fails as a test plans. */
 import {
   createServer,
   request as httpRequest,
@@ -9,14 +9,14 @@ import {
 import type { AddressInfo } from "node:net";
 import { answering } from "./answering.testing.ts";
 
-/** What the storage has answered. */
+/** The storage's answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** How one request is treated: `pass` has the storage do it; what is not answered stays without an answer. */
+/** How to treat one request: `pass` forwards it; a request that is not answered stays without an answer. */
 export type Fault = (
   pass: () => Promise<Answer>,
   response: ServerResponse,
@@ -27,7 +27,7 @@ export interface FaultyProxy {
   readonly origin: string;
   /** Method and, if there is one, the `comp` of each request: `PUT block`, `GET`. In order. */
   readonly asked: string[];
-  /** The faults of the next requests of a kind, one each; further ones are passed on unharmed. */
+  /** The faults of the next requests of a kind, one each; further requests pass unharmed. */
   plan(kind: string, ...faults: Fault[]): void;
   stop(): void;
 }
@@ -62,7 +62,7 @@ function kindOf({ method, url }: IncomingMessage): string {
   return comp === null ? method! : `${method} ${comp}`;
 }
 
-/** The request, read to its end. @returns what passes it on. */
+/** Reads the request to its end. @returns a function that forwards it. */
 async function taken(request: IncomingMessage, target: string): Promise<() => Promise<Answer>> {
   const { method, headers, url } = request;
   const body = await wholeOf(request);
@@ -92,7 +92,7 @@ export function refuse(status: number): Fault {
   return (_, response) => response.writeHead(status, { "content-length": 0 }).end();
 }
 
-/** The storage does it, and its answer is lost. */
+/** The storage carries it out, but its answer is lost. */
 export const loseAnswer: Fault = async (pass, response) => {
   await pass();
   response.destroy();
@@ -101,7 +101,7 @@ export const loseAnswer: Fault = async (pass, response) => {
 /** The request does not reach the storage, and gets no answer. */
 export const stall: Fault = () => undefined;
 
-/** The answer breaks off after so many bytes of its body. */
+/** The answer breaks off after this many bytes of its body. */
 export function truncate(bytes: number): Fault {
   return async (pass, response) => {
     const { status, headers, body } = await pass();
@@ -110,7 +110,7 @@ export function truncate(bytes: number): Fault {
   };
 }
 
-/** The answer falls silent after so many bytes of its body. */
+/** The answer falls silent after this many bytes of its body. */
 export function fallSilent(bytes: number): Fault {
   return async (pass, response) => {
     const { status, headers, body } = await pass();

@@ -1,7 +1,7 @@
 /**
- * Ports for servers whose port has to be known before they listen, or to stay the same when they start again. The system
- * gives ports below its ephemeral range to no one by itself, and each port belongs to the test process that claimed it, so
- * that nothing takes it between two starts.
+ * Ports for servers whose port has to be known before they listen, or to stay the same when they start again. The system does not assign
+ * ports below its ephemeral range by itself, and each port belongs to the test process that claimed it, so that nothing takes it between
+ * two starts.
  */
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,10 +9,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Linux gives out ports from 32768 on. */
+/** Linux assigns ports from 32768 on. */
 const FIRST = 20_000;
 const END = 32_000;
-/** A file a port, with the pid of the process that has claimed it. */
+/** One file per port, with the pid of the process that claimed it. */
 const CLAIMS = fileURLToPath(new URL("../../node_modules/.cache/mucast/ports", import.meta.url));
 
 /** @returns a port on which nothing listens, for this process alone. */
@@ -38,7 +38,7 @@ function claims(port: number): boolean {
   return true;
 }
 
-/** Whether the process that made a claim has ended, as one that was killed. */
+/** Whether the process that made a claim has ended, for example because it was killed. */
 function isAbandoned(claim: string): boolean {
   try {
     process.kill(Number(readFileSync(claim, "utf8")), 0);

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -25,7 +25,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
-test("each database is its own, and what is committed outlives a restart and a kill", async () => {
+test("databases are separate, and committed data outlive a restart and a kill", async () => {
   const [one, other] = [await postgres.newDatabase(), await postgres.newDatabase()];
   await query(one, "create table kept as select 1 as row");
   await assert.rejects(query(other, "select row from kept"), /does not exist/);
@@ -38,7 +38,7 @@ test("each database is its own, and what is committed outlives a restart and a k
   assert.deepEqual(await query(one, "select row from kept order by row"), [{ row: 1 }, { row: 2 }]);
 });
 
-test("it ends with the process that started it, however that ends", async () => {
+test("ends with the process that started it, however that ends", async () => {
   const module = JSON.stringify(new URL("postgres.testing.ts", import.meta.url).href);
   const script = `
     const { startPostgres } = await import(${module});

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL for tests, on a loopback port of its own, with its data in a temporary folder. Under root it runs as
- * `nobody`, since it refuses root. It ends, and its folder goes, at `stop` and also when the test's process dies.
+ * A real PostgreSQL for tests, on its own loopback port, with its data in a temporary folder. Under root it runs as `nobody`, because it
+ * refuses root. It ends, and its folder is removed, at `stop` and also when the test's process dies.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;
 const owner = asRoot ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Once stdin ends: ends the server of a folder, if it still runs, and removes the folder. */
+/** When stdin ends, stops the server of a folder, if it is still running, and removes the folder. */
 const WATCHER = `cat >/dev/null
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
 case "$pid:$(readlink "/proc/$pid/exe" 2>/dev/null)" in *:*/postgres) kill -QUIT "$pid";; esac
@@ -31,19 +31,19 @@ while [ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" ]; do sleep 
 rm -rf "$1"`;
 
 export interface Postgres {
-  /** Of the superuser; the database `postgres`. Its password is random, and that of all servers of this checkout. */
+  /** URL of the superuser in the database `postgres`. Its password is random, and the same for all servers of this checkout. */
   readonly url: string;
   /** @returns the URL of a new, empty database. */
   newDatabase(): Promise<string>;
-  /** Ends the server as an operator would; sessions are cut. Its data stay. */
+  /** Stops the server as an operator would; sessions are cut off. Its data stay. */
   down(): Promise<void>;
-  /** Ends it as the kernel would. */
+  /** Kills it as the kernel would. */
   kill9(): Promise<void>;
   /** Starts it again on the same port and data. */
   up(): Promise<void>;
   /** `down`, then `up`. */
   restart(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
 
@@ -105,16 +105,16 @@ async function readableBinaries(folder: string): Promise<string> {
   if (tried.status === 0 || !asRoot) return NATIVE;
   const copy = join(folder, "native");
   await cp(NATIVE, copy, { recursive: true, verbatimSymlinks: true });
-  // So that the watcher, of the same user, can remove it.
+  // So that the watcher, which runs as the same user, can remove it.
   const owned = spawnSync("chown", ["-R", `${NOBODY}:${NOBODY}`, copy]);
   if (owned.status !== 0) throw new Error(`chown ended with ${owned.status}: ${owned.stderr}`);
   return copy;
 }
 
-/** What decides how a new cluster looks. */
+/** What determines the contents of a new cluster. */
 const SOURCES = ["tools/test-servers/package.json", "test/servers/postgres.testing.ts"];
 
-/** Puts a new cluster into the folder as `data`; initdb takes a second of a processor. @returns its password. */
+/** Puts a new cluster into the folder as `data`; initdb takes a processor second. @returns its password. */
 async function copyNewCluster(native: string, folder: string): Promise<string> {
   const kept = await template("postgres", SOURCES, async (staged) => {
     const made = join(folder, "postgres");
@@ -126,13 +126,13 @@ async function copyNewCluster(native: string, folder: string): Promise<string> {
   return readFile(join(kept, "password"), "utf8");
 }
 
-/** With its modes and its owner: the server wants them. */
+/** With its modes and its owner, because the server requires them. */
 function copyAsItIs(from: string, into: string): void {
   const done = spawnSync("cp", ["-a", from, into], { encoding: "utf8" });
   if (done.status !== 0) throw new Error(`cp ended with ${done.status}: ${done.error ?? done.stderr}`);
 }
 
-/** Makes the files of a server as `data` in a new folder, and their random password beside them. */
+/** Creates the files of a server as `data` in a new folder, with a random password beside them. */
 async function initialise(native: string, folder: string): Promise<void> {
   await mkdir(folder);
   const passwordFile = join(folder, "password");
@@ -141,14 +141,14 @@ async function initialise(native: string, folder: string): Promise<void> {
   const args = ["-D", join(folder, "data"), "-U", "mucast", "-E", "UTF8", "--no-locale", "--no-sync"];
   const done = spawnSync(
     join(native, "bin/initdb"),
-    // Small files of the log, which are made whole and copied.
+    // Small log files, which are created at full size and copied.
     [...args, "--wal-segsize=1", "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
     { ...owner, cwd: "/", encoding: "utf8" },
   );
   if (done.status !== 0) throw new Error(`initdb ended with ${done.status}: ${done.error ?? done.stderr}`);
 }
 
-/** Safe against a kill of the server, not of the machine: nothing is synced to disk. */
+/** Safe against a kill of the server, but not of the machine: nothing is synced to disk. */
 const OPTIONS = [
   "fsync=off",
   "listen_addresses=127.0.0.1",
@@ -157,7 +157,7 @@ const OPTIONS = [
   "dynamic_shared_memory_type=mmap",
 ];
 
-/** @returns the server once it takes connections. Sessions of one killed before may outlive it a moment; then again. */
+/** @returns the server once it accepts connections. Sessions of one that was killed may outlive it for a moment; then it tries again. */
 async function serve(native: string, folder: string, port: number): Promise<ChildProcess> {
   for (;;) {
     const args = [
@@ -178,7 +178,7 @@ async function serve(native: string, folder: string, port: number): Promise<Chil
   }
 }
 
-/** What it says until it is ready, or has ended. The pipe is read on, so that it never fills. */
+/** Its output until it is ready, or has ended. The pipe is read further, so that it never fills. */
 function firstWords(server: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let told = "";

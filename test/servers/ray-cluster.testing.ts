@@ -1,7 +1,7 @@
 /**
- * A real Ray cluster of several nodes on this machine, for tests, in namespaces of its own
- * (`engine/tests/cluster/ray_cluster.py` says how). It ends at `stop`, and also when the test's process dies. Where the
- * system lets this user have no namespace, the start rejects with what to do about it.
+ * A real Ray cluster of several nodes on this machine, for tests, in its own namespaces (`engine/tests/cluster/ray_cluster.py` says how).
+ * It ends at `stop`, and also when the test's process dies. If the system does not let this user create namespaces, the start rejects and
+ * says what to do.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { findEnvironment } from "../../src/engine/environment/environment.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../engine/tests/cluster/ray_cluster.py", import.meta.url));
 
-/** What a node is to have; the first one of a cluster is its head. Sizes are in bytes. */
+/** The resources of a node; the first one of a cluster is its head. Sizes are in bytes. */
 export interface NodePlan {
   readonly name: string;
   /** 1 by default. */
@@ -22,9 +22,9 @@ export interface NodePlan {
   readonly gpus?: number;
   /** What its tasks may reserve; 1 GiB by default. */
   readonly memory?: number;
-  /** Of its object store, 75 MiB at least; 100 MiB by default. */
+  /** Size of its object store, at least 75 MiB; 100 MiB by default. */
   readonly store?: number;
-  /** Bytes that its processes may hold together, as the cgroup of a container says it; no limit by default. */
+  /** Memory limit of its processes together in bytes, like the cgroup of a container; no limit by default. */
   readonly memory_limit?: number;
   readonly python?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -34,21 +34,21 @@ export interface ClusterPlan {
   readonly nodes: readonly NodePlan[];
   /** Variables of all nodes. */
   readonly env?: Readonly<Record<string, string>>;
-  /** False for a cluster that asks for no token. */
+  /** False for a cluster that requires no token. */
   readonly token?: boolean;
 }
 
 export interface NodeProcess {
-  /** One of the cluster's own process tree, for `signal`. */
+  /** A process of the cluster's own tree, for `signal`. */
   readonly pid: number;
   readonly state: string;
   readonly command: string;
 }
 
 export interface RayCluster {
-  /** Of Ray's client, such as `ray://127.0.0.1:41234`: the one port that is reached from outside, by loopback alone. */
+  /** URL for Ray's client, such as `ray://127.0.0.1:41234`: the only port that is reachable from outside, by loopback. */
   readonly address: string;
-  /** The same one for a command whose first words are `enter`. */
+  /** The same cluster for a command that starts with `enter`. */
   readonly inside: string;
   readonly enter: readonly string[];
   /** A file of mode 600. */
@@ -59,7 +59,7 @@ export interface RayCluster {
   /** Stops every process on a node, as SIGSTOP does. */
   freeze(name: string): Promise<void>;
   thaw(name: string): Promise<void>;
-  /** Pulls the cable of a node, or of the `driver`, who comes by `address`. */
+  /** Disconnects a node, or the `driver`, which connects through `address`. */
   cut(name: string): Promise<void>;
   restore(name: string): Promise<void>;
   processes(name: string): Promise<NodeProcess[]>;
@@ -88,7 +88,7 @@ export async function startRayCluster(plan: ClusterPlan): Promise<RayCluster> {
     if (answer.error !== undefined) throw new Error(answer.error);
     return answer;
   }
-  /** One order at a time: answers carry no name. */
+  /** One command at a time, because answers carry no name. */
   const inTurn = (order: object) => {
     const answer = last.then(() => ask(order));
     last = answer.catch(() => undefined);

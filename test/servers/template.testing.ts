@@ -42,7 +42,7 @@ export async function template(
   return kept;
 }
 
-/** Other working trees may share the cache, and copy a template while this one makes another. */
+/** Other working trees may share the cache, and copy a template while this one creates another. */
 function isUnused(entry: string, name: string): boolean {
   if (!entry.startsWith(`${name}-`) && !entry.startsWith(`making-`)) return false;
   const found = statSync(join(CACHE, entry), { throwIfNoEntry: false });

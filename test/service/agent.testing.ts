@@ -57,7 +57,7 @@ export class Agent {
     return this.#transport.pid!;
   }
 
-  /** All that it has said on stderr. */
+  /** All its output on stderr. */
   logs(): string {
     return this.#said;
   }
@@ -90,7 +90,7 @@ export class Agent {
     return verdictViewSchema.parse(structuredContent);
   }
 
-  /** The problem that a call is refused with. */
+  /** The problem with which a call is refused. */
   async refused(name: string, args: Record<string, unknown>): Promise<{ code: string; detail: string }> {
     const { isError, content } = await this.#client.callTool({ name, arguments: args });
     assert.equal(isError, true);

@@ -1,4 +1,4 @@
-/** The service as a caller meets it: plain HTTP, with every answer held against the published schemas. */
+/** The service as a caller sees it: plain HTTP, with every answer validated against the published schemas. */
 import assert from "node:assert/strict";
 import {
   isEnded,
@@ -30,11 +30,11 @@ export interface EventStream {
   readonly headers: Headers;
   /** To the end of the stream. */
   readonly events: AsyncGenerator<WireEvent, void>;
-  /** Milliseconds that the stream told to wait before connecting again. */
+  /** Milliseconds that the stream requested to wait before reconnecting. */
   retry(): number | undefined;
 }
 
-/** No test passes or fails by this; it ends one that would never end. */
+/** No test passes or fails because of this; it ends a test that would never end. */
 const MINUTES_TO_END = 3;
 
 export class Api {
@@ -70,7 +70,7 @@ export class Api {
     return this.ask("POST", `/v1/${operation}`, payload, { "content-type": "application/json", ...headers });
   }
 
-  /** Hands in a job that has to be taken. */
+  /** Submits a job that must be accepted. */
   async submit(
     payload: string,
     headers: Record<string, string> = {},
@@ -145,7 +145,7 @@ export class Api {
   }
 }
 
-/** Parses what a server-sent event stream carries, as HTML's standard says. */
+/** Parses the contents of a server-sent event stream, by HTML's standard. */
 async function* parseEvents(
   body: ReadableStream<Uint8Array>,
   onRetry: (milliseconds: number) => void,
@@ -175,7 +175,7 @@ function parseBlock(block: string, onRetry: (milliseconds: number) => void): Wir
   return { id: fields.id, type: fields.event ?? "message", data: JSON.parse(fields.data) };
 }
 
-/** Everything a stream carries, held against the published schemas. */
+/** Everything in a stream, validated against the published schemas. */
 export async function collect(stream: EventStream): Promise<WireEvent[]> {
   assert.equal(stream.status, 200);
   const events: WireEvent[] = [];

@@ -18,7 +18,7 @@ export function cancelling(core: () => Core): void {
   }
 
   describe("cancel", () => {
-    test("ends at once what waits behind another job", async () => {
+    test("ends a job at once that waits behind another", async () => {
       const { api } = core();
       const running = await core().heldRunning();
       const behind = await api.submit(core().own());
@@ -31,7 +31,7 @@ export function cancelling(core: () => Core): void {
       assert.deepEqual(await api.get(behind.id), canceled);
     });
 
-    test("ends what runs once its job has stopped, asked for twice, and events tell that it was asked for", async () => {
+    test("ends a running operation once its job has stopped, even if requested twice, and events report the request", async () => {
       const { api } = core();
       const { operation } = await core().heldRunning();
       for (let i = 0; i < 2; i++) {
@@ -63,14 +63,14 @@ export function cancelling(core: () => Core): void {
       }
     });
 
-    test("gives back unchanged what has ended", async () => {
+    test("returns an ended operation unchanged", async () => {
       const { api } = core();
       const done = await api.submit(core().own(), { prefer: "wait=60" });
       assert.equal(done.status, "Succeeded");
       assert.deepEqual(await api.cancel(done.id), done);
     });
 
-    test("racing with success ends in one of the two, whole", async () => {
+    test("racing with success ends completely in one of the two", async () => {
       const { api } = core();
       for (const stages of [/read|fit|evaluate|write/, /write/]) {
         const { operation, release } = await core().heldRunning();

@@ -50,7 +50,7 @@ export function typedClient(core: () => Core): void {
       assert.equal((await client.events(id, { lastEventId: seqs.at(-1) }).next()).done, true);
     });
 
-    test("prepares a price CSV into blobs that a job takes, and says which line is at fault", async () => {
+    test("prepares a price CSV into blobs that a job accepts, and says which line is at fault", async () => {
       const day = (i: number) => new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10);
       const rows = Array.from(
         { length: 260 },
@@ -76,7 +76,7 @@ export function typedClient(core: () => Core): void {
       });
     });
 
-    test("submits the same job once under one key, in whatever way its config is given", async () => {
+    test("submits the same job once under one key, however its config is passed", async () => {
       const before = await idsOfAll();
       const submitted = await Promise.all([
         client.runMlJob({ ...urls, config: RIDGE }, { idempotencyKey: "once" }),
@@ -90,7 +90,7 @@ export function typedClient(core: () => Core): void {
       assert.deepEqual(await idsOfAll(), [...ids, ...before]);
     });
 
-    test("tells a refused payload by its problem", async () => {
+    test("reports a refused payload by its problem", async () => {
       const config = { "ML params": { model: "forest", n_split: 3 } };
       await assert.rejects(client.runAndWait("run_ml_job", { ...urls, config }), (error) => {
         assert.ok(error instanceof MucastApiError);
@@ -100,7 +100,7 @@ export function typedClient(core: () => Core): void {
       });
     });
 
-    test("tells a job that was cancelled by its problem, with the operation", async () => {
+    test("reports a cancelled job by its problem, with the operation", async () => {
       const running = await core().heldRunning();
       const queued = Promise.withResolvers<string>();
       const onEvent = ({ operation_id }: Pick<StoredEvent, "operation_id">) => queued.resolve(operation_id);

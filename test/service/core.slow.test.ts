@@ -1,6 +1,6 @@
 /**
- * What a service promises while it runs: of every operation on both databases (in `npm test` on PGlite), and what is the same
- * on both on one of them, where the suites share a service that runs one job at a time.
+ * What a service promises while it runs: about operations on both databases (in `npm test` on PGlite), and about everything that is the
+ * same on both, where the suites share a service that runs one job at a time.
  */
 import { after, before, describe } from "node:test";
 import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";

@@ -6,10 +6,10 @@ import { FEATURES, PRICES, payload, putInputs, RIDGE } from "./inputs.testing.ts
 import { type Serving, startServe } from "./service.testing.ts";
 import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
-/** The largest upload if a core is limited: more than the system buffers of what a reader has not taken. */
+/** The largest upload to a service with limits: more than the system buffers for a slow reader. */
 export const UPLOAD_BYTES = 2 ** 24;
 
-/** Bounds that a test meets in a moment, and that leave room for all other tests. */
+/** Limits that a test reaches in a moment, and that leave room for all other tests. */
 const LIMITED = {
   MUCAST_EVENTS_KEPT: "10",
   MUCAST_BODY_BYTES: "40000",
@@ -18,7 +18,7 @@ const LIMITED = {
   MUCAST_BLOB_TICKERS: "50",
 };
 
-/** Few descriptors: 700 connections would use them all up. */
+/** Few descriptors: 700 connections would use them all. */
 const NARROW = ["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"];
 
 export class Core {
@@ -33,12 +33,12 @@ export class Core {
     this.api = new Api(serving.url);
   }
 
-  /** A payload whose blobs, `small`, stand in the service's own folder. */
+  /** A payload whose blobs, `small`, are in the service's own folder. */
   own(config = RIDGE): string {
     return payload(this.serving.url, "small", config);
   }
 
-  /** A job that waits in the middle of its reading until it is released. @returns it as it was taken, and its key. */
+  /** A job that waits in the middle of its reading until it is released. @returns the accepted operation, and its key. */
   async heldJob(config = RIDGE): Promise<{ operation: OperationView; release: () => void; key: string }> {
     const key = `held-${++this.#count}`;
     const { storage } = this;
@@ -52,7 +52,7 @@ export class Core {
     const held = await this.heldJob(config);
     await this.api.running(held.operation.id);
     await this.storage.asked(`data_extractor_${held.key}.json`);
-    // The service stores the event once the job process has the order, which may read by then.
+    // The service stores the event once the job process has the order, which may already be reading.
     for await (const { type } of (await this.api.events(held.operation.id)).events) {
       if (type === "started") break;
     }
@@ -60,7 +60,7 @@ export class Core {
   }
 }
 
-/** Both blobs of a job; whichever is read first keeps it waiting. */
+/** Both blobs of a job; whichever is read first makes it wait. */
 export function hold(storage: FakeStorage, key: string): void {
   storage.put(`data_extractor_${key}.json`, PRICES, { kind: "hold" });
   storage.put(`feature_engine_${key}.json`, FEATURES, { kind: "hold" });
@@ -71,14 +71,14 @@ export function release(storage: FakeStorage, key: string): void {
 }
 
 interface CoreOptions {
-  /** That run at the same time; 2 by default. */
+  /** The number of parallel jobs; 2 by default. */
   readonly jobs?: number;
   /** With LIMITED, and few descriptors. */
   readonly limited?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A service with the blobs `small` put. */
+/** A service to which the blobs `small` were uploaded. */
 export async function startCore(
   database: DatabaseChoice,
   { jobs = 2, limited = false, env = {} }: CoreOptions = {},

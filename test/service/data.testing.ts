@@ -59,7 +59,7 @@ export function blobs(core: () => Core): void {
       assert.deepEqual([stale.status, stale.text], [200, "abcdefghij"]);
     });
 
-    test("that a reader was given stay whole while they are replaced", async () => {
+    test("that are being read stay complete while they are replaced", async () => {
       const [first, second] = [Buffer.alloc(UPLOAD_BYTES, "a"), Buffer.alloc(UPLOAD_BYTES, "b")];
       await api.put("feature_engine_swap.json", first);
       const answer = await fetch(`${serving.url}/data/feature_engine_swap.json`);
@@ -84,7 +84,7 @@ export function blobs(core: () => Core): void {
       "feature_engine_a%2e%2e%2f.json",
       "feature_engine_%00.json",
     ]) {
-      test(`are not called ${name}`, async () => {
+      test(`cannot be called ${name}`, async () => {
         for (const method of ["GET", "PUT"]) {
           const answer = await api.ask(method, `/data/${name}`, method === "PUT" ? "[]" : undefined);
           assert.ok(answer.status === 400 || answer.status === 404, `${method}: ${answer.status}`);
@@ -92,7 +92,7 @@ export function blobs(core: () => Core): void {
       });
     }
 
-    test("that are outputs can be read and not put", async () => {
+    test("that are outputs can be read but not uploaded", async () => {
       const { id } = await api.submit(core().own(), { prefer: "wait=60" });
       const name = `ml_engine_${id}.json`;
       const before = await api.ask("GET", `/data/${name}`);
@@ -104,7 +104,7 @@ export function blobs(core: () => Core): void {
       problemOf(status, 404, "not_found");
     });
 
-    test("that are cut off on the way leave what was there", async () => {
+    test("that are cut off in transit leave the earlier blob", async () => {
       await api.put("feature_engine_cut.json", "whole");
       const controller = new AbortController();
       async function* pieces() {

@@ -1,4 +1,4 @@
-/** The two databases of the service, for tests that have to hold on both. */
+/** The two databases of the service, for tests that must pass on both. */
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
 
 export interface DatabaseChoice {

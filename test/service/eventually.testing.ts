@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Looks cost the service time that its jobs need. */
+/** Polls cost the service time that its jobs need. */
 const MILLISECONDS_BETWEEN_LOOKS = 50;
-/** No test passes or fails by this; it ends one that would never end, with what it waited for. */
+/** No test passes or fails because of this; it ends a test that would never end, and says what it waited for. */
 const PATIENCE_MILLISECONDS = 600_000;
 
-/** Waits until `look` gives something. @throws if it does not, with `what` was waited for. */
+/** Waits until `look` returns something. @throws if it does not, naming `what` was waited for. */
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
@@ -19,7 +19,7 @@ export async function eventually<T>(
   throw new Error(`waited in vain: ${what}`);
 }
 
-/** The same for what only has to become true. */
+/** The same for a condition. */
 export async function eventuallyTrue(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(what, async () => ((await look()) ? true : undefined));
 }

@@ -24,10 +24,10 @@ function wideMarket(): Market {
   };
 }
 
-/** Following what happens to an operation. */
+/** Following an operation. */
 export function following(core: () => Core): void {
   describe("events", () => {
-    test("tell an operation's life in order, from its queueing to its end, and then the stream closes", async () => {
+    test("report an operation in order, from its queueing to its end, and then the stream closes", async () => {
       const { api } = core();
       const done = await api.submit(core().own(), { prefer: "wait=60" });
       const stream = await api.events(done.id);
@@ -58,7 +58,7 @@ export function following(core: () => Core): void {
       assert.equal(last, "succeeded");
     });
 
-    test("resume after the last one that was seen", async () => {
+    test("resume after the last one seen", async () => {
       const { api } = core();
       const { id } = await api.submit(core().own(), { prefer: "wait=60" });
       const all = await collect(await api.events(id));
@@ -66,11 +66,11 @@ export function following(core: () => Core): void {
         const resumed = await collect(await api.events(id, String(last)));
         assert.deepEqual(resumed, all.slice(last));
       }
-      // So that an EventSource does not connect again.
+      // So that an EventSource does not reconnect.
       assert.equal((await api.events(id, String(all.length))).status, 204);
     });
 
-    test("that are no longer kept are stood for by a snapshot", async () => {
+    test("that are no longer kept are replaced by a snapshot", async () => {
       const { api, storage } = core();
       storage.put("feature_engine_wide.json", featureBlob(wideMarket()));
       storage.put("data_extractor_wide.json", priceBlob(wideMarket()));

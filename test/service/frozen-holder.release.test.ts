@@ -1,4 +1,4 @@
-/** A service that was frozen while another one took its data folder: the files of the database are the other one's. */
+/** A service that was frozen while another one took over its data folder: the files of the database belong to the other one. */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
@@ -26,7 +26,7 @@ function moveElsewhere({ dataDir }: Serving): void {
   writeFileSync(path, JSON.stringify({ ...holder, host: "another-machine", boot: "another-boot" }));
 }
 
-test("a frozen service that wakes after another one took its folder ends before it answers, and the database stays whole", {
+test("a frozen service that wakes after another one took over its folder ends before it answers, and the database stays intact", {
   timeout: 600_000,
 }, async () => {
   const folder = await serviceFolder();
@@ -63,7 +63,7 @@ test("a frozen service that wakes after another one took its folder ends before 
   );
   assert.deepEqual(await first.exited, { code: LOST, signal: null }, first.logs());
   assert.equal(first.logs().match(/another process has its lock/g)?.length, 1, first.logs());
-  // Its last changes are in the log alone, which the first one would have written over.
+  // Its last changes are only in the log, which the first one would have overwritten.
   await second.kill9();
 
   const third = await startServe({ folder, env });

@@ -1,4 +1,6 @@
-/** A full disk for the output, and for the database: a small file system of memory that only the service sees, and that goes with it. */
+/**
+ * A full disk for the output, and for the database: a small in-memory file system that only the service sees, and that disappears with it.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
@@ -10,7 +12,7 @@ import { FEATURES, PRICES, payload } from "./inputs.testing.ts";
 import { endServices, serviceFolder, startServe } from "./service.testing.ts";
 import { startFakeStorage } from "./storage.testing.ts";
 
-/** Mount namespaces want root, or a kernel that gives every user a namespace of their own. */
+/** Mount namespaces require root, or a kernel that gives every user a namespace. */
 const NAMESPACE = [
   { make: ["unshare", "--mount"], enter: ["--mount"] },
   {
@@ -34,7 +36,7 @@ describe("a full disk for the output", options, () => {
     await core?.storage.stop();
   });
 
-  test("fails the operation with output_failed and nothing half-written, and the service goes on", async () => {
+  test("fails the operation with output_failed and nothing half-written, and the service continues", async () => {
     const folder = join(await serviceFolder(), "blobs");
     mkdirSync(folder);
     const script = `mount -t tmpfs -o size=1m,mode=700 none '${folder}' && exec "$@"`;
@@ -49,8 +51,8 @@ describe("a full disk for the output", options, () => {
     const ready = async () => (await core!.api.ask("GET", "/readyz")).text;
     const { operation, release } = await core.heldRunning();
     const seen = `/proc/${serving.pid}/root${folder}`;
-    // Room for what an attempt says of itself, not for an output. A check of readiness holds 64 KiB while it writes, so the disk is filled
-    // again until one has failed.
+    // Room for an attempt's own status, but not for an output. A readiness check holds 64 KiB while it writes, so the disk is filled again
+    // until one has failed.
     const fill = () =>
       spawnSync("sh", ["-c", 'cat /dev/zero >>"$0"; truncate -s -16k "$0"', join(seen, "rest")]);
     await eventuallyTrue("a check has failed", async () => {
@@ -78,7 +80,7 @@ describe("a full disk for the output", options, () => {
 
 const PGLITE = new URL("../../src/service/database/pglite.ts", import.meta.url).href;
 
-/** In its namespace: a database is made and opened on a disk without room, each once, and then with room. */
+/** In its namespace: a database is created and opened on a disk without room, once each, and then with room. */
 const ON_A_FULL_DISK = `
   import { spawnSync } from "node:child_process";
   import { readdirSync, rmSync } from "node:fs";

@@ -14,13 +14,13 @@ export function market(count = 2): Market {
 export const FEATURES = featureBlob(market());
 export const PRICES = priceBlob(market());
 
-/** JSON text of a payload; the config stays as it is spelt. */
+/** JSON text of a payload; the config keeps its spelling. */
 export function payload(base: string, id: string, config = RIDGE, query = ""): string {
   const url = (kind: string) => JSON.stringify(`${base}/data/${kind}_${id}.json${query}`);
   return `{"feature_url": ${url("feature_engine")}, "data_extractor_url": ${url("data_extractor")}, "config": ${config}}`;
 }
 
-/** Puts both blobs of the small market. */
+/** Uploads both blobs of the small market. */
 export async function putInputs(api: Api, id: string): Promise<void> {
   for (const [kind, text] of [
     ["feature_engine", FEATURES],

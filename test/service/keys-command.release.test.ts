@@ -1,4 +1,4 @@
-/** `mucast keys` where no service runs; with one that runs it is tried in who-may.slow.test.ts. */
+/** `mucast keys` while no service runs; who-may.slow.test.ts tests it with a running one. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { endServices, serviceFolder } from "./service.testing.ts";
 
 after(endServices);
 
-test("mucast keys on a folder that no service has opened yet tells what is wrong with a new key by its flags and makes nothing; makes a key, lists and revokes it", {
+test("mucast keys on a folder that no service has opened yet names faulty flags of a new key and creates nothing; creates, lists and revokes a key", {
   timeout: 600_000,
 }, async () => {
   const dataDir = join(await serviceFolder({ isFirstStart: true }), "data");

@@ -1,4 +1,4 @@
-/** `mucast keys` as a process, and what it tells. */
+/** `mucast keys` as a process, and its output. */
 import assert from "node:assert/strict";
 import { mucast } from "../end-to-end/command.ts";
 
@@ -10,7 +10,7 @@ interface Told {
   readonly stderr: string;
 }
 
-/** `mucast keys` with these words on a data folder. */
+/** `mucast keys` with these arguments on a data folder. */
 export function keys(dataDir: string, ...words: string[]): Promise<Told> {
   return mucast(["keys", ...words, "--data-dir", dataDir]);
 }

@@ -1,4 +1,4 @@
-/** What becomes of an operation when the processes that work for it are killed. */
+/** What happens to an operation when the processes that work for it are killed. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { eventually, eventuallyTrue } from "./eventually.testing.ts";
 import { executableOf, hasMapped, ownerOfPort, stillRunning } from "./processes.testing.ts";
 import { untilFolderIsUnused } from "./service.testing.ts";
 
-/** Fits that last long enough to be met while they run. */
+/** Fits that last long enough to be caught while they run. */
 const SLOW = '{"ML params": {"model": "rf", "n_splits": 1, "model_params": {"n_estimators": 200}}}';
 
 /** The last suite of its service, which it ends. */
@@ -30,7 +30,7 @@ export function killedJobs(core: () => Core): void {
       return events.filter(({ type }) => type === "started").length;
     }
 
-    test("of a job, once: it is tried again and succeeds", async () => {
+    test("of a job, once: it is retried and succeeds", async () => {
       const { operation, key, release } = await core().heldJob();
       await killReader(key, 1);
       await core().storage.asked(`data_extractor_${key}.json`, 2);
@@ -50,7 +50,7 @@ export function killedJobs(core: () => Core): void {
       assert.ok(!existsSync(output));
     });
 
-    test("that is a Python worker costs one fit, which is done again", async () => {
+    test("that is a Python worker costs one fit, which is repeated", async () => {
       const { id } = await core().api.submit(core().own(SLOW));
       const [worker] = await eventually("a worker fits", () => {
         const fitting = core()

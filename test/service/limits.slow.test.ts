@@ -1,4 +1,4 @@
-/** The limits of time that a caller can run into; the others are a suite of core.slow.test.ts. */
+/** The time limits that a caller can reach; the others are a suite of core.slow.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Api, problemOf } from "./api.testing.ts";
@@ -31,7 +31,7 @@ describe("the limit of", { timeout: 600_000 }, () => {
     assert.match(again.status, /^(Succeeded|Failed)$/);
   });
 
-  test("requests a minute: rate_limited with Retry-After, and health is still told", async () => {
+  test("requests per minute: rate_limited with Retry-After, and health is still reported", async () => {
     const answers = [];
     for (let i = 0; i < 40; i++) answers.push(await api.ask("GET", "/v1/operations"));
     const refused = answers.filter(({ status }) => status !== 200);

@@ -10,7 +10,7 @@ import { type Core, UPLOAD_BYTES } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, payload } from "./inputs.testing.ts";
 
-/** Sends a body piece by piece, without telling its length before. @returns the status. */
+/** Sends a body piece by piece, without announcing its length. @returns the status. */
 function sendPieces(url: string, piece: Buffer, pieces: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: "PUT", headers: { "transfer-encoding": "chunked" } }, (answer) => {
@@ -26,7 +26,7 @@ function sendPieces(url: string, piece: Buffer, pieces: number): Promise<number>
   });
 }
 
-/** Every limit a caller can run into says which one it is, and the service goes on; those of time in limits.slow.test.ts. */
+/** Every limit that a caller can reach is named in the error, and the service continues; limits.slow.test.ts has those of time. */
 export function limits(core: () => Core): void {
   describe("limits", () => {
     test("of a request's body", async () => {
@@ -36,7 +36,7 @@ export function limits(core: () => Core): void {
       problemOf(await core().api.post("run_ml_job", body), 413, "too_large");
     });
 
-    test("of an upload, told before or met on the way: nothing is left, what was there stays", async () => {
+    test("of an upload, announced or reached on the way: nothing is left, and an earlier blob stays", async () => {
       const { api, serving } = core();
       const names = () =>
         readdirSync(join(serving.dataDir, "blobs/data"))
@@ -54,7 +54,7 @@ export function limits(core: () => Core): void {
       assert.equal((await api.put("feature_engine_over.json", right)).status, 201);
     });
 
-    test("of operations that wait: rate_limited with Retry-After, until some have gone", async () => {
+    test("of queued operations: rate_limited with Retry-After, until some have ended", async () => {
       const { api } = core();
       const held = await core().heldRunning();
       await eventuallyTrue(
@@ -72,7 +72,7 @@ export function limits(core: () => Core): void {
       for (const { id } of waiting.slice(10)) assert.equal((await api.ended(id)).status, "Succeeded");
     });
 
-    test("of the tickers of a blob, also where a job process reads it", async () => {
+    test("of the tickers of a blob, even if a job process reads it", async () => {
       const { api, storage } = core();
       storage.put("feature_engine_many.json", FEATURES);
       const prices = Array.from({ length: 51 }, (_, i) => [`T${i}`, { dates: [], close: [] }]);
@@ -83,7 +83,7 @@ export function limits(core: () => Core): void {
       assert.match(error!.detail, /one more than the 50 tickers .*MUCAST_BLOB_TICKERS/);
     });
 
-    test("of descriptors: idle connections that would use them all up cost the service nothing", async (t) => {
+    test("of descriptors: idle connections that would use all of them do not affect the service", async (t) => {
       const { api, serving } = core();
       const sockets = Array.from({ length: 700 }, () => connect(serving.port, "127.0.0.1"));
       t.after(() => {

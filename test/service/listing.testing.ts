@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 import { problemOf } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 
-/** Looking for operations. */
+/** Finding operations. */
 export function listing(core: () => Core): void {
   describe("operations", () => {
-    test("are listed newest first, a page at a time, each once, also while others come in", async () => {
+    test("are listed newest first, a page at a time, each once, even while others are submitted", async () => {
       const { api } = core();
       const ids: string[] = [];
       for (let i = 0; i < 5; i++) ids.unshift((await api.submit(core().own())).id);
@@ -47,7 +47,7 @@ export function listing(core: () => Core): void {
     });
 
     for (const query of ["?limit=0", "?limit=101", "?limit=x", "?status=Done", "?cursor=made-up"]) {
-      test(`cannot be asked for by ${query}`, async () => {
+      test(`cannot be requested with ${query}`, async () => {
         problemOf(await core().api.ask("GET", `/v1/operations${query}`), 400, "invalid_request");
       });
     }

@@ -21,7 +21,7 @@ after(async () => {
 });
 
 describe("an agent over stdio", { timeout: 600_000 }, () => {
-  test("runs a job of the service that has the folder open; once that has gone, two start one for themselves, which ends with them", async () => {
+  test("runs a job of the service that has the folder open; once that is gone, two agents start one for themselves, which ends with them", async () => {
     const serving = await startServe();
     await putInputs(new Api(serving.url), "one");
     const agent = await Agent.start(["--data-dir", serving.dataDir], { MUCAST_PORT: String(serving.port) });
@@ -67,7 +67,7 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.ok(!(await readdir(serving.dataDir)).includes("service.lock"));
   });
 
-  test("leaves numbers, stdout and the key of a service elsewhere alone", async () => {
+  test("keeps numbers and stdout intact, and the key of a service elsewhere secret", async () => {
     await using service = new FakeService(json(202, operation()));
     const url = await service.listen();
     const config =
@@ -118,7 +118,7 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     assert.match(String(asked!.headers["idempotency-key"]), /^[0-9a-f-]{36}$/);
   });
 
-  test("is not served where the URL is none, or a message has no end", async () => {
+  test("is not served if the URL is invalid, or a message has no end", async () => {
     for (const url of ["", "nonsense", "ftp://127.0.0.1"]) {
       await assert.rejects(createProgram().parseAsync(["node", "mucast", "mcp", "--url", url]), (error) => {
         assert.ok(error instanceof MucastError);
@@ -146,7 +146,7 @@ async function assertEnd(lines: AsyncIterator<string>): Promise<void> {
   assert.deepEqual(await lines.next(), { done: true, value: undefined });
 }
 
-/** Where the one that was first says it listens. */
+/** The address that the first service prints. */
 function addressIn(...agents: readonly Agent[]): string {
   return /"address":"(http:[^"]+)"/.exec(agents.map((agent) => agent.logs()).join(""))![1]!;
 }

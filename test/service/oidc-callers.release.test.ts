@@ -1,4 +1,4 @@
-/** Whom tokens of OIDC issuers belong to, in a database that an older version has made and in one that two issuers share. */
+/** The owners of OIDC issuers' tokens, in a database from an older version and in one that two issuers share. */
 import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,10 +15,10 @@ import { endServices, type Serving, serviceFolder, startServe } from "./service.
 const BLOB = "feature_engine_old.json";
 const OLD_SPACE = spaceOf("oidc:ann");
 
-/** The step that makes the table of the first issuer. An older version has those before it. */
+/** The migration that creates the table of the first issuer. An older version has those before it. */
 const OWN_STEP = MIGRATIONS.findIndex((steps) => steps.some((step) => step.includes("first_oidc_issuer")));
 
-/** What a service of an older version has left: an operation and a blob of `oidc:ann`, and no issuer. */
+/** Data from a service of an older version: an operation and a blob of `oidc:ann`, and no issuer. */
 const OLD_ROWS = `
   insert into mucast.operations
     (id, caller, operation, feature_url, data_extractor_url, config, config_sha256, body_sha256, idempotency_key, status, finished_at)
@@ -27,7 +27,7 @@ const OLD_ROWS = `
   insert into mucast.blobs (name, caller, space, bytes) values ('${BLOB}', 'oidc:ann', '${OLD_SPACE}', 3);
   insert into mucast.blob_usage (caller, bytes, blobs) values ('oidc:ann', 3, 1)`;
 
-/** Makes the tables of an older version in the place of the new ones. */
+/** Creates the tables of an older version in place of the new ones. */
 async function makeOld(database: Database): Promise<void> {
   await database.exec(`
     drop schema mucast cascade; create schema mucast;

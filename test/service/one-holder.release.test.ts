@@ -1,4 +1,4 @@
-/** The embedded database takes one process; a second service on its folder is refused, a dead one's place is taken. */
+/** The embedded database accepts one process; a second service on its folder is refused, and a dead one is replaced. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import {
 
 after(endServices);
 
-test("of services on one new data folder, started at the same moment or later, one serves, and goes on; the others name its process", {
+test("exactly one of several services on a new data folder serves and continues, whether started at once or later; the others name its process", {
   timeout: 600_000,
 }, async () => {
   const folder = await serviceFolder({ isFirstStart: true });
@@ -47,7 +47,7 @@ test("of services on one new data folder, started at the same moment or later, o
   await assertTakenOver(holder);
 });
 
-/** By a new service at once; what lies there is the owner's alone, and its orderly end leaves no lock. */
+/** A new service replaces it at once; only the owner can read the files, and an orderly end leaves no lock. */
 async function assertTakenOver(killed: Serving): Promise<void> {
   const { folder } = killed;
   const next = await startServe({ folder, env: await silentEngine(folder) });

@@ -1,16 +1,16 @@
-/** What runs, as Linux tells it in /proc. A zombie does not run. */
+/** Running processes, from /proc on Linux. A zombie does not count. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export interface SeenProcess {
   readonly pid: number;
   readonly parent: number;
-  /** Ticks since boot; with the pid it names a process for good. */
+  /** Ticks since boot; together with the pid it identifies a process permanently. */
   readonly started: string;
-  /** Its arguments, parted by spaces. */
+  /** Its arguments, separated by spaces. */
   readonly command: string;
 }
 
-/** Every process that runs and may be looked at. */
+/** Every running process that may be inspected. */
 export function allProcesses(): SeenProcess[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -18,7 +18,7 @@ export function allProcesses(): SeenProcess[] {
     .filter((seen) => seen !== undefined);
 }
 
-/** A process and all that descend from it; empty if it does not run. */
+/** A process and all its descendants; empty if it is not running. */
 export function treeOf(root: number): SeenProcess[] {
   const all = allProcesses();
   const tree = all.filter(({ pid }) => pid === root);
@@ -26,12 +26,12 @@ export function treeOf(root: number): SeenProcess[] {
   return tree;
 }
 
-/** Those of `seen` that still run. */
+/** Those of `seen` that are still running. */
 export function stillRunning(seen: readonly SeenProcess[]): SeenProcess[] {
   return seen.filter(({ pid, started }) => processOf(pid)?.started === started);
 }
 
-/** Processes that have to do with a folder: they stand in it, name it in their arguments or have it in their environment. */
+/** Processes related to a folder: it is their current folder, in their arguments or in their environment. */
 export function processesAbout(folder: string): SeenProcess[] {
   return allProcesses().filter(
     ({ pid, command }) =>
@@ -42,12 +42,12 @@ export function processesAbout(folder: string): SeenProcess[] {
   );
 }
 
-/** Whether it has mapped a file whose path holds `part`; a Python worker maps the matrix of the ticker it fits. */
+/** Whether it has mapped a file whose path contains `part`; a Python worker maps the matrix of the ticker it fits. */
 export function hasMapped(pid: number, part: RegExp): boolean {
   return part.test(textOf(`/proc/${pid}/maps`));
 }
 
-/** The process that has a TCP connection over IPv4 from the local port. */
+/** The process that has an IPv4 TCP connection from the local port. */
 export function ownerOfPort(port: number): SeenProcess | undefined {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   const connection = readFileSync("/proc/net/tcp", "utf8")
@@ -67,14 +67,14 @@ export function executableOf(pid: number): string {
 function processOf(pid: number): SeenProcess | undefined {
   const stat = textOf(`/proc/${pid}/stat`);
   if (stat === "") return undefined;
-  // The name, in parentheses, may hold anything.
+  // The name, in parentheses, may contain anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z" || fields[0] === "X") return undefined;
   const command = textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
   return { pid, parent: Number(fields[1]), started: fields[19]!, command };
 }
 
-/** A process may end at any moment, or be another user's: then there is nothing to read. */
+/** A process may end at any moment, or belong to another user: then there is nothing to read. */
 function textOf(path: string): string {
   return quietly(() => readFileSync(path, "latin1"));
 }

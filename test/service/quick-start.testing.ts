@@ -1,4 +1,4 @@
-/** The lines that `mucast serve` prints and `/docs` shows, pasted into a shell. */
+/** The commands that `mucast serve` prints and `/docs` shows, pasted into a shell. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
@@ -8,7 +8,7 @@ import type { Core } from "./core.testing.ts";
 import { eventually } from "./eventually.testing.ts";
 import type { Serving } from "./service.testing.ts";
 
-/** What `serve` has said once it has printed how to use it. */
+/** The output of `serve` once it has printed how to use it. */
 async function welcome(serving: Serving): Promise<{ url: string; said: string }> {
   return eventually("the service prints how to use it", async () => {
     const said = serving.logs();
@@ -17,7 +17,7 @@ async function welcome(serving: Serving): Promise<{ url: string; said: string }>
   });
 }
 
-/** The lines of curl in what was printed. */
+/** The curl lines in the output. */
 function curlLines(said: string): string {
   return /^ {2}curl [\s\S]*?\n\n/m.exec(said)![0];
 }
@@ -29,8 +29,8 @@ async function shell(script: string, env: NodeJS.ProcessEnv = process.env): Prom
 
 /** Of a service without auth. */
 export function quickStart(core: () => Core): void {
-  describe("a service tells a person", () => {
-    test("lines of curl that run a job, once more too", async () => {
+  describe("a service shows a person", () => {
+    test("curl lines that run a job, even repeatedly", async () => {
       const { url, said } = await welcome(core().serving);
       assert.equal(url, core().serving.url);
       for (const _ of ["first", "again"]) {
@@ -38,7 +38,7 @@ export function quickStart(core: () => Core): void {
       }
     });
 
-    test("lines of curl at /docs that lead to the forecasts", async () => {
+    test("curl lines at /docs that lead to the forecasts", async () => {
       const { url, said: printed } = await welcome(core().serving);
       const page = await (await fetch(`${url}/docs`)).text();
       const steps = /<ol class="steps">([\s\S]*?)<\/ol>/.exec(page)![1]!;
@@ -54,7 +54,7 @@ export function quickStart(core: () => Core): void {
   });
 }
 
-/** A service with keys prints how to make one, and its lines work with it. */
+/** A service with keys prints how to create one, and its commands work with it. */
 export async function assertQuickStartWithKeys(serving: Serving): Promise<void> {
   const { said } = await welcome(serving);
   const words = /^ {2}export MUCAST_API_KEY=\$\(mucast (.*)\)$/m

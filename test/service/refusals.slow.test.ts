@@ -1,4 +1,4 @@
-/** What keeps a service from starting is said in one message, without a stack and without a secret. */
+/** A service that cannot start says why in one message, without a stack or a secret. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -12,7 +12,7 @@ import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
 import { endServices, launchServe, type ServeOptions, serviceFolder } from "./service.testing.ts";
 
 const PASSWORD = "plantedPassword";
-/** The exit status of wrong settings, and that of all else. */
+/** The exit status of wrong settings, and that of everything else. */
 const [INVALID, FAILED] = [2, 3];
 /** Keeps its process from ending by itself. */
 const HOLDER = "data:text/javascript,setInterval(()=>undefined,1e6)";
@@ -60,7 +60,7 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
     assert.ok(!said.includes(PASSWORD), said);
   }
 
-  /** As a process ends that cannot start. */
+  /** The exit of a process that cannot start. */
   async function refusedProcess(options: ServeOptions): Promise<Refusal> {
     const refused = await launchServe(options);
     const { code } = await refused.exited;

@@ -1,4 +1,4 @@
-/** One service after the other, on the same folder, database and port, whose jobs a storage holds in the middle. */
+/** One service after the other, on the same folder, database and port, with jobs that a storage holds in the middle. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export class Restarted {
     this.#env = env;
   }
 
-  /** The first service of a database, with the blobs `small` put. */
+  /** The first service of a database, to which the blobs `small` were uploaded. */
   static async start(
     database: DatabaseChoice,
     env: Environment | "held" = {},
@@ -44,7 +44,7 @@ export class Restarted {
   }
 
   /**
-   * The next service, which runs so many jobs at the same time.
+   * The next service, which runs this many jobs in parallel.
    * @param more `held` if every job that it runs waits for its blobs until the service ends.
    */
   async start(jobs: number, more: Environment | "held" = {}, settings: Environment = {}): Promise<void> {
@@ -70,7 +70,7 @@ export class Restarted {
     return join(this.serving.dataDir, "blobs/data");
   }
 
-  /** The payload of a job that waits for nothing. */
+  /** The payload of a job that does not wait. */
   get small(): string {
     return payload(this.serving.url, "small");
   }
@@ -85,13 +85,13 @@ export class Restarted {
     return id;
   }
 
-  /** Once so many attempts wait for the blobs. */
+  /** Resolves once this many attempts wait for the blobs. */
   async isRead(key: string, times: number): Promise<void> {
     await this.storage.asked(`data_extractor_${key}.json`, times);
   }
 
   /**
-   * Ends the service as the kernel would, and waits for all that it had started to end by itself.
+   * Kills the service as the kernel would, and waits until all that it started has ended by itself.
    * @param last while all job processes are stopped, so that no job ends before its service.
    */
   async kill9(last?: () => Promise<void>): Promise<void> {

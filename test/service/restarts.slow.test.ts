@@ -1,7 +1,6 @@
 /**
- * What becomes of operations when the service ends under them, by kill -9 or by SIGTERM, on both databases (in `npm test` on
- * PGlite). Jobs are
- * met in the middle by a storage that holds their blobs, never by a clock.
+ * What happens to operations when the service ends, by kill -9 or by SIGTERM, on both databases (in `npm test` on PGlite). A storage that
+ * holds their blobs stops jobs in the middle, never a clock.
  */
 import assert from "node:assert/strict";
 import { watch } from "node:fs";
@@ -50,7 +49,7 @@ describe("SIGTERM", { timeout: 600_000 }, () => {
     await storage?.stop();
   });
 
-  test("lets what runs end within the time for it, takes nothing new, and leaves what waits", async () => {
+  test("lets running jobs end within the time limit, accepts no new ones, and leaves queued ones", async () => {
     const service = await Restarted.start(PGLITE, DRAINING);
     storage = service.storage;
     const { api, serving, small } = service;
@@ -79,7 +78,7 @@ for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
     let followed: ReturnType<typeof follow>;
     const keyed = { "idempotency-key": "before" };
 
-    /** By SIGTERM, then twice by kill -9; the tests look at what the last service tells. */
+    /** By SIGTERM, then twice by kill -9; the tests check what the last service reports. */
     before(async () => {
       service = await Restarted.start(database, "held");
       const { storage, small } = service;
@@ -127,7 +126,7 @@ for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
       assert.deepEqual(await service.attemptsOf(id), [1, 2]);
     });
 
-    test("while a client waits: it waits on, and gets each event once", async () => {
+    test("while a client waits: it keeps waiting, and gets each event once", async () => {
       assert.equal((await followed.ended).status, "Succeeded");
       assert.deepEqual(
         followed.seqs,
@@ -135,7 +134,7 @@ for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
       );
     });
 
-    test("right after a job was taken: it runs, and an idempotency key still gives the same operation", async () => {
+    test("right after a job was accepted: it runs, and its idempotency key still returns the same operation", async () => {
       await service.succeeded(taken);
       const answer = await service.api.post("run_ml_job", service.small, keyed);
       assert.equal(answer.status, 202, answer.text);
@@ -146,21 +145,21 @@ for (const database of WHOLE_MATRIX ? DATABASES : [PGLITE]) {
       problemOf(other, 422, "idempotency_conflict");
     });
 
-    test("after a cancellation was asked for: it is not forgotten", async () => {
+    test("after a cancellation was requested: it is not forgotten", async () => {
       await service.endedWithout(canceled, "Canceled", "canceled");
     });
 
-    test("the moment the output is there: Succeeded, with that output", async () => {
+    test("the moment the output exists: Succeeded, with that output", async () => {
       const { result } = await service.succeeded(written);
       assert.equal(result!.output_url, `${service.serving.url}/data/ml_engine_${written}.json`);
     });
 
-    test("under two attempts: it runs a third time", async () => {
+    test("during two attempts: it runs a third time", async () => {
       await service.succeeded(twice);
       assert.deepEqual(await service.attemptsOf(twice), [1, 2, 3]);
     });
 
-    test("after SIGTERM released a job: that was no lost attempt, and it runs a third time", async () => {
+    test("after SIGTERM released a job: that was not a lost attempt, and it runs a third time", async () => {
       await service.succeeded(released);
       assert.equal((await service.attemptsOf(released)).length, 3);
     });

@@ -1,4 +1,4 @@
-/** Dumps of the embedded database, and what a restored one knows of the jobs that ended after its dump. */
+/** Dumps of the embedded database, and what a restored one knows about jobs that ended after its dump. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { endServices, launchServe, serviceFolder, silentEngine, startServe } fro
 
 after(endServices);
 
-test("a damaged database is refused in words, and a restored one has the outputs of jobs that ended after its dump", {
+test("refuses a damaged database with a message, and a restored one has the outputs of jobs that ended after its dump", {
   timeout: 600_000,
 }, async () => {
   const [folder, port] = [await serviceFolder(), await claimPort()];
@@ -57,7 +57,7 @@ test("a damaged database is refused in words, and a restored one has the outputs
     restored.stdout,
     /^restored the database of 20\S+Z with 2 operations, from \S+\.dump\.gz\nthe previous database is in /,
   );
-  // No job comes to its end with this engine: the outputs are found.
+  // No job can end with this engine: the outputs are found.
   const third = await startServe({ folder, port, env: silent });
   for (const { id } of [runs, waits]) {
     const { status, result } = await api.ended(id);

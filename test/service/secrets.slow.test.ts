@@ -1,6 +1,6 @@
 /**
- * The test gives the service a secret wherever it takes one, and looks for it wherever the service writes: answers,
- * events, logs, outputs, files, the database once the operations have ended, and the command lines of processes.
+ * The test passes a secret wherever the service accepts one, and searches for it wherever the service writes: answers, events, logs,
+ * outputs, files, the database once the operations have ended, and the command lines of processes.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -74,7 +74,7 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
     return /mucast_[0-9a-f]{16}_[\w-]{43}/.exec(stdout)![0];
   }
 
-  /** Everything that callers do, well and badly, with secrets in their hands. */
+  /** Everything that callers do, valid and invalid, with secrets. */
   async function useTheService(): Promise<void> {
     const key = await newKey();
     secrets.set("an API key", key.split("_").slice(2).join("_"));
@@ -180,7 +180,7 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
     assertNone("an output", outputs.join("\n"));
   });
 
-  test("in the log, also where it says everything", () => {
+  test("in the log, even at its most verbose", () => {
     assert.ok(serving.logs().split("\n").length > 10);
     assertNone("the log", serving.logs());
   });

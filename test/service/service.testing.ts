@@ -1,4 +1,4 @@
-/** Runs `mucast serve` as users do: a process of its own, seen through HTTP, its logs, its files and /proc. */
+/** Runs `mucast serve` as users do: as a separate process, observed through HTTP, its logs, its files and /proc. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { processesAbout, type SeenProcess, stillRunning, treeOf } from "./proces
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = join(ROOT, "src/cli/main.ts");
 
-/** What the service reads must not come from the environment of the tests. */
+/** The environment of the tests must not affect what the service reads. */
 const OWN =
   /^(FEATURE_URL|DATA_EXTRACTOR_URL|CONFIG|BLOB_URL|OPERATION_ID|DATABASE_URL|PG.*|MUCAST_(?!PYTHON$).*|OTEL_.*|AZURE_.*|NODE_(?!COMPILE_CACHE$).*)$/;
 
@@ -20,16 +20,16 @@ const OWN =
 export const ONE_JOB = { MUCAST_CORES: "1", MUCAST_CONCURRENT_JOBS: "1", MUCAST_DRAIN_SECONDS: "0" };
 
 /**
- * V8 runs PGlite as its first compiler leaves it. Compiling it anew takes most of a second of a processor at each start,
- * more than the statements of a test. The test of the package starts its service without this.
+ * V8 runs PGlite as its first compiler leaves it. Recompiling it takes most of a processor second at each start, more than the statements
+ * of a test. The test of the package starts its service without this.
  */
 const UNOPTIMISED = "--liftoff-only";
 
-/** Reads what an engine is told, and answers nothing; it ends as an engine does, with its input. */
+/** Reads what an engine receives, and answers nothing; it ends with its input, like an engine. */
 const SILENT = "#!/bin/sh\nexec cat >/dev/null\n";
 
 /**
- * A fake engine, for a service none of whose jobs comes to a fit: a real one spends a second of a processor on its imports.
+ * A fake engine, for a service whose jobs never reach a fit: a real one spends a processor second on its imports.
  * @returns what the service needs for it.
  */
 export async function silentEngine(folder: string): Promise<Readonly<Record<string, string>>> {
@@ -39,14 +39,14 @@ export async function silentEngine(folder: string): Promise<Readonly<Record<stri
 }
 
 export interface ServeOptions {
-  /** Over the settings of one job at a time. */
+  /** In addition to the settings of one job at a time. */
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** Holds the data folder `data` and the folder of temporary files `tmp`; a new one by default. */
+  /** Contains the data folder `data` and the folder of temporary files `tmp`; a new one by default. */
   readonly folder?: string;
-  /** A free one by default. Own-origin URLs of a payload name it, so a restart keeps it. */
+  /** A free one by default. Own-origin URLs of a payload contain it, so a restart keeps it. */
   readonly port?: number;
-  /** What runs it, such as a shell in a namespace of its own: the words before `node`. */
+  /** The command prefix, such as a shell in a namespace: the words before `node`. */
   readonly through?: readonly string[];
 }
 
@@ -62,24 +62,21 @@ export interface Serving {
   readonly folder: string;
   readonly dataDir: string;
   readonly exited: Promise<Exit>;
-  /** All that it has said, on stdout and on stderr. */
+  /** All its output, on stdout and on stderr. */
   logs(): string;
-  /** It and its descendants, now. */
+  /** Its process and its descendants, now. */
   processes(): SeenProcess[];
   signal(name: NodeJS.Signals): void;
-  /** As the kernel would end it. */
+  /** Kills it, as the kernel would. */
   kill9(): Promise<void>;
-  /** SIGTERM, and its end. */
+  /** Sends SIGTERM, and waits for its end. */
   terminate(): Promise<Exit>;
 }
 
 const started = new Set<Serving>();
 const folders = new Set<string>();
 
-/**
- * @param options.isFirstStart leaves the database to be made by the service.
- * @returns a folder that `endServices` removes.
- */
+/** @param options.isFirstStart lets the service create the database. @returns a folder that `endServices` removes. */
 export async function serviceFolder({ isFirstStart = false } = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-service-"));
   folders.add(folder);
@@ -87,7 +84,7 @@ export async function serviceFolder({ isFirstStart = false } = {}): Promise<stri
   return folder;
 }
 
-/** A service that answers. @throws with all that it said, if it ends before. */
+/** A service that answers. @throws with all its output, if it ends earlier. */
 export async function startServe(options: ServeOptions = {}): Promise<Serving> {
   const launched = await launchServe(options);
   const exited = launched.exited.then(({ code, signal }) => {
@@ -102,7 +99,7 @@ export async function startServe(options: ServeOptions = {}): Promise<Serving> {
   return launched;
 }
 
-/** The same, without waiting for it to answer: it may refuse to start. */
+/** The same, without waiting for an answer: it may refuse to start. */
 export async function launchServe(options: ServeOptions = {}): Promise<Serving> {
   const { args = [], through = [], env = {} } = options;
   const folder = options.folder ?? (await serviceFolder({ isFirstStart: env.DATABASE_URL !== undefined }));
@@ -123,7 +120,7 @@ export async function launchServe(options: ServeOptions = {}): Promise<Serving> 
   return serving;
 }
 
-/** A second line of defence, for a test that is killed: ends the service once this process is gone. */
+/** A second line of defence, if a test is killed: ends the service once this process is gone. */
 function endWithUs(child: ChildProcess, folder: string): void {
   const script = 'read -r pid; read -r folder; cat >/dev/null; kill -9 "$pid" 2>/dev/null; rm -rf "$folder"';
   const guard = spawn("sh", ["-c", script], {
@@ -147,7 +144,7 @@ function watch(child: ChildProcess, port: number, folder: string, dataDir: strin
   }
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once("error", reject);
-    // Not at its exit: what it said last may still be in its pipes.
+    // Not at its exit: its last output may still be in its pipes.
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
   const serving: Serving = {
@@ -172,17 +169,17 @@ function watch(child: ChildProcess, port: number, folder: string, dataDir: strin
   return serving;
 }
 
-/** Waits until none of these runs any more. */
+/** Waits until none of these is running. */
 export async function untilNoneRuns(seen: readonly SeenProcess[]): Promise<void> {
   await eventuallyTrue("its processes end", () => stillRunning(seen).length === 0);
 }
 
-/** Waits until no process works on the folder of a service. */
+/** Waits until no process works in the folder of a service. */
 export async function untilFolderIsUnused(folder: string): Promise<void> {
   await eventuallyTrue(`no process uses ${folder}`, () => processesAbout(folder).length === 0);
 }
 
-/** Ends every service of this file by SIGTERM, waits for all that they have started, and removes their folders. */
+/** Ends every service of this file by SIGTERM, waits for all that they started, and removes their folders. */
 export async function endServices(): Promise<void> {
   await Promise.all([...started].map((serving) => serving.terminate()));
   started.clear();

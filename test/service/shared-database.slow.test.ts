@@ -1,4 +1,4 @@
-/** Several services on one PostgreSQL and one blob folder, and a database that goes away. */
+/** Several services on one PostgreSQL and one blob folder, and a database that becomes unavailable. */
 import assert from "node:assert/strict";
 import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
 
   const apiOf = ({ url }: Serving) => new Api(url);
 
-  /** Which service runs the job that waits for a blob. */
+  /** The service that runs the job that waits for a blob. */
   async function runnerOf(key: string, times = 1): Promise<Serving> {
     const name = `data_extractor_${key}.json`;
     await storage.asked(name, times);
@@ -52,7 +52,7 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
     return services.find((service) => service.processes().some(({ pid }) => pid === reader.pid))!;
   }
 
-  /** One after the other, because the first of them are to run. */
+  /** One after the other, because the first ones must run. */
   async function heldOnBoth(keys: readonly string[]): Promise<string[]> {
     const ids: string[] = [];
     for (const key of keys) {
@@ -66,7 +66,7 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
     return readdirSync(join(blobs, "data")).toSorted();
   }
 
-  test("run each other's jobs, and any of them tells how they are, by the public URL", async () => {
+  test("run each other's jobs, and each reports their state at the public URL", async () => {
     const ids = await heldOnBoth(["one", "two"]);
     const runners = [await runnerOf("one"), await runnerOf("two")];
     assert.notEqual(runners[0], runners[1], "each service has one core, so each runs one");
@@ -101,7 +101,7 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
     assert.equal(last, "canceled");
   });
 
-  test("take over what a killed one was running and what it had not started", async () => {
+  test("take over running and queued jobs of a killed one", async () => {
     const [id] = (await heldOnBoth(["taken"])) as [string];
     const runner = await runnerOf("taken");
     const other = services.find((service) => service !== runner)!;
@@ -130,7 +130,7 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
       return answers.every(({ status }) => status === wanted);
     });
 
-  /** Submissions to both services get 503 with `Retry-After`, as `/readyz` does, until `end`; then they are taken. */
+  /** Submissions to both services get 503 with `Retry-After`, as `/readyz` does, until `end`; then they are accepted. */
   async function refuseUntil(reason: RegExp, end: () => Promise<unknown>): Promise<void> {
     const probes = () => Promise.all(services.map((service) => apiOf(service).ask("GET", "/readyz")));
     const says = ({ status, text }: Answer) => status === 503 && reason.test(JSON.parse(text).detail);
@@ -172,14 +172,14 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
     }
   });
 
-  test("are not ready, and refuse jobs, while the folder of the blobs is gone", async () => {
+  test("are not ready, and refuse jobs, while the blob folder is missing", async () => {
     renameSync(blobs, `${blobs}.away`);
     await refuseUntil(/storage.*: the folder of the blobs is gone/, async () =>
       renameSync(`${blobs}.away`, blobs),
     );
   });
 
-  test("outlast a restart of the database: nothing is lost, and readyz tells", async () => {
+  test("survive a restart of the database: nothing is lost, and readyz reports it", async () => {
     const ids = await heldOnBoth(["through", "behind", "further"]);
     await storage.asked("data_extractor_through.json");
     await postgres.down();

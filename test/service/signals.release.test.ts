@@ -1,4 +1,4 @@
-/** What the service tells others: signed webhooks, traces into the job, metrics, logs. */
+/** What the service reports to others: signed webhooks, traces into the job, metrics, logs. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -29,13 +29,13 @@ interface Span {
   readonly name: string;
 }
 
-describe("the service tells", { timeout: 600_000 }, () => {
+describe("the service informs", { timeout: 600_000 }, () => {
   const received: Received[] = [];
   let [receiver, serving, api]: [Server?, Serving?, Api?] = [];
   let origin: string;
 
   before(async () => {
-    // Answers the first delivery of each webhook with 500, so that it is tried again.
+    // Answers the first delivery of each webhook with 500, so that it is retried.
     const refused = new Set<unknown>();
     receiver = createServer(async (request, answer) => {
       let body = "";
@@ -72,7 +72,7 @@ describe("the service tells", { timeout: 600_000 }, () => {
     receiver?.close();
   });
 
-  test("webhook targets how operations end, signed, as CloudEvents, again where they fail", async () => {
+  test("webhook targets of the end of operations, with signed CloudEvents, and retries if they fail", async () => {
     const done = await api!.submit(payload(serving!.url, "small"), { prefer: "wait=60" });
     const deliveries = await eventually("two deliveries", () => {
       const found = received.filter(({ path, body }) => path === "/hook" && body.includes(done.id));
@@ -92,7 +92,7 @@ describe("the service tells", { timeout: 600_000 }, () => {
     }
   });
 
-  test("a tracer the way of a request into the job and its steps", async () => {
+  test("a tracer of the path of a request into the job and its steps", async () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const traceparent = `00-${traceId}-${CALLERS_SPAN}-01`;
     await api!.submit(payload(serving!.url, "small"), { prefer: "wait=60", traceparent });
@@ -125,7 +125,7 @@ describe("the service tells", { timeout: 600_000 }, () => {
     }
   });
 
-  test("Prometheus how many operations ended how, failures by their code, and how many wait", async () => {
+  test("Prometheus of ended operations by state, failures by code, and the queue length", async () => {
     await api!.submit(payload(serving!.url, "nowhere"), { prefer: "wait=60" });
     const { text, headers } = await api!.ask("GET", "/metrics");
     assert.match(headers.get("content-type")!, /^text\/plain/);
@@ -140,7 +140,7 @@ describe("the service tells", { timeout: 600_000 }, () => {
     assert.match(text, /^mucast_\w*(duration|seconds)\w*_bucket\{/m);
   });
 
-  test("on a disk that is full for its log, nothing, and goes on: the lines it lost are counted", async () => {
+  test("no one if the disk is full for its log, continues, and counts the lost lines", async () => {
     const through = ["sh", "-c", 'exec "$@" >/dev/full 2>/dev/full', "sh"];
     const folder = await serviceFolder();
     const silent = await startServe({ folder, through, env: await silentEngine(folder) });
@@ -152,7 +152,7 @@ describe("the service tells", { timeout: 600_000 }, () => {
     assert.deepEqual(await silent.terminate(), { code: 0, signal: null });
   });
 
-  test("operators by lines of JSON, with the operation's id", async () => {
+  test("operators by JSON lines with the operation's id", async () => {
     const { id } = await api!.submit(payload(serving!.url, "small", RIDGE), { prefer: "wait=60" });
     const lines = serving!
       .logs()

@@ -1,6 +1,6 @@
 /**
- * A service is stopped as container engines stop it, by SIGTERM and a SIGKILL soon after it, again and again during one job.
- * SIGKILL comes before the service has handled SIGTERM, while it waits for its job, or while it ends the job.
+ * A service is stopped as container engines stop it, by SIGTERM and SIGKILL soon after, repeatedly during one job. SIGKILL comes before the
+ * service has handled SIGTERM, while it waits for its job, or while it ends the job.
  */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -31,7 +31,7 @@ const AT_RELEASE: Stop = {
   wait: drains,
 };
 
-/** SIGTERM, and SIGKILL as the stop says. Job processes are stopped first, so that none ends before its service. */
+/** SIGTERM and SIGKILL, timed as the stop says. Job processes are stopped first, so that none ends before its service. */
 async function stop(service: Restarted, { wait }: Stop): Promise<void> {
   const { serving } = service;
   const seen = serving.processes();
@@ -53,7 +53,7 @@ for (const database of DATABASES) {
       await database.end();
     });
 
-    test("five times at once and five times amid the drain, during one job: it succeeds, once", async () => {
+    test("five times at once and five times during the drain of one job: it succeeds, once", async () => {
       const stops = [
         AT_ONCE,
         IN_DRAIN,
@@ -79,7 +79,7 @@ for (const database of DATABASES) {
       release(service.storage, "stopped");
       await service.start(1);
       await service.succeeded(id);
-      // A service that is killed before it has stored where its attempt runs leaves no event of that attempt.
+      // A service that is killed before it has stored the handle of its attempt leaves no event of that attempt.
       const attempts = await service.attemptsOf(id);
       assert.deepEqual(
         attempts,

@@ -1,4 +1,4 @@
-/** Storage that fails in the ways in which storage fails: the operation ends Failed and says why. */
+/** Storage that fails in realistic ways: the operation ends Failed and says why. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ export function storageFaults(core: () => Core): void {
       assert.equal(ended.error!.offset, cut);
     });
 
-    test("whose own blob was never put fails it with blob_not_found", async () => {
+    test("without the blob fails it with blob_not_found", async () => {
       const { id } = await core().api.submit(payload(core().serving.url, "never"));
       assertFailed(await core().api.ended(id), "blob_not_found");
     });

@@ -1,6 +1,6 @@
 /**
- * A fake storage on a loopback origin, with ranges and entity tags, that fails as a test asks. A blob that is held
- * keeps the job that reads it Running until it is released: so tests meet jobs in the middle without a clock.
+ * A fake storage on a loopback origin, with ranges and entity tags, that fails as a test asks. A held blob keeps the job that reads it
+ * Running until it is released, so that tests can catch jobs in the middle without a clock.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -11,13 +11,13 @@ export type Behaviour =
   | { readonly kind: "serve" }
   /** No answer until `release`. */
   | { readonly kind: "hold" }
-  /** Every request is answered by this status. */
+  /** Every request is answered with this status. */
   | { readonly kind: "status"; readonly status: number }
   /** Sends the first bytes and then nothing more, with the connection open. */
   | { readonly kind: "stall"; readonly after: number }
-  /** Promises the whole, sends the first bytes, and closes. */
+  /** Announces the whole blob, sends the first bytes, and closes. */
   | { readonly kind: "truncate"; readonly after: number }
-  /** Serves a first range of that many bytes; later requests meet another version. */
+  /** Serves a first range of this many bytes; later requests get another version. */
   | { readonly kind: "replace"; readonly after: number }
   | { readonly kind: "redirect"; readonly location: string };
 
@@ -31,12 +31,12 @@ interface StoredHere {
 
 export interface FakeStorage {
   readonly origin: string;
-  /** Origin and container, as MUCAST_ALLOWED_BLOB_URLS wants it. */
+  /** Origin and container, in the form of MUCAST_ALLOWED_BLOB_URLS. */
   readonly url: string;
-  /** What a service needs to read from here. */
+  /** The settings that a service needs to read from here. */
   readonly env: Readonly<Record<string, string>>;
   put(name: string, text: string, behaviour?: Behaviour): void;
-  /** Serves a blob that was held, now and from now on. */
+  /** Serves a held blob, now and from now on. */
   release(name: string): void;
   /** Resolves once a request for the blob has come. */
   asked(name: string, times?: number): Promise<void>;

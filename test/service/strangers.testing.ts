@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { describe, test } from "node:test";
 import type { Core } from "./core.testing.ts";
 
-/** A GET that says its Host and Origin as no fetch may. @returns the status. */
+/** A GET with a Host and Origin that no fetch may send. @returns the status. */
 function askAs(url: string, headers: Record<string, string>, method = "GET"): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers }, (answer) => {
@@ -15,10 +15,10 @@ function askAs(url: string, headers: Record<string, string>, method = "GET"): Pr
   });
 }
 
-/** Who may ask a service without auth: programs of this machine, and no web page. */
+/** Who may use a service without auth: programs of this machine, but no web page. */
 export function strangers(core: () => Core): void {
   describe("a service without auth", () => {
-    test("answers to loopback names alone, on every route", async () => {
+    test("answers only to loopback names, on every route", async () => {
       const { url, port } = core().serving;
       for (const path of [
         "/v1/operations",
@@ -38,7 +38,7 @@ export function strangers(core: () => Core): void {
       }
     });
 
-    test("refuses what a foreign page sends, also to paths that do not exist", async () => {
+    test("refuses requests of a foreign page, even to paths that do not exist", async () => {
       const { url } = core().serving;
       for (const origin of ["https://evil.example", "null", `http://127.0.0.1:${core().serving.port + 1}`]) {
         for (const [method, path] of [

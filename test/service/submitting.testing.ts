@@ -10,10 +10,10 @@ import { payload, RIDGE } from "./inputs.testing.ts";
 const forest = (features: string) =>
   `{"ML params": {"model": "rf", "n_splits": 1, "model_params": {"n_estimators": 3, "max_features": ${features}}}}`;
 
-/** Handing jobs in, and what comes out. */
+/** Submitting jobs, and their results. */
 export function submitting(core: () => Core): void {
   describe("a job", () => {
-    test("is taken with 202, its place and when to ask again, and leaves the output that its record names", async () => {
+    test("is accepted with 202, its position and when to poll, and leaves the output that its record names", async () => {
       const { api, serving } = core();
       const answer = await api.post("run_ml_job", core().own());
       const { id, ...taken } = operationOf(answer, [202]);
@@ -38,7 +38,7 @@ export function submitting(core: () => Core): void {
       assert.ok(ended.created_at <= ended.started_at! && ended.started_at! <= ended.finished_at!);
     });
 
-    test("answers 200 and ended where the caller waits and it ends in time, else 202", async () => {
+    test("answers 200 with the end if the caller waits and it ends in time, else 202", async () => {
       const { api } = core();
       const done = operationOf(await api.post("run_ml_job", core().own(), { prefer: "wait=60" }), [200]);
       assert.equal(done.status, "Succeeded");
@@ -50,7 +50,7 @@ export function submitting(core: () => Core): void {
       assert.equal((await api.ended(id)).status, "Succeeded");
     });
 
-    test("gets its numbers as they are spelt: 1.0 of the features is all, 1 is one", async () => {
+    test("keeps the spelling of numbers: 1.0 of the features is all, 1 is one", async () => {
       const outputs = [];
       for (const spelt of ["1.0", "1"]) {
         const { result } = await core().api.submit(core().own(forest(spelt)), { prefer: "wait=60" });
@@ -65,7 +65,7 @@ export function submitting(core: () => Core): void {
   describe("an idempotency key", () => {
     const keyed = (key: string) => ({ "idempotency-key": key });
 
-    test("gives the same operation for the same body, however it is spelt, also of twenty at once", async () => {
+    test("returns the same operation for the same body, however it is spelt, even for twenty at once", async () => {
       const { api } = core();
       const first = await api.post("run_ml_job", core().own(), keyed("same"));
       const { id } = operationOf(first, [202]);
@@ -97,7 +97,7 @@ export function submitting(core: () => Core): void {
     });
   });
 
-  describe("a bad payload", () => {
+  describe("an invalid payload", () => {
     const count = async () => (await core().api.list("?limit=100")).operations.length;
 
     test("is refused with every fault at once, and nothing is queued", async () => {
@@ -152,9 +152,9 @@ export function submitting(core: () => Core): void {
   });
 }
 
-/** The other kind of job. What a database stores of it, the tests of the store hold on both. */
+/** The other kind of job. The tests of the store check on both databases what is stored of it. */
 export function trainingNetworks(core: () => Core): void {
-  test("a job trains networks too", async () => {
+  test("a job can also train networks", async () => {
     const config = `{"NN params": {"Dot prediction": {"current option": "mlp", "global_settings": {"device": "cpu"},
       "training_params": {"epochs": 2}}}}`;
     const { id } = await core().api.submit(core().own(config), {}, "run_dl_job");

@@ -17,7 +17,7 @@ const QUICK = { checks: ["truncation"], truncations: 1, quick: true };
 const BOTH =
   '{"ML params": {"model": "ridge", "n_splits": 2}, "NN params": {"Dot prediction": {"current option": "mlp"}}}';
 
-/** Audits and replays, which are operations as jobs are. */
+/** Audits and replays, which are operations like jobs. */
 export function verdicts(core: () => Core): void {
   const audited = (text: string, options: object) => JSON.stringify({ ...JSON.parse(text), ...options });
 
@@ -39,7 +39,7 @@ export function verdicts(core: () => Core): void {
     return view;
   }
 
-  /** A job whose output can be replayed, and where that lies. */
+  /** A job whose output can be replayed, and the URL of that output. */
   async function finishedJob(): Promise<{ job: OperationView; url: string; file: string }> {
     const job = await core().api.submit(core().own(), { prefer: "wait=60" });
     assert.equal(job.status, "Succeeded", JSON.stringify(job.error));
@@ -48,7 +48,7 @@ export function verdicts(core: () => Core): void {
   }
 
   describe("an audit", () => {
-    test("leaves its verdict, tells its checks as stages, and has no forecast", async () => {
+    test("leaves its verdict, reports its checks as stages, and has no forecast", async () => {
       const options = { ...QUICK, checks: undefined, portable: true };
       const operation = await succeeded("audit", audited(core().own(), options));
       assert.match(operation.result!.execution_name, /^ml-worker-job-/);
@@ -66,7 +66,7 @@ export function verdicts(core: () => Core): void {
       assert.match(String(advice), /get_verdict/);
     });
 
-    test("compares with an earlier day, and of a config of both jobs audits the one asked for", async () => {
+    test("compares with an earlier day, and audits the requested job of a config for both", async () => {
       const { url } = core().serving;
       const previous = {
         previous_feature_url: `${url}/data/feature_engine_small.json`,
@@ -80,7 +80,7 @@ export function verdicts(core: () => Core): void {
       assert.equal(audit!.inputs.previous_feature!.url, previous.previous_feature_url);
     });
 
-    test("of a bad payload is refused with every fault at once, and nothing is queued", async () => {
+    test("of an invalid payload is refused with every fault at once, and nothing is queued", async () => {
       const { api } = core();
       const before = (await api.list("?operation=audit&limit=100")).operations.length;
       const options = { checks: ["luck"], truncations: 0, quik: true, operation: "run", accept: [""] };
@@ -108,7 +108,7 @@ export function verdicts(core: () => Core): void {
       assert.equal((await api.list("?operation=audit&limit=100")).operations.length, before);
     });
 
-    test("is the same under one idempotency key, and not another audit", async () => {
+    test("is the same audit under one idempotency key", async () => {
       const { api } = core();
       const key = { "idempotency-key": "audit-once" };
       const first = await api.submit(audited(core().own(), QUICK), key, "audit");
@@ -140,7 +140,7 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/data/audit_${id}.json`), 404, "not_found");
     });
 
-    test("whose process is killed is tried again, and leaves one verdict", async () => {
+    test("whose process is killed is retried, and leaves one verdict", async () => {
       const key = "audit-killed";
       const { id } = await held(key);
       await core().storage.asked(feature(key));
@@ -158,7 +158,7 @@ export function verdicts(core: () => Core): void {
   });
 
   describe("a replay", () => {
-    test("of an output of the service is identical, and differs by one changed number", async () => {
+    test("of an output of the service is identical, and different after one changed number", async () => {
       const { job, url, file } = await finishedJob();
       const same = (await verdictOf(await succeeded("replay", JSON.stringify({ output_url: url })))).replay!;
       assert.deepEqual([same.verdict, same.output.id, same.output.url], ["identical", job.id, url]);
@@ -171,7 +171,7 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/v1/operations/${job.id}/verdict`), 409, "other_result");
     });
 
-    test("of a portable job has its kernels pinned too", async () => {
+    test("of a portable job also pins the kernels", async () => {
       const body = audited(core().own(), { portable: true });
       const job = await core().api.submit(body, { prefer: "wait=60" });
       assert.equal(job.status, "Succeeded", JSON.stringify(job.error));
@@ -182,7 +182,7 @@ export function verdicts(core: () => Core): void {
       assert.equal(replay!.verdict, "identical", JSON.stringify(replay!.reason));
     });
 
-    test("takes the inputs that it is given, and tells that they are others", async () => {
+    test("uses given inputs, and reports that they differ", async () => {
       const { api, serving } = core();
       const { url } = await finishedJob();
       const name = "feature_engine_other.json";
@@ -197,7 +197,7 @@ export function verdicts(core: () => Core): void {
       assert.equal(replay!.inputs!.feature.change!.values, 1);
     });
 
-    test("of nothing is Failed, and of a foreign URL or another name refused", async () => {
+    test("of a missing output fails, and one of a foreign URL or another name is refused", async () => {
       const { api, serving } = core();
       const gone = `${serving.url}/data/ml_engine_gone.json`;
       const { id } = await api.submit(JSON.stringify({ output_url: gone }), {}, "replay");

@@ -1,4 +1,4 @@
-/** Callers with keys see their own, and an operator makes, lists and revokes the keys of a service that runs. */
+/** Callers with keys see their own data, and an operator creates, lists and revokes the keys of a running service. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { assertNoKey, assertRevoked, keys as keysCommand, TOKEN } from "./keys-c
 import { assertQuickStartWithKeys } from "./quick-start.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "./service.testing.ts";
 
-/** Enough for the inputs and the output of one job, and no more than twice of that. */
+/** Enough for the inputs and the output of one job, but less than twice as much. */
 const STORED_BYTES = 200_000;
 
 describe("a service with keys", { timeout: 600_000 }, () => {
@@ -21,7 +21,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
   let folder: string;
   const keys: Record<string, string> = {};
 
-  /** As `mucast keys create` makes one. */
+  /** As created by `mucast keys create`. */
   async function newKey(name: string, scopes: readonly Scope[] = ["read", "write"]): Promise<string> {
     const made = await withKeys({ dataDir: serving.dataDir }, (keys) => keys.create(name, scopes));
     return made.token;
@@ -41,7 +41,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
   });
   after(endServices);
 
-  test("asks for one on every route that shows or takes something", async () => {
+  test("requires one on every route that shows or accepts something", async () => {
     const misspelt = keys.ann!.replace(/.$/, (last) => (last === "A" ? "E" : "A"));
     for (const api of [
       new Api(serving.url),
@@ -70,7 +70,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     assert.equal((await new Api(serving.url).ask("GET", "/healthz")).status, 200);
   });
 
-  test("shows a caller its own operations, events, blobs and outputs alone", async () => {
+  test("shows a caller only its own operations, events, blobs and outputs", async () => {
     const [ann, ben] = [apiOf("ann"), apiOf("ben")];
     await putInputs(ann, "hers");
     const mine = await ann.submit(payload(serving.url, "hers"), {
@@ -117,7 +117,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     assert.notEqual(his.id, mine.id);
   });
 
-  test("gives every caller names of its own, and room that comes back", async () => {
+  test("gives every caller its own names, and storage that is freed again", async () => {
     const [cat, dan] = [apiOf("cat"), apiOf("dan")];
     await putInputs(cat, "same");
     assert.equal((await dan.put("feature_engine_same.json", "[]")).status, 201, "as if there were none");
@@ -148,7 +148,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     assert.equal((await dan.ask("GET", "/data/feature_engine_same.json")).text, "[]");
   });
 
-  test("lets jobs read what the operator has put there for all, beside blobs of their caller's", async () => {
+  test("lets jobs read shared blobs of the operator in addition to their caller's", async () => {
     const eve = apiOf("eve");
     await mkdir(join(serving.dataDir, "blobs/data"), { recursive: true });
     await writeFile(join(serving.dataDir, "blobs/data/feature_engine_all.json"), FEATURES);
@@ -168,7 +168,7 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     problemOf(answer, 400, "url_not_allowed");
   });
 
-  test("lets a key that may read read, and nothing else", async () => {
+  test("lets a read-only key only read", async () => {
     const reader = apiOf("reader");
     assert.deepEqual((await reader.list()).operations, []);
     problemOf(await reader.post("run_ml_job", payload(serving.url, "x")), 403, "forbidden");
@@ -178,9 +178,9 @@ describe("a service with keys", { timeout: 600_000 }, () => {
     problemOf(await reader.ask("POST", "/v1/operations/x/report-link"), 404, "not_found");
   });
 
-  test("prints how to make a key, and its lines work with it", () => assertQuickStartWithKeys(serving));
+  test("prints how to create a key, and its commands work with it", () => assertQuickStartWithKeys(serving));
 
-  test("has its keys made, listed without their secrets and revoked at once by mucast keys", async () => {
+  test("has its keys created, listed without their secrets and revoked at once by mucast keys", async () => {
     const { dataDir, url } = serving;
     const statusFor = async (token: string) => {
       const api = new Api(url, { authorization: `Bearer ${token}` });

@@ -3,14 +3,14 @@ import { formatDay, parseDay } from "../../src/contract/market/dates.ts";
 import type { TickerFeatures, TickerPrices } from "../../src/contract/market/ticker-series.ts";
 import { seededRandom } from "./random.ts";
 
-/** One ticker as a person would write it down: a price and a few features per date. Missing values are NaN. */
+/** One ticker as a person would write it: a price and a few features per date. Missing values are NaN. */
 export interface Quotes {
   readonly names: readonly string[];
   readonly prices: ReadonlyMap<string, number>;
   readonly features: ReadonlyMap<string, readonly number[]>;
 }
 
-/** How often each fault strikes, as a share of dates. */
+/** The frequency of each fault, as a share of dates. */
 export interface Faults {
   readonly seed: number;
   readonly dates: number;
@@ -19,7 +19,7 @@ export interface Faults {
   readonly longGap: number;
   readonly noFeatureRow: number;
   readonly missingValue: number;
-  /** Which feature begins only late in the history, if any. */
+  /** The feature that begins only late in the history, if any. */
   readonly lateFeature: number;
 }
 
@@ -41,7 +41,7 @@ export const FAULTS: fc.Arbitrary<Faults> = fc.record({
 const BAD_PRICES = [0, -0, -1, -1e9, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const BAD_VALUES = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
-/** A history on weekdays from 2019-01-02 with the faults asked for. */
+/** A history on weekdays from 2019-01-02 with the given faults. */
 export function faultyQuotes(faults: Faults): Quotes {
   const random = seededRandom(faults.seed);
   const strikes = (share: number): boolean => random.uniform() < share;
@@ -68,7 +68,7 @@ export function faultyQuotes(faults: Faults): Quotes {
   return { names, prices, features };
 }
 
-/** What reading a blob would give: ascending columns. */
+/** The result of reading a blob: ascending columns. */
 export function asColumns(
   ticker: string,
   quotes: Quotes,

@@ -30,7 +30,7 @@ const CASES = [
   { seed: 5, models: 5, dates: 90, edge: 0.2 },
 ];
 
-test("the confidence set and the superior ability are those of arch, on the same resampled dates", () => {
+test("the confidence set and the superior ability equal those of arch, on the same resampled dates", () => {
   const cases = CASES.map(comparedCase);
   const theirs = byArch(
     cases.map(({ own, gains, resamples }) => ({

@@ -5,7 +5,7 @@ export interface TwinTicker {
   readonly panel: TwinPanel;
 }
 
-/** The windows of one ticker by the part that they are in; each is named by the date of its last row. */
+/** The windows of one ticker by their part; each is named by the date of its last row. */
 export interface TwinWindows {
   readonly train: readonly TwinRow[];
   readonly validate: readonly TwinRow[];
@@ -31,7 +31,7 @@ function saysNothing(rows: readonly TwinRow[]): string | undefined {
   return new Set(rows.map((row) => row.label)).size === 1 ? "constant_target" : undefined;
 }
 
-/** The windows of one ticker, the slow and obvious way; the code of its failure where it has too few. */
+/** The windows of one ticker, in a slow and obvious way; the code of its failure if it has too few. */
 export function slowWindows(
   { panel }: TwinTicker,
   lookback: number,
@@ -60,13 +60,13 @@ export interface TwinJoint {
   /** By ticker. */
   readonly excluded: Readonly<Record<string, string>>;
   readonly dates: Readonly<Record<"train" | "validate" | "calibrate" | "score", readonly string[]>>;
-  /** The sample of each date in order, each ticker's entry: the date on which its window ends, or null. */
+  /** The sample of each date in order, with each ticker's entry: the date on which its window ends, or null. */
   readonly windows: readonly (readonly (string | null)[])[];
-  /** Likewise for the dates that train and validate: the label that counts, or null. */
+  /** The same for the training and validation dates: the label that counts, or null. */
   readonly labels: readonly (readonly (number | null)[])[];
 }
 
-/** The plan of a joint network, the slow and obvious way: every question is asked again for every date and ticker. */
+/** The plan of a joint network, in a slow and obvious way: every question is asked again for every date and ticker. */
 export function slowJoint(all: readonly TwinTicker[], lookback: number, calibrates: boolean): TwinJoint {
   const excluded: Record<string, string> = {};
   for (;;) {

@@ -1,7 +1,7 @@
 import { naturalLog } from "../../src/panel/natural-log.ts";
 import type { Quotes } from "./market.ts";
 
-/** A row as the slow twin of the panel keeps it. */
+/** A row in the format of the slow twin of the panel. */
 export interface TwinRow {
   readonly date: string;
   readonly features: readonly number[];
@@ -18,15 +18,15 @@ export interface TwinPanel {
   readonly longGaps: number;
   readonly emptyColumns: readonly string[];
   readonly rowsWithMissing: number;
-  /** Of these, the rows that lack only what every row before them lacks too. */
+  /** The number of these rows that lack only what every earlier row lacks too. */
   readonly warmUpRows: number;
 }
 
 const MILLISECONDS_A_DAY = 24 * 60 * 60 * 1000;
 
 /**
- * The rows of one ticker, the slow and obvious way: dates are texts, rows are objects, every question is asked again
- * for every row. Knows nothing of the code it checks, but for the logarithm, which Python checks.
+ * The rows of one ticker, in a slow and obvious way: dates are texts, rows are objects, and every question is asked again for every row. It
+ * shares nothing with the code that it checks, except the logarithm, which Python checks.
  */
 export function slowPanel(quotes: Quotes, start: string, end: string, cut: string): TwinPanel {
   const inside = [...quotes.prices].filter(([date]) => start <= date && date <= end).sort();
