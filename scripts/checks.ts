@@ -1,14 +1,14 @@
-/** The checks that are no tests of TypeScript: each is a command, and fails if that does not end with 0. */
+/** The checks that are not TypeScript tests: each is a command, and fails if its exit status is not 0. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { runConcurrently } from "./test-files.ts";
 
-/** The command is looked up when the check begins: its environment may be made until then. */
+/** The command is looked up when the check starts, because its environment may be created until then. */
 export type Check = readonly [name: string, command: () => string, args: readonly string[]];
 
-/** Far more than any of them takes, even on a busy machine. */
+/** Much more than any of them takes, even on a busy machine. */
 const MAX_MINUTES = 20;
 
 const biome = () => join("tools/biome/node_modules/@biomejs", `cli-linux-${process.arch}`, "biome");
@@ -16,10 +16,10 @@ const node = () => process.execPath;
 const linter = () => findEnvironment("lint").python;
 const python = () => findEnvironment("dev").python;
 
-/** The compiler keeps what it has found out, by the content of each file, for the next time. */
+/** The compiler caches its results by the content of each file. */
 const ONLY_WHAT_CHANGED = ["--incremental", "--tsBuildInfoFile", ".tsc_cache/tsconfig.tsbuildinfo"];
 
-/** Those that take seconds, and need no PyTorch. */
+/** Checks that take seconds, and do not need PyTorch. */
 export function quickChecks(): readonly Check[] {
   return [
     ["generated files are current", node, ["scripts/generate.ts", "--check"]],
@@ -40,7 +40,7 @@ function engineTests(marked: string): Check {
   return [`engine tests, ${marked}`, python, ["-m", "pytest", "-q", "-m", marked, "engine/tests"]];
 }
 
-/** Those of the engine that need its libraries; the longest first. */
+/** Checks of the engine that need its libraries; the longest first. */
 export function engineChecks(): readonly Check[] {
   return [
     engineTests("not cluster and not release"),
@@ -76,7 +76,7 @@ async function passes([name, command, args]: Check, maxMinutes: number): Promise
   const started = performance.now();
   const child = spawn(command(), args, {
     stdio: ["ignore", "pipe", "pipe"],
-    // Python keeps what it has compiled of the libraries, as it does if nothing says otherwise.
+    // Python keeps its compiled cache of the libraries, as it does by default.
     env: { ...process.env, PYTHONPATH: "engine", PYTHONDONTWRITEBYTECODE: "" },
     timeout: maxMinutes * 60_000,
     killSignal: "SIGKILL",

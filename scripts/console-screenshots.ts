@@ -13,10 +13,10 @@ import { endServices, startServe } from "../test/service/service.testing.ts";
 import { reportSizes, takePicture } from "./pictures.ts";
 
 const EXAMPLE = "examples/sp500-prices";
-/** As the demo has it. */
+/** The settings of the demo. */
 const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 const VIEWPORT = { width: 1_100, height: 895 };
-/** Of all pictures together, in bytes: a clone carries them. */
+/** Limit of all pictures together in bytes, because a clone includes them. */
 const MAX_BYTES = 150e3;
 
 async function pictures(): Promise<void> {
@@ -46,7 +46,7 @@ async function pictures(): Promise<void> {
   }
 }
 
-/** Whether more than half of the epochs are done. */
+/** Whether more than half of the epochs have ended. */
 const hasTrained =
   "document.querySelector('progress')?.value > 0.5 && document.querySelector('.line') !== null";
 

@@ -1,4 +1,6 @@
-/** The whole way on real prices: CSV, two input blobs, both jobs, the recommended pooled config, reports, and one table of what they are worth. */
+/**
+ * The whole way on real prices: CSV, two input blobs, both jobs, the recommended pooled config, reports, and one table that compares them.
+ */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -29,7 +31,7 @@ multiplies its forecasts by 0. docs/skill.md shows what it finds in 200 tickers.
 const reporter = new Reporter({ format: "text", quiet: false, stream: process.stderr });
 const say = (sentence: string) => process.stderr.write(`${sentence}\n`);
 
-/** A job that has run: its record, its output, the page about it, and how long the job took. */
+/** A finished job: its record, its output, its report, and its duration. */
 interface Run {
   readonly name: string;
   readonly record: ResultRecord;
@@ -81,7 +83,7 @@ async function run(
   return { name, record, output, report, seconds };
 }
 
-/** One column a job; both forecast the same rows. */
+/** One column per job; both forecast the same rows. */
 function summary(runs: readonly Run[]): string {
   const shown = runs.map(({ seconds, ...run }) => ({
     ...run,

@@ -1,4 +1,4 @@
-/** Formats everything, and mends what the linters can mend by themselves. */
+/** Formats everything, and fixes what the linters can fix. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { findEnvironment } from "../src/engine/environment/environment.ts";

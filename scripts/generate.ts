@@ -12,7 +12,7 @@ import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { makeDocument } from "../src/service/http/build-http.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
 
-/** What `npm run bench -- warnings` measured, as a part of the page of warnings. */
+/** Measurements of `npm run bench -- warnings`, as a part of the page of warnings. */
 const MEASURED_WARNINGS = "bench/warnings/measured.md";
 const CATALOGUE = "src/contract/model-params/catalogue.json";
 
@@ -103,7 +103,7 @@ ${rows.join("\n")}
 /** Keywords of JSON Schema that the client's checks do not use. */
 const LEFT_OUT = new Set(["title", "description", "minimum", "maximum"]);
 
-/** Of an object that any member may follow, and of a list of names that may grow, the checks use the type alone. */
+/** For an object that any member may follow, and for a list of names that may grow, the checks use only the type. */
 function brief(key: string, value: unknown): unknown {
   if (LEFT_OUT.has(key) && typeof value !== "object") return undefined;
   if (key === "propertyNames") return undefined;

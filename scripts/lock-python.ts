@@ -1,14 +1,14 @@
 /**
- * Makes the Python locks anew from engine/requirements-*.in: one file for every platform and every Python from 3.11,
- * every file hashed, no registry named. With a package's name as argument only that one is brought up to date.
- * Afterwards run `npm run generate`, because the catalogue of model parameters is made from the libraries.
+ * Regenerates the Python locks from engine/requirements-*.in: one file for every platform and every Python from 3.11, every file hashed, no
+ * registry named. With a package's name as argument, only that one is updated. Afterwards run `npm run generate`, because the catalogue of
+ * model parameters is made from the libraries.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { environmentFolder } from "../src/engine/environment/environment.ts";
 
 const uv = join(environmentFolder("uv"), "bin", "uv");
-// The fewest versions: the same numbers under every Python.
+// As few versions as possible: the same numbers with every Python.
 const UNIVERSAL = ["--universal", "--python-version", "3.11", "--fork-strategy", "fewest"];
 const PLAIN = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"];
 const upgrades = process.argv.slice(2).flatMap((name) => ["--upgrade-package", name]);

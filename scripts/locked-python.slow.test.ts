@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { lockedPython } from "./locked-python.ts";
 
-test("an environment of its own is made once, and again where its Python has gone", (t) => {
+test("a separate environment is created once, and again if its Python is gone", (t) => {
   const base = mkdtempSync(join(tmpdir(), "mucast-locked-"));
   t.after(() => rmSync(base, { recursive: true, force: true }));
   const lock = join(base, "lock.txt");

@@ -8,18 +8,17 @@ import { environmentFolder } from "../src/engine/environment/environment.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Python of an environment of its own, made from a hashed lock at the first run, whenever that has changed, and if its
- * Python has gone. Programs of its packages are run as `python -m`: a script in `bin` names the folder that the
- * environment was made in, and fails once the tree has moved.
- *
- * @param base the folder that the environment lies in.
+ * Python of a separate environment, created from a hashed lock at the first run, whenever the lock has changed, and if its Python is gone.
+ * Programs of its packages are run as `python -m`: a script in `bin` names the folder in which the environment was created, and fails once
+ * the tree has moved.
+ * @param base the folder that contains the environment.
  */
 export function lockedPython(name: string, lock: string, base = join(ROOT, ".mucast")): string {
   const folder = join(base, name);
   const python = join(folder, "bin", "python");
   const marker = join(folder, "installed.txt");
   const wanted = createHash("sha256").update(readFileSync(lock)).digest("hex");
-  // A link to an interpreter that has gone does not exist.
+  // A link to a missing interpreter does not exist.
   if (existsSync(python) && existsSync(marker) && readFileSync(marker, "utf8") === wanted) return python;
   process.stderr.write(`making the environment ${name} …\n`);
   rmSync(folder, { recursive: true, force: true });

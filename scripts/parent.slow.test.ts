@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const MODULE = fileURLToPath(new URL("./parent.mjs", import.meta.url));
 
-/** Says its id, and whether the end of its parent or a SIGHUP comes first. */
+/** Prints its id, and whether the end of its parent or a SIGHUP comes first. */
 const WATCHER = `
   import { whenParentEnds } from ${JSON.stringify(MODULE)};
   const say = (word) => { console.log(word); process.exit(0); };
@@ -17,7 +17,7 @@ const WATCHER = `
   setInterval(() => undefined, 1000);
   console.log(process.pid);`;
 
-test("a signal that ends the parent too comes before its end, on a machine too busy to give the process a turn between them", async () => {
+test("a signal that also ends the parent comes before the parent's end, even on a machine too busy to run the process in between", async () => {
   const shell = spawn("sh", ["-c", '"$0" --input-type=module -e "$1" & wait', process.execPath, WATCHER], {
     detached: true,
     stdio: ["ignore", "pipe", "inherit"],
@@ -28,7 +28,7 @@ test("a signal that ends the parent too comes before its end, on a machine too b
   const ended = once(shell, "exit");
   process.kill(-shell.pid!, "SIGHUP");
   await ended;
-  // Its next look at the parent is due by then. Were the wait too short, the signal would come first anyway.
+  // Its next check of the parent is due by then. If the wait were too short, the signal would come first anyway.
   await setTimeout(1_000);
   process.kill(watcher, "SIGCONT");
   assert.equal((await lines.next()).value, "SIGHUP");

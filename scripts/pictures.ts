@@ -1,14 +1,14 @@
-/** How the pictures of the documentation are taken. */
+/** How to take the pictures of the documentation. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Context, Page } from "../test/browser/browser.testing.ts";
 
 const IMAGES = fileURLToPath(new URL("../docs/images", import.meta.url));
-/** WebP's, of 100: words stay sharp. */
+/** WebP quality, up to 100: words stay sharp. */
 const QUALITY = 68;
 
-/** Writes a part of a page as a picture of that name. @returns its size in bytes. */
+/** Writes a part of a page as a picture with that name. @returns its size in bytes. */
 export async function takePicture(context: Context, page: Page, file: string, clip: object): Promise<number> {
   const session = await context.newCDPSession(page);
   const picture = await session.send("Page.captureScreenshot", {
@@ -22,14 +22,14 @@ export async function takePicture(context: Context, page: Page, file: string, cl
   return bytes.length;
 }
 
-/** Writes how many bytes the pictures have together. @throws if that is more than `most`: a clone carries them. */
+/** Prints the total size of the pictures. @throws if it exceeds `most`, because a clone includes them. */
 export function reportSizes(sizes: readonly number[], most: number): void {
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (bytes > most) throw new Error(`the pictures have ${bytes} bytes; at most ${most} are wanted`);
   process.stdout.write(`${sizes.length} pictures in ${IMAGES}, ${bytes} bytes\n`);
 }
 
-/** The least rectangle of the page that holds two elements, with a margin. */
+/** The smallest rectangle of the page that contains two elements, with a margin. */
 export async function around(
   page: Page,
   elements: readonly [first: string, last: string],

@@ -2,9 +2,7 @@ import { readFileSync } from "node:fs";
 
 const TICKS_A_SECOND = 100;
 
-/**
- * Processor seconds of this process, and of those that it started and waited for, of which the system tells on Linux alone.
- */
+/** Processor seconds of this process and of those that it started and waited for; available only on Linux. */
 export function processorSeconds(): number {
   const { userCPUTime, systemCPUTime } = process.resourceUsage();
   const own = (userCPUTime + systemCPUTime) / 1e6;

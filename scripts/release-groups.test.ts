@@ -6,7 +6,7 @@ import { testFiles } from "./test-tiers.ts";
 
 const names = (changed: readonly string[]) => groupsAbout(changed).map(({ name }) => name);
 
-test("each file of the release tier, and each slow one with more cases there, is in one group", () => {
+test("each file of the release tier, and each slow one with more cases there, is in exactly one group", () => {
   const { slow, release } = testFiles();
   const hasMore = slow
     .flat()
@@ -15,12 +15,12 @@ test("each file of the release tier, and each slow one with more cases there, is
   assert.deepEqual(grouped.sort(), [...release, ...hasMore].sort());
 });
 
-test("every path that a group is about is there", () => {
+test("every path of a group exists", () => {
   const missing = RELEASE_GROUPS.flatMap(({ paths }) => paths.filter((path) => !existsSync(path)));
   assert.deepEqual(missing, []);
 });
 
-test("a change concerns the groups with its path or its test file, and of a lock or the set-up every group", () => {
+test("a change concerns the groups with its path or its test file; one of a lock or the set-up concerns every group", () => {
   assert.deepEqual(names(["CHANGELOG.md", "src/prepare/csv/columns.ts"]), []);
   assert.deepEqual(names(["web/console.css"]), ["browser"]);
   assert.deepEqual(names(["src/service/http/page/docs-page.ts"]), ["openapi", "browser", "services"]);
@@ -34,7 +34,7 @@ test("a change concerns the groups with its path or its test file, and of a lock
     assert.deepEqual(groupsAbout([path]), RELEASE_GROUPS, path);
 });
 
-test("groups are found by their names, and an unknown name is refused", () => {
+test("finds groups by name, and refuses an unknown name", () => {
   assert.deepEqual(
     groupsNamed(["package", "docs"]).map(({ name }) => name),
     ["docs", "package"],

@@ -1,7 +1,6 @@
 /**
- * The release tier in groups, each with the paths that it is about: `.ci/run` runs those that the last commit concerns,
- * `npm run test:release` all of them. Slow files that stand here too run with all their cases in this tier
- * (test/whole-matrix.testing.ts).
+ * The release tier in groups, each with the paths that it is about: `.ci/run` runs those that the last commit concerns, and `npm run
+ * test:release` all of them. Slow files that are listed here too run with all their cases in this tier (test/whole-matrix.testing.ts).
  */
 import { execFileSync } from "node:child_process";
 
@@ -9,15 +8,15 @@ export interface ReleaseGroup {
   readonly name: string;
   /** Test files by process. */
   readonly processes: readonly (readonly string[])[];
-  /** A change below one of them concerns the group; one that ends with / is a folder. */
+  /** A change below one of them concerns the group; a path that ends with / is a folder. */
   readonly paths: readonly string[];
-  /** Whether the tests of the engine that are marked `release` belong to it. */
+  /** Whether it includes the tests of the engine that are marked `release`. */
   readonly hasEngineTests?: boolean;
-  /** What it takes alone on two cores. */
+  /** Its duration alone on two cores. */
   readonly seconds: number;
 }
 
-/** In this order they are run, and left out if the time is short. */
+/** They run in this order, and are skipped if time is short. */
 export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "docs",
@@ -51,7 +50,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "deployment",
     processes: [
-      // They make the same environment of Python.
+      // They create the same Python environment.
       ["test/deployment/kubernetes.release.test.ts", "test/deployment/ray-cluster.release.test.ts"],
       ["test/deployment/read-only-root.release.test.ts"],
       ["test/deployment/healthcheck.release.test.ts"],
@@ -166,7 +165,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   },
 ];
 
-/** What every group is about: another version of a package, or another way to set up and to run tests. */
+/** Paths that concern every group: other versions of packages, or another way to set up and to run tests. */
 const EVERYTHING =
   /(^|\/)package-lock\.json$|^engine\/requirements|^scripts\/(setup|install|test|release)|^\.ci\//;
 
@@ -181,7 +180,7 @@ export function groupsAbout(changed: readonly string[]): readonly ReleaseGroup[]
   );
 }
 
-/** @throws Error if a name is none of a group. */
+/** @throws Error if a name is not that of a group. */
 export function groupsNamed(names: readonly string[]): readonly ReleaseGroup[] {
   const known = RELEASE_GROUPS.map(({ name }) => name);
   const unknown = names.filter((name) => !known.includes(name));
@@ -189,7 +188,7 @@ export function groupsNamed(names: readonly string[]): readonly ReleaseGroup[] {
   return RELEASE_GROUPS.filter(({ name }) => names.includes(name));
 }
 
-/** @returns the files that differ from the parent of the last commit; undefined if Git knows no parent. */
+/** @returns the files that differ from the parent of the last commit; undefined if Git has no parent. */
 export function changedPaths(): readonly string[] | undefined {
   try {
     const said = execFileSync("git", ["diff", "--name-only", "HEAD^1"], { encoding: "utf8", stdio: "pipe" });

@@ -1,4 +1,4 @@
-/** What `npm run` has started ends with it: the documented ways to start a service, with the real npm, sh and timeout. */
+/** Processes that `npm run` starts end with it: the documented ways to start a service, with the real npm, sh and timeout. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,13 +21,13 @@ interface Started {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** The lines of its log with that message. */
   said(message: string): Record<string, unknown>[];
-  /** All that works on its folder, npm and shells among it. */
+  /** All processes that work in its folder, including npm and shells. */
   readonly processes: readonly SeenProcess[];
   readonly runner: SeenProcess;
   readonly serve: SeenProcess;
 }
 
-/** Starts the documented command behind `words`, in a session of its own, and waits until the service listens. */
+/** Starts the documented command after `words`, in a separate session, and waits until the service listens. */
 async function start(...words: string[]): Promise<Started> {
   const folder = await serviceFolder();
   const npm = ["npm", "run", "--silent", "mucast", "--", "serve", "--port", "0"];
@@ -39,7 +39,7 @@ async function start(...words: string[]): Promise<Started> {
     cwd: ROOT,
     detached: true,
     stdio: ["ignore", descriptor, descriptor],
-    // No job is run: the job process that waits for one need not import an engine's libraries.
+    // No job runs, so the waiting job process need not import an engine's libraries.
     env: { ...process.env, TMPDIR: join(folder, "tmp"), MUCAST_DRAIN_SECONDS: "0", MUCAST_PYTHON: NO_PYTHON },
   });
   closeSync(descriptor);
@@ -62,7 +62,7 @@ async function start(...words: string[]): Promise<Started> {
   return { root, ended, said, processes, runner, serve };
 }
 
-/** Waits until all of it has ended, the service in order. */
+/** Waits until all of it has ended, with the service in an orderly way. */
 async function endsInOrder({ processes, said }: Started): Promise<void> {
   await eventuallyTrue("all of it ends", () => stillRunning(processes).length === 0);
   assert.equal(said("draining").length, 1);
@@ -72,7 +72,7 @@ async function endsInOrder({ processes, said }: Started): Promise<void> {
 describe("a service that npm runs", { timeout: 600_000 }, () => {
   after(endServices);
 
-  test("ends in order by SIGTERM to npm, which waits for it", async () => {
+  test("ends in an orderly way on SIGTERM to npm, which waits for it", async () => {
     const started = await start();
     started.root.kill("SIGTERM");
     await started.ended;
@@ -80,21 +80,21 @@ describe("a service that npm runs", { timeout: 600_000 }, () => {
     await endsInOrder(started);
   });
 
-  test("ends in order with timeout, which signals the whole group", async () => {
+  test("ends in an orderly way with timeout, which signals the whole group", async () => {
     const started = await start("timeout", "3600");
     started.root.kill("SIGTERM");
     await started.ended;
     await endsInOrder(started);
   });
 
-  test("ends in order where npm is killed", async () => {
+  test("ends in an orderly way if npm is killed", async () => {
     const started = await start();
     started.root.kill("SIGKILL");
     await started.ended;
     await endsInOrder(started);
   });
 
-  test("outlives the shell that started it, and a terminal under nohup; not what runs it", async () => {
+  test("outlives the shell that started it, and a terminal under nohup, but not npm", async () => {
     const started = await start("sh", "-c", '"$@" & sleep 0', "sh", "nohup");
     await started.ended;
     process.kill(-started.root.pid!, "SIGHUP");
@@ -108,7 +108,7 @@ describe("a service that npm runs", { timeout: 600_000 }, () => {
   });
 });
 
-test("what a program has started ends with it, where it is asked to end", async (t) => {
+test("processes that a program started end with it if it is asked to end", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-run-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const program = join(folder, "program.mjs");
@@ -127,14 +127,14 @@ test("what a program has started ends with it, where it is asked to end", async 
   await eventuallyTrue("all of it ends", () => stillRunning(tree).length === 0);
 });
 
-/** Says each SIGINT and SIGTERM that it gets, and ends by SIGTERM. */
+/** Prints each SIGINT and SIGTERM that it gets, and ends on SIGTERM. */
 const SAYS_SIGNALS = `
   process.on("SIGINT", () => console.log("SIGINT"));
   process.on("SIGTERM", () => { console.log("SIGTERM"); process.exit(7); });
   setInterval(() => {}, 1000);
   console.log("begun");`;
 
-/** Gives a program a terminal, in which it has Ctrl-C pressed for each line of stdin. */
+/** Gives a program a terminal, in which Ctrl-C is pressed for each line of stdin. */
 const IN_TERMINAL = `
 import os, pty, sys
 output = os.dup(1)
@@ -154,7 +154,7 @@ describe("SIGINT", { timeout: 600_000 }, () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
   const command = [process.execPath, "scripts/run.mjs", program] as const;
 
-  test("without a terminal, to what runs a program, asks the program to end", async () => {
+  test("without a terminal, to the runner of a program, asks the program to end", async () => {
     const runner = spawn(command[0], command.slice(1), {
       cwd: ROOT,
       detached: true,
@@ -178,7 +178,7 @@ describe("SIGINT", { timeout: 600_000 }, () => {
     assert.equal((await lines.next()).value, "begun");
     terminal.stdin.write("\n");
     assert.equal((await lines.next()).value, "SIGINT");
-    // The kernel delivers the SIGINT of the terminal before this, so what is passed on of it comes before, too.
+    // The kernel delivers the SIGINT of the terminal before this, so a forwarded one would also come before.
     process.kill(runner, "SIGTERM");
     assert.equal((await lines.next()).value, "SIGTERM");
     terminal.stdin.end();

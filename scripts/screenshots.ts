@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the documentation: `npm run node -- scripts/screenshots.ts OUTPUT`, of the output that `run_ml_job` has
- * left in the demo. The same output and browser give the same pictures.
+ * Makes the pictures of the documentation: `npm run node -- scripts/screenshots.ts OUTPUT`, from the output of `run_ml_job` in the demo.
+ * The same output and browser give the same pictures.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,14 +10,14 @@ import { writeReport } from "../src/report/write-report.ts";
 import { type Browser, openBrowser } from "../test/browser/browser.testing.ts";
 import { around, reportSizes, takePicture } from "./pictures.ts";
 
-/** Of all pictures together, in bytes: a clone carries them. */
+/** Limit of all pictures together in bytes, because a clone includes them. */
 const MAX_BYTES = 220e3;
 const VIEWPORT = { width: 1_100, height: 900 };
 
-/** Around each, in pixels. */
+/** Margin around each, in pixels. */
 const MARGIN = 16;
 
-/** A part of a report: what lies between two elements, the first and the last of it. */
+/** A part of a report: everything from its first element to its last. */
 interface Picture {
   readonly file: string;
   readonly elements: readonly [first: string, last: string];

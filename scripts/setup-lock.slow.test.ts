@@ -12,7 +12,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 const MODULE = new URL("./setup-lock.mjs", import.meta.url).href;
 
-/** A program that takes the lock, says so, and holds it until its stdin ends. */
+/** A program that takes the lock, prints so, and holds it until its stdin ends. */
 function holding(file: string): string[] {
   const script = `
     process.on("SIGTERM", () => { console.log("asked to end"); process.exit(); });
@@ -25,7 +25,7 @@ function holding(file: string): string[] {
   return [process.execPath, "--input-type=module", "-e", script];
 }
 
-/** What a program says that takes the lock if it can. */
+/** The output of a program that takes the lock if it can. */
 async function take(file: string): Promise<string> {
   const [command, ...args] = holding(file);
   const child = spawn(command!, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -39,7 +39,7 @@ async function text(stream: AsyncIterable<Buffer>): Promise<string> {
   return all;
 }
 
-test("the lock of a killed set-up that stays a zombie is taken over", async (t) => {
+test("takes over the lock of a killed set-up that stays a zombie", async (t) => {
   const file = join(folder, "zombie");
   const holder = await startUnreaped(t, holding(file));
   assert.equal((await holder.lines.next()).value, "held");
@@ -49,13 +49,13 @@ test("the lock of a killed set-up that stays a zombie is taken over", async (t) 
   assert.ok(!existsSync(file));
 });
 
-test("a lock whose pid another process has by now is taken over", async () => {
+test("takes over a lock whose pid now belongs to another process", async () => {
   const file = join(folder, "again");
   writeFileSync(file, `${process.pid} 1`);
   assert.match(await take(file), /^held$/m);
 });
 
-test("a holder that lives is waited for", async () => {
+test("waits for a living holder", async () => {
   const file = join(folder, "waiting");
   const [command, ...args] = holding(file);
   const holder = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
@@ -67,7 +67,7 @@ test("a holder that lives is waited for", async () => {
   assert.equal(await text(second.stdout), "held\n");
 });
 
-test("what waits for a holder hears that it is asked to end", async (t) => {
+test("a process that waits for a holder still reacts to a request to end", async (t) => {
   const file = join(folder, "asked");
   const [command, ...args] = holding(file);
   const holder = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });

@@ -1,7 +1,6 @@
 /**
- * Runs test files again and again beside busy loops, and says which failed: `npm run stress -- [FILE …]`. Without names it
- * runs all slow tests, in the processes of a whole run. --times is 20, --loops is 2, and --lanes, how many
- * processes run at a time, is 1.
+ * Runs test files repeatedly beside busy loops, and reports which failed: `npm run stress -- [FILE …]`. Without names it runs all slow
+ * tests, in the processes of a whole run. --times is 20, --loops is 2, and --lanes, the number of parallel processes, is 1.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -22,7 +21,7 @@ const times = Number(values.times);
 const groups: readonly (readonly string[])[] =
   positionals.length > 0 ? positionals.map((file) => [file]) : testFiles().slow;
 
-// Each ends with this process, even if that is killed: its stdin is closed then.
+// Each ends with this process, even if it is killed, because that closes their stdin.
 const busy =
   "process.stdin.on('end', () => process.exit()).resume(); (function turn() { for (let i = 0; i < 1e7; i++); setImmediate(turn); })();";
 const loops = Array.from(

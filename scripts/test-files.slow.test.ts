@@ -18,7 +18,7 @@ function fileOf(name: string, text: string): string {
 
 const never = new AbortController().signal;
 
-test("a run names the files that failed, with what they printed", async () => {
+test("a run names the files that failed, with their output", async () => {
   const good = fileOf("good", 'test("holds", () => undefined);');
   const bad = fileOf("bad", 'test("does not hold", () => { throw new Error("seven is not eight"); });');
   const runs = new Map<string, FileRun>();
@@ -28,7 +28,7 @@ test("a run names the files that failed, with what they printed", async () => {
   assert.match(runs.get(good)!.said, /holds/);
 });
 
-test("each file has a folder for temporary files of its own, which is gone with it", async () => {
+test("each file has its own folder for temporary files, which is removed with it", async () => {
   const place = join(folder, "place");
   const file = fileOf(
     "place",
@@ -60,7 +60,7 @@ test("a fast file that starts something fails, and says how to name it", async (
   }
 });
 
-test("a run tells its processor seconds, with those of the processes that it waited for", async () => {
+test("a run reports its processor seconds, including those of the processes that it waited for", async () => {
   const busy = "const until = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < until);";
   const text = `import { execFileSync } from "node:child_process";
     test("t", () => { execFileSync(process.execPath, ["-e", ${JSON.stringify(busy)}]); });`;
@@ -68,7 +68,7 @@ test("a run tells its processor seconds, with those of the processes that it wai
   assert.ok(processorSeconds! >= (process.platform === "linux" ? 0.3 : 0), String(processorSeconds));
 });
 
-test("a file that never ends is killed when its time is over, with what it started", {
+test("a file that never ends is killed when its time is over, with everything it started", {
   timeout: 600_000,
   skip: process.platform !== "linux" && "looks into /proc",
 }, async () => {

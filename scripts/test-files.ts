@@ -1,6 +1,6 @@
 /**
- * Runs test files, in processes that have a folder for temporary files each, and none for longer than it may: a file
- * that never ends fails by its name, and everything that it has started is killed.
+ * Runs test files, in processes that each have a folder for temporary files and a time limit: a file that never ends fails by its name, and
+ * everything that it started is killed.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,15 +14,15 @@ import { setTimeout as pause } from "node:timers/promises";
 /** Reports processor seconds, and refuses starts if MUCAST_TEST_STARTS is `refuse`. */
 const PRELOADED = ["--import", new URL("./test-starts.mjs", import.meta.url).href];
 
-/** What node needs to run several files in one process. */
+/** Node's options to run several files in one process. */
 const IN_ONE_PROCESS = ["--test", "--test-isolation=none"];
 
 /** Several times what all fast files, or the longest slow one, take on a busy machine. */
 const MAX_MINUTES = 10;
-/** For each further slow file of a process. */
+/** Added for each further slow file of a process. */
 const MORE_MINUTES = 0.5;
 
-/** Whether the files may start processes, servers and databases: scripts/test-starts.mjs holds them to it. */
+/** Whether the files may start processes, servers and databases; scripts/test-starts.mjs enforces this. */
 export type Starts = "refuse" | "allow";
 
 export interface FileRun {
@@ -30,17 +30,14 @@ export interface FileRun {
   readonly files: readonly string[];
   readonly starts: Starts;
   readonly passed: boolean;
-  /** What it printed, and whether it was killed. */
+  /** Its output, and whether it was killed. */
   readonly said: string;
   readonly seconds: number;
-  /** Of its process and of those that this one started and waited for; undefined if it was killed. */
+  /** Of its process and of those that it started and waited for; undefined if it was killed. */
   readonly processorSeconds: number | undefined;
 }
 
-/**
- * @param groups the files of each process.
- * @param onEnd gets each run as it ends.
- */
+/** @param groups the files of each process. @param onEnd receives each run as it ends. */
 export async function runTestFiles(
   groups: readonly (readonly string[])[],
   atATime: number,
@@ -54,7 +51,7 @@ export async function runTestFiles(
   });
 }
 
-/** Does `work` on each item, in order, so many at a time. */
+/** Calls `work` on each item, in order, this many at a time. */
 export async function runConcurrently<T>(
   items: readonly T[],
   atATime: number,
@@ -67,7 +64,7 @@ export async function runConcurrently<T>(
   await Promise.all(Array.from({ length: atATime }, lane));
 }
 
-/** @param overdue kills it: it has had its time. */
+/** @param overdue kills it when its time is over. */
 export async function runTestFile(
   files: readonly string[],
   overdue: AbortSignal,
@@ -82,7 +79,7 @@ export async function runTestFile(
   const reporters = reportersTo(failures);
   const child = spawn(process.execPath, [...PRELOADED, ...together, ...reporters, ...files], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    // Not as a part of a run of `node --test`, which reads its files' reports in a form of its own.
+    // Not as a part of a run of `node --test`, which reads its files' reports in its own format.
     env: { ...process.env, TMPDIR: temporary, NODE_TEST_CONTEXT: undefined, MUCAST_TEST_STARTS: starts },
   });
   let said = "";
@@ -104,7 +101,7 @@ export async function runTestFile(
   overdue.removeEventListener("abort", kill);
   const passed = status === 0 && !overdue.aborted;
   if (!passed) await killProcessesOf(temporary);
-  // What it would have told at its end.
+  // The report it would have sent at its end.
   if (overdue.aborted) said += failuresIn(failures);
   await rm(temporary, { recursive: true, force: true, maxRetries: 10 });
   if (overdue.aborted)
@@ -113,7 +110,7 @@ export async function runTestFile(
   return { files, starts, passed, said, seconds: (performance.now() - began) / 1_000, processorSeconds };
 }
 
-/** For people on stdout, which tells why a test failed only at the end; and in TAP, which tells it at once. */
+/** For people on stdout, which says why a test failed only at the end; and in TAP, which says so at once. */
 function reportersTo(failures: string): string[] {
   const destinations = { spec: "stdout", tap: failures };
   return Object.entries(destinations).flatMap(([reporter, destination]) => [
@@ -131,8 +128,8 @@ function failuresIn(report: string): string {
 const MAX_LOOKS = 500;
 
 /**
- * Kills every process whose folder for temporary files is this one or inside it, and those that they start meanwhile: a
- * file's process, and all that descend from it, whatever group or session they are in. On Linux only.
+ * Kills every process whose folder for temporary files is this one or inside it, and those that they start meanwhile: a file's process and
+ * all its descendants, whatever group or session they are in. On Linux only.
  */
 async function killProcessesOf(temporary: string): Promise<void> {
   for (let looks = 0; looks < MAX_LOOKS; looks++) {
@@ -159,7 +156,7 @@ function processesOf(temporary: string): number[] {
     .map(Number);
 }
 
-/** None of a process that has ended, or is another user's. */
+/** None for a process that has ended, or belongs to another user. */
 function variablesOf(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");

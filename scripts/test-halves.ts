@@ -9,13 +9,13 @@ import { testFiles } from "./test-tiers.ts";
 
 const CORES = availableParallelism();
 
-/** A file that starts something keeps half a core busy: the rest of the time it waits. */
+/** A file that starts something keeps half a core busy; the rest of the time it waits. */
 const AT_A_TIME = CORES + 3;
 
-/** A check, or the tests of a process. @returns the names of what failed. */
+/** A check, or the tests of a process. @returns the names of those that failed. */
 type Work = () => Promise<string[]>;
 
-/** The tests that start nothing, and beside them the checks that take seconds. @returns the names of what failed. */
+/** The tests that start nothing, and beside them the checks that take seconds. @returns the names of those that failed. */
 export async function runQuickHalf(): Promise<string[]> {
   const failed = await runAll(quickWork(CORES), CORES);
   tellSpent();
@@ -37,7 +37,7 @@ export async function runAllTiers(
   groups: readonly ReleaseGroup[],
   onQuick: (failed: readonly string[]) => void,
 ): Promise<string[]> {
-  // One process loads the sources once, while the other lanes begin with the rest.
+  // One process loads the sources first, while the other lanes start with the rest.
   const quick = quickWork(1);
   const failedQuick: string[] = [];
   let left = quick.length;
@@ -60,13 +60,13 @@ export async function runAllTiers(
   return failed;
 }
 
-/** Enough on a machine that is twice as slow. */
+/** Enough on a machine that is half as fast. */
 const SPARE = 2;
 
 /**
  * One group after the other, once everything is set up.
- * @param until none begins that would not surely end before this time, in milliseconds since 1970; it is named.
- * @returns the names of what failed.
+ * @param until a group that might not end before this time, in milliseconds since 1970, does not start and is named.
+ * @returns the names of those that failed.
  */
 export async function runReleaseGroups(groups: readonly ReleaseGroup[], until: number): Promise<string[]> {
   if (groups.length > 0 && !(await setUpAll())) return ["the set-up; without it no release group was run"];
@@ -86,7 +86,7 @@ export async function runReleaseGroups(groups: readonly ReleaseGroup[], until: n
   return failed;
 }
 
-/** Installs all that tests need, if it is missing. @returns whether it is there; why not is on stderr. */
+/** Installs everything that tests need, if it is missing. @returns whether it is there; the reason for a failure is on stderr. */
 async function setUpAll(): Promise<boolean> {
   const endsWithUs = new URL("./end-with-parent.mjs", import.meta.url).href;
   const setUp = ["--import", endsWithUs, "scripts/setup.mjs", "--dev"];
@@ -94,7 +94,7 @@ async function setUpAll(): Promise<boolean> {
   return status === 0;
 }
 
-/** The longest first. @param hands processes that share the fast files. */
+/** The longest first. @param hands number of processes that share the fast files. */
 function quickWork(hands: number): Work[] {
   const fast = dealt(testFiles().fast, hands).map((files) => () => runFiles(files, "refuse"));
   return [...fast, ...quickChecks().map(checked)];
@@ -144,7 +144,7 @@ function tellSpent(): void {
   process.stdout.write(`# all of this took ${processorSeconds().toFixed(0)} processor seconds\n`);
 }
 
-/** Of a run that failed, what it printed; of one of several files the failing tests alone. */
+/** For a failed run, its output; for one of several files, only the failing tests. */
 function tell(run: FileRun): void {
   const { files, passed, seconds, processorSeconds } = run;
   const failing = files.length > 1 ? run.said.lastIndexOf("failing tests:") : 0;
@@ -154,12 +154,12 @@ function tell(run: FileRun): void {
   process.stdout.write(`${passed ? "" : said}# ${nameOf(run)}: ${end}\n`);
 }
 
-/** Fast files are named by their number: there are hundreds. */
+/** Fast files are reported by their number, because there are hundreds. */
 function nameOf({ files, starts }: FileRun): string {
   return files.length === 1 || starts === "allow" ? files.join(", ") : `${files.length} fast test files`;
 }
 
-/** Into as many hands as there are. */
+/** Into as many shares as there are processes. */
 function dealt(files: readonly string[], hands: number): string[][] {
   return Array.from({ length: hands }, (_, hand) => files.filter((_, i) => i % hands === hand));
 }

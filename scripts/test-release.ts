@@ -1,7 +1,7 @@
 /**
- * The release tier. `npm run test:release` runs every check and every test with all its cases, `-- GROUP …` the groups of
- * that name alone (release-groups.ts). `-- --changed` runs those that the last commit concerns; with `--until`, in seconds
- * since 1970, as many of them as end before that.
+ * The release tier. `npm run test:release` runs every check and every test with all its cases, `-- GROUP …` only the groups of that name
+ * (release-groups.ts). `-- --changed` runs those that the last commit concerns; with `--until`, in seconds since 1970, as many of them as
+ * end before that.
  */
 import { parseArgs } from "node:util";
 import { changedPaths, groupsAbout, groupsNamed, RELEASE_GROUPS } from "./release-groups.ts";

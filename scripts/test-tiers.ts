@@ -6,8 +6,8 @@
 import { globSync } from "node:fs";
 
 /**
- * Slow files that take longest, the longest first: they are begun first, so that no core waits for one of them at the
- * end. Paths without `.slow.test.ts`, here and below.
+ * Slow files that take longest, the longest first: they start first, so that no core waits for one of them at the end. Paths without
+ * `.slow.test.ts`, here and below.
  */
 const LONGEST: readonly string[] = [
   "test/end-to-end/every-model",
@@ -23,9 +23,9 @@ const LONGEST: readonly string[] = [
 ];
 
 /**
- * Slow files that share a process, and in it what takes longer to start than most of their tests: the modules of the
- * service, PGlite's compiled code, or the engines of test/end-to-end/shared-engines.ts. A path that ends with / is all
- * slow files below that folder. Their `before` and `after` outside of a `describe` are those of the whole process.
+ * Slow files that share a process, including what takes longer to start than most of their tests: the modules of the service, PGlite's
+ * compiled code, or the engines of test/end-to-end/shared-engines.ts. A path that ends with / is all slow files below that folder. Their
+ * `before` and `after` outside of a `describe` are those of the whole process.
  */
 const TOGETHER: readonly (readonly string[])[] = [
   [
@@ -74,7 +74,7 @@ export interface TestFiles {
   readonly release: readonly string[];
 }
 
-/** @throws Error if a list names what is not there. */
+/** @throws Error if a list names a missing file. */
 export function testFiles(): TestFiles {
   const all = globSync(["src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"]).sort();
   const slow = all.filter((file) => file.endsWith(".slow.test.ts"));

@@ -120,7 +120,7 @@ function indexBefore(index: number, days: number): number {
   return found;
 }
 
-/** Dates out of order, some as date-times; the feature blob lacks three of them and has two Sundays besides. */
+/** Dates out of order, some as date-times; the feature blob lacks three of them and has two additional Sundays. */
 function scrambled(market: Market): Market {
   const priceOrder = new Seeded(1).shuffle([...DATES.keys()]);
   const lacking = new Set([33, 150, LEARNED + 8]);

@@ -1,6 +1,6 @@
 /**
- * run_ml_job gives the numbers of a plain Python loop over tickers and folds that shares no code with it: all
- * models, on clean blobs and on blobs with every fault at once, with Learning_end and without.
+ * run_ml_job gives the numbers of a plain Python loop over tickers and folds that shares no code with it: all models, on clean blobs and on
+ * blobs with every fault at once, with and without Learning_end.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,7 @@ import { cleanMarket } from "./market.ts";
 import { assertSameAsTwin, keyOrder, plainResults, type TwinResult } from "./plain-twin.ts";
 import { assertValid } from "./published-schemas.ts";
 
-/** Largest difference between two forecasts, log-return. Each test prints the one that it measures. */
+/** Largest difference between two forecasts, log-return. Each test prints the measured one. */
 const TOLERANCE = 1e-9;
 
 /** The rest of each model's `ML params`, as JSON text. */
@@ -58,11 +58,11 @@ const MARKETS = (
   ] as const
 ).slice(0, WHOLE_MATRIX ? 4 : 2);
 
-/** Which rows are learned from does not depend on the model: those that are slow to fit see two markets, not four. */
+/** The fit rows do not depend on the model, so slow models see two markets instead of four. */
 const SLOW_TO_FIT = new Set(["random_forest", "xgboost", "lightgbm", "catboost", "quantile"]);
 const MARKETS_OF_SLOW = 2;
 
-/** Models of a market, with their places in MODELS. */
+/** Models of a market, with their positions in MODELS. */
 const modelsOn = (market: number) =>
   [...MODELS.entries()].filter(([, [name]]) => market < MARKETS_OF_SLOW || !SLOW_TO_FIT.has(name));
 
@@ -79,7 +79,7 @@ before(async () => {
 });
 after(removeFolders);
 
-test("every model is compared", () => {
+test("compares every model", () => {
   const compared = MODELS.map(([name]) => name).sort();
   assert.deepEqual(compared, REGRESSORS.map(({ name }) => name).sort());
 });

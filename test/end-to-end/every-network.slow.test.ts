@@ -1,7 +1,6 @@
 /**
- * run_dl_job does what a plain Python reading of the contract says, on blobs with every fault: which rows, windows and
- * parts there are, every loss, scale and interval that can be known without training, and every figure made of the
- * forecasts.
+ * run_dl_job does what a plain Python reading of the contract says, on blobs with every fault: rows, windows and parts, every loss, scale
+ * and interval that is known without training, and every figure computed from the forecasts.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -25,14 +24,14 @@ interface Case {
   readonly learningEnd: boolean;
 }
 
-/** A batch that holds every sample, so that a training loss is one number of the formula. */
+/** A batch that contains every sample, so that a training loss is one number of the formula. */
 const WHOLE = { batch_size: 4096 };
 
 const vanishing = (loss_type: string) => ({ ...VANISHING, loss_type });
 
 /**
- * Networks whose weights vanish. A lookback of 4 with intervals and of 9 without leaves 30 training windows of one
- * ticker and 29 of another.
+ * Networks whose weights vanish. A lookback of 4 with intervals and of 9 without leaves 30 training windows of one ticker and 29 of
+ * another.
  */
 const VANISHED: readonly Case[] = [
   {
@@ -111,7 +110,7 @@ const TRAINED: readonly Case[] = [
 
 const CASES = [...VANISHED, ...TRAINED];
 let runs: JudgedRun[];
-/** Of one process, which judges all runs. */
+/** Time limit of a process that judges all runs. */
 let twins: NetworkTwin[];
 before(async () => {
   const pairs = new Map<boolean, BlobPair>();
@@ -141,7 +140,7 @@ const name = ({ option, sections: { training, intervals }, learningEnd }: Case) 
   `${intervals ? `intervals ${JSON.stringify(intervals)}` : "no intervals"}, ` +
   `${learningEnd ? "with" : "without"} Learning_end`;
 
-test("every network and every loss is compared", () => {
+test("compares every network and every loss", () => {
   const compared = new Set(VANISHED.map(({ option }) => option));
   assert.deepEqual([...compared].sort(), [...ARCHITECTURES].sort());
   const losses = CASES.map(({ sections }) => (sections.training as { loss_type: string }).loss_type);
@@ -167,7 +166,7 @@ describe("a trained network has the rows, figures and early stop of a plain read
       };
       assertStoppedRight(run, epochs, patience);
       for (const { prediction_scale: scale } of Object.values(run.output.training!)) {
-        // Every other loss fixes the scale of a forecast by itself.
+        // Every other loss determines the scale of a forecast by itself.
         if (loss_type === "directional") assert.ok(scale! >= 0 && scale! <= 1);
         else assert.equal(scale, undefined);
       }

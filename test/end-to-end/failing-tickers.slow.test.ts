@@ -1,4 +1,4 @@
-/** Tickers that fail alone, and jobs in which nothing useful is left. */
+/** Tickers that fail by themselves, and jobs in which nothing useful is left. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { MucastError } from "../../src/contract/errors/errors.ts";
@@ -6,12 +6,12 @@ import { openFiles } from "../open-files.testing.ts";
 import { removeFolders, runJob, unjudged, writeMarket } from "./job-runs.ts";
 import { type Cell, cleanMarket, type Market } from "./market.ts";
 
-/** The library that is imported fastest. */
+/** The library with the fastest import. */
 const QUICK =
   '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 3, "depth": 2}}}';
 const FOREST = '{"ML params": {"model": "rf", "n_splits": 2, "model_params": {"n_estimators": 3}}}';
 
-/** lightgbm writes past its memory where a column is named that is not there. */
+/** lightgbm writes outside its memory if a missing column is named. */
 const interacting = (groups: readonly (readonly number[])[]) =>
   JSON.stringify({
     "ML params": {
@@ -51,11 +51,11 @@ function withPrices(
 const ALL = ["AAPL", "MSFT", "JPM", "XOM", "KO"];
 const onlyLast = (count: number) => (cells: readonly Cell[]) =>
   cells.map((cell, i) => (i < cells.length - count ? null : cell));
-/** More than a float32 holds, which is what a forest computes in. */
+/** More than a float32 can represent, in which a forest computes. */
 const beyondFloat32 = (columns: Columns) =>
   new Map([...columns].map(([name, cells]) => [name, cells.map(() => 1e300 as Cell)]));
 
-/** The error that a job fails with. It leaves neither blob open. */
+/** The error with which a job fails. It leaves neither blob open. */
 async function failure(market: Market, config: string): Promise<MucastError> {
   const pair = await writeMarket(market);
   try {
@@ -68,14 +68,14 @@ async function failure(market: Market, config: string): Promise<MucastError> {
   return assert.fail("the job has to fail");
 }
 
-/** Files below `folder` that this process has open, if the system tells (Linux). */
+/** Files below `folder` that this process has open, if the system reports them (Linux). */
 function openFilesIn(folder: string): string[] {
   if (process.platform !== "linux") return [];
   return openFiles().filter((path) => path.startsWith(folder));
 }
 
 describe("a ticker that fails", { concurrency: 2 }, () => {
-  test("in its fit is listed with the library's words, and the others keep every number", async () => {
+  test("in its fit is listed with the library's message, and the others keep every number", async () => {
     const market = cleanMarket("2021-10-29");
     const whole = await runJob(await writeMarket(market), FOREST);
     const { output } = await runJob(await writeMarket(withFeatures(market, ["MSFT"], beyondFloat32)), FOREST);
@@ -89,10 +89,10 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     assert.ok(!("MSFT" in output.mu) && !("MSFT" in output.cross_validation!));
   });
 
-  test("in several fits at once tells the first in time, whatever the number of workers", async () => {
+  test("in several fits at once reports the first in time, whatever the number of workers", async () => {
     const whole = cleanMarket();
     const market = { ...whole, features: new Map([...whole.features].slice(0, 2)) };
-    // Known to fail: the slow first fold when it predicts, and every later one as soon as it begins.
+    // Known failures: the slow first fold when it predicts, and every later one as soon as it starts.
     const spoilt = withFeatures(
       market,
       ["AAPL"],
@@ -108,7 +108,7 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     assert.deepEqual(two.output.failures, one.output.failures);
   });
 
-  test("for want of any feature with a value fails alone", async () => {
+  test("without any feature with a value fails alone", async () => {
     const empty = (columns: Columns) =>
       new Map([...columns].map(([name, cells]) => [name, cells.map(() => null)]));
     const { output } = await runJob(await writeMarket(withFeatures(cleanMarket(), ["KO"], empty)), QUICK);
@@ -119,7 +119,7 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     assert.equal(Object.keys(output.mu).length, 4);
   });
 
-  test("for lack of a column that the model's arguments name fails alone, by a name that no library sees", async () => {
+  test("without a column that the model's arguments name fails alone, by a name that no library sees", async () => {
     const empty = (columns: Columns) =>
       new Map([...columns].map(([name, cells]) => [name, name === "vol_20" ? cells.map(() => null) : cells]));
     const market = withFeatures(cleanMarket(), ["KO"], empty);
@@ -135,7 +135,7 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     assert.deepEqual(Object.keys(output.mu).sort(), ["AAPL", "JPM", "MSFT", "XOM"]);
   });
 
-  test("for 29 fit rows fails with the counts, and 30 are enough", async () => {
+  test("with 29 fit rows fails with the counts, and 30 are enough", async () => {
     const market = withPrices(withPrices(cleanMarket(), ["KO"], onlyLast(30)), ["XOM"], onlyLast(31));
     const { output } = await runJob(await writeMarket(market), QUICK);
     assert.deepEqual(
@@ -148,7 +148,7 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
 });
 
 describe("a job fails", { concurrency: 2 }, () => {
-  test("with invalid_model_params where no ticker has the columns that the model's arguments name", async () => {
+  test("with invalid_model_params if no ticker has the columns that the model's arguments name", async () => {
     const market = withPrices(cleanMarket(), ["AAPL"], onlyLast(20));
     const error = await failure(market, interacting([[0, 1], [99]]));
     assert.equal(error.code, "invalid_model_params");
@@ -159,32 +159,32 @@ describe("a job fails", { concurrency: 2 }, () => {
     );
   });
 
-  test("with insufficient_history where the window holds no price", async () => {
+  test("with insufficient_history if the window contains no price", async () => {
     const bounds = { start: "2031-01-01", end: "2031-12-31" };
     const error = await failure({ ...cleanMarket(), bounds }, QUICK);
     assert.equal(error.code, "insufficient_history");
     assert.match(error.message, /2031-01-01/);
   });
 
-  test("with invalid_data where Learning_end lies outside the window", async () => {
+  test("with invalid_data if Learning_end is outside the window", async () => {
     const error = await failure(cleanMarket("2031-01-01"), QUICK);
     assert.equal(error.code, "invalid_data");
   });
 
-  test("with insufficient_history where every ticker is short", async () => {
+  test("with insufficient_history if every ticker is too short", async () => {
     const error = await failure(withPrices(cleanMarket(), ALL, onlyLast(20)), QUICK);
     assert.equal(error.code, "insufficient_history");
     assert.equal(error.data.failures?.length, ALL.length);
   });
 
-  test("with insufficient_history where the blobs have no ticker in common", async () => {
+  test("with insufficient_history if the blobs have no ticker in common", async () => {
     const market = cleanMarket();
     const features = new Map([...market.features].map(([ticker, columns]) => [`${ticker}.N`, columns]));
     const error = await failure({ ...market, features }, QUICK);
     assert.equal(error.code, "insufficient_history");
   });
 
-  test("with all_failed where the reasons differ, each told", async () => {
+  test("with all_failed and each reason if the reasons differ", async () => {
     const short = withPrices(cleanMarket(), ALL.slice(0, 3), onlyLast(20));
     const error = await failure(withFeatures(short, ALL, beyondFloat32), FOREST);
     assert.equal(error.code, "all_failed");
@@ -200,7 +200,7 @@ describe("a job fails", { concurrency: 2 }, () => {
     );
   });
 
-  test("with no_forecast where the feature blob ends early, which it says", async () => {
+  test("with no_forecast and the reason if the feature blob ends early", async () => {
     const market = cleanMarket("2021-10-29");
     const early = market.featureDates.slice(0, -3);
     const features = new Map(
@@ -215,7 +215,7 @@ describe("a job fails", { concurrency: 2 }, () => {
     assert.ok(error.message.includes(early.at(-1)!), error.message);
   });
 
-  test("with no_forecast where every fitted ticker stopped trading before the last price date", async () => {
+  test("with no_forecast if every fitted ticker stopped trading before the last price date", async () => {
     const market = withPrices(cleanMarket("2021-10-29"), ALL.slice(1), (cells) =>
       cells.map((cell, i) => (i > 240 ? null : cell)),
     );
@@ -225,7 +225,7 @@ describe("a job fails", { concurrency: 2 }, () => {
   });
 });
 
-describe("a job tells", { concurrency: 2 }, () => {
+describe("a job reports", { concurrency: 2 }, () => {
   test("constant predictions, with the largest alpha that keeps a coefficient", async () => {
     const pair = await writeMarket(cleanMarket("2021-10-29"));
     const lasso = (alpha: number) =>
@@ -247,7 +247,7 @@ describe("a job tells", { concurrency: 2 }, () => {
     );
   });
 
-  test("constant predictions of lightgbm, with min_child_samples and the rows there are", async () => {
+  test("constant predictions of lightgbm, with min_child_samples and the number of rows", async () => {
     const config =
       '{"ML params": {"model": "lightgbm", "n_splits": 1, "model_params": {"n_estimators": 2, "min_child_samples": 200}}}';
     const { output } = await runJob(await writeMarket(cleanMarket("2021-10-29")), config);
@@ -280,7 +280,7 @@ describe("a job tells", { concurrency: 2 }, () => {
     assert.deepEqual(unjudged(one.output.warnings), []);
   });
 
-  test("a forest's max_features 1 and 1.0 apart", async () => {
+  test("a forest's max_features 1 and 1.0 as different", async () => {
     const pair = await writeMarket(cleanMarket());
     const forest = (features: string) =>
       `{"ML params": {"model": "rf", "n_splits": 1, "model_params": {"n_estimators": 4, "max_features": ${features}}}}`;

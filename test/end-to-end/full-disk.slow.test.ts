@@ -1,4 +1,4 @@
-/** A full disk, in a small file system of memory that only one command sees: for the output, and for the work folder. */
+/** A full disk, in a small in-memory file system that only one command sees: for the output, and for the work folder. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { cleanMarket, type Market, tickerSeries, weekdays } from "./market.ts";
 const QUICK =
   '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 3, "depth": 2}}}';
 
-/** Mount namespaces want root, or a kernel that gives every user a namespace of their own. */
+/** Mount namespaces require root, or a kernel that gives every user a namespace. */
 const NAMESPACE = [
   ["unshare", "--mount"],
   ["unshare", "--user", "--map-root-user", "--mount"],
@@ -19,7 +19,7 @@ const NAMESPACE = [
   ([command, ...args]) => spawnSync(command!, [...args, "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0,
 );
 
-/** Runs a command with a file system of `kib` KiB at `folder`, and lists the files that are in it afterwards. */
+/** Runs a command with a file system of `kib` KiB at `folder`, and lists the files that it contains afterwards. */
 async function withSmallDisk(
   folder: string,
   kib: number,
@@ -50,7 +50,7 @@ describe(
   "a full disk ends the job with output_failed (3), its place, and nothing half-written",
   options,
   () => {
-    test("where the output goes", async () => {
+    test("in the place of the output", async () => {
       const disk = await newFolder();
       const args = jobArguments(pair, QUICK, "--log", "json", "--blob-url", disk);
       const { code, stdout, stderr, left } = await withSmallDisk(disk, 16, args);
@@ -61,7 +61,7 @@ describe(
       assert.ok(String(problem.detail).includes(disk));
     });
 
-    // Few predictions travel within a message: those of 1,300 score rows do not.
+    // Few predictions travel within a message, but not those of 1,300 score rows.
     const manyScoreRows = (): Market => {
       const dates = weekdays(1_500);
       const { prices, columns } = tickerSeries(100, dates.length);
@@ -75,7 +75,7 @@ describe(
       [84, "all matrices and no predictions", () => writeMarket(manyScoreRows())],
     ];
     for (const [kib, room, blobs] of places) {
-      test(`where the work folder lies, ${kib} KiB of it: room for ${room}`, async () => {
+      test(`in the place of the work folder, with ${kib} KiB: room for ${room}`, async () => {
         const [disk, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
         const args = jobArguments(
           await blobs(),
@@ -99,7 +99,7 @@ describe(
 
     const room = 12;
     const audits: readonly (readonly [what: string, inputs: () => Promise<string[]>])[] = [
-      // Without a Learning_end an audit copies the prices, with a cut of its own.
+      // Without a Learning_end, an audit copies the prices with its own cut.
       [
         "copies of the blobs",
         async () => [
@@ -119,7 +119,7 @@ describe(
       ],
     ];
     for (const [what, inputs] of audits) {
-      test(`where an audit writes ${what}: its work folder`, async () => {
+      test(`in the work folder when an audit writes ${what}`, async () => {
         const disk = await newFolder();
         const args = ["audit", ...(await inputs()), "--log", "json"];
         const { code, stdout, stderr, left } = await withSmallDisk(disk, room, args, disk);

@@ -10,8 +10,8 @@ const CACHE = join(ROOT, "node_modules/.cache/mucast");
 const WEEK_MILLISECONDS = 7 * 24 * 3_600_000;
 
 /**
- * A folder that takes seconds of a processor to make and is copied by tests. It is kept between runs, and for a week
- * if no run uses it; of several that make it at the same moment, the first is used.
+ * A folder that takes processor seconds to create and is copied by tests. It is kept between runs, and for a week if no run uses it; if
+ * several create it at the same moment, the first is used.
  * @param sources files under the root whose change asks for a new one.
  * @param make writes it into a new folder, which becomes its parent.
  * @returns its path.
