@@ -1,4 +1,7 @@
-/** `npm run bench [-- NAME …]` measures everything but `skill`, which needs options, or what is named. Ratios are measured side by side in one run. */
+/**
+ * `npm run bench [-- NAME …]` measures everything except `skill`, which needs options, or only what is named. Ratios are measured side by
+ * side in one run.
+ */
 import { cpus, totalmem } from "node:os";
 import { table } from "../src/cli/terminal/table.ts";
 import { MucastError } from "../src/contract/errors/errors.ts";

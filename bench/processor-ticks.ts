@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Clock ticks of a second; sysconf(_SC_CLK_TCK) is 100 on every Linux that mucast runs on. */
+/** Clock ticks per second; sysconf(_SC_CLK_TCK) is 100 on every Linux that mucast runs on. */
 const TICKS = 100;
 
 /** Indices into the fields of /proc/pid/stat (proc(5)) after the program's name; 0 is the state. */
@@ -11,15 +11,15 @@ interface ProcessTime {
   readonly parent: number;
   /** Processor seconds of the process, without those of its children. */
   readonly seconds: number;
-  /** Processor seconds of the children that have ended and were waited for, with theirs. */
+  /** Processor seconds of the children that have ended and were waited for, including their children. */
   readonly endedChildren: number;
 }
 
-/** What a process has taken of the processors until now; undefined if it has ended. Linux only. */
+/** Processor time that a process has used so far; undefined if it has ended. Linux only. */
 export function processTimeOf(pid: number): ProcessTime | undefined {
   const stat = statOf(pid);
   if (stat === undefined) return undefined;
-  // The name, in parentheses, may hold anything.
+  // The name, in parentheses, may contain anything.
   const fields = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")

@@ -1,7 +1,7 @@
 /**
  * Runs the tests that start a Ray cluster of several nodes, which take long and so are not part of `npm test`: those of the gateway
  * (pytest's marker `cluster`) and those of whole jobs (test/cluster/*.cluster.ts). `npm run cluster -- FILE …` runs some. They need root,
- * or namespaces for users: if neither is had, they fail and say what to do.
+ * or namespaces for users: without either, they fail and say what to do.
  */
 import { globSync, readFileSync } from "node:fs";
 import { findEnvironment } from "../src/engine/environment/environment.ts";

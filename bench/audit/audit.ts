@@ -12,11 +12,11 @@ const CLEAN_MARKETS = 200;
 const CLEAN_SIZE = { tickers: 10, days: 750 };
 const CLEAN_JOBS = { markets: 5, days: 500 };
 
-/** Rows of the planted markets: years of 250. */
+/** The number of rows of the planted markets: years of 250. */
 const SIZES = [250, 500, 1_000, 2_000];
 const PLANTED_MARKETS = 20;
 
-/** False findings on clean markets, and at which size planted faults are found. */
+/** False findings on clean markets, and the size at which planted faults are found. */
 export async function benchAudit(): Promise<readonly Table[]> {
   return [
     await falseFindings(),
@@ -65,7 +65,7 @@ async function falseFindings(): Promise<Table> {
   };
 }
 
-/** A third of the markets has dates without a price, another a window that moved on. */
+/** A third of the markets has dates without a price, another third a window that moved. */
 function cleanKind(seed: number): TwoDays {
   const days = cleanDays(seed, CLEAN_SIZE);
   if (seed % 3 === 1) return withGaps(days, seed);
@@ -102,7 +102,7 @@ function foundShare(fault: BlobFault, markets: readonly TwoDays[]): string {
   return shareText(found, markets.length, others);
 }
 
-/** What the check of a fault finds. Of foresight the ticker with the fault is one of 20: the clean ones are not computed again. */
+/** What the check of a fault finds. For foresight, the ticker with the fault is one of 20: the clean ones are not computed again. */
 function findingsOf({ check }: BlobFault, days: TwoDays): readonly Finding[] {
   return check === "restatement" ? restatementOf(days) : foresightOf(alone(days.today), 20).findings;
 }

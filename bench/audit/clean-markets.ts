@@ -4,7 +4,7 @@ import type { TickerFeatures, TickerPrices } from "../../src/contract/market/tic
 import { featuresOf } from "../../src/prepare/features/feature-set.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 
-/** A market of which nothing can be forecast: every feature is made of the prices up to its date. */
+/** A market in which nothing can be forecast: every feature is made of the prices up to its date. */
 export interface Market {
   readonly prices: readonly TickerPrices[];
   readonly features: readonly TickerFeatures[];
@@ -16,8 +16,8 @@ export interface MarketSize {
 }
 
 /**
- * The first seed of the tables. The effect limits of foresight were chosen with markets of seeds below 5,000, so the tables are made of
- * markets that the choice has not seen.
+ * The first seed of the tables. The effect limits of foresight were chosen with markets of seeds below 5,000, so the tables use markets
+ * that the choice has not seen.
  */
 export const FIRST_SEED = 70_000;
 
@@ -27,7 +27,7 @@ export interface TwoDays {
   readonly today: Market;
 }
 
-/** Dates by which today is later. */
+/** The number of dates between the two days. */
 const LATER = 10;
 
 const FIRST_DAY = parseDay("2018-01-02")!;
@@ -52,7 +52,7 @@ export function cleanMarket(seed: number, { tickers, days }: MarketSize): Market
   return { prices, features: [...atOnce(featuresOf(prices))] };
 }
 
-/** A clean market of `days` dates, and what its maker knew 10 dates before. */
+/** A clean market of `days` dates, and the blobs of its maker 10 dates earlier. */
 export function cleanDays(seed: number, size: MarketSize): TwoDays {
   const today = cleanMarket(seed, size);
   const n = size.days - LATER;
@@ -64,7 +64,7 @@ export function cleanDays(seed: number, size: MarketSize): TwoDays {
   return { earlier: { prices, features: [...atOnce(featuresOf(prices))] }, today };
 }
 
-/** The same days where each price is missing with a chance of 3 %, and the features have values on such dates all the same. */
+/** The same days with each price missing with a probability of 3 %, while the features still have values on such dates. */
 export function withGaps({ earlier, today }: TwoDays, seed: number): TwoDays {
   const random = seededRandom(seed);
   const isGap = today.prices.map(({ prices }) => Array.from(prices, () => random.uniform() < 0.03));
@@ -78,7 +78,9 @@ export function withGaps({ earlier, today }: TwoDays, seed: number): TwoDays {
   return { earlier: gapped(earlier), today: gapped(today) };
 }
 
-/** Prices of a thin market: each is a bid or an ask, `half` of the spread below or above what it was, and features are made of them. */
+/**
+ * Prices of a thin market: each is a bid or an ask, `half` of the spread below or above its earlier value, and features are made of them.
+ */
 export function bouncing({ earlier, today }: TwoDays, seed: number, half: number): TwoDays {
   const random = seededRandom(seed);
   const sides = today.prices.map(({ prices }) =>
@@ -94,7 +96,7 @@ export function bouncing({ earlier, today }: TwoDays, seed: number, half: number
   return { earlier: bounced(earlier), today: bounced(today) };
 }
 
-/** The same days where today's blobs begin 20 dates later. */
+/** The same days with today's blobs beginning 20 dates later. */
 export function movedOn({ earlier, today }: TwoDays): TwoDays {
   const prices = today.prices.map((one) => ({
     ...one,

@@ -11,10 +11,7 @@ import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { priceSeries, type TickerSeries } from "../../src/contract/market/ticker-series.ts";
 import type { Market, TwoDays } from "./clean-markets.ts";
 
-/**
- * The foresight check on a market in memory.
- * @param times how many times its tests the market had that this one is a part of.
- */
+/** The foresight check on a market in memory. @param times how many times as many tests the whole market has as this part of it. */
 export function foresightOf(
   { prices, features }: Market,
   times = 1,
@@ -29,7 +26,7 @@ export function foresightOf(
     atOnce(examineTicker(tickerHistory(prices[t]!, one, window), window, suspects));
   }
   suspects.countTests(Math.round((times - 1) * suspects.tests));
-  // The part of a market says nothing of all tickers together.
+  // A part of a market says nothing about all tickers together.
   const pooled = times === 1 ? pooledSuspects(suspects.pooled.tests()) : [];
   return { findings: foresightFindings(suspects.standing(), pooled, suspects.needed, new Set()), suspects };
 }

@@ -1,4 +1,4 @@
-/** How often `implausible_job` is found: of forecasts with a known IC, and of jobs that learn from a leak. */
+/** How often `implausible_job` is found: for forecasts with a known IC, and for jobs that learn from a leak. */
 import { isImplausible } from "../../src/audit/skill/skill-findings.ts";
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
@@ -21,7 +21,7 @@ const SIZES: readonly MarketSize[] = [
 ];
 const MARKETS = 200;
 
-/** Share of a return's variance that is the market's. */
+/** The market's share of a return's variance. */
 const COMMON = 0.25;
 
 export function implausibleJobs(): Table {
@@ -73,7 +73,9 @@ const LEAK_SIZE = { tickers: 87, days: 500 };
 const LEAK_MARKETS = 20;
 const LEARNING_SHARE = 0.8;
 
-/** Whether foresight sees a leak in one of 17 features of every ticker, and whether the skill check sees a job that learns from it. */
+/**
+ * Whether foresight detects a leak in one of 17 features of every ticker, and whether the skill check detects a job that learns from it.
+ */
 export function leaksAndJobs(): Table {
   const found = { foresight: 0, job: 0, either: 0 };
   let [figures, ts] = [0, 0];
@@ -96,13 +98,13 @@ export function leaksAndJobs(): Table {
   };
 }
 
-/** Forecasts of the last dates by the feature's covariances with the next return on the dates before. */
+/** Forecasts of the last dates by the feature's covariances with the next return on earlier dates. */
 function learned({ prices, features }: Market): ForecastRows[] {
   const labels = prices.map(({ days, prices: own }) => labelPrices(days, own).y);
   const n = LEAK_SIZE.days;
   const cut = Math.floor(LEARNING_SHARE * n);
   const columns = features[0]!.columns.length;
-  // Features are independent with variance 1, so that a covariance is a coefficient.
+  // Features are independent with variance 1, so a covariance is a coefficient.
   const slopes = Array.from({ length: columns }, (_, j) => {
     let sum = 0;
     for (const [t, { values }] of features.entries()) {

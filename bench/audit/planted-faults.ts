@@ -17,7 +17,7 @@ import {
   zScores,
 } from "./spoilt-features.ts";
 
-/** Where a fault is planted: one feature of one ticker. */
+/** The place of a fault: one feature of one ticker. */
 export interface Place {
   readonly ticker: string;
   readonly feature: string;
@@ -25,15 +25,15 @@ export interface Place {
 
 /** A fault of the maker of blobs. */
 export interface BlobFault {
-  /** The check that has to find it, and as what. */
+  /** The check that must find it, and the expected finding. */
   readonly check: Extract<AuditCheckName, "foresight" | "restatement">;
   readonly codes: readonly FindingCode[];
-  /** As what it is found in some features instead. */
+  /** The finding for some features instead. */
   readonly or?: FindingCode;
   readonly plant: (days: TwoDays, place: Place) => TwoDays;
 }
 
-/** A fault that is in today's blobs, whatever stood in earlier ones. */
+/** A fault in today's blobs, whatever the earlier ones contained. */
 function known(codes: readonly FindingCode[], spoil: Spoil): BlobFault {
   const plant = ({ earlier, today }: TwoDays, place: Place) => ({
     earlier,
@@ -62,7 +62,7 @@ function rewritten(
 
 /** Faults by name. */
 export const FAULTS = {
-  // A return less the market's goes with the label like a strong forecast.
+  // A return minus the market's correlates with the label like a strong forecast.
   "feature dated a day early": { ...known(["knows_next_price"], aDayEarly), or: "implausible_skill" },
   "centred average of 5 prices": known(["knows_next_price"], centredPrices(2)),
   "centred average of 21 prices": {
@@ -139,13 +139,13 @@ function isGap(row: number): boolean {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** Whether a finding tells the fault, if it is. */
+/** Whether a finding reports the fault in its place. */
 export function isOf({ codes, or }: BlobFault, place: Place, { code, ticker, feature }: Finding): boolean {
   const isThere = ticker === place.ticker && (feature === undefined || feature === place.feature);
   return isThere && (code === or || (codes as readonly string[]).includes(code));
 }
 
-/** `rows` values of the feature moved by `deviations` of it. */
+/** `rows` values of the feature, shifted by `deviations` of it. */
 function restated(rows: number, deviations: number): BlobFault {
   return rewritten(["feature_rewritten"], (market, place) =>
     withFeature(market, place, (values) => {
@@ -159,7 +159,7 @@ function restated(rows: number, deviations: number): BlobFault {
   );
 }
 
-/** The market with one feature of one ticker spoilt, all others as they were. */
+/** The market with one feature of one ticker spoilt, and all others unchanged. */
 export function withFeature(market: Market, { ticker, feature }: Place, spoil: Spoil): Market {
   const features = market.features.map((one, t) => {
     if (one.ticker !== ticker) return one;

@@ -64,7 +64,7 @@ export const JOB_FAULTS: Readonly<Record<string, JobFault>> = {
   },
 };
 
-/** How often faults are found, and how often something is where there is none. */
+/** How often faults are found, and how often there is a false finding. */
 export async function plantedInJobs(sizes: readonly number[]): Promise<readonly (readonly string[])[]> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-bench-audit-"));
   try {
@@ -167,7 +167,7 @@ function csvText({ prices }: Market): string {
 
 const SKILL_MARKETS = 10;
 
-/** How often a ridge lacks skill on markets whose returns hold a signal, if the dates of all labels are shuffled or not. */
+/** How often a ridge lacks skill on markets with a signal, with and without shuffled label dates. */
 async function lacksSkill(folder: string, days: number, isShuffled: boolean): Promise<string> {
   let [judged, noted] = [0, 0];
   for (let seed = 1; seed <= SKILL_MARKETS; seed++) {

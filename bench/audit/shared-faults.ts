@@ -1,4 +1,4 @@
-/** Faults in one feature of every ticker, and honest markets with a skilled feature: what the pooled tests find, and what they leave. */
+/** Faults in one feature of every ticker, and honest markets with a skilled feature: what the pooled tests find, and what they miss. */
 import type { FindingCode } from "../../src/audit/findings.ts";
 import type { Table } from "../table.ts";
 import { cleanMarket, FIRST_SEED, type Market, type MarketSize } from "./clean-markets.ts";
@@ -42,7 +42,7 @@ export const SHARED_FAULTS: Readonly<Record<string, SharedFault>> = {
 
 const PLANTED_IN = ["mom_5", "vol_21", "sma_gap_50", "rel_1", "rsi_14"];
 
-/** The feature with the fault: each market has another one, since a fault that replaces the feature is the same in all of a market. */
+/** The feature with the fault: each market has another one, because a fault that replaces the feature is the same in all of a market. */
 export function plantedIn(market: number): string {
   return PLANTED_IN[market % PLANTED_IN.length]!;
 }
@@ -72,7 +72,7 @@ export function sharedFaults(): Table {
   };
 }
 
-/** In how many markets each fault is found. */
+/** The number of markets in which each fault is found. */
 function foundShares(size: MarketSize): string[] {
   const faults = Object.values(SHARED_FAULTS);
   const found = faults.map(() => 0);
@@ -87,7 +87,7 @@ function foundShares(size: MarketSize): string[] {
   return found.map((count) => `${count} of ${SHARED_MARKETS}`);
 }
 
-/** The spoilt feature and three others: the rest is that of clean markets. */
+/** The spoilt feature and three others: the rest is the same as in clean markets. */
 function only(market: Market, feature: string): Market {
   const kept = [feature, "mom_10", "vol_63", "skew_63"];
   const features = market.features.map((one) => {

@@ -1,4 +1,4 @@
-/** Markets of which one feature forecasts the next return: honest ones, and those in which it does so too well. */
+/** Markets in which one feature forecasts the next return: honest ones, and those in which it does so too well. */
 import { seededRandom } from "../../test/twins/random.ts";
 import { garchReturns, type Market, type MarketSize, weekdays } from "./clean-markets.ts";
 
@@ -9,15 +9,15 @@ export interface Signal {
   readonly persistence: number;
 }
 
-/** How many features a ticker has; the first one, f0, carries the signal. */
+/** The number of features of a ticker; the first one, f0, carries the signal. */
 const FEATURES = 17;
 
-/** Share of a return's variance that all tickers have in common. */
+/** The share of a return's variance that all tickers have in common. */
 const COMMON = 0.25;
 
 /**
- * Returns with fat tails, clustered volatility and a common factor, of which a share ic² of the variance is told by f0 of the date before;
- * the other features are noise. Features are normal, independent across tickers.
+ * Returns with fat tails, clustered volatility and a common factor, of whose variance f0 of the previous date explains a share ic²; the
+ * other features are noise. Features are normal, independent across tickers.
  */
 export function signalMarket(
   seed: number,

@@ -32,7 +32,7 @@ export const centredReturns =
   (_, prices) =>
     centredAverage(logReturns(prices), half);
 
-/** The feature itself, smoothed by its neighbours as far as there are any. */
+/** The feature itself, smoothed with those of its neighbours that exist. */
 export const smoothed =
   (half: number): Spoil =>
   (values) =>
@@ -68,7 +68,7 @@ export const zScores: Spoil = (values) => {
 /** The mean return of the whole calendar month, on each of its days. */
 export const monthMean: Spoil = (_, prices, days) => ofPeriods(logReturns(prices), days.map(monthOf));
 
-/** A figure of each period of 63 dates that goes with the period's mean return by some 0.7, known from its first date. */
+/** A figure of each period of 63 dates whose correlation with the period's mean return is about 0.7, known from its first date. */
 export const quarterFigure: Spoil = (values, prices, days) => {
   const quarters = days.map((_, i) => Math.floor(i / 63));
   const means = ofPeriods(logReturns(prices), quarters);
@@ -78,11 +78,11 @@ export const quarterFigure: Spoil = (values, prices, days) => {
   return means.map((mean, i) => mean / size + noise[quarters[i]!]!);
 };
 
-/** A third of all dates, the same of all tickers, has the value that was known a date later. */
+/** On a third of all dates, the same for all tickers, the value that was known a date later. */
 export const restatedThird: Spoil = (values, _, days) =>
   values.map((value, i) => (drawn(days[i]!) < 1 / 3 ? (values[i + 1] ?? Number.NaN) : value));
 
-/** In a tenth of all weeks, the same of all tickers, each date has the value of the next one. */
+/** In a tenth of all weeks, the same for all tickers, each date has the value of the next one. */
 export const tenthOfWeeksEarly: Spoil = (values, _, days) =>
   values.map((value, i) => (drawn(weekOf(days[i]!)) < 0.1 ? (values[i + 1] ?? Number.NaN) : value));
 
@@ -118,7 +118,7 @@ export const centredVolatility =
     return squares.map(Math.sqrt);
   };
 
-/** The values that the feature had on the same dates, and a part of the next return that correlates with it by `c`. */
+/** A feature on the same dates whose correlation with the next return is `c`. It does not use the original values. */
 export const correlatedWithNext =
   (c: number): Spoil =>
   (values, prices) => {

@@ -8,7 +8,7 @@ const SIZE = { tickers: 10, days: 750 };
 /** Halves of the spread between bid and ask, as a log-return. */
 const HALF_SPREADS = [0.004, 0.007, 0.012, 0.02];
 
-/** What foresight finds if nothing is wrong but prices that bounce, so that each return goes with the next one. */
+/** What foresight finds if nothing is wrong except prices that bounce, so that each return predicts the next one. */
 export function thinMarkets(): Table {
   return {
     title: `clean markets of ${SIZE.tickers} tickers and ${SIZE.days} dates whose prices bounce between bid and ask, foresight`,
@@ -32,7 +32,7 @@ function thinRow(half: number): string[] {
   return [spread, autocorrelation.toFixed(2), String(MARKETS), String(found), told];
 }
 
-/** Of successive returns, the mean over tickers. */
+/** For successive returns, the mean over tickers. */
 export function meanAutocorrelation({ prices: tickers }: Market): number {
   const each = tickers.map(({ prices }) => {
     const returns = prices.slice(1).map((price, i) => Math.log(price / prices[i]!));

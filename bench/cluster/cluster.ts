@@ -1,6 +1,6 @@
 /**
- * What a Ray cluster costs beside this machine's own pool, on nodes in namespaces of this machine: `npm run bench -- cluster`.
- * docs/cluster.md has the figures and what they say of larger clusters.
+ * What a Ray cluster costs compared with this machine's own pool, on nodes in namespaces of this machine: `npm run bench -- cluster`.
+ * docs/cluster.md has the figures and what they say about larger clusters.
  */
 import type { Table } from "../table.ts";
 import { benchFaults } from "./faults.ts";
@@ -8,14 +8,14 @@ import { benchOverhead } from "./overhead.ts";
 import { benchScaling } from "./scaling.ts";
 import { benchTransfer } from "./transfer.ts";
 
-/** Each has a cluster of its own, so that one which fails leaves the figures of the others. */
+/** Each part has its own cluster, so that one that fails does not affect the figures of the others. */
 const PARTS = {
   overhead: benchOverhead,
   transfer: benchTransfer,
   faults: benchFaults,
   scaling: benchScaling,
 };
-/** Of all parts on a quiet machine about 12. */
+/** Minutes of all parts on a quiet machine: about 12. */
 const MAX_MINUTES = 30;
 
 export async function benchCluster(): Promise<readonly Table[]> {

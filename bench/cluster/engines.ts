@@ -1,4 +1,4 @@
-/** Engines to compare: the pool of this machine, and one on a cluster of the tests; and tasks for them. */
+/** Engines to compare: the pool of this machine, and one on a test cluster; and tasks for them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ import type { RayCluster } from "../../test/servers/ray-cluster.testing.ts";
 
 export interface Engine {
   readonly pool: EnginePool;
-  /** From the start of its first process until it can take tasks. */
+  /** From the start of its first process until it accepts tasks. */
   readonly readySeconds: number;
-  /** A task of one fit on arrays of its own. */
+  /** A task of one fit on its own arrays. */
   task(estimator: Estimator, rows?: number, columns?: number): FitPredictTask;
 }
 
@@ -66,7 +66,7 @@ function numbers(count: number, seed: number): Float64Array {
   return Float64Array.from({ length: count }, (_, i) => Math.sin((i + 1) * (i + seed)));
 }
 
-/** A forest on one thread, whose fit takes as long as it has trees. */
+/** A forest on one thread, whose fit time grows with its number of trees. */
 export function forest(trees: number): Estimator {
   const params = { n_estimators: trees, n_jobs: 1, random_state: 42 };
   return {
@@ -76,18 +76,18 @@ export function forest(trees: number): Estimator {
   } as unknown as Estimator;
 }
 
-/** A fit that takes no processor, if bench/cluster/sleeping lies on the path of the nodes. */
+/** A fit that takes no processor, if bench/cluster/sleeping is on the path of the nodes. */
 export function sleep(seconds: number): Estimator {
   return { library: "sklearn", class: "Ridge", params: { alpha: seconds } } as unknown as Estimator;
 }
 
 export interface Measured {
   readonly wallSeconds: number;
-  /** Of all fits, by the engine's own clock. */
+  /** Time of all fits, by the engine's own clock. */
   readonly fitSeconds: number;
 }
 
-/** Gives all tasks at once and waits for the last. */
+/** Submits all tasks at once and waits for the last. */
 export async function measure(pool: EnginePool, tasks: readonly FitPredictTask[]): Promise<Measured> {
   const started = performance.now();
   const results = await Promise.all(tasks.map((task) => pool.run(task)));

@@ -1,4 +1,4 @@
-/** How long a fault of a node keeps its task: from the fault to the answer of the second attempt, or to the end of the task. */
+/** How long a fault of a node delays its task: from the fault to the answer of the second attempt, or to the end of the task. */
 import { fileURLToPath } from "node:url";
 import { type RayCluster, startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
 import type { Table } from "../table.ts";
@@ -9,7 +9,7 @@ const ENGINE = fileURLToPath(new URL("../../engine", import.meta.url));
 const LONG = 600;
 const PAUSE = 50;
 
-/** How Ray calls its process that works on a task, and what runs on a node because of a job. */
+/** Ray's names for its process that works on a task, and for what runs on a node because of a job. */
 const AT_A_TASK = /^ray::mucast/;
 const OURS = /^ray::mucast|-m mucast_engine node/;
 
@@ -51,7 +51,7 @@ async function canceled(cluster: RayCluster): Promise<string> {
   });
 }
 
-/** Without power a node does not even refuse connections, and says nothing at its end. */
+/** Without power, a node does not even refuse connections, and does not report its end. */
 async function lost(cluster: RayCluster, fault: "kill" | "power" | "freeze"): Promise<string> {
   return withEngine(cluster, async ({ pool, task }) => {
     pool.run(task(sleep(LONG))).catch(() => undefined);

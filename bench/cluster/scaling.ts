@@ -1,4 +1,4 @@
-/** Tasks that sleep in place of fits, on more and more nodes of one slot: what is lost is the cluster's and the driver's own. */
+/** Tasks that sleep in place of fits, on more and more nodes of one slot: any loss comes from the cluster and the driver. */
 import { fileURLToPath } from "node:url";
 import { startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
 import type { Table } from "../table.ts";
@@ -6,7 +6,7 @@ import { measure, sleep, withEngine } from "./engines.ts";
 
 const NODES = [1, 2, 4, 8, 16] as const;
 const LENGTHS = [1, 0.1] as const;
-/** Of values a task; a slot gets as many tasks of each length. */
+/** The number of values per task; a slot gets as many tasks of each length. */
 const ROWS = 100;
 const TASKS_A_SLOT = { 1: 20, 0.1: 100 } as const;
 
@@ -23,7 +23,7 @@ export async function benchScaling(): Promise<Table> {
   try {
     let there = 1;
     for (const count of NODES) {
-      // Two at a time: a machine of few cores starts no more within Ray's own limits.
+      // Two at a time: a machine of few cores cannot start more within Ray's own limits.
       for (; there < count; there += Math.min(2, count - there))
         await cluster.add(
           ...Array.from({ length: Math.min(2, count - there) }, (_, index) => node(there + index)),
@@ -31,7 +31,7 @@ export async function benchScaling(): Promise<Table> {
       rows.push(
         await withEngine(cluster, async ({ pool, task, readySeconds }) => {
           const shares: string[] = [];
-          // Untimed: what a process does for its first task alone is no part of what a further node brings.
+          // Untimed: what a process does only for its first task is not part of what a further node brings.
           await measure(
             pool,
             Array.from({ length: 2 * count }, () => task(sleep(0.1), ROWS)),

@@ -1,4 +1,4 @@
-/** How much goes to the cluster and back for a job's tickers, how fast its driver sends it, and in how much memory. */
+/** How much data goes to the cluster and back for a job's tickers, how fast its driver sends it, and in how much memory. */
 import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { startRayCluster } from "../../test/servers/ray-cluster.testing.ts";
@@ -10,10 +10,10 @@ const ENGINE = fileURLToPath(new URL("../../engine", import.meta.url));
 const MEGABYTE = 2 ** 20;
 const SIZES = [
   { tickers: 100, rows: 1_000, columns: 20 },
-  // 4 GB, far more than the head's store holds.
+  // 4 GB, far more than the head's store can hold.
   { tickers: 500, rows: 5_000, columns: 200 },
 ] as const;
-/** Tickers whose arrays lie on the disk of the driver at a time. */
+/** The number of tickers whose arrays are on the driver's disk at a time. */
 const AT_ONCE = 64;
 
 export async function benchTransfer(): Promise<Table> {
@@ -65,7 +65,7 @@ export async function benchTransfer(): Promise<Table> {
   }
 }
 
-/** One task a ticker, whose arrays go when it is done. @returns seconds. */
+/** One task per ticker, whose arrays are removed when it has ended. @returns seconds. */
 async function runAll(
   { pool, task }: Engine,
   tickers: number,
@@ -85,7 +85,7 @@ async function runAll(
   return (performance.now() - started) / 1_000;
 }
 
-/** Of the one process of this one that is a gateway. */
+/** Pid of the child of this process that is a gateway. */
 function gatewayPid(): string {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ");
   const found = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--engine"));
@@ -93,7 +93,7 @@ function gatewayPid(): string {
   return found;
 }
 
-/** The most memory that a process has ever held. */
+/** The peak memory of a process. */
 function peakBytes(pid: string): number {
   return 1_024 * Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]);
 }

@@ -12,7 +12,7 @@ import { FORMS, triedForms } from "./tried-forms.ts";
 
 const PRICES = fileURLToPath(new URL("../../examples/sp500-prices/prices.csv.gz", import.meta.url));
 
-/** Score rows from the end of learning to the end of the window: calm and crashes. */
+/** Score rows from the end of learning to the end of the window: calm periods and crashes. */
 const WINDOWS = [
   ["2018-12-31", "2022-12-28"],
   ["2007-12-31", "2010-12-31"],
@@ -27,7 +27,7 @@ const MODELS = {
 
 type IntervalSettings = Readonly<Record<string, string | number>>;
 
-/** Every model at alpha 0.1; the rest with ridge alone. */
+/** Every model at alpha 0.1; the other alphas only with ridge. */
 const RUNS: readonly (readonly [keyof typeof MODELS, IntervalSettings])[] = [
   ["ridge", { alpha: 0.1 }],
   ["lightgbm", { alpha: 0.1 }],
@@ -56,7 +56,7 @@ type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
 type Evidence = Pick<Intervals, "pooled" | "by_volatility" | "joint_misses" | "by_ticker">;
 
 /**
- * Coverage of adaptive and split intervals on real prices and on simulated series, at 15 folds of 15; and that of other forms of
+ * Coverage of adaptive and split intervals on real prices and on simulated series, with 15 folds of 15; and the coverage of other forms of
  * adaptive ones.
  */
 export async function benchIntervals(): Promise<readonly Table[]> {
@@ -139,7 +139,7 @@ async function outputOf(
   return JSON.parse(readFileSync(fileURLToPath(record.output_url), "utf8"));
 }
 
-/** One row a method, what is asked for first. */
+/** One row per method, the requested one first. */
 function rowsOf(head: readonly string[], intervals: Evidence & Pick<Intervals, "other_methods">): string[][] {
   const { split } = intervals.other_methods!;
   return [
@@ -148,7 +148,7 @@ function rowsOf(head: readonly string[], intervals: Evidence & Pick<Intervals, "
   ];
 }
 
-/** One row a method, what is asked for first. */
+/** One row per method, the requested one first. */
 function tenthsOf(
   head: readonly string[],
   intervals: Evidence & Pick<Intervals, "other_methods">,

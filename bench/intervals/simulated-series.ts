@@ -43,7 +43,7 @@ function shifted(n: number, factor: number, random: Random): Float64Array {
   );
 }
 
-/** The evidence of the intervals around forecasts of 0, as an output has it. */
+/** The evidence of the intervals around forecasts of 0, as in an output. */
 export function seriesIntervals(series: Series) {
   const random = seededRandom(20_181_231);
   const tickers = Array.from({ length: TICKERS }, (_, t) => {

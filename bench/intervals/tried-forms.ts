@@ -5,16 +5,16 @@ import { type CoveredRows, coverageTable, scoreRatio } from "../../src/evaluate/
 import { RunningQuantile } from "../../src/evaluate/intervals/running-quantile.ts";
 import { recentVolatility } from "../../src/panel/labels.ts";
 
-/** A form of two-sided adaptive intervals. Without what is optional it is that of docs/semantics.md, with other constants. */
+/** A form of two-sided adaptive intervals. Without the optional members, it is that of docs/semantics.md with other constants. */
 interface Form {
   readonly fastDecay: number;
-  /** Of the slower part of the scale; "mean" is the mean of all absolute residuals so far. */
+  /** Decay of the slower part of the scale; "mean" is the mean of all absolute residuals so far. */
   readonly slowDecay: number | "mean";
   readonly slowShare: number;
   readonly feedback: number;
   /** Feedback on misses times log(fast / slow), within 1 of 0: it turns the quantile with the volatility. */
   readonly tilt?: number;
-  /** Residuals enter the averages up to so many scales. */
+  /** Residuals enter the averages up to this many scales. */
   readonly cap?: number;
   /** The share of the fast part that all tickers have in common, and its decay. */
   readonly market?: readonly [share: number, decay: number];
@@ -68,7 +68,7 @@ interface Row {
   upper: number;
 }
 
-/** How each form would have covered the score rows of an output: a cell a form, shown as text. */
+/** How each form would have covered the score rows of an output: one cell per form, as text. */
 export function triedForms(output: OutputBlob): ReadonlyMap<string, string> {
   const tickers = Object.keys(output.forecasts).map((ticker) => rowsOf(output, ticker));
   const present = covered(output, tickers, PRESENT);
@@ -95,7 +95,7 @@ export function triedForms(output: OutputBlob): ReadonlyMap<string, string> {
   return new Map([...cells, ["standard error of a tenth", errors(present)]]);
 }
 
-/** Labels are out on the ticker's next date, since the demo's dates have no gaps. */
+/** Labels are known on the ticker's next date, because the demo's dates have no gaps. */
 function rowsOf({ cross_validation, forecasts }: OutputBlob, ticker: string): Row[] {
   const made = (
     part: { dates: string[]; realised: (number | null)[]; predicted: number[] },
@@ -114,7 +114,7 @@ function rowsOf({ cross_validation, forecasts }: OutputBlob, ticker: string): Ro
   return [...made(cross_validation![ticker]!, false), ...made(forecasts[ticker]!, true)];
 }
 
-/** What is known of one ticker. */
+/** What is known about one ticker. */
 class Tracker {
   fast: number;
   slow: number;
@@ -132,7 +132,7 @@ class Tracker {
     this.slow = this.fast;
   }
 
-  /** @param market how large residuals of all tickers were lately, relative to their slow parts. */
+  /** @param market how large residuals of all tickers were recently, relative to their slow parts. */
   issue(row: Row, market: number): void {
     const { slowShare, market: [share] = [0, 0] } = this.form;
     row.scale = (1 - slowShare) * ((1 - share) * this.fast + share * market * this.slow);
@@ -209,7 +209,7 @@ function coveredRows(ticker: string, rows: readonly Row[]): CoveredRows {
   };
 }
 
-/** The present form has to be that of the job. */
+/** The present form must equal that of the job. */
 function assertSame({ metrics }: OutputBlob, rows: readonly CoveredRows[]): void {
   const ours = atOnce(coverageTable(rows, ALPHA)).by_volatility.map(({ n, coverage }) => [n, coverage]);
   const jobs = metrics.intervals!.by_volatility!.map(({ n, coverage }) => [n, coverage]);

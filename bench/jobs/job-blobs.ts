@@ -29,7 +29,7 @@ export async function writeMarket(tickers: number, folder: string): Promise<JobB
 export const MARKET_DAYS = 2_500;
 export const SMALL = { days: 60, features: 10 } as const;
 
-/** Tickers of 60 days and 10 features of noise: two fits each with the default folds. */
+/** Tickers of 60 days and 10 noise features: two fits each with the default folds. */
 export async function writeSmallTickers(tickers: number, folder: string): Promise<JobBlobs> {
   const normal = normals();
   const days = Int32Array.from(weekdays("2024-01-01", SMALL.days));

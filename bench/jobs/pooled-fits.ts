@@ -1,4 +1,4 @@
-/** Pooled fits in the pool of workers beside the library alone, one fit after the other on one thread, on the same arrays. */
+/** Pooled fits in the pool of workers, compared with the library alone, one fit after the other on one thread, on the same arrays. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -34,9 +34,9 @@ const CONFIG = JSON.stringify({
 });
 
 interface Times {
-  /** Of the clock, without the import of libraries. */
+  /** Wall-clock seconds, without the import of libraries. */
   readonly seconds: number;
-  /** Of a processor. */
+  /** Processor seconds. */
   readonly processor: number;
 }
 
@@ -116,7 +116,7 @@ async function inPool({ x, y, fits }: Matrix, folder: string): Promise<Times> {
       const predictions = { ref: join(folder, `p${i}.npy`) };
       return { task: "fit_predict", estimator, scaler: "none", x, y, fits: [fit], predictions, views: true };
     });
-    // The largest first, as a job does.
+    // The largest first, as in a job.
     await Promise.all(tasks.reverse().map((task) => pool.run(task)));
     return { seconds: (performance.now() - started) / 1_000, processor: workerSeconds() };
   } finally {

@@ -1,4 +1,4 @@
-/** Peak memory of pooled jobs with z-scores, of all their processes together, beside what the job demands for a fit. Linux only. */
+/** Peak memory of pooled jobs with z-scores, over all their processes, compared with what the job reserves for a fit. Linux only. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { Table } from "../table.ts";
 
 const SIZE = { tickers: 500, days: 2_500, features: 26 };
 
-/** Few trees: what a fit holds does not grow with them, but for forests. */
+/** Few trees: except for forests, the memory of a fit does not grow with them. */
 const MODELS: Readonly<Record<string, object>> = {
   lightgbm: {
     model_params: { n_estimators: 20, learning_rate: 0.02, min_child_samples: 2_000, reg_lambda: 50 },

@@ -1,4 +1,4 @@
-/** Processor seconds of jobs of many small fits, those of Node, of the engine's host and of its workers told apart (Linux). */
+/** Processor seconds of jobs of many small fits, separately for Node, the engine's host and its workers (Linux). */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ interface Seconds {
   readonly node: number;
   readonly host: number;
   readonly workers: number;
-  /** Of the clock. */
+  /** Wall-clock seconds. */
   readonly seconds: number;
 }
 

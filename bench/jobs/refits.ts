@@ -1,4 +1,4 @@
-/** Pooled refits in the pool of workers beside the library alone, one fit after the other on one thread, on the same arrays. */
+/** Pooled refits in the pool of workers, compared with the library alone, one fit after the other on one thread, on the same arrays. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ const MODELS = {
 
 interface Seconds {
   readonly processor: number;
-  /** That the script takes to load both arrays. */
+  /** Seconds that the script takes to load both arrays. */
   readonly read: number;
 }
 
@@ -92,7 +92,7 @@ async function measured(
   ];
 }
 
-/** Noise with a weak linear signal, row after row by date: the rows to learn from, then those to predict. */
+/** Noise with a weak linear signal, row after row by date: first the rows to learn from, then those to predict. */
 function writeMatrix(folder: string, { tickers, dates, columns }: (typeof SIZES)[number]): Matrix {
   const random = seededRandom(1);
   const rows = tickers * dates;

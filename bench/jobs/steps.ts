@@ -1,4 +1,4 @@
-/** Where the time of a job goes, step by step, for 20 and for 500 tickers. */
+/** How the time of a job is divided, step by step, for 20 and for 500 tickers. */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -46,7 +46,7 @@ export async function benchSteps(): Promise<readonly Table[]> {
   ];
 }
 
-/** Seconds from the start of the job to the end of each step, and in all. */
+/** Seconds from the start of the job to the end of each step, and in total. */
 async function timeSteps(featureUrl: string, dataExtractorUrl: string, config: object): Promise<number[]> {
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1_000;

@@ -1,9 +1,7 @@
 /**
- * Whole jobs against their floor and against a plain Python script.
- *
- * The floor is library import + sum of one-thread fit times / cores: what no scheduling can beat. Import and fits are
- * measured in the same run by the plain script with one thread; the script with the library's own threads is what a
- * user would write.
+ * Whole jobs compared with their floor and with a plain Python script. The floor is library import + sum of one-thread fit times / cores,
+ * which no scheduling can beat. Import and fits are measured in the same run by the plain script with one thread; the script with the
+ * library's own threads is what a user would write.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

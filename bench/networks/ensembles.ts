@@ -1,5 +1,5 @@
 /**
- * What an ensemble of 5 costs beside one network: processor seconds of the training of run_dl_job, with its engine, on the demo
+ * What an ensemble of 5 costs compared with one network: processor seconds of the training of run_dl_job, with its engine, on the demo
  * data. Every network trains the same number of epochs, so that early stops do not decide the ratio. Linux only.
  *
  * Usage: node bench/networks/ensembles.ts [--options lstm,mlp] [--tickers 20] [--epochs 10] [--repeats 3]
@@ -42,7 +42,7 @@ export async function benchEnsembles(asked: Asked = ALL): Promise<Table> {
     const rows = await withEngine(cores, ["torch"], async (train) => {
       const measured: string[][] = [];
       for (const option of asked.options) {
-        // Once unmeasured: the first use of an option reads its part of PyTorch.
+        // One unmeasured run: the first use of an option loads its part of PyTorch.
         await costOf(train, blobs, option, 1, 1, cores);
         const [one, five]: [Cost[], Cost[]] = [[], []];
         for (let repeat = 0; repeat < asked.repeats; repeat++) {
@@ -63,7 +63,7 @@ export async function benchEnsembles(asked: Asked = ALL): Promise<Table> {
   }
 }
 
-/** Of everything between the read blobs and the mean of the forecasts. */
+/** Time of everything between the read blobs and the mean of the forecasts. */
 async function costOf(
   train: Train,
   { featurePath, dataExtractorPath }: PreparedBlobs,
@@ -95,14 +95,14 @@ async function costOf(
   return { processors: after.processors - before.processors, clock: after.clock - before.clock };
 }
 
-/** Of this process and its engine, whose workers stay from training to training. */
+/** For this process and its engine, whose workers stay from training to training. */
 function now(): Cost {
   let processors = 0;
   for (const pid of treeOf(process.pid)) processors += processTimeOf(pid)?.seconds ?? 0;
   return { processors, clock: performance.now() / 1_000 };
 }
 
-/** The smallest of each, which other work on the machine has disturbed least. */
+/** The smallest of each, which is least disturbed by other work on the machine. */
 function figures(ones: readonly Cost[], fives: readonly Cost[], figure: keyof Cost): string[] {
   const [one, five] = [ones, fives].map((costs) => Math.min(...costs.map((cost) => cost[figure])));
   return [one!.toFixed(1), five!.toFixed(1), (five! / one!).toFixed(2)];

@@ -12,10 +12,10 @@ interface MarketSize {
   readonly features: number;
 }
 
-/** Tickers whose columns differ; a larger market repeats them under other names. */
+/** The number of tickers with distinct columns; a larger market repeats them under other names. */
 const DISTINCT = 10;
 
-/** Writes both blobs of a market of any size, ticker by ticker; features have 16 digits, as doubles have. */
+/** Writes both blobs of a market of any size, ticker by ticker; features have 16 digits, like doubles. */
 export async function writeLargeMarket(folder: string, size: MarketSize) {
   const dates = JSON.stringify(Array.from({ length: size.days }, (_, i) => formatDay(12_000 + i)));
   const distinct = Array.from({ length: Math.min(DISTINCT, size.tickers) }, (_, i) => tickerText(i, size));

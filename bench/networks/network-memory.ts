@@ -57,7 +57,7 @@ async function runWatched(option: string, features: string, prices: string) {
   return watchedJob("run_dl_job", config, features, prices);
 }
 
-/** Runs a command and looks at the memory of all its processes together; the peaks, in bytes. */
+/** Runs a command and measures the memory of all its processes together; returns the peaks in bytes. */
 export async function watchedJob(operation: Operation, config: string, features: string, prices: string) {
   const args = [
     "src/cli/main.ts",
@@ -84,13 +84,13 @@ export async function watchedJob(operation: Operation, config: string, features:
 }
 
 interface TreeMemory {
-  /** Memory that only the end of these processes gives back. */
+  /** Memory that these processes return only at their end. */
   readonly anonymous: number;
-  /** With what they hold of mapped files: libraries, and matrices on disk that the kernel may drop at any time. */
+  /** Including mapped files: libraries, and matrices on disk that the kernel may drop at any time. */
   readonly withFiles: number;
 }
 
-/** Bytes of a process and of all that descend from it; a page that several of them share counts once. Swap is not counted. */
+/** Bytes of a process and all its descendants; a page that several of them share counts once. Swap is not counted. */
 function memoryOf(root: number): TreeMemory {
   const sum = { anonymous: 0, withFiles: 0 };
   for (const pid of treeOf(root)) {
@@ -101,7 +101,7 @@ function memoryOf(root: number): TreeMemory {
   return sum;
 }
 
-/** A process and all that descend from it. */
+/** A process and all its descendants. */
 export function treeOf(root: number): Set<number> {
   const parents = new Map<number, number>();
   for (const name of readdirSync("/proc")) {
@@ -120,7 +120,7 @@ export function treeOf(root: number): Set<number> {
 /** A process may end at any moment; then it has no parent and no memory. */
 function parentOf(pid: number): number | undefined {
   const status = textOf(`/proc/${pid}/stat`);
-  // The name, in parentheses, may hold anything.
+  // The name, in parentheses, may contain anything.
   return status ? Number(status.slice(status.lastIndexOf(")") + 2).split(" ")[1]) : undefined;
 }
 

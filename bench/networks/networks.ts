@@ -116,15 +116,15 @@ async function measure(option: string, blobs: PreparedBlobs, epochs: number): Pr
 }
 
 interface TrainingPhase {
-  /** From the last byte read to the last network trained and predicting. */
+  /** From the last byte read to the last network's predictions. */
   readonly seconds: number;
-  /** How many were run for each ticker, or for `portfolio`. */
+  /** The number of epochs for each ticker, or for `portfolio`. */
   readonly epochs: Readonly<Record<string, number>>;
-  /** How many numbers each network learns; all tickers of the bench have the same features. */
+  /** The number of parameters of each network; all tickers of the bench have the same features. */
   readonly parameters: number;
 }
 
-/** The training of run_dl_job without reading and without the import of torch, which other measurements leave out too. */
+/** The training of run_dl_job without reading and without the import of torch, which other measurements also exclude. */
 async function timeTraining(
   train: Train,
   blobs: { readonly featurePath: string; readonly dataExtractorPath: string },

@@ -8,16 +8,16 @@ import type { TrainedTicker } from "../../src/jobs/dl/planned-network.ts";
 export interface SeedFigures {
   /** Mean over the tickers of the mean correlation of the score rows' forecasts over all pairs of seeds. */
   readonly correlation: number;
-  /** The correlation to expect of two means of `size` networks each, none in both. */
+  /** The expected correlation of two means of `size` networks each, without a common network. */
   readonly correlationOf: (size: number) => number;
   /** By seed: the mean forecast over tickers and rows, in deviations of each ticker's fit labels. */
   readonly levels: readonly number[];
   readonly one: Worth;
-  /** Of the mean of the forecasts of all seeds. */
+  /** The verdict on the mean of the forecasts of all seeds. */
   readonly together: Worth;
 }
 
-/** What forecasts are worth; of several networks each figure is their mean. */
+/** How good forecasts are; for several networks, each figure is their mean. */
 export interface Worth {
   /** r2_zero of the mean over the tickers of a date. */
   readonly equalWeight: number;
@@ -28,7 +28,7 @@ export interface Worth {
   readonly coverage: number;
 }
 
-/** @param runs of each seed the tickers of a job, in the same order, with two seeds at least. */
+/** @param runs for each seed the tickers of a job, in the same order, with at least two seeds. */
 export function seedFigures(runs: readonly (readonly TrainedTicker[])[], alpha: number): SeedFigures {
   const moments = runs[0]!.map((_, i) => momentsOf(runs.map((tickers) => tickers[i]!.score.predicted)));
   const correlationOf = (size: number) =>
@@ -53,7 +53,7 @@ export function seedFigures(runs: readonly (readonly TrainedTicker[])[], alpha: 
   };
 }
 
-/** Over seeds, or pairs of seeds, of one ticker's forecasts. */
+/** Over seeds, or pairs of seeds, for one ticker's forecasts. */
 function momentsOf(forecasts: readonly Float64Array[]) {
   const centred = forecasts.map((values) => {
     if (isConstant(values)) return new Float64Array(values.length);
@@ -72,7 +72,7 @@ function momentsOf(forecasts: readonly Float64Array[]) {
   };
 }
 
-/** A correlation, 0 if its denominator is: a constant forecast agrees with none. */
+/** A correlation, 0 if its denominator is 0: a constant forecast agrees with none. */
 function ratio(covariance: number, size: number): number {
   return size === 0 ? 0 : covariance / size;
 }

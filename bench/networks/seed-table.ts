@@ -1,6 +1,6 @@
 /**
- * How much of a forecast on real prices is the seed's: every option with all defaults on the demo's prices, once a seed.
- * Usage: node bench/networks/seed-table.ts [--options lstm,mlp] [--seeds 5] [--holdouts demo] [--workers 2]
+ * How much of a forecast on real prices comes from the seed: every option with all defaults on the demo's prices, once per seed. Usage:
+ * node bench/networks/seed-table.ts [--options lstm,mlp] [--seeds 5] [--holdouts demo] [--workers 2]
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { withEngine } from "./shared-engine.ts";
 const PRICES = "examples/sp500-prices/prices.csv.gz";
 const ALPHA = 0.1;
 
-/** When learning ends and when the score rows do; no test and no choice of a default has used the last two. */
+/** The end of learning and that of the score rows; no test and no choice of a default has used the last two. */
 const HOLDOUTS = {
   demo: { learningEnd: "2018-12-31", end: undefined },
   "2011-2012": { learningEnd: "2010-12-31", end: "2012-12-31" },
@@ -37,7 +37,7 @@ interface Asked {
 
 const ALL: Asked = { options: OPTIONS, seeds: 5, holdouts: ALL_HOLDOUTS, workers: 2 };
 
-/** Takes about ten minutes a holdout on two idle cores. */
+/** Takes about ten minutes per holdout on two idle cores. */
 export async function benchSeeds(asked: Asked = ALL): Promise<readonly Table[]> {
   const tables: Table[] = [];
   for (const holdout of asked.holdouts) tables.push(await tableOf(holdout, asked));

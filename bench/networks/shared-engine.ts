@@ -17,10 +17,10 @@ interface TrainRequest {
   readonly report?: (event: JobEvent) => void;
 }
 
-/** Reads and trains as run_dl_job does, in the engine of a whole run of measurements. */
+/** Reads and trains like run_dl_job, in the engine of a whole run of measurements. */
 export type Train = (request: TrainRequest) => Promise<ReadAndTrained>;
 
-/** Starts an engine, waits until it has imported its libraries, and calls `body` with a function that trains with it. */
+/** Starts an engine, waits until it has imported its libraries, and calls `body` with a function that trains in it. */
 export async function withEngine<T>(
   workers: number,
   libraries: readonly string[],

@@ -1,7 +1,7 @@
 import { type Architecture, NETWORKS } from "../../src/contract/config/networks.ts";
 import type { SignalName } from "./planted-signals.ts";
 
-/** The smallest IC that an option may reach with all its defaults; of `null` the largest absolute one. */
+/** The smallest IC that an option may reach with all its defaults; for `null`, the largest absolute one. */
 export const MINIMA: Readonly<Record<string, Partial<Record<SignalName, number>>>> = {
   lstm: { linear: 0.48, memory: 0.28, null: 0.06 },
   mlp: { linear: 0.42, memory: 0.42, null: 0.06 },

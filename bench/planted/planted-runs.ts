@@ -1,4 +1,4 @@
-/** Trains on planted signals as run_dl_job does, and tells what of them the forecasts found. */
+/** Trains on planted signals like run_dl_job, and reports how much of them the forecasts found. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export interface PlantedRun {
   readonly option: string;
   /** One network learns all tickers of a job, so a joint option gets one signal at a time. */
   readonly signals: readonly SignalName[];
-  /** Of the market and of the training alike. */
+  /** Seed of both the market and the training. */
   readonly seed: number;
   /** The job's default if it is missing. */
   readonly loss?: string;
@@ -28,18 +28,18 @@ export interface PlantedRun {
   readonly size?: MarketSize;
 }
 
-/** What forecasts found of a signal. */
+/** How much of a signal the forecasts found. */
 export interface Found {
   /**
    * Correlation of predicted and realised over the score rows of a ticker, averaged over the tickers. A constant forecast
    * counts as 0.
    */
   readonly ic: number;
-  /** Codes of the warnings of a job that has the tickers of the signal alone. */
+  /** Codes of the warnings of a job with only the tickers of the signal. */
   readonly warnings: readonly string[];
 }
 
-/** What the forecasts found, by signal. */
+/** How much the forecasts found, by signal. */
 export async function plantedRun(train: Train, planned: PlantedRun): Promise<Map<SignalName, Found>> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-planted-"));
   try {
@@ -79,7 +79,7 @@ function foundBy({ inputs, outcome }: ReadAndTrained, { tickers, dates, learning
   return { ic, warnings: warnings.map(({ code }) => code) };
 }
 
-/** Does `work` on each item, two at a time; results in the order of the items. */
+/** Calls `work` on each item, two at a time; results in the order of the items. */
 export async function twoAtATime<T, R>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<R>,

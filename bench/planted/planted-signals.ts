@@ -1,10 +1,10 @@
 /**
- * Markets whose returns hold a known signal, so that what a network finds can be held against what there is to find.
+ * Markets whose returns contain a known signal, so that a network's result can be compared with the best possible one.
  *
  * Features are independent standard normals. A return is a signal in the features plus noise, of daily volatility 1 %;
  * prices are made from the returns, so the label of a day is exactly its planted return. Usage:
  *
- *     node bench/planted/planted-signals.ts --signal memory --seed 3 --out FOLDER
+ * node bench/planted/planted-signals.ts --signal memory --seed 3 --out FOLDER
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const VOLATILITY = 0.01;
 const LAG = 4;
 const FIRST_DAY = parseDay("2015-01-01")!;
 
-/** Value of a feature of a ticker on a day; days down to -LAG exist. */
+/** Value of a feature of a ticker on a day; days go back to -LAG. */
 type Drawn = (ticker: number, feature: number, day: number) => number;
 
 interface Signal {
@@ -30,16 +30,16 @@ interface Signal {
   readonly at: (drawn: Drawn, ticker: number, day: number) => number;
 }
 
-/** The four signals. What a return holds beside its signal is noise, independent across tickers and days. */
+/** The four signals. The rest of a return is noise, independent across tickers and days. */
 export const SIGNALS = {
   /** Two features of the same day. */
   linear: {
     bestIc: Math.sqrt(0.32),
     at: (drawn, ticker, day) => (drawn(ticker, 0, day) - drawn(ticker, 1, day)) / Math.sqrt(2),
   },
-  /** A feature from four rows ago: only a window sees it. */
+  /** A feature from four rows ago, which only a window sees. */
   memory: { bestIc: Math.sqrt(1 / 3), at: (drawn, ticker, day) => drawn(ticker, 0, day - LAG) },
-  /** The mean of a feature over all tickers: only a joint network sees it. */
+  /** The mean of a feature over all tickers, which only a joint network sees. */
   cross: {
     bestIc: Math.sqrt(1 / 3),
     at: (drawn, _, day) => {
@@ -62,15 +62,15 @@ export interface PlantedMarket {
   readonly learningEnd: string;
   /** By ticker, then feature, then day. */
   readonly features: readonly (readonly Float64Array[])[];
-  /** By ticker, then day: the return from that day to the next. The last one lies beyond the prices. */
+  /** By ticker, then day: the return from that day to the next. The last one is after the end of the prices. */
   readonly returns: readonly Float64Array[];
-  /** By ticker, then day: the best forecast that anyone can make of it. */
+  /** By ticker, then day: the best possible forecast of it. */
   readonly bestForecasts: readonly Float64Array[];
 }
 
 export interface MarketSize {
   readonly days?: number;
-  /** How many of the eight tickers that are drawn are in the market, the first ones. */
+  /** How many of the eight tickers are in the market, from the first one on. */
   readonly tickers?: number;
 }
 
@@ -104,7 +104,7 @@ export function plantedMarket(
   };
 }
 
-/** Writes the two input blobs of markets of one length into a folder. @returns where they are. */
+/** Writes the two input blobs of markets of one length into a folder. @returns their paths. */
 export function writePlantedBlobs(markets: readonly PlantedMarket[], folder: string) {
   const { dates, learningEnd } = markets[0]!;
   const byTicker = <T>(valuesOf: (market: PlantedMarket) => readonly T[]) =>
@@ -126,7 +126,7 @@ function byName(columns: readonly Float64Array[]): Record<string, readonly numbe
   return Object.fromEntries(columns.map((column, j) => [FEATURES[j], [...column]]));
 }
 
-/** From 100 on; as many as there are returns, so the last return is not in them. */
+/** From 100 on; as many as there are returns, so the last return is not included. */
 export function pricesOf(returns: Float64Array): number[] {
   let logPrice = Math.log(100);
   return Array.from(returns, (value) => {

@@ -1,7 +1,7 @@
 /**
- * What run_dl_job finds of planted signals with all defaults, beside what it must find, what each loss finds, and what an ensemble.
- * Market and training are drawn anew with each seed. Usage: node bench/planted/planted-table.ts [--seeds 10] [--loss-seeds 3]
- * [--ensemble-seeds 3], where 0 leaves the table out.
+ * What run_dl_job finds of planted signals with all defaults, compared with what it must find, and what each loss and an ensemble find.
+ * Each seed gives another market and training. Usage: node bench/planted/planted-table.ts [--seeds 10] [--loss-seeds 3] [--ensemble-seeds
+ * 3], where 0 omits the table.
  */
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/table.ts";
@@ -14,7 +14,7 @@ import { SIGNALS, type SignalName } from "./planted-signals.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
 
-/** Takes about two minutes a seed on two cores, half a minute a loss and seed, and one and a half a seed of ensembles. */
+/** Takes about two minutes per seed on two cores, half a minute per loss and seed, and one and a half per seed of ensembles. */
 export async function benchPlanted(seeds = 10, lossSeeds = 3, ensembleSeeds = 3): Promise<readonly Table[]> {
   return [
     ...(seeds > 0 ? [await signalTable(seeds)] : []),

@@ -1,4 +1,4 @@
-/** Reading a feature blob: speed and peak memory beside those of other readers, each in a process of its own. */
+/** Reading a feature blob: speed and peak memory compared with other readers, each in a separate process. */
 import { execFile } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const LARGE_BYTES = 2e9;
 const RUNS = 3;
 const DAYS = 5_000;
 const FEATURES = 20;
-/** Tickers whose values differ; a larger file repeats them under other names. */
+/** The number of tickers with distinct values; a larger file repeats them under other names. */
 const DISTINCT = 24;
 
 interface Reader {
@@ -29,12 +29,12 @@ interface Reader {
 
 interface Reading {
   readonly seconds: number;
-  /** How many numbers were read: the same for all readers of a file. */
+  /** The number of values that were read: the same for all readers of a file. */
   readonly values: number;
   readonly peakBytes: number;
 }
 
-/** @returns a table of all readers on a file of 200 MB, and one of mucast alone on 2 GB. Takes a minute or two. */
+/** @returns a table of all readers on a file of 200 MB, and one of only mucast on 2 GB. Takes a minute or two. */
 export async function benchReading(): Promise<readonly Table[]> {
   const ours: Reader = { name: "mucast", command: [process.execPath, CHILD, "mucast"] };
   const python = peerPython("readers");
@@ -87,7 +87,7 @@ function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(0);
 }
 
-/** Writes a canonical feature blob of at least `bytes` bytes, spaced as Python does. @returns its size. */
+/** Writes a canonical feature blob of at least `bytes` bytes, spaced like Python's. @returns its size. */
 function writeFeatureBlob(path: string, bytes: number): number {
   const dates = JSON.stringify(Array.from({ length: DAYS }, (_, i) => formatDay(12_000 + i)));
   const tickers = Array.from({ length: DISTINCT }, (_, i) => Buffer.from(tickerText(i)));

@@ -21,7 +21,7 @@ const TICKERS = 20;
 const MARKETS = 1_000;
 const NORMAL = 1.959964;
 
-/** A band, what it should hold, and how far it was too short before: the half-width divided by what it was. */
+/** A band, the expected result, and how far it was too short before: the half-width divided by the earlier one. */
 interface Found {
   readonly band: Band | null;
   readonly truth: number;
@@ -72,7 +72,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   ),
 };
 
-/** How often a 95 % band of a report excludes the truth, in markets without skill. Takes a minute; nothing in it depends on the machine. */
+/** How often a 95 % band of a report excludes the truth, in markets without skill. Takes a minute; does not depend on the machine. */
 export function bandTable(): Table {
   const rows = Object.entries(FIGURES).map(([name, of]) => [
     name,

@@ -11,7 +11,7 @@ const TICKERS = 20;
 const MARKETS = 200;
 const CORRELATIONS = [0, 0.5, 0.9];
 
-/** How often a report on eight outputs without skill says something of any of them. Takes minutes; nothing in it depends on the machine. */
+/** How often a report on eight outputs without skill makes a statement about any of them. Takes minutes; does not depend on the machine. */
 export function familywiseTable(): Table {
   return {
     title: `reports on ${OUTPUTS} outputs without skill (${TICKERS} tickers, ${MARKETS} markets)`,
@@ -53,7 +53,7 @@ function familyRow(dates: number, correlation: number): string[] {
         tests.ability.some((one) => one.benchmark === benchmark && one.p <= LEVEL),
       );
     }
-    // All are as good as each other in truth, so the first one is a best one.
+    // All are in truth equally good, so the first one is a best one.
     count("order set", (tests.confidence?.order[0] ?? 1) <= LEVEL);
     count("sizes set", (tests.confidence?.sizes[0] ?? 1) <= LEVEL);
     count(

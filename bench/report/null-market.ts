@@ -1,21 +1,21 @@
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 
-/** A market in which no forecast knows anything. */
+/** A market in which no forecast has any skill. */
 interface NullMarket {
   readonly seed: number;
   readonly tickers: number;
   readonly dates: number;
   readonly outputs: number;
-  /** Between the forecasts of two outputs. */
+  /** Correlation between the forecasts of two outputs. */
   readonly correlation: number;
-  /** Share of a forecast's variance that all tickers have in common; 0 if it is left out. */
+  /** Share of a forecast's variance that all tickers have in common; 0 by default. */
   readonly together?: number;
 }
 
-/** Of a forecast with that of the date before. */
+/** Correlation of a forecast with that of the previous date. */
 const PERSISTENCE = 0.9;
-/** Deviation of forecasts, of that of returns. */
+/** Deviation of forecasts, relative to that of returns. */
 const FORECAST_SIZE = 0.2;
 
 /**
@@ -52,7 +52,7 @@ export function nullMarket({
   });
 }
 
-/** Of variance 1, as are both parts. @param share of the first one. */
+/** With variance 1, like both parts. @param share of the first one. */
 function mix(first: number, second: number, share: number): number {
   return Math.sqrt(share) * first + Math.sqrt(1 - share) * second;
 }

@@ -1,4 +1,7 @@
-/** Reads an output, or makes its report; prints seconds of processor time, start-up and imports apart. Usage: report-child.ts read|report PATH OUT */
+/**
+ * Reads an output, or makes its report; prints seconds of processor time, without start-up and imports. Usage: report-child.ts read|report
+ * PATH OUT
+ */
 import { readFileSync } from "node:fs";
 import { writeReport } from "../../src/report/write-report.ts";
 

@@ -1,4 +1,4 @@
-/** What a report costs: bytes of the page, and processor time beside that of reading the same output, each in a process of its own. */
+/** What a report costs: bytes of the page, and processor time compared with reading the same output, each in a separate process. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const CHILD = fileURLToPath(new URL("./report-child.ts", import.meta.url));
 const RUNS = 3;
 
-/** Score rows of each ticker, and what a page of them may take. */
+/** Score rows of each ticker, and the limits of a page of them. */
 const SIZES = [
   { tickers: 20, days: 1_007, mostBytes: 600e3, mostSeconds: 1 },
   { tickers: 500, days: 1_500, mostBytes: 4e6, mostSeconds: 4 },

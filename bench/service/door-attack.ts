@@ -1,11 +1,11 @@
-/** What one caller does at a door of the service, in a thread of its own. */
+/** What one caller does at an entry point of the service, in a separate thread. */
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
-/** A request that is sent again and again, as fast as its answers come. */
+/** A request that is repeated as fast as its answers come. */
 export interface Attack {
   readonly method?: "GET" | "POST" | "PUT";
   /** `{n}` is the number of the request. */
@@ -14,7 +14,7 @@ export interface Attack {
   readonly body?: string;
   /** Sends the body in chunks of one byte, on a connection for each request. */
   readonly inBytes?: boolean;
-  /** Requests at the same time. */
+  /** The number of parallel requests. */
   readonly atOnce: number;
   /** `read` by default; `close`: the connection is closed after the request; `leave`: stays open, unread. */
   readonly answers?: "read" | "close" | "leave";
@@ -28,7 +28,7 @@ export interface AttackOrder {
   readonly attack: Attack;
 }
 
-/** What has come of it. */
+/** The result. */
 export interface AttackCounts {
   readonly sent: number;
   readonly refused: number;
@@ -48,7 +48,7 @@ const {
 const headers = { authorization: `Bearer ${token}`, ...attack.headers };
 const agent = new Agent({ keepAlive: answers === "read", maxSockets: atOnce });
 const left: Unread[] = [];
-/** Request line and headers take about this many bytes. */
+/** Approximate size of the request line and headers in bytes. */
 const HEAD_BYTES = 200;
 const millisecondsPerRequest = ((HEAD_BYTES + (body?.length ?? 0)) / bytesPerMinute) * 60_000;
 let nextRequest = performance.now();
@@ -79,7 +79,7 @@ async function repeat(): Promise<void> {
   }
 }
 
-/** Waits so long that all lanes together keep to `bytesPerMinute`. */
+/** Waits long enough for all lanes together to keep to `bytesPerMinute`. */
 async function myTurn(): Promise<void> {
   const wait = nextRequest - performance.now();
   nextRequest = Math.max(nextRequest, performance.now()) + millisecondsPerRequest;

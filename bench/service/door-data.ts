@@ -1,4 +1,4 @@
-/** A service with all that a caller needs to keep it busy, and another caller beside. */
+/** A service with all data that a caller needs to keep it busy, and another caller. */
 import { randomBytes } from "node:crypto";
 import { withKeys } from "../../src/cli/access/key-access.ts";
 import { openPglite } from "../../src/service/database/pglite.ts";
@@ -13,7 +13,7 @@ const EPOCH_EVENTS = 40;
 export interface DoorData {
   readonly folder: string;
   readonly port: number;
-  /** Of the caller that keeps the service busy, and of the one who is measured. */
+  /** Keys of the caller that keeps the service busy, and of the one that is measured. */
   readonly tokens: { readonly busy: string; readonly other: string };
   /** Operations of both callers. */
   readonly ids: { readonly ended: string; readonly waiting: string; readonly others: string };
@@ -44,7 +44,7 @@ async function run(url: string, token: string): Promise<string> {
   return id;
 }
 
-/** Adds operations with very long names, one that waits for ever, and events as large as those of a network job. */
+/** Adds operations with very long names, one that waits forever, and events as large as those of a network job. */
 async function fill(folder: string, ended: string): Promise<void> {
   const database = await openPglite(folder);
   const long = (nth: number) => ({

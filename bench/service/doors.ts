@@ -10,13 +10,13 @@ import { type DoorData, ENV, prepareDoors } from "./door-data.ts";
 import { mostResidentMiB, watchMost } from "./resident-memory.ts";
 
 const MILLISECONDS = 12_000;
-/** With fewer, a caller sends less at a time; a service has some thousands of connections for all. */
+/** With fewer, a caller sends less at a time; a service has some thousands of connections for all callers. */
 const CONNECTIONS = 1_000;
 
 const JSON_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const CALL = { name: "list_operations", arguments: { limit: 100 } };
 const SMALL_CALL = { ...CALL, arguments: { limit: 1 } };
-/** Arguments that no tool has: some 200 KB of them. */
+/** Arguments that no tool has: about 200 KB of them. */
 const MANY = Object.fromEntries(Array.from({ length: 18_000 }, (_, index) => [`k${index}`, 1]));
 const CALLED = { jsonrpc: "2.0", id: 1, method: "tools/call", params: CALL };
 
@@ -24,7 +24,7 @@ function mcp(message: unknown, atOnce = CONNECTIONS): Attack {
   return { method: "POST", path: "/mcp", headers: JSON_HEADERS, body: JSON.stringify(message), atOnce };
 }
 
-/** Some 5 MB of prices. */
+/** About 5 MB of prices. */
 function prices(): string {
   const lines = ["date,ticker,close"];
   const first = Date.UTC(2010, 0, 1);
@@ -36,11 +36,11 @@ function prices(): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Doors that fill the queue of new connections, measured a second time with the bytes of a slow line. */
+/** Entry points that fill the queue of new connections, measured again with the bandwidth of a slow line. */
 const SLOW = ["the same, left at once", "MCP: 200 KB of unknown arguments", "event streams, left at once"];
 const SLOW_BYTES_PER_MINUTE = 5e6;
 
-/** Each door, with what the caller sends. */
+/** Each entry point, with the caller's requests. */
 function doors(data: DoorData): Readonly<Record<string, Attack | undefined>> {
   const all = fastDoors(data);
   const slow = SLOW.map((door) => [
@@ -141,7 +141,7 @@ export async function benchDoors(): Promise<Table> {
   }
 }
 
-/** With a service of its own, whose limits of requests have not been used. */
+/** With a new service, whose request limits have not been used. */
 async function measure(data: DoorData, door: string, attack: Attack | undefined): Promise<string[]> {
   const { folder, port, tokens, ids } = data;
   const serving = await startServe({ folder, port, env: ENV });
@@ -170,7 +170,7 @@ async function measure(data: DoorData, door: string, attack: Attack | undefined)
   return row;
 }
 
-/** The longest of GETs, one after the other until an end, each on a new connection. */
+/** The slowest of successive GETs until an end, each on a new connection. */
 async function worstOnNew(url: string, token: string, end: number): Promise<number> {
   let worst = 0;
   while (performance.now() < end) {

@@ -1,4 +1,4 @@
-/** How much memory a process holds, as Linux tells it of a process of the same user. */
+/** The memory of a process, as Linux reports it for a process of the same user. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** Resident now. */
@@ -6,13 +6,13 @@ export function residentMiB(pid: number): number {
   return statusMiB(pid, "VmRSS");
 }
 
-/** Begins anew to watch for the most that is resident at one moment. */
+/** Resets the peak of resident memory. */
 export function watchMost(pid: number): void {
-  // proc_pid_clear_refs(5): 5 sets the peak to what is resident now.
+  // proc_pid_clear_refs(5): 5 sets the peak to the current resident memory.
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** The most that was resident since `watchMost`. */
+/** The peak of resident memory since `watchMost`. */
 export function mostResidentMiB(pid: number): number {
   return statusMiB(pid, "VmHWM");
 }

@@ -1,4 +1,4 @@
-/** How long a small job takes a caller: over HTTP from a warm service, and by the command line. */
+/** How long a small job takes for a caller: over HTTP from a warm service, and by the command line. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const JOBS = 30;
 
 export const LATENCY_HEADER = ["how", "jobs", "p50 s", "p95 s"];
 
-/** One job after the other, each waited for by `Prefer: wait`. The first ones, which warm up, do not count. */
+/** One job after the other, each with `Prefer: wait`. The first ones, which warm up, do not count. */
 export async function measureLatency(name: string, serving: Serving): Promise<string[]> {
   const api = new Api(serving.url);
   const seconds: number[] = [];
@@ -25,7 +25,7 @@ export async function measureLatency(name: string, serving: Serving): Promise<st
   return row(`HTTP, ${name}`, seconds);
 }
 
-/** The same job as a process of its own each time. */
+/** The same job as a new process each time. */
 export function measureCommandLine(jobs = 10): string[] {
   const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
   try {

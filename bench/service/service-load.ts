@@ -1,4 +1,4 @@
-/** Many submissions at once over loopback: is one lost or doubled, and how long does taking one last. */
+/** Many submissions at once over loopback: whether one is lost or duplicated, and how long accepting one takes. */
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -59,9 +59,9 @@ export async function measureLoad(name: string, serving: Serving): Promise<strin
 }
 
 interface Submitted {
-  /** Key to id. */
+  /** From key to id. */
   readonly taken: Map<string, string>;
-  /** Milliseconds until each answer: of the requests that open a connection, all at the same moment, and of the others. */
+  /** Milliseconds until each answer: for the requests that open a connection, all at the same moment, and for the others. */
   readonly first: number[];
   readonly later: number[];
 }
@@ -90,7 +90,7 @@ async function submitAll(url: string): Promise<Submitted> {
   return { taken, first, later };
 }
 
-/** Every operation there is, once all have ended. Looks are few, since they cost what the jobs need. */
+/** Every operation, once all have ended. Polls are few, because they cost processor time that the jobs need. */
 async function untilAllEnded(api: Api): Promise<OperationView[]> {
   for (const status of ["NotStarted", "Running"]) {
     while ((await api.list(`?limit=1&status=${status}`)).operations.length > 0) await pause(200);

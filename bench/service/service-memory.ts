@@ -1,4 +1,4 @@
-/** Whether the service grows while it works: its resident memory over a thousand operations that ended. */
+/** Whether the service grows while it works: its resident memory over a thousand finished operations. */
 import { Api } from "../../test/service/api.testing.ts";
 import { payload } from "../../test/service/inputs.testing.ts";
 import type { Serving } from "../../test/service/service.testing.ts";
@@ -11,7 +11,7 @@ const AT_ONCE = 4;
 
 export const MEMORY_HEADER = ["database", "at the start", ...steps().map(String), "last / first step"];
 
-/** Of the service alone, in MiB, at the start and after each 200 operations; its job processes come and go. */
+/** Memory of the service alone, in MiB, at the start and after each 200 operations; its job processes come and go. */
 export async function measureMemory(name: string, serving: Serving): Promise<string[]> {
   const api = new Api(serving.url);
   const seen = [residentMiB(serving.pid)];

@@ -1,4 +1,4 @@
-/** The service under load, on both databases: each a new one, with the blobs of a small market put. */
+/** The service under load, on both databases: each a new one, with the blobs of a small market. */
 import { Api } from "../../test/service/api.testing.ts";
 import { DATABASES, type DatabaseChoice } from "../../test/service/databases.testing.ts";
 import { putInputs } from "../../test/service/inputs.testing.ts";

@@ -1,20 +1,20 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** An answer of which no more than the first line was read; its connection stays open. */
+/** An answer of which only the first line was read; its connection stays open. */
 export interface Unread {
   readonly status: number;
   readonly socket: Socket;
 }
 
-/** Asks on a connection of its own. */
+/** Sends a request on a new connection. */
 export async function unreadAnswer(
   port: number,
   path: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Unread> {
   const socket = connect(port, "127.0.0.1");
-  // The service gives a reader up who takes nothing.
+  // The service gives up on a reader that takes nothing.
   socket.on("error", () => undefined);
   const lines = [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);

@@ -1,4 +1,4 @@
-/** What answers cost that are asked for and not read: the service's resident memory with so many of them open. */
+/** What answers cost that callers request and do not read: the service's resident memory with this many of them open. */
 import { setTimeout as pause } from "node:timers/promises";
 import { mucast } from "../../test/end-to-end/command.ts";
 import { startAzurite } from "../../test/servers/azurite.testing.ts";
@@ -8,13 +8,13 @@ import type { Table } from "../table.ts";
 import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
 import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 
-/** At the default limits, 200 of a caller and 1,000 in all, the first callers are refused some and the last all. */
+/** At the default limits, 200 per caller and 1,000 in total, the first callers are refused some and the last all. */
 const ATTEMPTS = 1_500;
 const CALLERS = 6;
 const AT_ONCE = 20;
-/** A pause in which what still comes in has come, and in which memory is given back that Node gives back soon. */
+/** A pause for remaining data to arrive, and for Node to return memory. */
 const SETTLED_MILLISECONDS = 10_000;
-/** More than the buffers of a connection hold, in the kernel too. */
+/** More than the buffers of a connection hold, including the kernel's. */
 const BLOB = Buffer.alloc(32 * 2 ** 20, 32);
 
 const HEADER = ["blobs in", "attempted", "begun", "429", "503", "before", "at most", "while open", "after"];
@@ -83,7 +83,7 @@ function nameOf(caller: number): string {
   return `feature_engine_large${caller}.json`;
 }
 
-/** Tokens of callers, each of whom has put its blob. */
+/** Tokens of callers, each of which has uploaded its blob. */
 async function callers({ url }: Serving, admin: string): Promise<string[]> {
   const operator = new Api(url, { authorization: `Bearer ${admin}` });
   const tokens: string[] = [];

@@ -1,4 +1,4 @@
-/** What streams of events cost that are not read: the service's resident memory with so many of them open. */
+/** What unread event streams cost: the service's resident memory with this many of them open. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { openPglite } from "../../src/service/database/pglite.ts";
@@ -12,10 +12,10 @@ import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
 const STREAMS = 400;
 const AT_ONCE = 20;
 const SETTLED_MILLISECONDS = 10_000;
-/** More than the buffers of a connection hold, in the kernel too. */
+/** More than the buffers of a connection hold, including the kernel's. */
 const BYTES = 16 * 2 ** 20;
 
-/** As large as events of `epochs` may be; the database compresses what repeats itself. */
+/** As large as events of `epochs` may be; the database compresses repetitions. */
 const POINTS: Readonly<Record<string, () => string>> = {
   "that differ": () => randomBytes(75).toString("hex"),
   "all alike": () => "x".repeat(150),
@@ -64,7 +64,7 @@ async function endedOperation(folder: string): Promise<string> {
   return id;
 }
 
-/** Puts epochs before the last event, as a job of networks reports them. */
+/** Adds epochs before the last event, as a job of networks reports them. */
 async function addEpochs(database: string, id: string, ticker: () => string): Promise<void> {
   const opened = await openPglite(database);
   const points = Array.from({ length: POINTS_AT_ONCE }, (_, i) => ({

@@ -3,14 +3,14 @@ import { formatDay } from "../../src/contract/market/dates.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import type { JudgedTicker } from "./judged-rows.ts";
 
-/** What a row of the table leaves behind: its forecasts as an output of mucast has them, and what they cost. */
+/** The results of one row of the table: its forecasts in the form of an output, and their cost. */
 export interface ForecastFile {
   readonly forecasts: Readonly<
     Record<string, { readonly dates: readonly string[]; readonly predicted: readonly number[] }>
   >;
-  /** Of the clock. */
+  /** Wall-clock seconds. */
   readonly seconds: number;
-  /** Of all its processes; null on systems other than Linux. */
+  /** Processor seconds of all its processes; null on systems other than Linux. */
   readonly processor_seconds: number | null;
 }
 
@@ -43,7 +43,7 @@ export function judgedForecasts(
   });
 }
 
-/** Of each judged ticker, the indices of the rows that all of them forecast. */
+/** For each judged ticker, the indices of the rows that all of them forecast. */
 export function commonRows(judged: readonly JudgedTicker[], all: readonly Forecasts[]): Int32Array[] {
   return judged.map(({ days }, t) =>
     Int32Array.from(days.keys().filter((i) => all.every((forecasts) => !Number.isNaN(forecasts[t]![i]!)))),

@@ -16,7 +16,7 @@ export interface IcDifference {
   /** Dates on which both have an IC. */
   readonly dates: number;
   readonly ic: number | null;
-  /** The mean difference by its own Newey-West error; null if the difference is the same on all dates. */
+  /** The mean difference divided by its own Newey-West error; null if the difference is the same on all dates. */
   readonly icT: number | null;
   readonly rankIc: number | null;
   readonly rankIcT: number | null;
@@ -50,7 +50,7 @@ export function icDifference(ics: IcsByDate, than: IcsByDate): IcDifference {
 
 /**
  * The largest absolute difference of two forecasts of a row, in root mean squares of the second ones.
- * @param common of each ticker, the indices of the rows that count.
+ * @param common for each ticker, the indices of the rows that count.
  */
 export function largestDifference(
   common: readonly Int32Array[],

@@ -10,7 +10,7 @@ export interface JudgedTicker {
   readonly days: Int32Array;
   /** Shape (n): log-return to the next price, finite. */
   readonly realised: Float64Array;
-  /** Of the returns that are known at the cut. */
+  /** Mean of the returns that are known at the cut. */
   readonly trainingMean: number;
 }
 
@@ -21,7 +21,7 @@ interface PriceBlob {
 }
 
 /**
- * The rows whose label comes out after the cut, of the price blob alone. Tickers without a label up to the cut, or after it, are left out.
+ * The rows whose label is known after the cut, from the price blob alone. Tickers without a label up to the cut, or after it, are dropped.
  * @param until the last date of a row.
  */
 export function judgedRows(pricePath: string, cut: Day, until: Day): JudgedTicker[] {

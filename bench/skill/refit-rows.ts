@@ -1,11 +1,11 @@
 import type { Operation } from "../../src/contract/config/job-operations.ts";
 import type { Ours, Peer, SkillRow } from "./skill-rows.ts";
 
-/** When models are fitted and what they learn from. */
+/** When models are fitted, and what they learn from. */
 interface Schedule {
-  /** Dates that one fit forecasts; absent for one fit at the cut. */
+  /** The number of dates that one fit forecasts; absent for a single fit at the cut. */
   readonly every?: number;
-  /** Last label dates that a fit learns from; absent for all. */
+  /** The number of last label dates that a fit learns from; absent for all. */
   readonly window?: number;
 }
 
@@ -20,15 +20,15 @@ const ALL_SCHEDULES: readonly Schedule[] = [
   ...WINDOWS.flatMap((window) => EXPANDING.map((schedule) => ({ ...schedule, window }))),
 ];
 
-/** Windows at one frequency alone, since each row runs in three libraries. */
+/** Windows at one frequency only, because each row runs in three libraries. */
 const LIBRARY_SCHEDULES: readonly Schedule[] = [
   ...EXPANDING,
   ...WINDOWS.map((window) => ({ every: 63, window })),
 ];
 
 /**
- * A row of ours with refits, of any config of either operation, each beside its one fit at the cut.
- * @param base is the first of the rows, as it is.
+ * A row of ours with refits, of any config of either operation, each compared with its single fit at the cut.
+ * @param base is the first of the rows, unchanged.
  */
 export function refitRows(base: SkillRow & Ours): SkillRow[] {
   return ALL_SCHEDULES.map((schedule) => {
@@ -46,7 +46,7 @@ export function refitRows(base: SkillRow & Ours): SkillRow[] {
 
 /**
  * One model on the same features, rows and labels in three libraries: ours, mlforecast and skforecast. Labels are returns, and features
- * those of `prepare`, since neither library compares the tickers of a date.
+ * those of `prepare`, because neither library compares the tickers of a date.
  */
 export function libraryRows(model: string, model_params: object, scaler: string): SkillRow[] {
   const params = { model, model_params, scaler, fit: "pooled", cv_test_size: 63, n_splits: 1 };
@@ -75,7 +75,7 @@ function isAtCut({ every, window }: Schedule): boolean {
   return every === undefined && window === undefined;
 }
 
-/** Of a row's name: `-every-63-window-750`. */
+/** The suffix of a row's name: `-every-63-window-750`. */
 function suffix({ every, window }: Schedule): string {
   return `${every === undefined ? "" : `-every-${every}`}${window === undefined ? "" : `-window-${window}`}`;
 }
@@ -85,7 +85,7 @@ function inWords({ every, window }: Schedule): string {
   return window === undefined ? fits : `${fits}, on the last ${window} dates`;
 }
 
-/** Where the settings of a job stand in its config. */
+/** The place of a job's settings in its config. */
 const SETTINGS: Record<Operation, readonly string[]> = {
   run_ml_job: ["ML params"],
   run_dl_job: ["NN params", "Dot prediction"],

@@ -17,11 +17,11 @@ import type { Ours, SkillRow } from "./skill-rows.ts";
 
 /** What all rows of a run share. */
 export interface SkillRun {
-  /** Takes the panel of the peers. */
+  /** Folder for the panel of the peers. */
   readonly folder: string;
-  /** Takes the forecasts of each row, and is looked into for those of a run before. */
+  /** Folder for the forecasts of each row, which may contain those of an earlier run. */
   readonly forecastFolder: string;
-  /** Of the blobs: the same prices and dates have the same. */
+  /** Digest of the blobs: equal for the same prices and dates. */
   readonly id: string;
   readonly features: string;
   readonly prices: string;
@@ -33,12 +33,13 @@ export interface SkillRun {
 
 const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
-/** Warnings that say that a row is not what its name says. */
+/** Warnings that a row is not what its name says. */
 const REFIT_WARNINGS = ["failed_refit", "no_refit"];
 
 /**
- * Runs one row, unless its file is there. @returns the path of its ForecastFile.
- * @throws BenchError that names a job or a program of a peer that fails.
+ * Runs one row, unless its file exists.
+ * @returns the path of its ForecastFile.
+ * @throws BenchError that names a failed job or peer program.
  */
 export async function runRow(run: SkillRun, row: SkillRow): Promise<string> {
   const path = join(run.forecastFolder, `${row.name}-${digestOf(run, row)}.json`);
@@ -53,7 +54,7 @@ export async function runRow(run: SkillRun, row: SkillRow): Promise<string> {
   return path;
 }
 
-/** Of all that the forecasts and seconds of a row depend on, but for the programs. */
+/** A digest of everything that affects the forecasts and seconds of a row, except the programs. */
 function digestOf({ id, cores }: SkillRun, row: SkillRow): string {
   const how = row.by === "peer" ? row.program : [row.operation, row.config];
   return createHash("sha256")
@@ -62,7 +63,7 @@ function digestOf({ id, cores }: SkillRun, row: SkillRow): string {
     .slice(0, 16);
 }
 
-/** The panel that peers read, from the blobs that jobs read; made once. */
+/** The panel for peers, from the blobs for jobs; made once. */
 function writePeerPanel(run: SkillRun): void {
   if (existsSync(join(run.folder, "names.json"))) return;
   runPeerProgram(run, "panel.py", run.features, run.prices, run.cut, run.folder);
@@ -96,7 +97,7 @@ async function runOurs(run: SkillRun, { operation, config }: Ours, id: string): 
   return { forecasts, seconds, processor_seconds };
 }
 
-/** Of this process and of all that it started and that has ended; null on systems other than Linux. */
+/** For this process and all its children that have ended; null on systems other than Linux. */
 function processorSeconds(): number | null {
   if (process.platform !== "linux") return null;
   const { seconds, endedChildren } = processTimeOf(process.pid)!;

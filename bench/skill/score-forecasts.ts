@@ -11,15 +11,15 @@ import { turnover } from "../../src/report/statistics/turnover.ts";
 
 const FIFTHS = 5;
 
-/** Basis points of what is traded, a side. */
+/** Basis points of the traded amount, per side. */
 export const COSTS_BP = [1, 5, 10] as const;
 
 const BASIS_POINT = 1e-4;
 
-/** What forecasts are worth. Each t is the mean over dates by its Newey-West error. */
+/** How good forecasts are. Each t is the mean over dates divided by its Newey-West error. */
 export interface Score {
   readonly rows: number;
-  /** Those with an IC. */
+  /** The number of dates with an IC. */
   readonly dates: number;
   readonly ic: number | null;
   readonly icT: number | null;
@@ -28,19 +28,19 @@ export interface Score {
   readonly r2Zero: number | null;
   /** Against each ticker's mean return up to the cut. */
   readonly r2Mean: number | null;
-  /** Basis points a day, simple returns: the fifth of a date's tickers with the highest forecasts less that with the lowest. */
+  /** Basis points per day, simple returns: the fifth of a date's tickers with the highest forecasts minus that with the lowest. */
   readonly spread: number | null;
   readonly spreadT: number | null;
-  /** Share of the top fifth that was not in it the date before. */
+  /** Share of the top fifth that was not in it on the previous date. */
   readonly turnover: number | null;
-  /** Basis points a day, by COSTS_BP: the spread less the cost of trading both ends. */
+  /** Basis points per day, by COSTS_BP: the spread minus the cost of trading both ends. */
   readonly net: readonly (number | null)[];
 }
 
 /**
- * Scores forecasts by the product's own statistics.
+ * Scores forecasts with the product's own statistics.
  * @param rows labelled, tickers in any order.
- * @param isReturn whether forecasts are returns: R² has no meaning for others.
+ * @param isReturn whether forecasts are returns: for others, R² has no meaning.
  */
 export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean): Score {
   const laid = atOnce(tableRows(rows));

@@ -10,7 +10,7 @@ import type { JudgedTicker } from "./judged-rows.ts";
 import { type Score, scoreForecasts } from "./score-forecasts.ts";
 import type { SkillRow } from "./skill-rows.ts";
 
-/** A row of the table as `--out` writes it. */
+/** A row of the table as written by `--out`. */
 export interface ScoredRow extends Score {
   readonly name: string;
   readonly what: string;
@@ -38,7 +38,7 @@ interface Scores {
   readonly ics: IcsByDate;
 }
 
-/** Rows of the table as they are done, scored on the rows that all of them forecast. */
+/** Rows of the table as they finish, scored on the rows that all of them forecast. */
 export class ScoredRows {
   readonly #judged: readonly JudgedTicker[];
   readonly #done: Done[] = [];
@@ -50,7 +50,7 @@ export class ScoredRows {
     this.#common = commonRows(judged, []);
   }
 
-  /** How many of the judged rows some row of the table does not forecast. */
+  /** The number of judged rows that some row of the table does not forecast. */
   get lacking(): number {
     return total(commonRows(this.#judged, [])) - total(this.#common);
   }
@@ -77,7 +77,7 @@ export class ScoredRows {
     }));
   }
 
-  /** Of the rows that name another one which is done too. */
+  /** For the rows that name another finished row. */
   get comparisons(): Comparison[] {
     return this.#done.flatMap(({ row: { name, than, sameAs }, forecasts }, i) => {
       const [baseline, twin] = [this.#indexOf(than), this.#indexOf(sameAs)];
@@ -100,7 +100,7 @@ export class ScoredRows {
     return { score, ics: icsByDate(rows) };
   }
 
-  /** -1 if no such row is done. */
+  /** -1 if there is no such finished row. */
   #indexOf(name: string | undefined): number {
     return this.#done.findIndex(({ row }) => row.name === name);
   }

@@ -20,7 +20,7 @@ export interface SkillOptions {
   readonly out: string | undefined;
 }
 
-/** @throws BenchError of one line for arguments that are missing, unknown or no value of theirs. */
+/** @throws BenchError of one line for missing, unknown or invalid arguments. */
 export function skillOptions(args: readonly string[]): SkillOptions {
   const { prices, cut, until, rows, cores, out } = parsed(args);
   if (prices === undefined || cut === undefined) throw new BenchError(USAGE);

@@ -3,7 +3,7 @@ import { COSTS_BP } from "./score-forecasts.ts";
 import type { Comparison, ScoredRow } from "./scored-rows.ts";
 import type { SkillOptions } from "./skill-options.ts";
 
-/** What each row's forecasts are worth, and what they cost. */
+/** How good each row's forecasts are, and what they cost. */
 export function skillTable(scored: readonly ScoredRow[], { cut, until }: SkillOptions): Table {
   const [first] = scored;
   return {

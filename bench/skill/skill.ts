@@ -14,9 +14,9 @@ import { type SkillOptions, skillOptions } from "./skill-options.ts";
 import { comparisonTables, skillTable } from "./skill-tables.ts";
 
 /**
- * What forecasts of ours and of peers are worth on prices of the caller's, on the features of `mucast prepare`, judged on the same rows
- * after the cut. Minutes for 200 tickers; networks and refits take longer. With `--out` a run that was cut off goes on where it was.
- * @throws BenchError for arguments of no use; MucastError for prices that cannot be read, and for a job that fails.
+ * How good our forecasts and those of peers are on the caller's prices, on the features of `mucast prepare`, judged on the same rows after
+ * the cut. Minutes for 200 tickers; networks and refits take longer. With `--out`, an interrupted run continues where it was.
+ * @throws BenchError for invalid arguments; MucastError for prices that cannot be read, and for a failed job.
  */
 export async function benchSkill(args: readonly string[]): Promise<readonly Table[]> {
   const options = skillOptions(args);
@@ -35,7 +35,7 @@ async function preparedRun(folder: string, options: SkillOptions): Promise<Skill
   const prepared = await preparePrices({
     csvPath: prices,
     outFolder: folder,
-    // The label of the last judged row comes out after it. Later rows would be refitted for, and judged by nothing.
+    // The label of the last judged row is known after it. Models would be refitted for later rows, but nothing would judge them.
     options: { learningEnd: cut, end: until && formatDay(parseDay(until)! + MAX_GAP_DAYS) },
     report: (sentence) => process.stderr.write(`${sentence}\n`),
   });
@@ -71,7 +71,7 @@ function judgedOf({ prices }: SkillRun, { cut, until }: SkillOptions): JudgedTic
   return judged;
 }
 
-/** Written after each row, and renamed, so that whatever ends the bench leaves whole results. */
+/** Written after each row, and renamed, so that an interrupted bench leaves complete results. */
 function writeResults(scored: ScoredRows, { cut, until, cores, out }: SkillOptions): void {
   if (out === undefined) return;
   const { rows, comparisons } = scored;

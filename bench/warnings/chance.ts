@@ -9,7 +9,7 @@ const DRAWS = 20_000;
 const NORMAL_95 = 1.645;
 const CORRELATION = 0.3;
 
-/** How often chance exceeds the quantile of a t over dates. Takes seconds; nothing in it depends on the machine. */
+/** How often chance exceeds the quantile of a t over dates. Takes seconds; does not depend on the machine. */
 export function chanceTable(): Table {
   const random = seededRandom(1);
   const rows = DATES.map((dates) => {
@@ -35,7 +35,7 @@ export function chanceTable(): Table {
   };
 }
 
-/** Gains that are 0 on average: shape (dates). @param correlation of each with that of the date before. */
+/** Gains that are 0 on average: shape (dates). @param correlation of each with that of the previous date. */
 function gainsOf(random: Random, dates: number, correlation: number): Float64Array {
   let last = random.normal() / Math.sqrt(1 - correlation ** 2);
   return Float64Array.from({ length: dates }, () => {

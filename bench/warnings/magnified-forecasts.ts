@@ -2,7 +2,7 @@ import { isWild } from "../../src/evaluate/wild-forecast.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 import type { Table } from "../table.ts";
 
-/** Deviation of right-sized forecasts, of the labels'. */
+/** Deviation of right-sized forecasts, relative to the labels'. */
 const SPREADS = [0.05, 0.1, 0.15, 0.16, 0.17, 0.2, 0.3];
 const FACTORS = [1, 2, 3, 5, 10];
 
@@ -13,7 +13,9 @@ const FIT_ROWS = 750;
 const HELD_OUT_ROWS = 225;
 const SCORE_ROWS = 250;
 
-/** How often `wild_forecast` names a ticker whose forecasts are right but for a factor. Takes seconds; nothing in it depends on the machine. */
+/**
+ * How often `wild_forecast` names a ticker whose forecasts are right except for a factor. Takes seconds; does not depend on the machine.
+ */
 export function magnifiedTable(): Table {
   const random = seededRandom(1);
   return {
@@ -32,7 +34,7 @@ function shareFound(random: Random, spread: number, factor: number): string {
   return `${((100 * found) / DRAWS).toFixed(1)} %`;
 }
 
-/** Labels are a normal forecast and fat-tailed noise; the model tells `factor` times that forecast. */
+/** Labels are a normal forecast plus fat-tailed noise; the model predicts `factor` times that forecast. */
 function isFound(random: Random, spread: number, factor: number): boolean {
   const rows = (n: number) => {
     const right = Float64Array.from({ length: n }, () => spread * random.normal());

@@ -19,8 +19,8 @@ const SMALLER: Readonly<Record<string, object>> = {
 };
 
 /**
- * How often the example configs of run_ml_job find skill in markets without any: fat-tailed returns with a common part and volatility that
- * changes over time and between tickers, and the features of `prepare`. Takes about ten minutes on two cores.
+ * How often the example configs of run_ml_job find skill in markets without skill: fat-tailed returns with a common part and volatility
+ * that changes over time and between tickers, and the features of `prepare`. Takes about ten minutes on two cores.
  */
 export async function panelNoiseTable(): Promise<Table> {
   const names = EXAMPLE_CONFIGS.filter(({ operation }) => operation === "run_ml_job").map(({ name }) => name);

@@ -21,7 +21,7 @@ const METHODS = {
   split: (residuals, { predicted }) => splitIntervals(residuals, predicted, ALPHA, "both"),
   adaptive: (residuals, rows) => {
     const { days, predicted } = rows;
-    // A label is out on the date after its row.
+    // A label is known on the date after its row.
     const labelDays = days.map((day) => day + 1);
     return atOnce(
       adaptiveIntervals(
@@ -37,8 +37,8 @@ const METHODS = {
 type Method = keyof typeof METHODS;
 
 /**
- * What it does to the coverage of intervals that the factor of shrinkage comes from the residuals that then make the intervals, beside
- * intervals whose factor comes from as many rows before these. About a minute; nothing in it depends on the machine.
+ * The coverage of intervals whose shrinkage factor comes from the same residuals, compared with intervals whose factor comes from as many
+ * earlier rows. About a minute; does not depend on the machine.
  */
 export function shrinkageCoverageTable(): Table {
   const features = marketFeatures(TICKERS, 2 * MAX_HELD_OUT + SCORED, 13);
@@ -74,7 +74,7 @@ interface Case {
   readonly isEarlier: boolean;
 }
 
-/** The share of score rows inside, of each ticker of each market. */
+/** The share of score rows inside, for each ticker of each market. */
 function coverages(markets: readonly (readonly ForecastRows[])[], one: Case): Float64Array {
   const { choice, heldOut, method, isEarlier } = one;
   const start = 2 * MAX_HELD_OUT;

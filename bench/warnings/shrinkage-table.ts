@@ -18,7 +18,10 @@ const MARKETS = 40;
 const ALPHA = 0.1;
 const SIGNALS = [0, 0.05, 0.1, 0.2];
 
-/** What shrinkage does to the order and the sizes of forecasts of later dates, and to the coverage of intervals from the same held-out rows. */
+/**
+ * The effect of shrinkage on the order and the sizes of forecasts of later dates, and on the coverage of intervals from the same held-out
+ * rows.
+ */
 export function shrinkageBenchTable(): Table {
   const features = marketFeatures(TICKERS, HELD_OUT + SCORED, 11);
   const rows = SIGNALS.flatMap((ic) => {

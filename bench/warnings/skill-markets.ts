@@ -4,13 +4,13 @@ import { type Random, seededRandom } from "../../test/twins/random.ts";
 
 const FIT_ROWS = 1_250;
 const FEATURES = 26;
-/** Features that hold the signal; each ticker's are its own. The others share this part with all tickers. */
+/** The number of features with the signal; each ticker's are its own. The others share this part with all tickers. */
 const SIGNAL_FEATURES = 2;
 const COMMON_SHARE = 0.3;
-/** Of standardised features, as scikit-learn's Ridge has it. */
+/** For standardised features, as in scikit-learn's Ridge. */
 const RIDGE_ALPHA = 1;
 
-/** Standardised features of one ticker and the inverse of its ridge's normal matrix: drawn once, since markets differ in returns. */
+/** Standardised features of one ticker and the inverse of its ridge's normal matrix: drawn once, because markets differ in returns. */
 interface TickerFeatures {
   /** Shape (FIT_ROWS + dates, FEATURES), row by row. */
   readonly values: Float64Array;
@@ -37,7 +37,7 @@ export function marketFeatures(tickers: number, dates: number, seed: number): Ti
   });
 }
 
-/** From returns of one day to slow averages. The features with the signal do not depend on the day before. */
+/** From returns of one day to slow averages. The features with the signal do not depend on the previous day. */
 function persistence(feature: number): number {
   return feature < SIGNAL_FEATURES ? 0 : (0.98 * (feature - SIGNAL_FEATURES)) / (FEATURES - SIGNAL_FEATURES);
 }
@@ -74,7 +74,7 @@ function normalMatrix(values: Float64Array): Float64Array {
   return matrix;
 }
 
-/** Gauss and Jordan, without pivots: the matrix is positive definite. */
+/** Gauss-Jordan without pivots: the matrix is positive definite. */
 function inverseOf(matrix: Float64Array): Float64Array {
   const [left, right] = [matrix.slice(), new Float64Array(matrix.length)];
   for (let a = 0; a < FEATURES; a++) right[a * FEATURES + a] = 1;
@@ -96,7 +96,7 @@ function inverseOf(matrix: Float64Array): Float64Array {
   return right;
 }
 
-/** What returns are made of beside the signal: shape (tickers)(rows), unit variance over the long run. */
+/** The noise in returns: shape (tickers)(rows), unit variance in the long run. */
 type Noise = (random: Random, tickers: number, rows: number) => Float64Array[];
 
 /** Student's t with 4 degrees of freedom, unit variance. */
@@ -123,13 +123,13 @@ export const NOISES = {
   "fat tails": (random, tickers, rows) =>
     each(tickers, () => Float64Array.from({ length: rows }, () => fatTailed(random))),
   GARCH: (random, tickers, rows) => each(tickers, () => garch(random, rows)),
-  /** Of each ticker its own: 0.03 deviations a day is 10 % a year at a volatility of 20 %. */
+  /** A different drift for each ticker: 0.03 deviations a day is 10 % a year at a volatility of 20 %. */
   drift: (random, tickers, rows) =>
     each(tickers, () => {
       const drift = 0.03 * (1 + 0.5 * random.normal());
       return Float64Array.from({ length: rows }, () => drift + random.normal());
     }),
-  /** Calm and wild spells of a hundred days, the same for all. */
+  /** Calm and wild periods of a hundred days, the same for all. */
   regimes: (random, tickers, rows) => {
     let isWild = false;
     const sizes = Float64Array.from({ length: rows }, () => {
@@ -138,7 +138,7 @@ export const NOISES = {
     });
     return each(tickers, () => sizes.map((size) => size * random.normal()));
   },
-  /** Half of the variance is one factor of all, whose volatility clusters. */
+  /** Half of the variance is one common factor, whose volatility clusters. */
   "common factor": (random, tickers, rows) => {
     const factor = garch(random, rows);
     return each(tickers, () => factor.map((value) => Math.SQRT1_2 * (value + random.normal())));
@@ -148,8 +148,8 @@ export const NOISES = {
 export type NoiseName = keyof typeof NOISES;
 
 /**
- * Forecasts by a ridge per ticker, fitted on FIT_ROWS rows before the dates scored.
- * @param ic correlation of the returns with the best forecast that there is.
+ * Forecasts by a ridge per ticker, fitted on FIT_ROWS rows before the scored dates.
+ * @param ic correlation of the returns with the best possible forecast.
  */
 export function ridgeMarket(
   features: readonly TickerFeatures[],

@@ -7,7 +7,7 @@ import { firstDates, marketFeatures, NOISES, type NoiseName, ridgeMarket } from 
 const TICKERS = [5, 20, 60, 200];
 const DATES = [75, 250, 504, 1_000];
 const INFORMED = [0.02, 0.05, 0.1];
-/** Markets of each kind of noise. */
+/** The number of markets of each kind of noise. */
 const NULL_MARKETS = 400;
 const INFORMED_MARKETS = 100;
 const NAMES = Object.keys(NOISES) as NoiseName[];
@@ -16,13 +16,13 @@ const NAMES = Object.keys(NOISES) as NoiseName[];
 interface Shares {
   /** Without `no_skill`. */
   readonly skilled: number;
-  /** By the plain test: the t of the mean IC alone. */
+  /** By the plain test: only the t of the mean IC. */
   readonly plain: number;
 }
 
 /**
- * How often `no_skill` stays away: by chance if there is no signal, and as it should if there is one. About half an hour on one core;
- * nothing in it depends on the machine.
+ * How often `no_skill` is absent: by chance without a signal, and correctly with one. About half an hour on one core; nothing in it depends
+ * on the machine.
  */
 export function skillPowerTable(): Table {
   const rows: string[][] = [];

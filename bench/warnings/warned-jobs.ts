@@ -24,7 +24,7 @@ interface Model {
   readonly config: object;
 }
 
-/** All that is not named is a default: 15 folds of 15 rows, 20 epochs at most. */
+/** Everything else is a default: 15 folds of 15 rows, at most 20 epochs. */
 export const MODELS: Readonly<Record<string, Model>> = {
   "ridge, no scaler": regressor({ model: "ridge" }),
   "ridge, standard scaler": regressor({ model: "ridge", scaler: "standard" }),
@@ -58,13 +58,13 @@ function network(option: string, more: object = {}): Model {
   return { job: runDlJob, config: { "NN params": { "Dot prediction": settings } } };
 }
 
-/** What one job warned of. */
+/** The warnings of one job. */
 export interface WarnedJob {
   readonly model: string;
   readonly tickers: number;
-  /** None of run_ml_job. */
+  /** None for run_ml_job. */
   readonly networks: number;
-  /** How many tickers, or networks, each of its warnings lists. */
+  /** The number of tickers, or networks, that each of its warnings lists. */
   readonly listed: ReadonlyMap<Code, number>;
 }
 

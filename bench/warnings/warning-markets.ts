@@ -9,7 +9,7 @@ import { plantedMarket, pricesOf, writePlantedBlobs } from "../planted/planted-s
 
 const PRICES = fileURLToPath(new URL("../../examples/sp500-prices/prices.csv.gz", import.meta.url));
 
-/** Learning from START to the first date; score rows from there to the second. */
+/** Training from START to the first date; score rows from there to the second. */
 const START = "2005-01-01";
 const WINDOWS = [
   ["2007-12-31", "2009-12-31"],

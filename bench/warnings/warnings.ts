@@ -13,17 +13,17 @@ import { MARKETS, type MarketName } from "./warning-markets.ts";
 
 const NAMES = Object.keys(MARKETS) as MarketName[];
 
-/** Those that depend on the model as much as on the market. */
+/** Warnings that depend as much on the model as on the market. */
 const BY_MODEL: readonly Code[] = ["chosen_early", "no_skill", "oversized", "wild_forecast"];
 
 type WarnedJobs = Readonly<Record<MarketName, readonly WarnedJob[]>>;
 
-/** Size and power of `no_skill`, and what shrinkage does. Takes about half an hour on one idle core; nothing in it depends on the machine. */
+/** Size and power of `no_skill`, and the effect of shrinkage. Takes about half an hour on one idle core; does not depend on the machine. */
 export function benchNoSkill(): readonly Table[] {
   return [shrinkageBenchTable(), shrinkageCoverageTable(), skillPowerTable()];
 }
 
-/** How often each warning comes, on four markets. Takes about eight minutes on two idle cores. */
+/** How often each warning occurs, on four markets. Takes about eight minutes on two idle cores. */
 export async function benchWarnings(): Promise<readonly Table[]> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-warnings-"));
   try {
@@ -81,7 +81,7 @@ function share(code: Code, all: readonly WarnedJob[]): string {
   return `${share}; ${listed} / ${sum(jobs.map((job) => listable(code, job)))}`;
 }
 
-/** How many tickers, or networks, of a job a warning could list. */
+/** The number of tickers, or networks, of a job that a warning could list. */
 function listable(code: Code, { model, tickers, networks }: WarnedJob): number {
   if (code === "chosen_early") return networks;
   if (code === "unscaled_features" && model !== "ridge, no scaler") return 0;

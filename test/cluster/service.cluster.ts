@@ -1,4 +1,4 @@
-/** A service whose jobs go to a cluster, over TLS: handed in and cancelled over HTTP. */
+/** A service whose jobs go to a cluster, over TLS: submitted and cancelled over HTTP. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
