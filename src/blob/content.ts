@@ -41,6 +41,6 @@ function piecesOf(content: Content): AsyncIterable<Piece> | Iterable<Piece> {
 }
 
 function tooLarge(name: string, limit: number): MucastError {
-  const words = `${name} would hold more than the limit of ${limit} bytes`;
-  return new MucastError("too_large", words, { source: name, limit });
+  const message = `${name} would hold more than the limit of ${limit} bytes`;
+  return new MucastError("too_large", message, { source: name, limit });
 }

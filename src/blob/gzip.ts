@@ -46,19 +46,19 @@ async function* gunzip(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGe
   const decoder = createGunzip({ chunkSize: OUTPUT_CHUNK_BYTES });
   // No callback is needed: pipeline destroys the decoder with any error, and reading the decoder throws it.
   pipeline(Readable.from(counted(chunks, fed)), decoder, () => undefined);
-  let given = 0;
+  let inputBytes = 0;
   try {
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
-      given += chunk.length;
+      inputBytes += chunk.length;
       yield chunk;
     }
   } catch (error) {
     if (error instanceof MucastError || !isZlibError(error)) throw error;
-    throw broken(name, error.message, decoder.bytesWritten, given);
+    throw broken(name, error.message, decoder.bytesWritten, inputBytes);
   }
   // zlib stops silently at zero bytes after the last member; it reports anything else there as a bad header.
   if (decoder.bytesWritten < fed.bytes) {
-    throw broken(name, "other bytes follow its end", decoder.bytesWritten, given);
+    throw broken(name, "other bytes follow its end", decoder.bytesWritten, inputBytes);
   }
 }
 

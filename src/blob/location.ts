@@ -62,14 +62,14 @@ export function locationOf(location: string, policy: BlobPolicy, names: BlobName
 export type BlobNames = "input" | "output";
 
 /** A blob's key in its store: `data/` and a name of that kind. */
-const KEYS: Readonly<Record<BlobNames, { readonly pattern: RegExp; readonly shown: string }>> = {
+const KEYS: Readonly<Record<BlobNames, { readonly pattern: RegExp; readonly expected: string }>> = {
   input: {
     pattern: /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json)$/,
-    shown: "/data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
+    expected: "/data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
   },
   output: {
     pattern: /\/(data\/(?:ml_engine|nn_engine)_[A-Za-z0-9_-]{1,64}\.json)$/,
-    shown: "/data/ml_engine_<id>.json or /data/nn_engine_<id>.json",
+    expected: "/data/ml_engine_<id>.json or /data/nn_engine_<id>.json",
   },
 };
 
@@ -98,7 +98,7 @@ export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames
   const fault = spellingFault(bare, policy.privateOrigins);
   if (fault !== undefined) throw notAllowed(text, fault);
   if (key === undefined) {
-    throw notAllowed(text, `does not end in ${KEYS[names].shown}`);
+    throw notAllowed(text, `does not end in ${KEYS[names].expected}`);
   }
   if (!policy.allowed.some((prefix) => bare.startsWith(`${prefix}/`))) {
     throw notAllowed(text, "is outside the allowed origins and containers");

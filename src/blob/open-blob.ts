@@ -85,10 +85,10 @@ function blobOf(
 ): Blob {
   const hash = createHash("sha256");
   let digest: string | undefined;
-  let taken = false;
+  let isRead = false;
   async function* read(): AsyncGenerator<Uint8Array> {
-    if (taken) throw new MucastError("internal", `the stream of ${name} was read twice`, { source: name });
-    taken = true;
+    if (isRead) throw new MucastError("internal", `the stream of ${name} was read twice`, { source: name });
+    isRead = true;
     const hashed = observed(stored.chunks, (chunk) => {
       throwIfAborted(signal, "reading", name);
       hash.update(chunk);

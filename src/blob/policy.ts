@@ -57,10 +57,10 @@ interface PolicyRules {
  * @throws MucastError invalid_request for an entry that is no URL of its kind.
  */
 export function blobPolicy(env: Readonly<Record<string, string | undefined>>): BlobPolicy {
-  const words = (text = "") => text.split(/[\s,]+/).filter((word) => word !== "");
+  const listOf = (text = "") => text.split(/[\s,]+/).filter((word) => word !== "");
   return policyOf({
-    allowed: words(env.MUCAST_ALLOWED_BLOB_URLS),
-    privateOrigins: words(env.MUCAST_PRIVATE_ORIGINS),
+    allowed: listOf(env.MUCAST_ALLOWED_BLOB_URLS),
+    privateOrigins: listOf(env.MUCAST_PRIVATE_ORIGINS),
     blobUrl: env.BLOB_URL?.trim(),
     limits: blobLimits(env),
   });

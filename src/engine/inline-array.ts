@@ -37,6 +37,6 @@ function decoded({ base64, dtype, shape, order }: InlineArray): Float64Array {
     // Node ignores characters that are not base64 and stops at padding, so what was read is compared with the text.
     if (bytes.toString("base64") === base64) return endianness() === "LE" ? values : swapped(values);
   }
-  const said = `${order} ${dtype} of shape (${shape.join(", ")})`;
-  throw new MucastError("internal", `${base64.length} characters of base64 are not an array ${said}`);
+  const description = `${order} ${dtype} of shape (${shape.join(", ")})`;
+  throw new MucastError("internal", `${base64.length} characters of base64 are not an array ${description}`);
 }

@@ -59,14 +59,14 @@ interface History {
 
 function historyOf({ heldOut, score }: JudgedTicker): History {
   const labelled = Int32Array.from(score.labels.keys()).filter((row) => !Number.isNaN(score.labels[row]!));
-  const taken = (values: Float64Array) => Float64Array.from(labelled, (row) => values[row]!);
+  const select = (values: Float64Array) => Float64Array.from(labelled, (row) => values[row]!);
   const { ticker, days, predicted, realised } = heldOut;
   return {
     rows: {
       ticker,
       days: Int32Array.from([...days, ...labelled.map((row) => score.days[row]!)]),
-      predicted: concatenate([predicted, taken(score.predicted)]),
-      realised: concatenate([realised, taken(score.labels)]),
+      predicted: concatenate([predicted, select(score.predicted)]),
+      realised: concatenate([realised, select(score.labels)]),
     },
     labelDays: labelled.map((row) => score.labelDays[row]!),
   };

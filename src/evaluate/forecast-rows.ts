@@ -42,13 +42,13 @@ export function labelled(rows: ForecastRows): ForecastRows {
       trainingMean: before(trainingMean),
     };
   }
-  const taken = (values: Float64Array) => Float64Array.from(known, (i) => values[i]!);
+  const select = (values: Float64Array) => Float64Array.from(known, (i) => values[i]!);
   return {
     ticker,
     days: Int32Array.from(known, (i) => days[i]!),
-    predicted: taken(predicted),
-    realised: taken(realised),
-    trainingMean: taken(trainingMean),
+    predicted: select(predicted),
+    realised: select(realised),
+    trainingMean: select(trainingMean),
   };
 }
 

@@ -58,6 +58,6 @@ export function namedUrls({
 }: Pick<JobRequest, "featureUrl" | "dataExtractorUrl"> & {
   readonly options?: PayloadOptions | undefined;
 }): string[] {
-  const given = [featureUrl, dataExtractorUrl, ...OPTION_URL_MEMBERS.map((name) => options[name])];
-  return given.flatMap((url) => (typeof url === "string" ? [url.split("?")[0]!] : []));
+  const urls = [featureUrl, dataExtractorUrl, ...OPTION_URL_MEMBERS.map((name) => options[name])];
+  return urls.flatMap((url) => (typeof url === "string" ? [url.split("?")[0]!] : []));
 }

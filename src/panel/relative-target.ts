@@ -119,8 +119,8 @@ interface SortedLabels {
 }
 
 /** In arrays of numbers: millions of rows as objects would need as much memory as a matrix. */
-function* labelsByDate(given: readonly LabelledRows[]): Pausable<SortedLabels> {
-  const panels = given.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
+function* labelsByDate(unsorted: readonly LabelledRows[]): Pausable<SortedLabels> {
+  const panels = unsorted.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const most = panels.reduce((sum, { days }) => sum + days.length, 0);
   const panelOf = new Int32Array(most);
   const rows = new Int32Array(most);

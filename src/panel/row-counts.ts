@@ -87,6 +87,6 @@ function sharePercent(share: number): string {
 
 /** Names for a sentence: the first ones, and how many more there are. */
 export function listNames(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_SHOWN).join(", ");
-  return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
+  const listed = names.slice(0, NAMES_SHOWN).join(", ");
+  return names.length > NAMES_SHOWN ? `${listed} and ${names.length - NAMES_SHOWN} more` : listed;
 }

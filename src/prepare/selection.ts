@@ -16,20 +16,20 @@ export interface PrepareWindow {
  * last learning day outside.
  */
 export function windowOf(
-  asked: { start?: string | undefined; end?: string | undefined; learningEnd?: string | undefined },
+  requested: { start?: string | undefined; end?: string | undefined; learningEnd?: string | undefined },
   days: Int32Array,
 ): PrepareWindow {
-  const start = dayOf(asked.start, "start") ?? days[0]!;
-  const end = dayOf(asked.end, "end") ?? days.at(-1)!;
-  const learningEnd = dayOf(asked.learningEnd, "learning_end");
+  const start = dayOf(requested.start, "start") ?? days[0]!;
+  const end = dayOf(requested.end, "end") ?? days.at(-1)!;
+  const learningEnd = dayOf(requested.learningEnd, "learning_end");
   if (!days.some((day) => day >= start && day <= end)) {
     const has = `the prices run from ${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`;
     throw invalid("start", `no price date lies between ${formatDay(start)} and ${formatDay(end)}; ${has}`);
   }
   if (learningEnd === undefined) return { start, end };
   if (learningEnd < start || learningEnd > end) {
-    const words = `${formatDay(learningEnd)} lies outside ${formatDay(start)} to ${formatDay(end)}`;
-    throw invalid("learning_end", words);
+    const message = `${formatDay(learningEnd)} lies outside ${formatDay(start)} to ${formatDay(end)}`;
+    throw invalid("learning_end", message);
   }
   return { start, end, learningEnd };
 }
@@ -46,13 +46,13 @@ function dayOf(text: string | undefined, path: string): Day | undefined {
  * @throws MucastError invalid_request for a ticker that has no price.
  */
 export function tickersOf(
-  asked: readonly string[] | undefined,
+  requested: readonly string[] | undefined,
   all: readonly TickerPrices[],
 ): readonly TickerPrices[] {
-  if (asked === undefined) return all;
-  if (asked.length === 0) throw invalid("tickers", "the list is empty");
+  if (requested === undefined) return all;
+  if (requested.length === 0) throw invalid("tickers", "the list is empty");
   const names = all.map(({ ticker }) => ticker);
-  for (const ticker of asked) {
+  for (const ticker of requested) {
     if (names.includes(ticker)) continue;
     const suggestion = nearestName(ticker, names);
     throw invalid(
@@ -60,7 +60,7 @@ export function tickersOf(
       `${show(ticker)} has no price${suggestion ? `; did you mean ${suggestion}?` : ""}`,
     );
   }
-  return all.filter(({ ticker }) => asked.includes(ticker));
+  return all.filter(({ ticker }) => requested.includes(ticker));
 }
 
 function invalid(path: string, message: string): MucastError {

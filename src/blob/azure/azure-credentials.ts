@@ -26,8 +26,8 @@ export async function findCredentials(
 ): Promise<AzureCredentials> {
   const connection = env.AZURE_STORAGE_CONNECTION_STRING?.trim();
   if (connection) return fromConnectionString(connection, container);
-  const given = env.AZURE_STORAGE_SAS_TOKEN?.trim() || sas;
-  if (given) return { kind: "sas", sas: given.replace(/^\?/, "") };
+  const sasToken = env.AZURE_STORAGE_SAS_TOKEN?.trim() || sas;
+  if (sasToken) return { kind: "sas", sas: sasToken.replace(/^\?/, "") };
   if (container.startsWith("http:")) {
     throw unfit(`no token is sent over http, so ${container} needs one of the others`, "BLOB_URL");
   }

@@ -75,6 +75,6 @@ function headersOf(answer: IncomingMessage, request: WebResource): WebResource["
 }
 
 function redirected(origin: string): MucastError {
-  const words = `${origin} answers with a redirect, and redirects are not followed; give the container's own URL`;
-  return new MucastError("url_not_allowed", words, { source: origin });
+  const message = `${origin} answers with a redirect, and redirects are not followed; give the container's own URL`;
+  return new MucastError("url_not_allowed", message, { source: origin });
 }

@@ -149,8 +149,8 @@ export class FolderStore implements JobStore {
     } catch (error) {
       if (isMissing(error)) return undefined;
       const source = this.#name(key);
-      const words = `${source} cannot be read: ${causeOf(error)}`;
-      throw new MucastError("blob_unavailable", words, { source }, { cause: error });
+      const message = `${source} cannot be read: ${causeOf(error)}`;
+      throw new MucastError("blob_unavailable", message, { source }, { cause: error });
     }
   }
 }

@@ -46,9 +46,9 @@ export function guardedLookup(
 
 /** The error of an origin that has, or resolves to, an address that its rule does not allow. */
 export function notPublic(origin: string, rule: AddressRule): MucastError {
-  const words =
+  const message =
     rule === "loopback"
       ? `${origin} does not resolve to a loopback address, and only those may be http`
       : `${origin} has an address that is not public; where that is meant, the operator lists ${origin} in MUCAST_PRIVATE_ORIGINS`;
-  return new MucastError("url_not_allowed", words, { source: origin });
+  return new MucastError("url_not_allowed", message, { source: origin });
 }

@@ -126,10 +126,10 @@ export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
   const encoding = (answer.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (encoding === "gzip" || encoding === "x-gzip") return true;
   if (encoding === "identity" || encoding === "") return false;
-  const shown = /^[a-z-]{1,20}$/.test(encoding)
+  const label = /^[a-z-]{1,20}$/.test(encoding)
     ? `the content encoding "${encoding}"`
     : "an unusual content encoding";
-  throw new MucastError("unreadable_blob", `${name} has ${shown}; only gzip is understood`, { source: name });
+  throw new MucastError("unreadable_blob", `${name} has ${label}; only gzip is understood`, { source: name });
 }
 
 /**
@@ -140,22 +140,22 @@ export function checkStatus(answer: IncomingMessage, name: string): void {
   const status = answer.statusCode ?? 0;
   if (status === 200 || status === 206 || status === 416) return;
   answer.destroy();
-  const said = `the server answered ${status}${serverCode(answer)}`;
+  const reason = `the server answered ${status}${serverCode(answer)}`;
   const data = { source: name, httpStatus: status };
   if (status >= 300 && status < 400) {
-    const words = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
-    throw new MucastError("url_not_allowed", words, data);
+    const message = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
+    throw new MucastError("url_not_allowed", message, data);
   }
   if (status === 404 || status === 410) {
-    throw new MucastError("blob_not_found", `${name} does not exist: ${said}`, data);
+    throw new MucastError("blob_not_found", `${name} does not exist: ${reason}`, data);
   }
   if (status === 401 || status === 403) {
-    const words = `${name} cannot be read with these credentials: ${said}; a SAS may be missing, expired or without read permission`;
-    throw new MucastError("blob_unavailable", words, data);
+    const message = `${name} cannot be read with these credentials: ${reason}; a SAS may be missing, expired or without read permission`;
+    throw new MucastError("blob_unavailable", message, data);
   }
   if (status === 412) throw changed(name);
-  if (isPassingStatus(status)) throw new PassingFailure(said);
-  throw new MucastError("blob_unavailable", `${name} cannot be read: ${said}`, data);
+  if (isPassingStatus(status)) throw new PassingFailure(reason);
+  throw new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, data);
 }
 
 /** True for an answer that may differ a moment later. */

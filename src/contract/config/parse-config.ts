@@ -71,8 +71,8 @@ function lackingSection(
   const names = Object.keys(plain);
   const outer = wanted.map((_, i) => wanted.slice(0, i + 1)).find((path) => knownIn(schema, path, names));
   if (outer === undefined) return undefined;
-  const shown = outer.reduceRight((inner, key) => `{${JSON.stringify(key)}: ${inner}}`, "{…}");
-  const message = `is required; put ${listed(names)} inside it: ${shown}`;
+  const text = outer.reduceRight((inner, key) => `{${JSON.stringify(key)}: ${inner}}`, "{…}");
+  const message = `is required; put ${listed(names)} inside it: ${text}`;
   const wrapped = outer.reduceRight<unknown>((inner, key) => ({ [key]: inner }), plain);
   return { fault: { path: joinPath("config", [wanted[0]!]), message }, wrapped };
 }
@@ -86,8 +86,8 @@ function knownIn(schema: z.ZodType, path: readonly string[], names: readonly str
 const NAMES_SHOWN = 5;
 
 function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_SHOWN).map(show).join(", ");
-  return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
+  const text = names.slice(0, NAMES_SHOWN).map(show).join(", ");
+  return names.length > NAMES_SHOWN ? `${text} and ${names.length - NAMES_SHOWN} more` : text;
 }
 
 function sectionsBeside(plain: unknown, wanted: readonly string[]): { warnings: Warning[]; faults: Fault[] } {

@@ -55,7 +55,7 @@ function scanValue(scanner: Scanner, path: string, depth: number): void {
 function scanObject(scanner: Scanner, path: string, depth: number): void {
   const seen = new Set<string>();
   step(scanner);
-  if (taken(scanner, "}")) return;
+  if (accept(scanner, "}")) return;
   do {
     skipSpace(scanner);
     if (scanner.text[scanner.at] !== '"') fail(scanner, "a key in double quotes is expected here");
@@ -65,21 +65,21 @@ function scanObject(scanner: Scanner, path: string, depth: number): void {
       scanner.duplicates.push({ path: below, message: `${below} appears twice; keep one of them` });
     seen.add(key);
     skipSpace(scanner);
-    if (!taken(scanner, ":")) fail(scanner, "a colon is expected after the key");
+    if (!accept(scanner, ":")) fail(scanner, "a colon is expected after the key");
     const start = scanner.at;
     scanValue(scanner, below, depth + 1);
     if (depth === 0) scanner.members.set(key, scanner.text.slice(start, scanner.at).trimEnd());
-  } while (taken(scanner, ","));
-  if (!taken(scanner, "}", false)) fail(scanner, "a comma or a closing brace is expected here");
+  } while (accept(scanner, ","));
+  if (!accept(scanner, "}", false)) fail(scanner, "a comma or a closing brace is expected here");
 }
 
 function scanArray(scanner: Scanner, path: string, depth: number): void {
   step(scanner);
-  if (taken(scanner, "]", false)) return;
+  if (accept(scanner, "]", false)) return;
   let index = 0;
   do scanValue(scanner, `${path}[${index++}]`, depth + 1);
-  while (taken(scanner, ","));
-  if (!taken(scanner, "]", false)) fail(scanner, "a comma or a closing bracket is expected here");
+  while (accept(scanner, ","));
+  if (!accept(scanner, "]", false)) fail(scanner, "a comma or a closing bracket is expected here");
 }
 
 function scanString(scanner: Scanner): string {
@@ -88,7 +88,7 @@ function scanString(scanner: Scanner): string {
   // Not a single pattern for the whole string: a long one would exhaust the matcher's stack.
   do match(scanner, PLAIN);
   while (match(scanner, ESCAPE) !== undefined);
-  if (taken(scanner, '"', false)) return JSON.parse(scanner.text.slice(start, scanner.at)) as string;
+  if (accept(scanner, '"', false)) return JSON.parse(scanner.text.slice(start, scanner.at)) as string;
   scanner.at = start;
   return fail(scanner, "a string that is not closed, or contains a bad escape or a raw line break");
 }
@@ -129,7 +129,7 @@ function step(scanner: Scanner): void {
 }
 
 /** Consumes `mark` if it is next, and the space after it unless `mark` ends a value. */
-function taken(scanner: Scanner, mark: string, withSpace = true): boolean {
+function accept(scanner: Scanner, mark: string, withSpace = true): boolean {
   if (scanner.text[scanner.at] !== mark) return false;
   scanner.at += 1;
   if (withSpace) skipSpace(scanner);

@@ -76,9 +76,9 @@ export function unmetDemands(demands: readonly ColumnDemand[], columns: readonly
 }
 
 function inWords(columns: readonly string[]): string {
-  const shown = columns.slice(0, NAMES_SHOWN).map((name, number) => `${number} ${show(name)}`);
-  const more = columns.length - shown.length;
-  return `${columns.length} columns: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const names = columns.slice(0, NAMES_SHOWN).map((name, number) => `${number} ${show(name)}`);
+  const more = columns.length - names.length;
+  return `${columns.length} columns: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 const USUAL_COLUMNS = 8;

@@ -25,27 +25,28 @@ const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
  * @param log receives what the problem omits.
  */
 export function publicProblem(error: unknown, log: (withheld: Withheld) => void): Problem {
-  const engine = wordsOfEngine(error);
+  const engine = sentenceOfEngine(error);
   if (engine === undefined && error instanceof MucastError && error.code !== "internal")
     return problemOf(error);
   const id = randomUUID();
   log({ id, what: engine === undefined ? "defect" : "engine", text: textOf(error) });
-  const shown = engine ?? { code: "internal", words: "a defect of mucast" };
+  const problem = engine ?? { code: "internal", sentence: "a defect of mucast" };
   const source = engine === undefined ? "its log" : "the log of mucast";
-  return problemOf(new MucastError(shown.code, `${shown.words}; see ${id} in ${source}`, { id }));
+  return problemOf(new MucastError(problem.code, `${problem.sentence}; see ${id} in ${source}`, { id }));
 }
 
-function wordsOfEngine(error: unknown): { code: ErrorCode; words: string } | undefined {
+function sentenceOfEngine(error: unknown): { code: ErrorCode; sentence: string } | undefined {
   if (!(error instanceof MucastError)) return undefined;
   const { code, data } = error;
-  const words = OF_THE_ENGINE[code];
+  const sentence = OF_THE_ENGINE[code];
   const isPlain = code === "engine_crashed" && data.source === undefined && data.stderr === undefined;
-  return words === undefined || isPlain ? undefined : { code, words };
+  return sentence === undefined || isPlain ? undefined : { code, sentence };
 }
 
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const said = error instanceof MucastError && typeof error.data.stderr === "string" ? error.data.stderr : "";
-  const text = [error.stack ?? error.message, ...(said === "" ? [] : [said])].join("\n");
+  const stderr =
+    error instanceof MucastError && typeof error.data.stderr === "string" ? error.data.stderr : "";
+  const text = [error.stack ?? error.message, ...(stderr === "" ? [] : [stderr])].join("\n");
   return error.cause === undefined ? text : `${text}\ncaused by ${textOf(error.cause)}`;
 }

@@ -24,8 +24,8 @@ export async function engineStatus(flavour: UserEnvironment): Promise<EngineStat
     const { code, stdout, stderr } = await importLibraries(python, flavour);
     const answer = code === 0 ? answerIn(stdout, "python") : undefined;
     if (answer !== undefined) return statusOf(python + from, answer as ImportedLibraries, flavour);
-    const words = stderr.trim().split("\n").at(-1) || "the interpreter printed no answer";
-    return { ready: false, lines: [`engine  ${python}${from}`, missing(words, flavour)] };
+    const reason = stderr.trim().split("\n").at(-1) || "the interpreter printed no answer";
+    return { ready: false, lines: [`engine  ${python}${from}`, missing(reason, flavour)] };
   } catch (error) {
     if (!(error instanceof MucastError)) throw error;
     return { ready: false, lines: [`engine  none: ${error.message}`] };

@@ -86,10 +86,10 @@ async function orThrow(
 ): Promise<void> {
   const { code, stderr } = await runCommand(command, args, env);
   if (code === 0) return;
-  const words = stderr.trim().split("\n").slice(-LINES_SHOWN).join("\n");
+  const output = stderr.trim().split("\n").slice(-LINES_SHOWN).join("\n");
   const lock = args.find((argument) => argument.endsWith(".txt"));
   throw new MucastError(
     "engine_unavailable",
-    `${tool} could not set up the Python environment${lock ? ` from ${basename(lock)}` : ""}: ${words}`,
+    `${tool} could not set up the Python environment${lock ? ` from ${basename(lock)}` : ""}: ${output}`,
   );
 }

@@ -42,10 +42,10 @@ export function startError(python: string, { reason, signal, wasKilled, stderrTa
   // `-P`, which keeps foreign modules out, exists since the oldest Python that mucast supports.
   const isOld = /unknown option:? -P/i.test(stderrTail);
   const lastWords = isOld ? "it is older than Python 3.11" : stderrTail.split("\n").at(-1);
-  const said = lastWords ? `: ${lastWords}` : "";
+  const ending = lastWords ? `: ${lastWords}` : "";
   return new MucastError(
     "engine_unavailable",
-    `the engine did not start with ${python} (${reason})${said}`,
+    `the engine did not start with ${python} (${reason})${ending}`,
     data,
   );
 }
@@ -66,8 +66,8 @@ export function gatewayError({ url }: ClusterEngine, { reason, stderrTail }: Hos
 /** Why a cluster cannot be used, in its gateway's words. */
 export function clusterError({ url }: ClusterEngine, { code = "", message, data }: EngineFault): MucastError {
   const known = code === "engine_crashed" ? code : "engine_unavailable";
-  const words = message.includes(url) ? message : `${url}: ${message}`;
-  return new MucastError(known, words, { ...boundedCopy(data, DATA_LIMIT), engine: url });
+  const text = message.includes(url) ? message : `${url}: ${message}`;
+  return new MucastError(known, text, { ...boundedCopy(data, DATA_LIMIT), engine: url });
 }
 
 /** A job was already computing there when its second gateway failed to connect. */

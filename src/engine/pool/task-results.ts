@@ -154,15 +154,17 @@ const isCount = (value: unknown, least: number, most: number) =>
 
 /** Whether a message has the members that a task of the kind sends as progress; the pool reads thousands per second. */
 export function isProgressOf(task: EngineTask, progress: object): progress is TaskProgress {
-  const told = progress as Readonly<Record<string, unknown>>;
+  const report = progress as Readonly<Record<string, unknown>>;
   const isEpoch = (most: number) =>
-    isCount(told.epoch, 1, most) && Number.isFinite(told.train_loss) && Number.isFinite(told.validation_loss);
+    isCount(report.epoch, 1, most) &&
+    Number.isFinite(report.train_loss) &&
+    Number.isFinite(report.validation_loss);
   switch (task.task) {
     case "fit_predict":
       return (
-        isCount(told.fit, 0, task.fits.length - 1) &&
-        Number.isFinite(told.seconds) &&
-        Number(told.seconds) >= 0
+        isCount(report.fit, 0, task.fits.length - 1) &&
+        Number.isFinite(report.seconds) &&
+        Number(report.seconds) >= 0
       );
     case "train_network":
     case "train_joint":
@@ -170,9 +172,9 @@ export function isProgressOf(task: EngineTask, progress: object): progress is Ta
     case "train_stack":
       return task.networks.some(
         ({ ticker, member, block = 0, training }) =>
-          ticker === told.ticker &&
-          member === told.member &&
-          block === (told.block ?? 0) &&
+          ticker === report.ticker &&
+          member === report.member &&
+          block === (report.block ?? 0) &&
           isEpoch(training.epochs),
       );
     default:

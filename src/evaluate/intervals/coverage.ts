@@ -56,13 +56,13 @@ export function* coverageTable(rows: readonly CoveredRows[], alpha: number): Pau
   for (const row of inTickerOrder(rows)) {
     const evidence = evidenceOf(row, alpha, byDate);
     pooled.add(evidence);
-    by_ticker.set(row.ticker, evidence.told());
+    by_ticker.set(row.ticker, evidence.summary());
     yield 0;
   }
   return {
-    pooled: pooled.told(),
-    by_volatility: pooled.byVolatility.map((tally) => tally.told()),
-    joint_misses: byDate.told(),
+    pooled: pooled.summary(),
+    by_volatility: pooled.byVolatility.map((tally) => tally.summary()),
+    joint_misses: byDate.summary(),
     by_ticker,
   };
 }
@@ -93,7 +93,7 @@ class Tally {
     this.score += other.score;
   }
 
-  told(): Coverage {
+  summary(): Coverage {
     const { n, inside, twoSided, width, score } = this;
     return {
       n,
@@ -135,14 +135,14 @@ class Evidence {
     if (other.worst !== null && !(this.worst !== null && this.worst <= other.worst)) this.worst = other.worst;
   }
 
-  told(): IntervalEvidence {
+  summary(): IntervalEvidence {
     const years = [...this.byYear].sort(([a], [b]) => (a < b ? -1 : 1));
     return {
-      ...this.all.told(),
-      by_year: Object.fromEntries(years.map(([year, tally]) => [year, tally.told()])),
-      high_volatility: this.highVolatility.told(),
+      ...this.all.summary(),
+      by_year: Object.fromEntries(years.map(([year, tally]) => [year, tally.summary()])),
+      high_volatility: this.highVolatility.summary(),
       worst_250: this.worst,
-      ...(this.isTested ? { prequential: tested(this.prequential.told()) } : {}),
+      ...(this.isTested ? { prequential: tested(this.prequential.summary()) } : {}),
     };
   }
 }
@@ -162,7 +162,7 @@ class OutcomesByDate {
     this.dates.set(day, date);
   }
 
-  told(): JointMisses {
+  summary(): JointMisses {
     const judged = [...this.dates.values()].filter(({ outcomes }) => outcomes >= MIN_DATE_TICKERS);
     const halfMissed = judged.filter(({ outcomes, misses }) => 2 * misses >= outcomes);
     return { dates: judged.length, half_missed: halfMissed.length };

@@ -110,6 +110,6 @@ function disagreement(headline: RowsVerdict, other: RowsVerdict): string[] {
   const states = [headline, other].map(verdictState);
   if (states.includes("too_few")) return [];
   if (hasSkill(headline) === hasSkill(other)) return [];
-  const told = hasSkill(other) ? "show evidence of skill" : "show none";
-  return [`The ${ROWS[other.rows]} (${datesText(other.sizes.dates)}) disagree: they ${told}.`];
+  const finding = hasSkill(other) ? "show evidence of skill" : "show none";
+  return [`The ${ROWS[other.rows]} (${datesText(other.sizes.dates)}) disagree: they ${finding}.`];
 }

@@ -21,11 +21,11 @@ const CREDENTIAL_ERRORS = [
 export function faultOf(error: unknown): ApiFault {
   if (error instanceof ApiFault) return error;
   const { name, message, code, statusCode, response } = error as SdkError;
-  const words = shown(message ?? String(error));
-  if (CREDENTIAL_ERRORS.includes(name ?? "")) return new ApiFault("denied", `no credentials: ${words}`);
+  const text = redactUrls(message ?? String(error));
+  if (CREDENTIAL_ERRORS.includes(name ?? "")) return new ApiFault("denied", `no credentials: ${text}`);
   const status = statusCode ?? 0;
-  const said = [status || name, code, words].filter((part) => part !== undefined && part !== "").join(" ");
-  return new ApiFault(kindOf(status), said, retryAfter(response?.headers?.get("retry-after")));
+  const summary = [status || name, code, text].filter((part) => part !== undefined && part !== "").join(" ");
+  return new ApiFault(kindOf(status), summary, retryAfter(response?.headers?.get("retry-after")));
 }
 
 function kindOf(status: number): FaultKind {
@@ -49,7 +49,7 @@ function retryAfter(header: string | undefined): number | undefined {
 // Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
 const SECRETS = /((?:sig|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
 
-function shown(text: string): string {
+function redactUrls(text: string): string {
   const line = text.replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }

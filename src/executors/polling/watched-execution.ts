@@ -21,7 +21,7 @@ export class WatchedExecution implements Execution {
   readonly #poll: ExecutionPoll;
   readonly #options: WatchOptions;
   readonly #detached = new AbortController();
-  #asked: StopCode | undefined;
+  #stopCode: StopCode | undefined;
   /** Failed polls in a row. */
   #failed = 0;
   /** The last failure message in that row. */
@@ -41,7 +41,7 @@ export class WatchedExecution implements Execution {
       this.detach();
       return;
     }
-    this.#asked ??= reason;
+    this.#stopCode ??= reason;
     this.#cutPauseShort();
   }
 
@@ -53,13 +53,13 @@ export class WatchedExecution implements Execution {
   async #follow(settle: (end: ExecutionEnd) => void): Promise<void> {
     const { signal } = this.#detached;
     while (!signal.aborted) {
-      const before = this.#asked;
+      const before = this.#stopCode;
       try {
-        const end = await this.#poll.once(() => this.#asked, signal);
+        const end = await this.#poll.once(() => this.#stopCode, signal);
         if (end !== undefined) return settle(end);
         this.#failed = 0;
         this.#reported = undefined;
-        if (this.#asked === before) await this.#pause(this.#options.pollMs, true);
+        if (this.#stopCode === before) await this.#pause(this.#options.pollMs, true);
       } catch (error) {
         if (!signal.aborted) await this.#pause(this.#afterFailure(error), false);
       }
@@ -73,8 +73,8 @@ export class WatchedExecution implements Execution {
     this.#reported = message;
     this.#failed += 1;
     const backoff = this.#options.pollMs * Math.min(2 ** this.#failed, MAX_BACKOFF);
-    const asked = error instanceof ApiFault ? (error.retryAfterMs ?? 0) : 0;
-    return Math.max(backoff, asked);
+    const retryAfterMs = error instanceof ApiFault ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(backoff, retryAfterMs);
   }
 
   #pause(ms: number, mayBeCut: boolean): Promise<void> {

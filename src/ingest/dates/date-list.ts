@@ -54,8 +54,8 @@ export class DateList {
 
   /** @param time NaN for null, or for a number that is not finite, in a list of numbers. */
   addNumber(time: number, offset: number): void {
-    const shown = Number.isNaN(time) ? "null, or a number that is not finite," : String(time);
-    if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${shown} ${whyNoDate(time)}`, offset);
+    const text = Number.isNaN(time) ? "null, or a number that is not finite," : String(time);
+    if (Number.isNaN(dayOfEpoch(time))) this.addFault(`${text} ${whyNoDate(time)}`, offset);
     else this.#add(time, offset);
   }
 

@@ -55,8 +55,8 @@ export class WindowBounds {
     }
     const day = token === Token.number ? dayOfEpoch(json.number) : json.day;
     if (Number.isNaN(day)) {
-      const [shown, value] = token === Token.number ? [json.numberText, json.number] : [json.text, json.text];
-      throw invalid(position, `${quote(shown)} ${whyNoDate(value)}`);
+      const [text, value] = token === Token.number ? [json.numberText, json.number] : [json.text, json.text];
+      throw invalid(position, `${quote(text)} ${whyNoDate(value)}`);
     }
     const other = this.#days.get(bound);
     if (other !== undefined && other.day !== day) {

@@ -144,13 +144,13 @@ class Document {
   *#readWrapper(container: TickerContainer, name: string, offset: number): Steps<void> {
     const { json, kind, tickers } = this.#reading;
     const order = WRAPPERS[kind];
-    const taken = container.wrapper;
-    if (taken !== undefined && order.indexOf(taken) < order.indexOf(name)) {
+    const wrapper = container.wrapper;
+    if (wrapper !== undefined && order.indexOf(wrapper) < order.indexOf(name)) {
       yield* json.skip();
       return;
     }
-    if (container.hasTickers || taken !== undefined) {
-      const beside = taken === undefined ? "tickers that are not in it" : quote(taken);
+    if (container.hasTickers || wrapper !== undefined) {
+      const beside = wrapper === undefined ? "tickers that are not in it" : quote(wrapper);
       throw invalid(
         positionOf(this.#reading, offset),
         `${quote(name)} is next to ${beside}; keep one of them`,

@@ -92,11 +92,11 @@ export class RowTable {
   }
 
   /** Adds a column for which no row has a value yet. */
-  addColumn(given: string): number {
+  addColumn(header: string): number {
     const column = this.columns.length;
     const offset = this.#row[OFFSET]!;
     checkColumnCount(this.#reading, column, offset);
-    const name = this.#reading.names.column(given, positionOf(this.#reading, offset));
+    const name = this.#reading.names.column(header, positionOf(this.#reading, offset));
     this.columns.push(name);
     this.#indices.set(name, column);
     if (LEADING + column >= this.#row.length) {

@@ -70,9 +70,9 @@ function writeTickerMatrix(
 function rowsOf(x: Float64Array, k: number, rows: readonly number[]): Float64Array {
   const first = rows[0] ?? 0;
   if (rows.every((row, i) => row === first + i)) return x.subarray(first * k, (first + rows.length) * k);
-  const taken = new Float64Array(rows.length * k);
-  for (const [to, from] of rows.entries()) taken.set(x.subarray(from * k, (from + 1) * k), to * k);
-  return taken;
+  const selected = new Float64Array(rows.length * k);
+  for (const [to, from] of rows.entries()) selected.set(x.subarray(from * k, (from + 1) * k), to * k);
+  return selected;
 }
 
 async function fitMatrix(

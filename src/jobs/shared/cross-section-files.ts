@@ -78,10 +78,10 @@ function tooFewRows({ ticker, fit }: PanelRows): Failure {
 
 function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<string>): void {
   const names = new Set(panels.flatMap(({ columns }) => columns));
-  const taken = [...scored].find((name) => names.has(zScoreName(name)));
-  if (taken === undefined) return;
-  const message = `The feature "${zScoreName(taken)}" has the name that cross_section gives to the z-score of "${taken}": rename one of them`;
-  throw new MucastError("invalid_data", message, { path: "features", value: zScoreName(taken) });
+  const clash = [...scored].find((name) => names.has(zScoreName(name)));
+  if (clash === undefined) return;
+  const message = `The feature "${zScoreName(clash)}" has the name that cross_section gives to the z-score of "${clash}": rename one of them`;
+  throw new MucastError("invalid_data", message, { path: "features", value: zScoreName(clash) });
 }
 
 /**
@@ -108,8 +108,8 @@ export async function addZScores<P extends PanelOnDisk>(
     removeArray(source.x.ref);
     panels.push({ ...panel, x });
   }
-  const taken = new Set(members.map(({ source }) => source));
-  for (const panel of files.panels) if (!taken.has(panel)) removeArray(panel.x.ref);
+  const used = new Set(members.map(({ source }) => source));
+  for (const panel of files.panels) if (!used.has(panel)) removeArray(panel.x.ref);
   const everyRow = (rows: FeatureRows) => Int32Array.from(rows.days.keys());
   const peers = {
     counts,

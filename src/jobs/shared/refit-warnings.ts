@@ -17,14 +17,14 @@ export function failedRefits(failed: readonly FailedRefit[], ticker?: string): W
   if (first === undefined) return [];
   const count = new Set(failed.map(({ block }) => block)).size;
   const rows = failed.reduce((sum, one) => sum + one.rows, 0);
-  const told = `${counted(count, "refit")} failed, and the ${count === 1 ? "model" : "models"} before forecast ${counted(rows, "row")}`;
+  const summary = `${counted(count, "refit")} failed, and the ${count === 1 ? "model" : "models"} before forecast ${counted(rows, "row")}`;
   const subject = ticker === undefined ? "" : `${ticker}: `;
   return [
     {
       code: "failed_refit",
       ...(ticker === undefined ? {} : { ticker }),
       count,
-      message: `${subject}${told}. The first error: ${first.message}`,
+      message: `${subject}${summary}. The first error: ${first.message}`,
     },
   ];
 }

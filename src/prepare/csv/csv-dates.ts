@@ -79,20 +79,20 @@ export class DateColumn {
   days(): Day[] {
     if (this.#dayFirst && this.#monthFirst) {
       throw this.#fault(
-        `day and month change places: ${shown(this.#dayFirst)} is day first, ${shown(this.#monthFirst)} month first`,
+        `day and month change places: ${quoted(this.#dayFirst)} is day first, ${quoted(this.#monthFirst)} month first`,
         Math.max(this.#dayFirst.line, this.#monthFirst.line),
       );
     }
     if (this.#ambiguous && !this.#dayFirst && !this.#monthFirst) {
-      const words = `${shown(this.#ambiguous)} can be read day first or month first, and no date in the column shows which`;
-      throw this.#fault(`${words}; write dates as YYYY-MM-DD`, this.#ambiguous.line);
+      const message = `${quoted(this.#ambiguous)} can be read day first or month first, and no date in the column shows which`;
+      throw this.#fault(`${message}; write dates as YYYY-MM-DD`, this.#ambiguous.line);
     }
     return this.#dates.map((date, token) => {
       if (typeof date === "number") return date;
       const [month, day] = this.#dayFirst ? [date.second, date.first] : [date.first, date.second];
       const resolved = dayOfCivil(date.year, month, day);
       if (resolved === undefined) {
-        throw this.#fault(`${shown(this.#met[token]!)} is not a date`, this.#met[token]!.line);
+        throw this.#fault(`${quoted(this.#met[token]!)} is not a date`, this.#met[token]!.line);
       }
       return resolved;
     });
@@ -109,7 +109,7 @@ export class DateColumn {
   }
 }
 
-function shown(met: Met): string {
+function quoted(met: Met): string {
   return `${show(met.text)} (line ${met.line})`;
 }
 

@@ -119,14 +119,14 @@ function tickerColumns(header: readonly string[], date: number, source: string):
 }
 
 function listed(header: readonly string[]): string {
-  const shown = header.slice(0, 12).map(show);
-  return shown.join(", ") + (header.length > 12 ? ", ..." : "");
+  const columns = header.slice(0, 12).map(show);
+  return columns.join(", ") + (header.length > 12 ? ", ..." : "");
 }
 
-function unfit(source: string, words: string, accepted?: readonly string[]): MucastError {
+function unfit(source: string, problem: string, accepted?: readonly string[]): MucastError {
   return new MucastError(
     "invalid_data",
-    `${source} ${words}; a price CSV is wide (Date, then a column per ticker) or long (Date, Ticker, Adj Close)`,
+    `${source} ${problem}; a price CSV is wide (Date, then a column per ticker) or long (Date, Ticker, Adj Close)`,
     { source, line: 1, ...(accepted ? { accepted } : {}) },
   );
 }

@@ -79,21 +79,21 @@ export class NumberColumn {
   mark(): DecimalMark {
     if (this.#point && this.#comma) {
       throw this.#fault(
-        `the decimal mark changes: ${shown(this.#point)}, then ${shown(this.#comma)}`,
+        `the decimal mark changes: ${quoted(this.#point)}, then ${quoted(this.#comma)}`,
         this.#comma,
       );
     }
     if (this.#comma) return ",";
     if (this.#point || !this.#either) return ".";
-    const words = `the comma in ${shown(this.#either)} can separate thousands or decimals, and no cell in the file shows which`;
-    throw this.#fault(`${words}; write numbers without thousands separators`, this.#either);
+    const message = `the comma in ${quoted(this.#either)} can separate thousands or decimals, and no cell in the file shows which`;
+    throw this.#fault(`${message}; write numbers without thousands separators`, this.#either);
   }
 
   #takeMarked(text: string, line: number, ticker: string): number {
     const met = { text, line, ticker };
     const pointed = PLAIN.test(text) || POINT_THOUSANDS.test(text);
     const commaed = WHOLE.test(text) || COMMA.test(text) || COMMA_THOUSANDS.test(text);
-    if (!pointed && !commaed) throw this.#fault(`${shown(met)} is not a number${hint(text)}`, met);
+    if (!pointed && !commaed) throw this.#fault(`${quoted(met)} is not a number${hint(text)}`, met);
     if (!commaed) this.#point ??= met;
     else if (!pointed) this.#comma ??= met;
     else if (text.includes(",")) this.#either ??= met;
@@ -113,7 +113,7 @@ function finite(value: number): number {
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-function shown({ text, line, ticker }: Met): string {
+function quoted({ text, line, ticker }: Met): string {
   return `${show(text)} (line ${line}, ${show(ticker)})`;
 }
 

@@ -88,6 +88,6 @@ const MAX_QUOTED_LENGTH = 300;
 
 function broken(path: string, error: CsvError): MucastError {
   const line = Number((error as CsvError & { lines?: number }).lines);
-  const said = cut(error.message, MAX_QUOTED_LENGTH);
-  return new MucastError("invalid_data", `${path}: line ${line}: ${said}`, { source: path, line });
+  const message = cut(error.message, MAX_QUOTED_LENGTH);
+  return new MucastError("invalid_data", `${path}: line ${line}: ${message}`, { source: path, line });
 }

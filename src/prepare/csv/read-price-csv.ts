@@ -100,8 +100,8 @@ async function readUnder(
 function checkWidth(row: CsvRow, width: number, path: string): void {
   const surplus = row.cells.slice(width).some((cell) => cell !== "");
   if (row.cells.length >= width && !surplus) return;
-  const words = `line ${row.line} has ${counted(row.cells.length, "cell")}, the header has ${width}`;
-  throw new MucastError("invalid_data", `${path}: ${words}`, { source: path, line: row.line });
+  const message = `line ${row.line} has ${counted(row.cells.length, "cell")}, the header has ${width}`;
+  throw new MucastError("invalid_data", `${path}: ${message}`, { source: path, line: row.line });
 }
 
 /** All cells of a file, as far as they are known before its last line. */
@@ -186,10 +186,10 @@ function duplicate(
   const [first, line] = pair.map((i) => cells.lines[i]!) as [number, number];
   const [earlier, later] = pair.map((i) => TIME_OF_DAY.exec(dates.textOf(cells.dates[i]!))?.[1]);
   const day = formatDay(dates.days()[cells.dates[pair[1]]!]!);
-  const words =
+  const message =
     later !== undefined && earlier !== undefined && later !== earlier
       ? `gives ${ticker} a price at ${later} on ${day}, after that at ${earlier} on line ${first}; ` +
         "one price a day is expected: keep the last of each day"
       : `gives ${ticker} a second price for ${day}, after line ${first}`;
-  return new MucastError("invalid_data", `${path}: line ${line} ${words}`, { source: path, line, ticker });
+  return new MucastError("invalid_data", `${path}: line ${line} ${message}`, { source: path, line, ticker });
 }
