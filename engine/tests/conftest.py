@@ -2,7 +2,7 @@
 
 import os
 
-# Before NumPy is imported, as the host does it.
+# Before NumPy is imported, as in the host.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from task_files import Task, save
 
 from mucast_engine.arrays import ArrayStore, Matrix
 
-# By default Hypothesis fails a test that a busy machine is slow with.
+# By default, Hypothesis fails a test that is slow on a busy machine.
 settings.register_profile("engine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("engine")
 
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> ArrayStore:
 
 @pytest.fixture
 def make_task(tmp_path: Path, x: Matrix, y: Matrix) -> Callable[..., Task]:
-    """A fit_predict task of two folds and a final fit on the fixtures as they are, changed by keywords."""
+    """A fit_predict task of two folds and a final fit on the unchanged fixtures; keywords change it."""
 
     def make(estimator: dict[str, Any], **changes: Any) -> Task:
         return {

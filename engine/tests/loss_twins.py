@@ -12,7 +12,7 @@ Cells = list[tuple[float, float, int]]
 
 
 def cells(p: Matrix, y: Matrix) -> Cells:
-    """(prediction, label, ticker) of every label that is there; `p` and `y` are (n) or (dates, tickers)."""
+    """(prediction, label, ticker) of every existing label; `p` and `y` are (n) or (dates, tickers)."""
     places = [place for place in np.ndindex(*y.shape) if not math.isnan(y[place])]
     return [(float(p[place]), float(y[place]), place[-1] if y.ndim == 2 else 0) for place in places]
 
@@ -43,7 +43,7 @@ def directional(p: Matrix, y: Matrix) -> float:
 
 
 def r2(p: Matrix, y: Matrix, means: list[float]) -> float:
-    """`means` of the training labels, one a ticker."""
+    """`means` of the training labels, one per ticker."""
     wrong = spread = 0.0
     for prediction, label, ticker in cells(p, y):
         wrong += (label - prediction) ** 2
@@ -75,7 +75,7 @@ def mahalanobis(p: Matrix, y: Matrix, s: Matrix) -> float:
 
 
 def scale(p: Matrix, y: Matrix) -> float:
-    """What predictions that leave their size open are multiplied by."""
+    """The factor for predictions whose loss does not determine their size."""
     pairs = [(prediction, label) for prediction, label, _ in cells(p, y)]
     size = sum(prediction**2 for prediction, _ in pairs)
     b = sum(prediction * label for prediction, label in pairs) / size

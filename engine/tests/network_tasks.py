@@ -73,7 +73,7 @@ def ticker_task(
     spec: dict[str, Any] | None = None,
     **changes: Any,
 ) -> Task:
-    """Every window of `ticker_data` once, unless the keywords say otherwise."""
+    """Every window of `ticker_data` once; keywords change the task."""
     own_x, own_labels = ticker_data()
     x = own_x if x is None else x
     labels = own_labels[: parts["train"] + parts["validate"]] if labels is None else labels
@@ -119,7 +119,7 @@ def joint_task(
     spec: dict[str, Any] | None = None,
     **changes: Any,
 ) -> Task:
-    """`joint_data` unless the keywords say otherwise; the scaler of each ticker sees up to its last training window.
+    """`joint_data` by default; keywords change the task; the scaler of each ticker sees up to its last training window.
 
     Two epochs, as each is of all tickers.
     """
@@ -160,7 +160,7 @@ def run_whole(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Mess
 
 
 def run(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
-    """As `run_whole`, without the predictions of the samples that validate."""
+    """Like `run_whole`, without the predictions of the validation samples."""
     predicted, result, reported = run_whole(task, store)
     return predicted[task["parts"]["validate"] * len(task.get("tickers", [None])) :], result, reported
 

@@ -1,4 +1,4 @@
-"""The networks made of PyTorch's own layers alone, in training without dropout or under masks that are given."""
+"""The networks built only of PyTorch's own layers, for training without dropout or with given masks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ def under(x: Tensor, masks: Masks) -> Tensor:
 
 
 class Given(nn.Module):
-    """In the place of a dropout layer."""
+    """Replaces a dropout layer."""
 
     masks: Masks = None
 
@@ -147,7 +147,7 @@ class AttentionTwin(nn.Module):
 
 
 class JointTwin(nn.Module):
-    """Works on one date at a time, on the tickers that are there."""
+    """Processes one date at a time, with the tickers that are present."""
 
     def __init__(self, encoder: nn.Module, context: nn.Module, width: int) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ RENAMED |= {"linear1": "widen", "linear2": "narrow"}
 
 
 def weights_by_name(twin: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """The weights of a twin, as views, under the names that the networks give theirs."""
+    """The weights of a twin, as views, under the names that the networks use."""
     for name, weight in twin.named_parameters():
         for own, given in RENAMED.items():
             name = name.replace(own, given)

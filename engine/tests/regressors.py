@@ -1,4 +1,4 @@
-"""The regressors, as a plain script would construct them, with what the caller of the engine adds."""
+"""The regressors as a plain script would construct them, with the additions of the engine's caller."""
 
 from typing import Any
 
@@ -26,6 +26,6 @@ NAMES = [regressor.__name__ for _, regressor, _ in REGRESSORS]
 
 
 def spec_of(name: str, **changes: Any) -> dict[str, Any]:
-    """The message of a regressor, with its arguments changed by keywords."""
+    """The message of a regressor; keywords change its arguments."""
     library, regressor, params = REGRESSORS[NAMES.index(name)]
     return {"library": library, "class": regressor.__name__, "params": {**params, **changes}}

@@ -15,7 +15,7 @@ from mucast_engine.networks.stack.task import build_structure
 from mucast_engine.networks.stack.tickers import read_ticker
 from mucast_engine.networks.tasks import run_network_task
 
-# Of 16 a batch: several batches with a shorter last one, one batch fewer, and no whole batch.
+# With 16 per batch: several batches with a shorter last one, one batch fewer, and no whole batch.
 LENGTHS = {"LONG": (59, 15, 25), "FEWER": (39, 10, 5), "SHORT": (13, 4, 1)}
 
 
@@ -37,7 +37,7 @@ def own_task(folder: Path, ticker: str, architecture: str, features: int = FEATU
 
 
 def own_tasks(folder: Path, architecture: str, **changes: Any) -> list[Task]:
-    """One task a ticker of LENGTHS."""
+    """One task per ticker of LENGTHS."""
     return [own_task(folder, ticker, architecture, **changes) for ticker in LENGTHS]
 
 
@@ -49,7 +49,7 @@ def alone(task: Task, store: ArrayStore) -> tuple[Message, Matrix, list[Message]
 
 
 def stacked(networks: list[Task], store: ArrayStore) -> tuple[list[Message], list[Message]]:
-    """Results and progress; what the networks predicted alone is gone."""
+    """Results and progress; the predictions of each network alone are removed."""
     for task in networks:
         Path(task["predictions"]["ref"]).unlink(missing_ok=True)
     reported: list[Message] = []
@@ -69,7 +69,7 @@ def assert_alike(result: Message, expected: Message, predictions: Matrix, tolera
 
 
 def assert_as_alone(networks: list[Task], store: ArrayStore) -> list[Message]:
-    """Gives the results of the stack."""
+    """Returns the results of the stack."""
     expected = [alone(task, store) for task in networks]
     results, _ = stacked(networks, store)
     for result, (own, predictions, _) in zip(results, expected, strict=True):

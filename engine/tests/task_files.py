@@ -12,7 +12,8 @@ Task = dict[str, Any]
 
 
 def save(folder: Path, name: str, values: Matrix) -> ArrayRef:
-    """A file in place of one of the name: an engine may have that mapped, and is ended by SIGBUS if it is cut."""
+    """A new file in place of one with the name: an engine may have the old one mapped, and cutting it would kill the
+    engine by SIGBUS."""
     unfinished = folder / f"{name}.new"
     with unfinished.open("wb") as file:
         np.save(file, values)
@@ -21,7 +22,7 @@ def save(folder: Path, name: str, values: Matrix) -> ArrayRef:
 
 
 def values_of(array: ArrayRef | InlineArray) -> Matrix:
-    """What the engine has handed over."""
+    """What the engine returned."""
     if "base64" in array:
         return np.frombuffer(b64decode(array["base64"], validate=True), dtype="<f8").reshape(array["shape"])
     values: Matrix = np.load(array["ref"])

@@ -26,7 +26,7 @@ def test_an_array_without_a_value_is_read(shape: tuple[int, ...], store: ArraySt
 def test_what_travels_in_the_message_is_what_the_file_holds_bit_for_bit(
     count: int, store: ArrayStore, tmp_path: Path
 ) -> None:
-    # Any bits at all: most are numbers, and the first are -0.0 and two NaNs of their own.
+    # Any bits at all: most are numbers, and the first are -0.0 and two NaNs with payloads.
     bits = np.random.default_rng(count).integers(0, 2**64, size=count, dtype=np.uint64)
     bits[:3] = np.array([0x8000_0000_0000_0000, 0x7FF8_0000_0000_0123, 0xFFF0_0000_0000_0001], dtype=np.uint64)[:count]
     values = bits.view(np.float64)
@@ -110,7 +110,7 @@ def test_small_and_large_files_of_either_writer_are_read_as_numpy_reads_them(
     found = store.read(ref)
     np.testing.assert_array_equal(found, values)
     assert not found.flags.writeable
-    # A header in other words, such as another version's, says the same.
+    # A header with another wording, such as another version's, has the same meaning.
     with (tmp_path / "x.npy").open("wb") as file:
         np.lib.format.write_array(file, values, version=(2, 0))
     np.testing.assert_array_equal(store.read(ref), values)

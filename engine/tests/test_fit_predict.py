@@ -25,7 +25,7 @@ def run(task: Task, store: ArrayStore) -> tuple[Matrix, Message, list[Message]]:
 
 
 def plain_loop(regressor: type, params: dict[str, Any], task: Task, x: Matrix, y: Matrix) -> Matrix:
-    """What a user's script does: a new model for each fold."""
+    """A user's script: a new model for each fold."""
     parts = []
     for fit in task["fits"]:
         (a, b), (c, d) = fit["train"], fit["predict"]
@@ -34,7 +34,7 @@ def plain_loop(regressor: type, params: dict[str, Any], task: Task, x: Matrix, y
             scaler = SCALERS[task["scaler"]]().fit(train)
             train, score = scaler.transform(train), scaler.transform(score)
         model = regressor(**params).fit(train, y[a:b])
-        # What is predicted last is rounded by how many rows there are: a linear model gets whole blocks.
+        # The rounding of the last predictions depends on how many rows there are: a linear model gets whole blocks.
         filled = np.concatenate([score, np.repeat(score[-1:], -len(score) % PREDICTED_ROWS, axis=0)])
         parts.append(model.predict(filled if hasattr(model, "coef_") else score)[: d - c])
     return np.concatenate(parts).astype(np.float64)
@@ -199,7 +199,7 @@ def test_what_a_library_raises_is_fit_failed_with_its_words_and_the_rows(
 def test_a_value_beyond_what_a_regressor_can_take_is_fit_failed(
     name: str, row: int, doing: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path, x: Matrix
 ) -> None:
-    # Finite as a float64: its square is not, nor is it as a float32, by which trees split.
+    # Finite as a float64, but not its square, nor its value as a float32, by which trees split.
     x[row, 0] = 1e200
     scaler = "standard" if name == "Ridge" else "none"
     task = make_task(

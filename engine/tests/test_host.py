@@ -56,7 +56,7 @@ class HostUnderTest:
         raise AssertionError(f"the host ended without {event}: {self.messages}")
 
     def end_input(self) -> int:
-        """Closes stdin; the exit code."""
+        """Closes stdin; returns the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         return self.process.wait()

@@ -1,4 +1,4 @@
-"""The engine's facts about the processor, the kernels and the threads, held against what the libraries use."""
+"""The engine's facts about the processor, the kernels and the threads, compared with what the libraries use."""
 
 import json
 import os
@@ -22,7 +22,7 @@ needs_x86 = pytest.mark.skipif(
 
 
 def facts_of(libraries: list[str], **variables: str) -> dict[str, Any]:
-    """The facts of an interpreter of its own that starts with `variables`."""
+    """The facts of a separate interpreter that starts with `variables`."""
     env = {**os.environ, **variables, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(
         [sys.executable, "-c", ASK.format(libraries=libraries)], env=env, capture_output=True, text=True
@@ -56,7 +56,7 @@ def test_facts_depend_on_the_libraries_of_the_job_alone() -> None:
 
 
 def test_numpy_dispatch_names_what_numpy_picks() -> None:
-    config: Any = np.show_config(mode="dicts")  # numpy's stubs say that it may be None, as it is in another mode.
+    config: Any = np.show_config(mode="dicts")  # numpy's stubs say that it may be None, as in another mode.
     assert set(machine_facts([])["numpy_dispatch"]) <= set(config["SIMD Extensions"]["found"])
 
 

@@ -145,7 +145,7 @@ def test_joint_forecasts_do_not_depend_on_who_is_there_on_other_dates(
 
 
 def again(ends: Matrix) -> Matrix:
-    """The first training windows once more, in the place of those to predict."""
+    """The first training windows again, in place of those to predict."""
     return np.concatenate([ends[:FITTED], ends[: PARTS["predict"]]])
 
 

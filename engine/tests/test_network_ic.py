@@ -31,7 +31,7 @@ def ic_twin(forecasts: Matrix, labels: Matrix) -> float:
 
 
 def panel() -> tuple[list[Matrix], Matrix, Matrix]:
-    """As joint_data, of enough tickers; one in ten is absent, and one in five of the labels."""
+    """Like joint_data, with enough tickers; one in ten is absent, and one in five of the labels."""
     data = [ticker_data(seed) for seed in range(TICKERS)]
     dates, random = sum(PARTS.values()), np.random.default_rng(5)
     absent = random.random((dates, TICKERS)) < 0.1

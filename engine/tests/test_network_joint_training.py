@@ -21,12 +21,12 @@ from mucast_engine.networks.joint import task as joint_task_module
 from mucast_engine.networks.seeds import generator_for
 
 TRAIN, FITTED = PARTS["train"], PARTS["train"] + PARTS["validate"]
-# A step's batch is cut into this many pieces, each with dropout masks of its own.
+# A step's batch is divided into this many pieces, each with its own dropout masks.
 PIECES = 4
 
 
 class Market:
-    """What a joint task holds, date by date."""
+    """The data of a joint task, date by date."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.spec = task, task["network"]
@@ -132,7 +132,7 @@ def train_twin(market: Market) -> tuple[Trained, Matrix, float]:
 
 @pytest.fixture
 def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
-    """Those that tasks build from here on, in order."""
+    """The networks that tasks build from here on, in order."""
     built: list[nn.Module] = []
 
     def build(*arguments: Any) -> nn.Module:
@@ -175,7 +175,7 @@ def test_training_is_that_of_a_plain_script_date_by_date(
     check(joint_task(tmp_path, architecture, training=training), store, networks)
 
 
-# A batch of 28 dates is cut into pieces of 7, which divide no part.
+# A batch of 28 dates is divided into pieces of 7, which divide no part.
 @pytest.mark.parametrize("batch_size", [16, 28])
 @pytest.mark.parametrize("weight_decay", [0, 0.05])
 def test_an_untrained_joint_lstm_forecasts_its_level_to_the_bit_unless_weights_decay(

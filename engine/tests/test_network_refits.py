@@ -1,4 +1,4 @@
-"""What the network of a later block needs: a scaler that sees a window of rows, and weights to go on from."""
+"""What the network of a later block needs: a scaler that sees a window of rows, and initial weights."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from task_files import Task
 
 from mucast_engine.arrays import ArrayStore, Message
 
-# Too slow to move a float32, so that a network forecasts with the weights that it began with.
+# Too slow to change a float32, so that a network forecasts with its initial weights.
 FROZEN = {"optimizer": "sgd", "learning_rate": 1e-30, "grad_clip": 0.0, "epochs": 1}
 
 

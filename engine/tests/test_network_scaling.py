@@ -11,7 +11,7 @@ from mucast_engine.networks.scaling import fit_scaling, scaled
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler, "maxabs": MaxAbsScaler}
 MAX_SCALED = 1e12
 
-# NumPy warns that sums of squares overflow; the tests look at the scaled features.
+# NumPy warns that sums of squares overflow; the tests check the scaled features.
 overflowing = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 # Eighths: sums of them are exact, so that a feature is constant for both or for neither.

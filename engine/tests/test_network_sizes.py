@@ -11,7 +11,7 @@ from network_tasks import ALONE, FEATURES, JOINT, LOOKBACK, PARTS, SPECS, TICKER
 from mucast_engine.arrays import ArrayStore
 from mucast_engine.networks.architectures import build_joint_network, build_network, parameter_count
 
-# The caller limits networks by these counts: its own tests read the same file.
+# The caller limits networks by these counts, and its own tests read the same file.
 CASES = json.loads((Path(__file__).parents[2] / "test" / "cases" / "network-sizes.json").read_text())["cases"]
 NAMES = [f"{case['network']['architecture']}-{place}" for place, case in enumerate(CASES)]
 
@@ -22,7 +22,7 @@ def lstm(features: int, widths: list[int]) -> int:
 
 
 def attention(d: int, wide: int) -> int:
-    """Query, key, value and their join; in and out of the feed-forward part; two norms."""
+    """Query, key, value and output; in and out of the feed-forward part; two norms."""
     return 4 * (d * d + d) + (d * wide + wide) + (wide * d + d) + 2 * (2 * d)
 
 
@@ -32,7 +32,7 @@ def transformer(spec: dict[str, Any], features: int, lookback: int) -> int:
 
 
 def counted(spec: dict[str, Any], features: int, lookback: int) -> int:
-    """Numbers that a network learns, by its description; each ends in a read-out of its width and a bias."""
+    """The number of parameters of a network, by its description; each ends in a read-out of its width and a bias."""
     match spec["architecture"]:
         case "lstm":
             return lstm(features, spec["hidden_dims"]) + spec["hidden_dims"][-1] + 1

@@ -18,7 +18,7 @@ from mucast_engine.networks.tasks import resolve_device, run_network_task
 from mucast_engine.networks.training import History, largest_loss, train
 from mucast_engine.networks.weights import FlatWeights
 
-STEPS = 2  # An epoch.
+STEPS = 2  # Steps of an epoch, and the rounding of a few hundred steps in float32, as a share of the weight.
 FLOAT32 = 1e-5  # What a few hundred steps in float32 may round, as a share of the weight.
 
 
@@ -62,7 +62,7 @@ def trained(objective: FakeObjective, **changes: Any) -> tuple[History, list[Mes
 
 
 def stopping_twin(losses: list[float], patience: int) -> tuple[int, int]:
-    """Epochs that are run and the best of them, both counted from 1."""
+    """The number of epochs that ran and the best of them, both counted from 1."""
     for epoch in range(1, len(losses) + 1):
         best = min(range(epoch), key=lambda place: losses[place]) + 1
         if epoch - best >= patience:
@@ -71,7 +71,7 @@ def stopping_twin(losses: list[float], patience: int) -> tuple[int, int]:
 
 
 def averaged_weight(epoch: int) -> float:
-    """The average after an epoch of a weight that grows by the learning rate a step."""
+    """The average after an epoch of a weight that grows by the learning rate with each step."""
     weight = average = 0.0
     for _ in range(STEPS * epoch):
         weight += 1
@@ -175,7 +175,7 @@ def test_a_ticker_that_gains_steadily_is_learned_however_large_its_scaled_labels
 def test_labels_that_are_all_equal_leave_nothing_to_learn(value: float, tmp_path: Path, store: ArrayStore) -> None:
     labels = ticker_data()[1][: PARTS["train"] + PARTS["validate"]].copy()
     labels[: PARTS["train"]] = value
-    labels[: PARTS["train"] : 2] += np.spacing(1.0)  # As the ratio of two prices rounds.
+    labels[: PARTS["train"] : 2] += np.spacing(1.0)  # The rounding of a ratio of two prices.
     with pytest.raises(TaskError) as caught:
         run(make(tmp_path, "mlp", labels=labels), store)
     assert caught.value.code == "constant_target"

@@ -33,7 +33,7 @@ CHANGES: list[dict[str, Any]] = [
 class Plain(NamedTuple):
     trained: Trained
     zero_loss: float
-    """Of the forecast 0 on the windows that validate."""
+    """The loss of the forecast 0 on the validation windows."""
     predictions: Matrix
     """Of the windows that validate and of the rest."""
     prediction_scale: float
@@ -75,7 +75,7 @@ def train_twin(task: Task) -> Plain:
 
 @pytest.fixture
 def networks(monkeypatch: pytest.MonkeyPatch) -> list[nn.Module]:
-    """Those that tasks build from here on, in order."""
+    """The networks that tasks build from here on, in order."""
     built: list[nn.Module] = []
 
     def build(*arguments: Any) -> nn.Module:

@@ -1,4 +1,4 @@
-"""How many networks are in a stack follows from what one of them needs."""
+"""How many networks are in a stack depends on what one of them needs."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_larger_tickers_and_batches_leave_room_for_fewer(changes: dict[str, int]
 
 
 def test_what_a_pass_keeps_is_what_autograd_keeps() -> None:
-    """Of an mlp: its input, and of each hidden layer the output of the ReLU, its mask, and their product."""
+    """For an mlp: its input, and for each hidden layer the output of the ReLU, its mask, and their product."""
     shared = {"network": SPECS["mlp"] | {"hidden_dims": [9, 5]}, "lookback": 4}
     structure = build_structure(shared, 3)
     weights = sum(weight.numel() for weight in structure.parameters())

@@ -1,4 +1,4 @@
-"""The optimisers of a stack move each network as PyTorch's own moves it, and let those that wait alone."""
+"""The optimisers of a stack update each network like PyTorch's own, and leave waiting ones unchanged."""
 
 from typing import Any
 

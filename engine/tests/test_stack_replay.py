@@ -1,4 +1,4 @@
-"""What a CUDA graph asks of a step, shown without CUDA; on CUDA itself if it is there."""
+"""What a CUDA graph requires of a step, shown without CUDA; on CUDA itself if it is available."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA
 
 
 class Recording(TorchDispatchMode):
-    """The operations of a call, each with the tensors that it took and gave."""
+    """The operations of a call, each with its input and output tensors."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Recording(TorchDispatchMode):
 
     @torch.no_grad()
     def replay(self) -> None:
-        """On the very same tensors, but for what an operation makes, which later ones take anew."""
+        """On the same tensors, except results of operations, which later ones take anew."""
         made: dict[int, Any] = {}
 
         def now(value: Any) -> Any:
@@ -68,7 +68,7 @@ def test_a_step_that_asks_for_a_number_cannot_be_recorded() -> None:
 def test_a_step_that_is_recorded_once_can_be_replayed(
     architecture: str, tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The calls before it counts are more than an epoch has steps."""
+    """There are more warm-up calls than an epoch has steps."""
     tasks = own_tasks(tmp_path, architecture, spec={"dropout": 0.2}, training={"weight_decay": 0.1, "batch_size": 32})
     called = make_objective(tasks, store)
     monkeypatch.setattr(stack_objective, "replayable", recorded)
@@ -81,7 +81,7 @@ def test_a_step_that_is_recorded_once_can_be_replayed(
 def test_a_step_stays_on_its_device_and_waits_for_no_number(
     architecture: str, tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On pretended CUDA tensors without numbers, which refuse operands from elsewhere; a backward pass needs CUDA."""
+    """On fake CUDA tensors without numbers, which refuse operands from elsewhere; a backward pass needs CUDA."""
     tasks = own_tasks(tmp_path, architecture, spec={"dropout": 0.2}, training={"weight_decay": 0.1}, device="cuda:0")
     monkeypatch.setattr(stack_objective, "replayable", lambda work, _: work)
     monkeypatch.setattr(torch.autograd, "grad", lambda _, values: (torch.zeros_like(values),))

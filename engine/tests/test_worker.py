@@ -14,7 +14,7 @@ from mucast_engine import worker
 
 
 class RecordedSocket(socket.socket):
-    """Keeps what is sent, message by message."""
+    """Records what is sent, message by message."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(fileno=descriptor)

@@ -121,7 +121,8 @@ def window(rows: Tensor, end: float, lookback: int) -> Tensor:
 
 
 def check_weights(network: nn.Module, expected: dict[str, Tensor]) -> None:
-    """To 1e-5. A bias of attention keys changes no weight of attention, so its gradient is rounding alone: left out."""
+    """To 1e-5. A bias of attention keys changes no weight of attention, so its gradient is only rounding and is
+    excluded."""
     weights = dict(network.named_parameters())
     assert set(weights) == set(expected)
     for name, weight in expected.items():

@@ -42,7 +42,7 @@ def case(name, p, y):
         "ranks_of_predicted": rankdata(p).tolist(),
         "spearman": float(spearmanr(p, y).statistic),
     }
-    if 1e-9 < np.ptp(p) < 1e100:  # outside, scipy's own sums lose their digits or overflow
+    if 1e-9 < np.ptp(p) < 1e100:  # outside, scipy's own sums lose digits or overflow
         entry["pearson"] = float(pearsonr(p, y).statistic)
     return entry
 

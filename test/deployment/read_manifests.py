@@ -1,4 +1,4 @@
-"""Holds manifests to the JSON schemas of Kubernetes, in which unknown fields are refused.
+"""Validates manifests against the JSON schemas of Kubernetes, which refuse unknown fields.
 
 Takes the version of Kubernetes and files. Prints one JSON array with an object for each document: its file, the document,
 and its fault, which is null if there is none; the document is null if the file is no YAML. Of a resource that Kubernetes itself does not know, such as a RayCluster,
@@ -15,7 +15,7 @@ import yaml
 
 
 class UniqueKeys(yaml.SafeLoader):
-    """Refuses a key that stands twice in one mapping, as the server does; YAML's own loader takes the last."""
+    """Refuses a repeated key in one mapping, as the server does; YAML's own loader takes the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -26,7 +26,7 @@ class UniqueKeys(yaml.SafeLoader):
 
 
 def pod_templates(value: Any) -> Iterator[dict[str, Any]]:
-    """Every template of a pod in a document, as a resource of its own."""
+    """Every pod template in a document, as a separate resource."""
     if isinstance(value, dict):
         template = value.get("template")
         if isinstance(template, dict) and "containers" in template.get("spec", {}):

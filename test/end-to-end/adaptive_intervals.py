@@ -34,12 +34,12 @@ def mean_of(values):
 
 
 def is_finite(value):
-    """A value counts as there when it is neither missing nor infinite nor not a number."""
+    """A value exists if it is neither missing nor infinite nor NaN."""
     return value is not None and math.isfinite(value)
 
 
 def side_of(x, bound):
-    """The bound says which side of a residual counts as far."""
+    """The bound decides which side of a residual is far."""
     if bound == "lower":
         return -x
     if bound == "upper":
@@ -48,7 +48,7 @@ def side_of(x, bound):
 
 
 def ends_of(predicted, distance, bound):
-    """The bound says which ends there are; where one of them is not finite, there are none."""
+    """The bound decides which ends exist; if one of them is not finite, there are none."""
     lower = None if bound == "upper" else predicted - distance
     upper = None if bound == "lower" else predicted + distance
     if any(end is not None and not math.isfinite(end) for end in (lower, upper)):
@@ -70,7 +70,7 @@ class Recursion:
     """The recursion of one ticker: two running scales, the ascending normalised sides, and the shift theta."""
 
     def __init__(self, start, alpha, bound):
-        """The recursion starts with both scales at the mean distance that the caller names."""
+        """The recursion starts with both scales at the given mean distance."""
         self.alpha = alpha
         self.bound = bound
         self.fast = start
@@ -86,7 +86,7 @@ class Recursion:
         return max((1 - WEIGHT) * self.fast + WEIGHT * self.slow, FLOOR)
 
     def learn(self, realised, predicted, scale, lower, upper):
-        """The recursion takes in one row with the scale and the ends it was issued with."""
+        """The recursion learns one row with the scale and the ends that were issued for it."""
         x = realised - predicted
         side = side_of(x, self.bound) / scale
         bisect.insort(self.sides, side if math.isfinite(side) else math.inf)
@@ -102,7 +102,7 @@ class Recursion:
         self.misses += miss
 
     def clip_theta(self, quantile):
-        """The recursion lifts theta so that a two-sided interval is never narrower than nothing."""
+        """The recursion raises theta so that the width of a two-sided interval is never negative."""
         if self.bound == "both" and quantile + self.theta < 0:
             self.clipped = self.clipped + (-quantile - self.theta)
             self.theta = -quantile
@@ -126,7 +126,7 @@ def calibration_of(cal):
 
 
 def started_on(rows, alpha, bound):
-    """A recursion starts on the mean distance of these rows and learns them without ends."""
+    """A recursion starts with the mean distance of these rows and learns them without ends."""
     recursion = Recursion(mean_of([abs(realised - predicted) for realised, predicted in rows]), alpha, bound)
     for realised, predicted in rows:
         recursion.learn(realised, predicted, recursion.scale(), None, None)
@@ -134,12 +134,12 @@ def started_on(rows, alpha, bound):
 
 
 def has_label(row):
-    """A score row has a label when it is finite and the day it comes out is known."""
+    """A score row has a label if it is finite and its day of publication is known."""
     return is_finite(row["realised"]) and row["label_day"] is not None
 
 
 def learn_due(recursion, pending, day):
-    """The recursion learns, oldest first, the pending rows whose label is out by this day."""
+    """The recursion learns, oldest first, the pending rows whose label is known by this day."""
     while pending and pending[0][0] <= day:
         recursion.learn(*pending.pop(0)[1:])
 
@@ -158,7 +158,7 @@ def run_over(recursion, score):
 
 
 def result_of(issued, learned, misses, theta, clipped):
-    """The twin reports the ends and what the recursion counted."""
+    """The twin reports the ends and the counts of the recursion."""
     return {
         "lower": [lower for lower, _ in issued],
         "upper": [upper for _, upper in issued],
@@ -180,7 +180,7 @@ def intervals_of(cal, score, alpha, bound):
 
 
 def prequential_of(cal, alpha, bound):
-    """The twin runs the recursion on the calibration rows alone and counts the labels inside the ends."""
+    """The twin runs the recursion only on the calibration rows and counts the labels inside the ends."""
     rows = calibration_of(cal)
     if len(rows) < MIN_ROWS:
         return None
@@ -216,7 +216,7 @@ def miss_of(row):
 
 
 def interval_score_of(row, alpha):
-    """The interval score charges the width, and a miss by its distance."""
+    """The interval score adds the width, and for a miss its distance."""
     return width_of(row) + ((2 if is_two_sided(row) else 1) / alpha) * miss_of(row)
 
 
@@ -256,7 +256,8 @@ def top_tenth_of(rows):
 
 
 def tenths_of(rows):
-    """The twin parts the labelled rows of known volatility into ten, the quietest first; fewer than ten are in none."""
+    """The twin divides the labelled rows of known volatility into tenths, the quietest first; fewer than ten rows
+    have none."""
     known = [i for i, row in enumerate(rows) if row["volatility"] is not None and not math.isnan(row["volatility"])]
     ranked = sorted(known, key=lambda i: (rows[i]["volatility"], -i))
     parts = [[] for _ in range(10)]
@@ -266,7 +267,7 @@ def tenths_of(rows):
 
 
 def joint_misses_of(by_ticker):
-    """The twin looks at each date with five outcomes or more, and counts those on which half of them missed."""
+    """The twin counts the dates with five or more outcomes on which at least half of them missed."""
     outcomes = {}
     for rows in by_ticker.values():
         for row in rows:
@@ -284,7 +285,8 @@ def worst_of(rows):
 
 
 def evidence_of(rows, alpha):
-    """The twin measures the labelled rows of one ticker: in all, by year, where volatile, and where worst."""
+    """The twin measures the labelled rows of one ticker: in total, by year, on volatile days, and for the worst
+    stretch."""
     labelled = [row for row in rows if is_finite(row["realised"])]
     return {
         **four_of(labelled, alpha),

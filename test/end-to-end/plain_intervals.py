@@ -1,4 +1,4 @@
-"""The intervals of the plain twins: the ends of each method around one ticker's forecasts, and what they were worth."""
+"""The intervals of the plain twins: the ends of each method around one ticker's forecasts, and their evidence."""
 
 import math
 from datetime import date
@@ -47,7 +47,7 @@ def bounds_of(predicted, q, bound):
 
 
 def score_rows(rows, predicted):
-    """One dict a score row; `rows` as `rows_of` gives them."""
+    """One dict per score row; `rows` as returned by `rows_of`."""
     days = rows["price_days"]
     place = {d: i for i, d in enumerate(days)}
     returns = [rows["label"].get(d) for d in days]
@@ -118,7 +118,7 @@ def share_of(entry):
 
 
 def ratio_of(asked, other, alpha):
-    """The mean over tickers of the ratios of interval scores, on rows on which both methods have ends."""
+    """The mean over tickers of the ratios of interval scores, on rows for which both methods have ends."""
     ratios = []
     for ticker, rows in asked.items():
         both = [

@@ -43,7 +43,7 @@ FORTY_DIGITS = Context(prec=40)
 
 
 def logarithm(ratio):
-    """ln of a float64, rounded once; Python's own is off by a unit in the last place now and then."""
+    """ln of a float64, rounded once; Python's own is sometimes off by a unit in the last place."""
     return float(Decimal(ratio).ln(FORTY_DIGITS))
 
 
@@ -51,7 +51,7 @@ def logarithm(ratio):
 
 
 def read_prices(path):
-    """The window as written, and each ticker's prices as {day: value} of what stands there, finite or not."""
+    """The window as written, and each ticker's prices as {day: value}, finite or not."""
     with open(path, encoding="utf-8") as file:
         blob = json.load(file)
     days = [day(text) for text in blob["dates"]]
@@ -71,7 +71,7 @@ def read_features(path):
 
 
 def resolve_window(bounds, prices):
-    """Rule 1: start, end, cut, and how many bounds had to be made up."""
+    """Rule 1: start, end, cut, and how many bounds had to be filled in."""
     price_days = [d for by_day in prices.values() for d, p in by_day.items() if is_number(p) and p > 0]
     start = min(price_days) if bounds["start"] is None else bounds["start"]
     end = max(price_days) if bounds["end"] is None else bounds["end"]
@@ -141,7 +141,7 @@ def rows_of(prices, features, feature_days, start, end, cut):
 
 
 def regressor(model, given):
-    """A fresh, unfitted regressor: the caller's arguments, and seed, silence and one thread if they are not."""
+    """A fresh, unfitted regressor: the caller's arguments, plus seed, silence and one thread unless given."""
     model = model.lower()
     params = dict(given)
     if model in ("random_forest", "rf"):
@@ -356,7 +356,7 @@ def run_ticker(params, rows):
     entry = None
     if settings is not None:
         alpha, bound = settings["alpha"], settings["bound"]
-        if pairs and quantile_of(pairs, alpha, bound) is None:  # Without any residual fewer_folds says it.
+        if pairs and quantile_of(pairs, alpha, bound) is None:  # Without any residual, fewer_folds reports it.
             told.append({"code": "interval_unsupported"})
         dated = score_rows(rows, list(zip(score, predicted)))
         entry = {"pairs": pairs, "score": dated, "ends": ends_by_method(pairs, dated, alpha, bound)}

@@ -76,7 +76,7 @@ def plan_alone(rows, lookback, intervals):
 
 
 def plan_together(panels, lookback, intervals):
-    """The same for all tickers on common dates: plans by ticker, and codes of those left out."""
+    """The same for all tickers on common dates: plans by ticker, and codes of the excluded ones."""
     windows = {ticker: windows_of(rows, lookback) for ticker, rows in panels.items()}
     codes = {}
     while True:
@@ -139,7 +139,7 @@ def mahalanobis(plans, part):
 
 
 def loss_of_zero(loss, plans, part):
-    """What the whole part costs a forecast of 0, as one batch; None if there is no label."""
+    """The loss of the forecast 0 over the whole part, as one batch; None if there is no label."""
     cells = [(ticker, z) for labels in scaled_labels(plans, part).values() for ticker, z in labels.items()]
     if not cells:
         return None
@@ -173,7 +173,7 @@ def zero_losses(loss, plans):
 
 
 def parameters_of(option, given, lookback, features):
-    """How many numbers a network learns. None if the contract leaves the layers open."""
+    """The number of parameters of a network. None if the contract leaves the layers open."""
     dense = lambda widths: sum((a + 1) * b for a, b in zip(widths, widths[1:]))
     if option == "mlp":
         return dense([lookback * features, *given.get("hidden_dims", [128, 64]), 1])
@@ -192,7 +192,8 @@ def union_of_features(panels, plans):
 
 
 def judge(rows, plan, forecast, intervals, vanishing):
-    """One ticker's entry in `forecasts` as it has to be, given its predictions; the ends too if those of the residuals are known."""
+    """One ticker's expected entry in `forecasts`, given its predictions; also the ends if those of the residuals are
+    known."""
     score, label = plan["score"], rows["label"]
     predicted = forecast["predicted"]
     training_mean = mean(label[d] for d in rows["fit"])
@@ -223,7 +224,7 @@ def judge(rows, plan, forecast, intervals, vanishing):
 
 
 def given_ends(forecast, intervals):
-    """The ends that an output has, if they are possible: those of `split` all lie as far from their forecast."""
+    """The ends of an output, if they are possible: those of `split` are all equally far from their forecast."""
     lower, upper = forecast["lower"], forecast["upper"]
     distances = [p - end for p, end in zip(forecast["predicted"], lower) if end is not None]
     distances += [end - p for p, end in zip(forecast["predicted"], upper) if end is not None]
@@ -276,7 +277,7 @@ def plans_of(panels, settings):
 
 
 def training_of(panels, plans, settings):
-    """What is known of each network, by its name."""
+    """What is known about each network, by its name."""
     option, loss, lookback, given = (settings[key] for key in ("option", "loss", "lookback", "network"))
     if settings["joint"]:
         parameters = parameters_of(option, given, lookback, len(union_of_features(panels, plans)))
@@ -291,7 +292,7 @@ def training_of(panels, plans, settings):
 
 
 def told_of(ticker, panels, plans, settings, unsupported):
-    """The warnings of one trained ticker but that of being stale."""
+    """The warnings of one trained ticker, except that of being stale."""
     told = list(panels[ticker]["warnings"])
     if unsupported:
         told.append({"code": "interval_unsupported", "count": len(plans[ticker]["calibrate"])})

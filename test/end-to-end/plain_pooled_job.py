@@ -38,7 +38,8 @@ def compared(tickers):
 
 
 def z_scored(tickers, comparison=None):
-    """Every ticker with its z-scores behind its columns, and how many rows lack one; a comparison is that of other tickers."""
+    """Every ticker with its z-scores after its columns, and how many rows lack one; late tickers are compared with
+    the others."""
     scored, values = comparison or compared(tickers)
 
     def z_score(d, name, value):

@@ -56,7 +56,7 @@ class Job:
                 break
 
     def known(self, ticker, d):
-        """The date from which on a row is learned: in a pooled fit not before the ticker joins."""
+        """The date from which a row may be learned: in a pooled fit not before the ticker joins."""
         day = self.tickers[ticker]["label_day"][d]
         return max(day, self.joins[ticker]) if self.pooled and ticker in self.joins else day
 
@@ -70,7 +70,7 @@ class Job:
         return ticker not in self.joins or self.joins[ticker] <= dates[0]
 
     def learnable(self):
-        """Every row with something to learn, of fit and score rows."""
+        """Every fit and score row with something to learn."""
         for ticker, rows in self.tickers.items():
             for d in rows["fit"] + rows["score"]:
                 if d in rows["label"] and (self.targets is None or (ticker, d) in self.targets):
@@ -246,7 +246,7 @@ def run(params, tickers, late):
     job = Job(params, tickers, everyone, targets, widths)
 
     def targets_of(ticker, rows):
-        """Those of a ticker that does not count in the means and deviations of the others."""
+        """The targets of a ticker that does not count in the means and deviations of the others."""
         own = {}
         for d in rows["x"]:
             if d not in widths:

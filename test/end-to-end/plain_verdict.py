@@ -34,7 +34,7 @@ def by_day(rows):
 
 
 def t_over_dates(values, scale):
-    """Infinite if the values are equal but for rounding, None if they are 0 or there is none."""
+    """Infinite if the values are equal up to rounding, None if they are 0 or there are none."""
     if not values:
         return None
     floor = ROUNDING * scale
@@ -59,7 +59,8 @@ def standardised(values):
 
 
 def beyond_mean(rows):
-    """What the forecasts of some rows add to their training means: the rest of a regression on these and a constant."""
+    """What the forecasts of some rows add to their training means: the residual of a regression on these and a
+    constant."""
     ps, ms = [row[2] for row in rows], [row[3] for row in rows]
     cp, cm = math.fsum(ps) / len(ps), math.fsum(ms) / len(ms)
     squares = math.fsum((m - cm) ** 2 for m in ms)
@@ -70,7 +71,7 @@ def beyond_mean(rows):
 
 
 def order_by_date(rows, part):
-    """The form of the order and its value on each date that counts; `part` makes of rows what is ordered."""
+    """The form of the order and its value on each date that counts; `part` selects what to rank."""
     wide = [[row for _, row in date] for date in by_day(rows) if len(date) >= ORDER_TICKERS]
     if len(wide) >= MIN_DATES:
         ics = [correlation(part(date), [row[1] for row in date]) for date in wide]
@@ -194,7 +195,8 @@ def date_slope(pairs):
     residuals = [yp - b * pp for yp, pp in zip(products, squares)]
     centre = math.fsum(residuals) / len(residuals)
     t = newey_west_t(residuals)
-    # The t is the mean over its error; a mean of 0 tells nothing of it, so the error is taken around a shifted mean.
+    # The t is the mean divided by its error; a mean of 0 says nothing about the error, so it is taken around a shifted
+    # mean.
     if t is None:
         return {"n": n, "b": b, "se": None, "s": min(1, max(0, b))}
     shift = 1 + max(abs(value) for value in residuals)
@@ -213,7 +215,7 @@ def shrinkage_table(by_ticker):
 
 
 def warnings_of(verdict, chooses, wild):
-    """Of all tickers together; `chooses` is whether shrinkage is set, `wild` those whose forecasts are too large."""
+    """For all tickers together; `chooses` is whether shrinkage is set, `wild` those whose forecasts are too large."""
     told = []
     if verdict is not None and verdict["state"] == "oversized":
         if not chooses or verdict["rows"] == "score":

@@ -74,7 +74,7 @@ def fit_entry(rows):
 
 
 def importances_of(model, columns):
-    """The largest by absolute value, of equals the first column."""
+    """The largest by absolute value, and the first column if equal."""
     values = model.feature_importances_ if hasattr(model, "feature_importances_") else model.coef_
     pairs = [(float(value), name) for value, name in zip(values, columns)]
     ordered = sorted(pairs, key=lambda pair: -abs(pair[0]))

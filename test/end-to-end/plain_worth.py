@@ -1,4 +1,5 @@
-"""What forecasts are worth, the slow and obvious way: their slope, the t of a mean over dates, and whether they are too large."""
+"""How good forecasts are, in a slow and obvious way: their slope, the t of a mean over dates, and whether they are
+too large."""
 
 import math
 import statistics

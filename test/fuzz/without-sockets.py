@@ -19,7 +19,7 @@ AF_UNIX = 1
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 # Instructions of the filter: load a word; compare and jump; return.
 LOAD, EQUAL, GREATER, RETURN = 0x20, 0x15, 0x25, 0x06
-# The kernel's number of the machine, and there the one of socket(2).
+# The kernel's number of the machine, and its number of socket(2).
 MACHINES = {"x86_64": (0xC000_003E, 41), "aarch64": (0xC000_00B7, 198)}
 
 

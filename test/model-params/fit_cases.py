@@ -55,7 +55,7 @@ def trained_with(spec: dict[str, Any], model: Any) -> dict[str, Any]:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     specs = json.load(sys.stdin)
-    # Some libraries print from C++ although their arguments ask for silence.
+    # Some libraries print from C++ although their arguments request silence.
     out, errors = os.fdopen(os.dup(1), "w"), os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -53,7 +53,7 @@ def main():
     output = read_blob.sync(ended.result.output_name, client=client)
     assert isinstance(output, models.OutputBlob), output
 
-    # What a later version adds is read as well.
+    # Additions of a later version are read as well.
     later = {"type": "t", "title": "t", "status": 400, "code": "of_later", "detail": "d", "advice": "a", "more": 1}
     assert models.ProblemDetails.from_dict(later).to_dict() == later
 

@@ -13,7 +13,7 @@ from arch.bootstrap import MCS, SPA
 
 
 class Given:
-    """Stands for a bootstrap of arch and draws what it is told to."""
+    """Replaces a bootstrap of arch and returns the given draws."""
 
     def __init__(self, data: np.ndarray, draws: list[np.ndarray]) -> None:
         self.data = data

@@ -45,10 +45,9 @@ class Loss(Protocol):
 
 
 def make_loss(name: LossName, mean: Tensor) -> Loss:
-    """A loss that treats each cell by itself. `mean` of the scaled training labels: a scalar or (tickers). mahalanobis
-    is mse here, because the correlation of a single ticker is 1.
+    """A loss that treats each cell by itself. `mean` of the scaled training labels: a scalar or (tickers).
 
-    Across tickers it is MahalanobisLoss.
+    mahalanobis is mse here, because the correlation of a single ticker is 1. Across tickers it is MahalanobisLoss.
     """
     match name:
         case "mse" | "mahalanobis":
