@@ -3,7 +3,7 @@ import { z } from "zod";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { type ReportLink, reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { REPORT_POLICY } from "../../../report/page/page-policy.ts";
+import { REPORT_POLICY } from "../../../report/page-policy.ts";
 import type { ReportedOutput } from "../../report/reports.ts";
 import { OpenWork } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
