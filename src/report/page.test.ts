@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
-import { page } from "./page.ts";
+import { page, SECTIONS } from "./page.ts";
 import { prose } from "./panels/panel.ts";
 import { reported, reportedData, sentencesIn } from "./reported.testing.ts";
 
@@ -44,7 +45,7 @@ test("the policy allows the one style and the one script by their hashes, and th
 test("the page shows every part of the report", () => {
   for (const text of [mlText({ config: INTERVALS }), dlText({ config: INTERVALS })]) {
     const shown = textOf(page(reported(text)));
-    const parts = Object.entries(reportedData(text).outputs[0]!);
+    const parts = Object.entries(reportedData(text).outputs[0]!).filter(([, part]) => !("absent" in part));
     assert.ok(parts.length > 4);
     for (const [name, part] of parts) {
       const sentences = sentencesIn(part);
@@ -52,6 +53,21 @@ test("the page shows every part of the report", () => {
       for (const sentence of sentences) assert.ok(shown.includes(sentence), `${name}: ${sentence}`);
     }
   }
+});
+
+test("every section that a file exports is on the page", async () => {
+  const folder = new URL("./sections/", import.meta.url);
+  const files = readdirSync(folder).filter((name) => !name.endsWith(".test.ts"));
+  const exported = await Promise.all(files.map((name) => import(new URL(name, folder).href)));
+  const sections = exported.flatMap((file) =>
+    Object.entries(file).flatMap(([name, value]) => (name.endsWith("Section") ? [value] : [])),
+  );
+  assert.deepEqual(new Set(sections), new Set(SECTIONS));
+  const html = page(reported(mlText({ config: INTERVALS }), dlText({ config: INTERVALS, seed: 2 })));
+  assert.deepEqual(
+    [...html.matchAll(/<h2 id="([^"]+)">/g)].map(([, id]) => id),
+    SECTIONS.map(({ id }) => id),
+  );
 });
 
 test("charts of one title stand side by side on one scale", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { dlText, mlText } from "../../outputs/outputs.testing.ts";
-import { reported, reportedData } from "../reported.testing.ts";
+import { reportedData } from "../reported.testing.ts";
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json };
 
@@ -15,7 +15,7 @@ function numbersIn(part: Json, before: readonly string[] = []): (readonly string
 
 function refusal(document: Json): MucastError | undefined {
   try {
-    reported(JSON.stringify(document));
+    reportedData(JSON.stringify(document));
     return undefined;
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
