@@ -59,8 +59,5 @@ test("the members of an ensemble are courses of their network, and all of them c
   );
   assert.match(finding, /^Of 24 members, none was best after its first epoch/);
   const spreads = new Map(report.mu.data!.bars.map(({ ticker, spread }) => [ticker, spread]));
-  assert.deepEqual(
-    [spreads.get("AAA"), reportOn(NETWORK).mu.data!.bars[0]!.spread],
-    [0.001, undefined],
-  );
+  assert.deepEqual([spreads.get("AAA"), reportOn(NETWORK).mu.data!.bars[0]!.spread], [0.001, undefined]);
 });

@@ -12,7 +12,7 @@ import {
 import type { Caller } from "../../auth/caller.ts";
 import { inScope, type RequestScope } from "../../request-scope.ts";
 import { connectionClosed } from "../server/request-abort.ts";
-import { addressKey, type OpenRequests, type TokenBuckets } from "./caller-limits.ts";
+import { addressKey, type OpenAnswers, type TokenBuckets } from "./caller-limits.ts";
 
 interface Authorization {
   readonly authenticate: Authenticate;
@@ -23,7 +23,7 @@ interface Authorization {
   /** Refusals that a caller, or an address, gets without delay. */
   readonly refusals: TokenBuckets;
   readonly known: KnownTokens;
-  readonly open: OpenRequests;
+  readonly open: OpenAnswers;
 }
 
 /** As long as the shortest `Retry-After`. */

@@ -56,11 +56,9 @@ test("the line sends the method, the headers and the body that the form sends, a
   assert.deepEqual(wordsOf(line), [
     "curl",
     "-sS",
-    "-X",
-    "POST",
-    "http://127.0.0.1:8080/v1/run_ml_job",
     "-H",
     "<Authorization: Bearer $MUCAST_API_KEY>",
+    "http://127.0.0.1:8080/v1/run_ml_job",
     "-H",
     "Content-Type: application/json",
     "-H",
@@ -71,5 +69,26 @@ test("the line sends the method, the headers and the body that the form sends, a
   assert.doesNotMatch(
     curlLine({ method: "POST", url: "u", headers: {}, hasKey: false, body: "@/etc/passwd" }),
     /Authorization|--data /,
+  );
+});
+
+test("a curl line is quoted for the shell", () => {
+  const json = { "Content-Type": "application/json" };
+  assert.equal(
+    curlLine({ method: "POST", url: "http://h/v1/x", headers: json, body: `{"a": "it's"}` }),
+    `curl -sS http://h/v1/x \\\n  -H 'Content-Type: application/json' \\\n  --data-raw '{"a": "it'\\''s"}'`,
+  );
+  assert.equal(curlLine({ method: "POST", url: "http://h/$ID" }), 'curl -sS -X POST "http://h/$ID"');
+  assert.equal(curlLine({ method: "DELETE", url: "http://h/$(x)" }), "curl -sS -X DELETE 'http://h/$(x)'");
+  const sent = curlLine({ method: "POST", url: "http://h/v1/prepare", body: { file: "prices.csv" } });
+  assert.equal(sent, "curl -sS --data-binary @prices.csv http://h/v1/prepare");
+  assert.equal(curlLine({ method: "GET", url: "http://h/?a=1&b=2" }), "curl -sS 'http://h/?a=1&b=2'");
+  assert.equal(
+    curlLine({ method: "PUT", url: "http://h/data/a", hasKey: true, body: { from: "http://h/a" } }),
+    'curl -sS http://h/a | curl -sS -T - -H "Authorization: Bearer $MUCAST_API_KEY" http://h/data/a',
+  );
+  assert.equal(
+    curlLine({ method: "GET", url: "http://h/events", isStream: true }),
+    "curl -sSN http://h/events",
   );
 });
