@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 import { page, SECTIONS } from "./page.ts";
-import { prose } from "./panels/panel.ts";
+import { sentenceHtml } from "./panels/panel.ts";
 import { reported, reportedData, sentencesIn } from "./reported.testing.ts";
 
 const INTERVALS = { intervals: { alpha: 0.1 } };
@@ -119,7 +119,7 @@ test("a number and its percent sign stay on one line", () => {
 });
 
 test("a date in a sentence stays on one line, and hostile text around it is text", () => {
-  assert.equal(prose("<b> to 2020-03-25."), '&lt;b&gt; to <span class="date">2020-03-25</span>.');
+  assert.equal(sentenceHtml("<b> to 2020-03-25."), '&lt;b&gt; to <span class="date">2020-03-25</span>.');
   const html = page(reported(mlText({ config: INTERVALS })));
   assert.doesNotMatch(html, /<figcaption>(?:(?!<\/figcaption>).)*(?<!class="date">)\b\d{4}-\d\d-\d\d/s);
 });

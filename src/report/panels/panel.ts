@@ -26,7 +26,7 @@ export function panelHtml(
   const picture = typeof chart === "string" ? chart : chart.draw(within);
   const whose = owner === undefined ? "" : ` <span class="owner"><bdi>${escapeText(owner)}</bdi></span>`;
   const kind = isWide ? ' class="wide"' : "";
-  return `<figure${kind}><figcaption><h3>${escapeText(title)}${whose}</h3><p>${prose(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
+  return `<figure${kind}><figcaption><h3>${escapeText(title)}${whose}</h3><p>${sentenceHtml(finding)}</p>${key}</figcaption>${picture}${numbers}</figure>`;
 }
 
 /** The marks of a chart, as the style sheet draws them. */
@@ -75,7 +75,7 @@ function swatch(mark: KeyMark): string {
 }
 
 /** Sentences as HTML in which dates do not break across lines. */
-export function prose(text: string): string {
+export function sentenceHtml(text: string): string {
   return escapeText(text).replaceAll(/\b\d{4}-\d{2}-\d{2}\b/g, '<span class="date">$&</span>');
 }
 

@@ -11,7 +11,7 @@ import { heldOutSlope } from "../evidence/held-out-slope.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../figures.ts";
-import { plainTable, prose } from "../panels/panel.ts";
+import { plainTable, sentenceHtml } from "../panels/panel.ts";
 import type { Section } from "../panels/section.ts";
 import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../statistics/date-sums.ts";
 import { type Band, meanBand, ratioOverDates } from "../statistics/over-dates.ts";
@@ -182,8 +182,8 @@ function verdictHtml(output: ReportedOutput, isAmongSeveral: boolean): string {
   const heading = isAmongSeveral ? `<h3 class="model"><bdi>${escapeText(name)}</bdi></h3>` : "";
   return `<div class="verdict">${heading}
 <p class="badge ${BADGES[verdict.state] ?? "unknown"}">${escapeText(verdict.title)}</p>
-<div class="sentences">${verdict.sentences.map((sentence) => `<p>${prose(sentence)}</p>`).join("")}</div>
-<p class="faint">${prose(factsLine(verdict))}</p>
+<div class="sentences">${verdict.sentences.map((sentence) => `<p>${sentenceHtml(sentence)}</p>`).join("")}</div>
+<p class="faint">${sentenceHtml(factsLine(verdict))}</p>
 <ul class="tiles">${verdict.tiles.map(tileHtml).join("\n")}</ul>
 ${baselinesTable(verdict, name)}</div>`;
 }
