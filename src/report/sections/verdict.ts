@@ -83,7 +83,7 @@ export function verdictOf(output: ReportedOutput): Verdict {
         ? ["The output has no ticker with a forecast."]
         : (adjusted?.sentences ?? verdictSentences(alone)),
     facts: factsOf(common),
-    tiles: Object.values(tilesOf(common)),
+    tiles: tilesOf(common),
     baselines: baselineRows(common),
   };
 }
@@ -104,35 +104,35 @@ function factsOf({ document, rows, labelled, dateCount, table }: OutputEvidence)
   };
 }
 
-function tilesOf(evidence: OutputEvidence) {
+function tilesOf(evidence: OutputEvidence): Tile[] {
   const { document, table, dates, byDate, dateCoverage, coverage } = evidence;
   const { cross_section: across, pooled } = table;
   const { intervals } = document.metrics;
   const slope = heldOutSlope(evidence);
   const nothing = { name: "no skill", value: 0 };
-  return {
-    ic: tile("IC", across.ic_mean, "number", meanBand(dates.ic), nothing),
-    rankIc: tile("RankIC", across.rank_ic_mean, "number", meanBand(dates.rankIc), nothing),
-    r2: tile("R² against zero", pooled.r2_zero, "percent", ratioBand(byDate, R2_ZERO), {
+  return [
+    tile("IC", across.ic_mean, "number", meanBand(dates.ic), nothing),
+    tile("RankIC", across.rank_ic_mean, "number", meanBand(dates.rankIc), nothing),
+    tile("R² against zero", pooled.r2_zero, "percent", ratioBand(byDate, R2_ZERO), {
       name: "zero forecast",
       value: 0,
     }),
-    hitRate: tile("Hit rate", pooled.hit_rate, "share", ratioBand(byDate, HIT_RATE), {
+    tile("Hit rate", pooled.hit_rate, "share", ratioBand(byDate, HIT_RATE), {
       name: "up days",
       value: pooled.up_share ?? null,
     }),
-    coverage: tile(
+    tile(
       "Interval coverage",
       coverage?.pooled.coverage ?? null,
       "share",
       intervals ? ratioOverDates(dateCoverage).band : null,
       { name: "nominal", value: intervals ? 1 - intervals.alpha : null },
     ),
-    shrinkage: tile("Slope of returns on forecasts", slope.value, "number", slope.band, {
+    tile("Slope of returns on forecasts", slope.value, "number", slope.band, {
       name: "right size",
       value: 1,
     }),
-  };
+  ];
 }
 
 function ratioBand(rows: RowsByDate, terms: RowTerms): Band | null {
