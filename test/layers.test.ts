@@ -71,7 +71,7 @@ const REPORT_FOLDERS: Record<string, readonly string[]> = {
   statistics: [],
   evidence: ["statistics", "figures.ts"],
   charts: ["statistics", "figures.ts"],
-  panels: ["evidence", "charts", "figures.ts"],
+  panels: ["statistics", "evidence", "charts", "figures.ts"],
   sections: ["statistics", "evidence", "charts", "panels", "figures.ts"],
 };
 

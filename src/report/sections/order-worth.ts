@@ -5,6 +5,7 @@ import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { whyNoOrder } from "../evidence/why-absent.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
 import { linePanel } from "../panels/line-panel.ts";
+import { meanPanel } from "../panels/mean-panel.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type HorizonSkill, horizonSkill } from "../statistics/horizon-skill.ts";
@@ -261,61 +262,34 @@ function spreadPanel({ days, values, summed, finding }: OrderWorth["spread"]): P
 }
 
 function costsPanel({ nets, dates, finding }: NonNullable<OrderWorth["costs"]>): Panel {
-  const labels = nets.map(({ cost }) => basisPoints(cost));
-  return {
+  return meanPanel({
     title: "Top minus bottom, after costs",
     finding,
-    chart: columnChart({
-      finding,
-      labels,
-      unit: "return",
-      series: [nets.map(({ mean }) => mean)],
-      bands: nets.map(({ band }) => band),
-    }),
-    key: keyLine([
-      ["bar", "mean daily spread, by cost per purchase or sale"],
-      ["whisker", `its ${wholePercent(95)} band`],
-    ]),
-    numbers: numbersTable({
-      caption: "spread after costs",
-      columns: ["Cost per side", "Dates", "Spread", `${wholePercent(95)} band`],
-      rows: nets.map(({ mean, band }, i) => [
-        labels[i]!,
-        figure(dates, "count"),
-        figure(mean, "return"),
-        band === null ? NO_FIGURE : bandFigure(band, "return"),
-      ]),
-    }),
-  };
+    unit: "return",
+    meaning: "mean daily spread, by cost per purchase or sale",
+    caption: "spread after costs",
+    headings: ["Cost per side", "Spread"],
+    means: nets.map(({ cost, ...net }) => ({ name: basisPoints(cost), dates, ...net })),
+  });
 }
 
 function horizonsPanel({ horizons, horizonsFinding: finding }: OrderWorth): Panel {
   if (horizons.length === 0) return { title: "IC by horizon", finding, chart: "" };
-  return {
+  return meanPanel({
     title: "IC by horizon",
     finding,
-    chart: columnChart({
-      finding,
-      labels: horizons.map(({ horizon }) => `${horizon} d`),
-      unit: "number",
-      series: [horizons.map(({ ic }) => ic)],
-      bands: horizons.map(({ band }) => band),
-    }),
-    key: keyLine([
-      ["bar", "mean IC of the forecasts with the summed returns of the following days"],
-      ["whisker", `its ${wholePercent(95)} band`],
-    ]),
-    numbers: numbersTable({
-      caption: "IC by horizon",
-      columns: ["Days", "Dates", "IC", `${wholePercent(95)} band`],
-      rows: horizons.map(({ horizon, dates, ic, band }) => [
-        String(horizon),
-        figure(dates, "count"),
-        figure(ic, "number"),
-        band === null ? NO_FIGURE : bandFigure(band, "number"),
-      ]),
-    }),
-  };
+    unit: "number",
+    meaning: "mean IC of the forecasts with the summed returns of the following days",
+    caption: "IC by horizon",
+    headings: ["Days", "IC"],
+    means: horizons.map(({ horizon, dates, ic, band }) => ({
+      name: String(horizon),
+      label: `${horizon} d`,
+      dates,
+      mean: ic,
+      band,
+    })),
+  });
 }
 
 function turnoverPanel(stays: NonNullable<OrderWorth["turnover"]>): Panel {

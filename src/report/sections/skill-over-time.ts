@@ -6,9 +6,10 @@ import { columnChart, histogramChart } from "../charts/column-chart.ts";
 import { monthTable } from "../charts/month-table.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { whyNoOrder } from "../evidence/why-absent.ts";
-import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
+import { countedRows, figure, wholePercent } from "../figures.ts";
 import { linePanel } from "../panels/line-panel.ts";
 import { longYears } from "../panels/long-lists.ts";
+import { meanPanel } from "../panels/mean-panel.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";
@@ -239,32 +240,18 @@ function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }
 }
 
 function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel {
-  const labels = bins.map(({ from, to }) => (from === to ? String(from) : `${from}\u2013${to}`));
-  return {
+  return meanPanel({
     title: "RankIC by age of the model",
     finding,
-    chart: columnChart({
-      finding,
-      labels,
-      unit: "number",
-      series: [bins.map(({ mean }) => mean)],
-      bands: bins.map(({ band }) => band),
-    }),
-    key: keyLine([
-      ["bar", "mean RankIC by dates since the models were fitted"],
-      ["whisker", `its ${wholePercent(95)} band`],
-    ]),
-    numbers: numbersTable({
-      caption: "RankIC by age of the model",
-      columns: ["Dates since the fit", "Dates", "RankIC", `${wholePercent(95)} band`],
-      rows: bins.map(({ dates, mean, band }, i) => [
-        labels[i]!,
-        figure(dates, "count"),
-        figure(mean, "number"),
-        band === null ? NO_FIGURE : bandFigure(band, "number"),
-      ]),
-    }),
-  };
+    unit: "number",
+    meaning: "mean RankIC by dates since the models were fitted",
+    caption: "RankIC by age of the model",
+    headings: ["Dates since the fit", "RankIC"],
+    means: bins.map(({ from, to, ...bin }) => ({
+      name: from === to ? String(from) : `${from}\u2013${to}`,
+      ...bin,
+    })),
+  });
 }
 
 function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
