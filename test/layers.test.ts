@@ -66,13 +66,13 @@ const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
 /** The folders of src/jobs: what both jobs use imports neither of them, and no job imports the other. */
 const JOB_FOLDERS: Record<string, readonly string[]> = { shared: [], ml: ["shared"], dl: ["shared"] };
 
-/** The folders of src/report: what an output contains, what is made of it, and how it is displayed. */
+/** The folders of src/report: what outputs hold, the charts and tables of a section, and the sections. */
 const REPORT_FOLDERS: Record<string, readonly string[]> = {
   statistics: [],
-  evidence: ["statistics"],
-  data: ["statistics", "evidence"],
-  charts: ["statistics", "data"],
-  page: ["data", "charts"],
+  evidence: ["statistics", "figures.ts"],
+  charts: ["statistics", "figures.ts"],
+  panels: ["statistics", "evidence", "charts", "figures.ts"],
+  sections: ["statistics", "evidence", "charts", "panels", "figures.ts"],
 };
 
 /** The folders of src/service: from the log and the tables over blobs and operations up to HTTP and the tools for agents. */
@@ -212,7 +212,7 @@ test("the folders of HTTP import each other in one direction", () => {
   checkSubfolders("service/http", HTTP_FOLDERS);
 });
 
-test("a report goes from statistics and evidence over data and charts to the page", () => {
+test("a report goes from statistics and evidence over charts and panels to its sections", () => {
   checkSubfolders("report", REPORT_FOLDERS);
 });
 

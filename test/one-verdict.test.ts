@@ -8,8 +8,8 @@ import { VERDICT_STATES } from "../src/contract/output/verdict.ts";
 import { outputDocument } from "../src/outputs/open-document.ts";
 import { outputVerdict } from "../src/outputs/output-verdict.ts";
 import { dlText, mlText } from "../src/outputs/outputs.testing.ts";
-import { reported } from "../src/report/data/reported.testing.ts";
-import { page } from "../src/report/page/page.ts";
+import { page } from "../src/report/page.ts";
+import { reported, reportedData } from "../src/report/reported.testing.ts";
 import { readForecast } from "../src/service/forecast/read-forecast.ts";
 import { toolResult } from "../src/service/mcp/tool-result.ts";
 
@@ -62,11 +62,11 @@ for (const [name, text] of Object.entries(OUTPUTS)) {
     const [content] = toolResult(view).content as { text: string }[];
     assert.ok(content!.text.includes(verdict.sentence));
 
-    const report = reported(text);
-    assert.equal(report.outputs[0]!.verdict.title, verdict.title);
-    assert.equal(report.outputs[0]!.verdict.sentences.join(" "), verdict.sentence);
-    const html = unescaped(page(report));
-    for (const sentence of [verdict.title, ...report.outputs[0]!.verdict.sentences]) {
+    const said = reportedData(text).outputs[0]!.verdict;
+    assert.equal(said.title, verdict.title);
+    assert.equal(said.sentences.join(" "), verdict.sentence);
+    const html = unescaped(page(reported(text)));
+    for (const sentence of [verdict.title, ...said.sentences]) {
       assert.ok(html.includes(sentence), sentence);
     }
 

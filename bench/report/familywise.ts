@@ -1,7 +1,7 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { verdictOf } from "../../src/evaluate/verdict/verdict.ts";
-import { adjustedVerdict } from "../../src/report/data/adjusted-verdict.ts";
-import { comparisonTests, LEVEL } from "../../src/report/data/comparison-tests.ts";
+import { adjustedVerdict } from "../../src/report/evidence/adjusted-verdict.ts";
+import { comparisonTests, LEVEL } from "../../src/report/evidence/comparison-tests.ts";
 import type { Table } from "../table.ts";
 import { DATES, percent } from "./band-sizes.ts";
 import { nullMarket } from "./null-market.ts";

@@ -1,7 +1,7 @@
 import { showAuditForm } from "./forms/audit-form.ts";
+import { showUploadForm } from "./forms/inputs/input-forms.ts";
 import { showJobForm } from "./forms/job-form.ts";
 import { showReplayForm } from "./forms/replay-form.ts";
-import { showUploadForm } from "./forms/upload-form.ts";
 import type { ViewRoute } from "./view.ts";
 import { showOperation } from "./views/operation/operation-view.ts";
 import { showOperations } from "./views/operations-view.ts";

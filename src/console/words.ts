@@ -1,5 +1,5 @@
 import { shortVisibleText } from "../contract/visible-text.ts";
-import { figure } from "../report/data/figures.ts";
+import { figure } from "../report/figures.ts";
 import { element } from "./dom.ts";
 import { type MarkName, mark } from "./mark.ts";
 import { shown } from "./shown-text.ts";

@@ -2,10 +2,10 @@ import { basename, dirname } from "node:path";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { openDocument, type Reading, readDocument, readVerdict } from "../outputs/open-document.ts";
-import { checkVerdicts } from "./data/check-verdicts.ts";
-import { reportOf } from "./data/report-of.ts";
 import { checkedEvidence } from "./evidence/check-metrics.ts";
-import { page } from "./page/page.ts";
+import { checkVerdicts } from "./evidence/check-verdicts.ts";
+import { reportOf } from "./evidence/reported-outputs.ts";
+import { page } from "./page.ts";
 
 /** A request for a report. */
 export interface ReportRequest {

@@ -224,7 +224,7 @@ test("a price CSV becomes both inputs of a job, and its faults and faulty option
   await page.fill(control("id"), "csv");
   assert.equal(
     await page.textContent(".prepare pre"),
-    `curl -sS -X POST '${service.url}/v1/prepare?id=csv' \\\n  -H 'Content-Type: text/csv' \\\n  --data-binary '@prices.csv'`,
+    `curl -sS --data-binary @prices.csv '${service.url}/v1/prepare?id=csv' \\\n  -H 'Content-Type: text/csv'`,
   );
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector(".prepare .refusal >> text=line 3");

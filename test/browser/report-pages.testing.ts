@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { dlText, mlText } from "../../src/outputs/outputs.testing.ts";
-import { reported } from "../../src/report/data/reported.testing.ts";
-import { page } from "../../src/report/page/page.ts";
+import { page } from "../../src/report/page.ts";
+import { reported } from "../../src/report/reported.testing.ts";
 
 const TWO_SIDED = { intervals: { alpha: 0.1 } };
 

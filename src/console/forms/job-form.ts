@@ -1,7 +1,8 @@
+import type { ExampleConfig } from "../../contract/config/example-configs.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
+import { type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
-import { exampleChooser } from "./example-chooser.ts";
 import { newId } from "./fields/field-control.ts";
 import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
@@ -87,6 +88,38 @@ function makeJobForm(
   if (operation === "run_ml_job") addModelParameters(form, schemas);
   const examples = schemas.examples.filter((example) => example.operation === operation);
   return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };
+}
+
+const CONFIG = ["config"];
+
+/** Offers the example configs of a job. The selected one replaces the form's config. */
+function exampleChooser(form: PayloadForm, examples: readonly ExampleConfig[]): HTMLElement {
+  const id = newId();
+  const about = element("p", { class: "hint", id: `${id}-hint`, role: "status" });
+  const chosen = element(
+    "select",
+    { id, "aria-describedby": `${id}-hint` },
+    ...examples.map(({ name }) => element("option", { value: name }, name)),
+  );
+  const found = () => examples.find(({ name }) => name === chosen.value)!;
+  const describe = () => fill(about, `${found().summary}.`);
+  const use = element("button", { type: "button" }, "Use this config");
+  chosen.addEventListener("change", describe);
+  use.addEventListener("click", () => {
+    const isTaken = form.set(CONFIG, rawNumbersOf(JSON.stringify(found().config)) as RawJson);
+    fill(
+      about,
+      isTaken ? `The form now has the config ${found().name}.` : "Fix the JSON on the JSON tab first.",
+    );
+  });
+  describe();
+  return element(
+    "div",
+    { class: "field examples" },
+    element("label", { for: id }, "Start from an example config"),
+    element("div", { class: "beside" }, chosen, use),
+    about,
+  );
 }
 
 function copyShared(next: PayloadForm, former: PayloadForm): void {

@@ -1,9 +1,9 @@
-import type { Band, Unit } from "../data/report-data.ts";
+import type { Unit } from "../figures.ts";
 import type { Histogram } from "../statistics/histogram.ts";
+import type { Band } from "../statistics/over-dates.ts";
 import { box, dot, GRID, gridX, gridY, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
-import { linearScale, type Scale, scaleBetween } from "./scale.ts";
-import { extentOf, type ScaledChart } from "./scaled-chart.ts";
+import { extentOf, linearScale, type Scale, type ScaledChart, scaleBetween } from "./scale.ts";
 
 /** Columns by category, one or two side by side. */
 export interface ColumnChart {

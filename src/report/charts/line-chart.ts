@@ -1,11 +1,10 @@
 import { ticks } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import type { Day } from "../../contract/market/dates.ts";
-import type { Unit } from "../data/figures.ts";
+import type { Unit } from "../figures.ts";
 import { area, GRID, gridX, gridY, type Point, polyline, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
-import { linearScale, type Scale } from "./scale.ts";
-import { extentOf, type ScaledChart } from "./scaled-chart.ts";
+import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
 import { timeLabels } from "./time-axis.ts";
 
 /** Lines over a common x: dates or epochs. */

@@ -1,4 +1,4 @@
-import type { Unit } from "../data/figures.ts";
+import type { Unit } from "../figures.ts";
 import { escapeText } from "./escape-text.ts";
 import { GRID, gridX, gridY, segment } from "./path.ts";
 import type { Scale } from "./scale.ts";

@@ -1,9 +1,8 @@
-import type { Unit } from "../data/figures.ts";
+import type { Unit } from "../figures.ts";
 import { escapeShortText } from "./escape-text.ts";
 import { box, dot, GRID, gridX, segment } from "./path.ts";
 import { type AxisLabel, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
-import { linearScale, type Scale } from "./scale.ts";
-import { extentOf, type ScaledChart } from "./scaled-chart.ts";
+import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
 
 /** A row: a bar from the base or, with `low` and `high`, a dot within its interval. */
 export interface ChartRow {

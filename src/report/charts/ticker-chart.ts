@@ -1,9 +1,18 @@
-import type { TickerSeries } from "../data/section-data.ts";
 import { columnsOf } from "./line-chart.ts";
 import { area, dot, gridY, type Point, polyline, segment } from "./path.ts";
 import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
 import { timeLabels } from "./time-axis.ts";
+
+/** All score rows of a ticker; a page with many tickers draws fewer points. */
+export interface TickerSeries {
+  readonly days: Int32Array;
+  readonly predicted: Float64Array;
+  /** NaN if it is not known yet. */
+  readonly realised: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+}
 
 /** Dates that share one column of a chart: their returns as a range from 0, and means of everything else. */
 interface Column {

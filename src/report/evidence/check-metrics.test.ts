@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { dlText, mlText } from "../../outputs/outputs.testing.ts";
-import { reported } from "../data/reported.testing.ts";
+import { reportedData } from "../reported.testing.ts";
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json };
 
@@ -15,7 +15,7 @@ function numbersIn(part: Json, before: readonly string[] = []): (readonly string
 
 function refusal(document: Json): MucastError | undefined {
   try {
-    reported(JSON.stringify(document));
+    reportedData(JSON.stringify(document));
     return undefined;
   } catch (error) {
     assert.ok(error instanceof MucastError, String(error));
@@ -148,7 +148,7 @@ test("an output of a version that had fewer figures is reported without them", (
       delete table[name];
     }
   }
-  const { verdict, mu, intervals } = reported(JSON.stringify(older)).outputs[0]!;
+  const { verdict, mu, intervals } = reportedData(JSON.stringify(older)).outputs[0]!;
   assert.equal(verdict.baselines.length, 2, "the historical mean is not known");
   assert.ok(mu.data!.bars.every(({ olderDate }) => olderDate === undefined));
   assert.equal(intervals.data!.others.length, 0);

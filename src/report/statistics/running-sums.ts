@@ -1,3 +1,6 @@
+/** The number of dates in a rolling mean: about a quarter of a year. */
+export const ROLLING_DATES = 63;
+
 /** The running sum of the values: shape (n). */
 export function cumulative(values: Float64Array): Float64Array {
   let sum = 0;

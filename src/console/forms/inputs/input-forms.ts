@@ -1,5 +1,5 @@
-import { element } from "../../dom.ts";
-import type { ViewContext } from "../../view.ts";
+import { element, fill } from "../../dom.ts";
+import type { View, ViewContext } from "../../view.ts";
 import { rememberBlob } from "./known-blobs.ts";
 import { makePrepareForm } from "./prepare-form.ts";
 import { makeUploadList } from "./upload-list.ts";
@@ -31,3 +31,17 @@ export function makeInputs(context: ViewContext, ready: (inputs: ReadyInputs) =>
     element("section", {}, element("h2", {}, "Prepare input blobs from a price CSV"), preparation),
   );
 }
+
+/** Uploads inputs, or prepares them, and links to the job that uses them. */
+export const showUploadForm: View = (container, context) => {
+  let inputs: ReadyInputs = {};
+  const next = element("p", { role: "status" });
+  const ready = (more: ReadyInputs) => {
+    inputs = { ...inputs, ...more };
+    fill(
+      next,
+      element("a", { href: `#/job?${new URLSearchParams({ ...inputs })}` }, "Submit a job with these inputs"),
+    );
+  };
+  container.append(makeInputs(context, ready), next);
+};

@@ -1,12 +1,12 @@
 import { MucastApiError, type PreparedBlobs } from "../../../client/index.ts";
 import { searchOf } from "../../../client/query.ts";
+import { curlLine } from "../../../contract/curl-line.ts";
 import { element, fill } from "../../dom.ts";
 import { shown } from "../../shown-text.ts";
 import type { ViewContext } from "../../view.ts";
 import { bytes } from "../../words.ts";
 import { type Control, fieldControl, newId } from "../fields/field-control.ts";
 import { copiedCommand } from "../payload/copied-command.ts";
-import { curlLine } from "../payload/curl-line.ts";
 import { faultsIn, pathName, placeFaults } from "../payload/fault-places.ts";
 import { makeRefusal, type Refusal } from "../payload/refusal.ts";
 import { DATES, PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";

@@ -1,6 +1,7 @@
 import type { MucastClient, OperationView, SubmitOptions } from "../../../client/index.ts";
 import { MucastApiError } from "../../../client/index.ts";
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
+import { curlLine } from "../../../contract/curl-line.ts";
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import type { Problem } from "../../../contract/problems/problem.ts";
 import { element, fill } from "../../dom.ts";
@@ -10,7 +11,6 @@ import { type FaultPlace, makeFields } from "../fields/field-group.ts";
 import type { Path } from "../fields/payload-tree.ts";
 import { type FormPart, prunable } from "../fields/schema-fields.ts";
 import { copiedCommand } from "./copied-command.ts";
-import { curlLine } from "./curl-line.ts";
 import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
 import { keepDraft, takeDraft } from "./kept-drafts.ts";
 import { PayloadDraft } from "./payload-draft.ts";

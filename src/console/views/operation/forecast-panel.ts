@@ -1,5 +1,5 @@
 import type { ForecastView } from "../../../client/index.ts";
-import { figure } from "../../../report/data/figures.ts";
+import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import { shown } from "../../shown-text.ts";

@@ -1,4 +1,4 @@
-import { figure } from "../../../report/data/figures.ts";
+import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { mark } from "../../mark.ts";
 import type { ViewContext } from "../../view.ts";

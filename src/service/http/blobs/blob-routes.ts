@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { OpenDownloads } from "../guard/caller-limits.ts";
+import { OpenAnswers } from "../guard/caller-limits.ts";
 import { checkIfMatch } from "../server/conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
 import { ignoreContentType } from "../server/request-bodies.ts";
@@ -10,7 +10,14 @@ import { writeBlob } from "./write-blob.ts";
 
 /** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`. */
 export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
-  const reading = { options, open: new OpenDownloads(options.settings), closing };
+  const { downloads, downloads_per_caller } = options.settings;
+  const open = new OpenAnswers({
+    ofCaller: downloads_per_caller,
+    all: downloads,
+    what: "downloads",
+    settings: { ofCaller: "downloads_per_caller", all: "downloads" },
+  });
+  const reading = { options, open, closing };
   app.removeAllContentTypeParsers();
   ignoreContentType(app);
   // writeBlob reads the body itself, piece by piece.

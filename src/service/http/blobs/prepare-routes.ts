@@ -8,7 +8,7 @@ import {
 } from "../../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { type Prepared, tooLarge } from "../../preparation/preparations.ts";
-import { OpenWork } from "../guard/caller-limits.ts";
+import { OpenAnswers } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import { gatheredPieces } from "../server/gathered-pieces.ts";
@@ -22,7 +22,7 @@ const MAX_OPEN = { ofCaller: 2, all: 8, what: "preparations" };
 
 /** `POST /v1/prepare`. */
 export function prepareRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
-  const open = new OpenWork(MAX_OPEN);
+  const open = new OpenAnswers(MAX_OPEN);
   app.removeAllContentTypeParsers();
   ignoreContentType(app);
   // The handler reads the body itself, piece by piece.

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { OpenDownloads } from "../guard/caller-limits.ts";
+import type { OpenAnswers } from "../guard/caller-limits.ts";
 import { byteRange, checkIfMatch, matchesNone } from "../server/conditional-requests.ts";
 import type { HttpOptions } from "../server/http-app.ts";
 import { requestAbort } from "../server/request-abort.ts";
@@ -8,7 +8,7 @@ import { checkReadable, noBlob } from "./blob-names.ts";
 
 interface ReadBlobParts {
   readonly options: HttpOptions;
-  readonly open: OpenDownloads;
+  readonly open: OpenAnswers;
   /** Aborts when the service closes. */
   readonly closing: AbortSignal;
 }

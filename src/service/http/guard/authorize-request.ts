@@ -13,7 +13,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { inScope, type RequestScope } from "../../request-scope.ts";
 import { addressKey } from "../server/address-key.ts";
 import { connectionClosed } from "../server/request-abort.ts";
-import type { OpenRequests, TokenBuckets } from "./caller-limits.ts";
+import type { OpenAnswers, TokenBuckets } from "./caller-limits.ts";
 
 interface Authorization {
   readonly authenticate: Authenticate;
@@ -24,7 +24,7 @@ interface Authorization {
   /** Refusals that a caller, or an address, gets without delay. */
   readonly refusals: TokenBuckets;
   readonly known: KnownTokens;
-  readonly open: OpenRequests;
+  readonly open: OpenAnswers;
 }
 
 /** As long as the shortest `Retry-After`. */

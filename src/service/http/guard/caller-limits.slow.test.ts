@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
-import { OpenRequests, TokenBuckets } from "./caller-limits.ts";
+import { OpenAnswers, requestLimits, TokenBuckets } from "./caller-limits.ts";
 
 test("each key may use its minute's tokens at once, and then what is refilled", () => {
   let now = 0;
@@ -37,7 +37,7 @@ test("a new bucket replaces the one that was used longest ago", () => {
 });
 
 test("a caller's request beyond the limit is refused until another one closes", () => {
-  const open = new OpenRequests(4);
+  const open = new OpenAnswers(requestLimits(4));
   const [first, second, third] = [new EventEmitter(), new EventEmitter(), new EventEmitter()];
   open.begin("key:a", first as never);
   open.begin("key:a", second as never);
@@ -49,7 +49,7 @@ test("a caller's request beyond the limit is refused until another one closes", 
 });
 
 test("a request whose connection is closed already is not counted", () => {
-  const open = new OpenRequests(2);
+  const open = new OpenAnswers(requestLimits(2));
   const gone = Object.assign(new EventEmitter(), { destroyed: true });
   for (let n = 0; n < 3; n++) open.begin("key:a", gone as never);
   open.begin("key:a", new EventEmitter() as never);

@@ -54,109 +54,59 @@ export class TokenBuckets {
 
 const RETRY_SECONDS = 5;
 
+/** Maximum numbers of answers of one kind in progress. */
+interface AnswerLimits {
+  readonly ofCaller: number;
+  /** Of all callers together; without it there is no maximum. */
+  readonly all?: number;
+  /** What they are, in the plural. */
+  readonly what: string;
+  /** The settings that have these numbers, if there are any. */
+  readonly settings?: { readonly ofCaller: string; readonly all: string };
+}
+
 /** Enough for one event stream for each job of a caller's full queue, and some more. */
 const MAX_OPEN_REQUESTS = 2_000;
 
 /**
- * The requests of each caller that the service is answering.
- *
- * The rate limits only how fast requests come. Event streams and waits last, and each costs memory and database queries.
+ * The limits of all requests that the service is answering: one caller may use half of the connections. The rate limits only how fast
+ * requests come; event streams and waits last, and each costs memory and database queries.
  */
-export class OpenRequests {
-  readonly #most: number;
-  readonly #open = new OpenAnswers();
-
-  /** @param connections that the service may have open: one caller may use half of them. */
-  constructor(connections: number) {
-    this.#most = Math.min(MAX_OPEN_REQUESTS, Math.ceil(connections / 2));
-  }
-
-  /** Counts a request until its response closes. @throws MucastError rate_limited. */
-  begin(subject: string, response: Closable): void {
-    this.#open.add(subject, response, (own) => {
-      if (own < this.#most) return;
-      const message = `${this.#most} requests of this caller are being answered already`;
-      throw new MucastError("rate_limited", message, { retryAfter: RETRY_SECONDS });
-    });
-  }
-}
-
-/** Parallel downloads. Each holds a file or a connection to the storage, and some buffers. */
-interface DownloadLimits {
-  readonly downloads: number;
-  readonly downloads_per_caller: number;
-}
-
-/** The downloads in progress, per caller and in total. */
-export class OpenDownloads {
-  readonly #limits: DownloadLimits;
-  readonly #open = new OpenAnswers();
-
-  constructor(limits: DownloadLimits) {
-    this.#limits = limits;
-  }
-
-  /** Counts a download until its response closes. @throws MucastError rate_limited, unavailable. */
-  begin(subject: string, response: Closable): void {
-    const { downloads, downloads_per_caller } = this.#limits;
-    this.#open.add(subject, response, (own, all) => {
-      if (own >= downloads_per_caller) {
-        const message = `${own} downloads of this caller go on already (downloads_per_caller)`;
-        throw new MucastError("rate_limited", message, { retryAfter: RETRY_SECONDS, limit: own });
-      }
-      if (all >= downloads) {
-        const message = `${all} downloads go on already (downloads)`;
-        throw new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS, limit: all });
-      }
-    });
-  }
-}
-
-/** Maximum number of expensive answers in progress. */
-interface WorkLimits {
-  readonly ofCaller: number;
-  readonly all: number;
-  /** What they are, in the plural. */
-  readonly what: string;
-}
-
-/** Answers of one kind in progress, per caller and in total. */
-export class OpenWork {
-  readonly #limits: WorkLimits;
-  readonly #open = new OpenAnswers();
-
-  constructor(limits: WorkLimits) {
-    this.#limits = limits;
-  }
-
-  /** Counts one until its response closes. @throws MucastError rate_limited, unavailable. */
-  begin(subject: string, response: Closable): void {
-    const { ofCaller, all: most, what } = this.#limits;
-    this.#open.add(subject, response, (own, all) => {
-      const data = { retryAfter: RETRY_SECONDS };
-      if (own >= ofCaller)
-        throw new MucastError("rate_limited", `${own} ${what} of this caller go on already`, data);
-      if (all >= most) throw new MucastError("unavailable", `${all} ${what} go on already`, data);
-    });
-  }
+export function requestLimits(connections: number): AnswerLimits {
+  return { ofCaller: Math.min(MAX_OPEN_REQUESTS, Math.ceil(connections / 2)), what: "requests" };
 }
 
 type Closable = Pick<ServerResponse, "once" | "destroyed">;
 
-/** Counts responses by their caller until they close. */
-class OpenAnswers {
+/** Limits the answers of one kind in progress, per caller and in total. */
+export class OpenAnswers {
+  readonly #limits: AnswerLimits;
   readonly #bySubject = new Map<string, number>();
   #all = 0;
 
-  /** @param check throws if the caller's own number, or the total, does not allow one more. */
-  add(subject: string, response: Closable, check: (own: number, all: number) => void): void {
+  constructor(limits: AnswerLimits) {
+    this.#limits = limits;
+  }
+
+  /** Counts an answer until its response closes. @throws MucastError rate_limited, unavailable. */
+  begin(subject: string, response: Closable): void {
     // A response that is already closed would emit no further `close` and stay counted.
     if (response.destroyed) return;
     const own = this.#bySubject.get(subject) ?? 0;
-    check(own, this.#all);
+    const { ofCaller, all = Number.POSITIVE_INFINITY, what, settings } = this.#limits;
+    if (own >= ofCaller) {
+      throw this.#refusal("rate_limited", own, `${what} of this caller`, settings?.ofCaller);
+    }
+    if (this.#all >= all) throw this.#refusal("unavailable", this.#all, what, settings?.all);
     this.#all += 1;
     this.#bySubject.set(subject, own + 1);
     response.once("close", () => this.#remove(subject));
+  }
+
+  #refusal(code: "rate_limited" | "unavailable", limit: number, what: string, setting?: string): MucastError {
+    const message = `${limit} ${what} are in progress already`;
+    if (setting === undefined) return new MucastError(code, message, { retryAfter: RETRY_SECONDS });
+    return new MucastError(code, `${message} (${setting})`, { retryAfter: RETRY_SECONDS, limit });
   }
 
   #remove(subject: string): void {

@@ -12,7 +12,7 @@ import { SAFE_HEADERS } from "../server/send-problem.ts";
 import { AllowedHosts } from "./allowed-hosts.ts";
 import { AllowedOrigins } from "./allowed-origins.ts";
 import { authorizeRequest, KnownTokens, scopeOf } from "./authorize-request.ts";
-import { OpenRequests, TokenBuckets } from "./caller-limits.ts";
+import { OpenAnswers, requestLimits, TokenBuckets } from "./caller-limits.ts";
 
 const AT_ONCE_REFUSED_PER_MINUTE = 600;
 
@@ -30,7 +30,7 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
     failedTries: new TokenBuckets(settings.failed_tries_per_minute),
     refusals: new TokenBuckets(AT_ONCE_REFUSED_PER_MINUTE),
     known: new KnownTokens(options.localToken),
-    open: new OpenRequests(connectionLimit(settings)),
+    open: new OpenAnswers(requestLimits(connectionLimit(settings))),
   };
   const routes = new RouteTable();
   app.addHook("onRoute", (route) => {

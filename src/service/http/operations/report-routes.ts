@@ -3,9 +3,9 @@ import { z } from "zod";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { type ReportLink, reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
-import { REPORT_POLICY } from "../../../report/page/page-policy.ts";
+import { REPORT_POLICY } from "../../../report/page-policy.ts";
 import type { ReportedOutput } from "../../report/reports.ts";
-import { OpenWork } from "../guard/caller-limits.ts";
+import { OpenAnswers } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
@@ -25,7 +25,7 @@ const ETAG = { type: "string", description: "Identifies the output and the versi
 /** `GET /v1/operations/{id}/report`, `POST /v1/operations/{id}/report-link` and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
-  const parts = { options, open: new OpenWork(MAX_OPEN), closing };
+  const parts = { options, open: new OpenAnswers(MAX_OPEN), closing };
   reportRoute(app, parts);
   linkRoute(app, options);
   openLinkRoute(app, parts);
@@ -58,7 +58,7 @@ const MAX_OPEN = { ofCaller: 20, all: 100, what: "reports" };
 
 interface ReportParts {
   readonly options: HttpOptions;
-  readonly open: OpenWork;
+  readonly open: OpenAnswers;
   readonly closing: AbortSignal;
 }
 

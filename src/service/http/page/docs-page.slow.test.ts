@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { ask, type Listening, listen, listenFor } from "../listening.testing.ts";
 import { html, prose } from "./html.ts";
-import { curlLine } from "./quick-start.ts";
 
 let service: Listening;
 let page: string;
@@ -64,7 +63,7 @@ test("the page lists the limits of this service, each with its value and what it
 test("the curl lines name this service, and with keys they send one", async (t) => {
   assert.ok(
     page.includes(
-      `curl -s ${service.origin}/examples/feature_engine_tiny.json | curl -s -T - ${service.origin}/data/feature_engine_tiny.json`,
+      `curl -sS ${service.origin}/examples/feature_engine_tiny.json | curl -sS -T - ${service.origin}/data/feature_engine_tiny.json`,
     ),
   );
   assert.ok(!page.includes("MUCAST_API_KEY"));
@@ -75,17 +74,6 @@ test("the curl lines name this service, and with keys they send one", async (t) 
       "-H &quot;Authorization: Bearer $MUCAST_API_KEY&quot; https://forecasts.example/v1/operations",
     ),
   );
-});
-
-test("a curl line is quoted for the shell", () => {
-  assert.equal(
-    curlLine({ method: "POST", url: "http://h/v1/x", body: `{"a": "it's"}` }),
-    `curl -s http://h/v1/x \\\n  -H 'Content-Type: application/json' \\\n  -d '{"a": "it'\\''s"}'`,
-  );
-  assert.equal(curlLine({ method: "POST", url: "http://h/$ID" }), 'curl -s -X POST "http://h/$ID"');
-  const sent = curlLine({ method: "POST", url: "http://h/v1/prepare", file: "prices.csv" });
-  assert.equal(sent, "curl -s --data-binary @prices.csv http://h/v1/prepare");
-  assert.equal(curlLine({ method: "GET", url: "http://h/?a=1&b=2" }), "curl -s 'http://h/?a=1&b=2'");
 });
 
 test("html escapes inserted text", () => {

@@ -1,3 +1,4 @@
+import { curlLine } from "../../../contract/curl-line.ts";
 import type {
   OpenApiMedia,
   OpenApiOperation,
@@ -6,7 +7,7 @@ import type {
 } from "../openapi/document.ts";
 import { EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { type Html, html, prose } from "./html.ts";
-import { curlLine, type ServiceAddress } from "./quick-start.ts";
+import type { ServiceAddress } from "./quick-start.ts";
 import { membersHtml, type PageSchema, typeHtml } from "./schema-html.ts";
 
 export interface PageOperation {
@@ -47,11 +48,13 @@ function curlOf(
   return curlLine({
     method: method.toUpperCase(),
     url: `${service.origin}${path.replace("{id}", "$ID").replace("{name}", name)}`,
-    hasCredentials: service.hasCredentials,
+    hasKey: service.hasCredentials,
     isStream: path.endsWith("/events"),
-    ...(path === "/v1/prepare" ? { file: "prices.csv" } : {}),
-    ...(upload === undefined ? {} : { from: `${service.origin}/examples/${upload}` }),
-    ...(example === undefined ? {} : { body: JSON.stringify(example, null, 2) }),
+    ...(path === "/v1/prepare" ? { body: { file: "prices.csv" } } : {}),
+    ...(upload === undefined ? {} : { body: { from: `${service.origin}/examples/${upload}` } }),
+    ...(example === undefined
+      ? {}
+      : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(example, null, 2) }),
   });
 }
 

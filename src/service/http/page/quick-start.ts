@@ -1,3 +1,4 @@
+import { curlLine } from "../../../contract/curl-line.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES, ML_PAYLOAD } from "../openapi/examples.ts";
 import { type Html, html, prose } from "./html.ts";
 
@@ -19,9 +20,9 @@ export function uploadLines({ origin, hasCredentials }: ServiceAddress): string[
   return EXAMPLE_NAMES.map((name) =>
     curlLine({
       method: "PUT",
-      from: `${origin}/examples/${name}`,
       url: `${origin}/data/${name}`,
-      hasCredentials,
+      hasKey: hasCredentials,
+      body: { from: `${origin}/examples/${name}` },
     }),
   );
 }
@@ -31,9 +32,12 @@ export function submitLine({ origin, hasCredentials }: ServiceAddress, wait?: nu
   return curlLine({
     method: "POST",
     url: `${origin}/v1/run_ml_job`,
+    headers: {
+      "Content-Type": "application/json",
+      ...(wait === undefined ? {} : { Prefer: `wait=${wait}` }),
+    },
+    hasKey: hasCredentials,
     body: PAYLOAD.replaceAll(EXAMPLE_BLOBS, origin),
-    hasCredentials,
-    ...(wait === undefined ? {} : { wait }),
   });
 }
 
@@ -41,7 +45,7 @@ export function submitLine({ origin, hasCredentials }: ServiceAddress, wait?: nu
 export function quickStartHtml(service: ServiceAddress): Html {
   const { origin, hasCredentials } = service;
   const get = (path: string, isStream = false) =>
-    curlLine({ method: "GET", url: `${origin}${path}`, hasCredentials, isStream });
+    curlLine({ method: "GET", url: `${origin}${path}`, hasKey: hasCredentials, isStream });
   const steps: readonly (readonly [string, string])[] = [
     [
       "Upload the two example blobs of the service. To make your own from a price CSV, use `mucast prepare`.",
@@ -55,40 +59,4 @@ export function quickStartHtml(service: ServiceAddress): Html {
   return html`<ol class="steps">${steps.map(
     ([what, lines]) => html`<li><p>${prose(what)}</p><pre class="curl"><code>${lines}</code></pre></li>`,
   )}</ol>`;
-}
-
-interface CurlRequest {
-  readonly method: string;
-  readonly url: string;
-  /** JSON text. */
-  readonly body?: string;
-  /** A file of the reader, which the command sends unchanged. */
-  readonly file?: string;
-  /** URL that needs no credentials; the command uploads its content. */
-  readonly from?: string;
-  /** Seconds that the answer may wait for the end of the job. */
-  readonly wait?: number;
-  readonly hasCredentials?: boolean;
-  /** Makes curl print each event when it arrives. */
-  readonly isStream?: boolean;
-}
-
-/** A request as a curl command for a POSIX shell. */
-export function curlLine(request: CurlRequest): string {
-  const { method, url, body, file, from, wait, hasCredentials, isStream } = request;
-  const words = ["curl", isStream ? "-sN" : "-s"];
-  if (from !== undefined) words.unshift("curl", "-s", quoted(from), "|");
-  if (from !== undefined) words.push("-T", "-");
-  else if (file !== undefined) words.push("--data-binary", `@${file}`);
-  else if (method === "POST" && body === undefined) words.push("-X", "POST");
-  // Double quotes, so that the shell expands the variable.
-  if (hasCredentials) words.push("-H", '"Authorization: Bearer $MUCAST_API_KEY"');
-  if (wait !== undefined) words.push("-H", `'Prefer: wait=${wait}'`);
-  words.push(url.includes("$") ? `"${url}"` : quoted(url));
-  if (body === undefined) return words.join(" ");
-  return `${words.join(" ")} \\\n  -H 'Content-Type: application/json' \\\n  -d ${quoted(body)}`;
-}
-
-function quoted(text: string): string {
-  return /^[\w:/.@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { curlLine, quoted } from "./curl-line.ts";
+
+/** The words of a command as POSIX reads them where only single quotes, backslashes and double quotes part nothing. */
+function wordsOf(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let at = 0;
+  while (at < line.length) {
+    const mark = line[at]!;
+    if (mark === "'") {
+      const end = line.indexOf("'", at + 1);
+      word = (word ?? "") + line.slice(at + 1, end);
+      at = end + 1;
+    } else if (mark === '"') {
+      const end = line.indexOf('"', at + 1);
+      word = `${word ?? ""}<${line.slice(at + 1, end)}>`;
+      at = end + 1;
+    } else if (mark === "\\") {
+      // Before a line's end it continues the command.
+      if (line[at + 1] !== "\n") word = (word ?? "") + line[at + 1];
+      at += 2;
+    } else if (/\s/.test(mark)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+      at += 1;
+    } else {
+      word = (word ?? "") + mark;
+      at += 1;
+    }
+  }
+  return word === undefined ? words : [...words, word];
+}
+
+test("any text is one word of a shell", () => {
+  assert.equal(quoted('it\'s; $(rm -rf /) `x` \\ "!" \n'), "'it'\\''s; $(rm -rf /) `x` \\ \"!\" \n'");
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom("'", '"', "\\", "$", "`", "!", "\n", " ", "a", "|") }),
+      (text) => assert.deepEqual(wordsOf(quoted(text)), [text]),
+    ),
+  );
+});
+
+test("the line sends the method, the headers and the body that the form sends, and names the key's variable alone", () => {
+  const body = '{"feature_url": "https://a/\' ; rm -rf ~ #",\n "config": {}}';
+  const line = curlLine({
+    method: "POST",
+    url: "http://127.0.0.1:8080/v1/run_ml_job",
+    headers: { "Content-Type": "application/json", "Idempotency-Key": "console-1" },
+    hasKey: true,
+    body,
+  });
+  assert.deepEqual(wordsOf(line), [
+    "curl",
+    "-sS",
+    "-H",
+    "<Authorization: Bearer $MUCAST_API_KEY>",
+    "http://127.0.0.1:8080/v1/run_ml_job",
+    "-H",
+    "Content-Type: application/json",
+    "-H",
+    "Idempotency-Key: console-1",
+    "--data-raw",
+    body,
+  ]);
+  assert.doesNotMatch(
+    curlLine({ method: "POST", url: "u", headers: {}, hasKey: false, body: "@/etc/passwd" }),
+    /Authorization|--data /,
+  );
+});
+
+test("a curl line is quoted for the shell", () => {
+  const json = { "Content-Type": "application/json" };
+  assert.equal(
+    curlLine({ method: "POST", url: "http://h/v1/x", headers: json, body: `{"a": "it's"}` }),
+    `curl -sS http://h/v1/x \\\n  -H 'Content-Type: application/json' \\\n  --data-raw '{"a": "it'\\''s"}'`,
+  );
+  assert.equal(curlLine({ method: "POST", url: "http://h/$ID" }), 'curl -sS -X POST "http://h/$ID"');
+  assert.equal(curlLine({ method: "DELETE", url: "http://h/$(x)" }), "curl -sS -X DELETE 'http://h/$(x)'");
+  const sent = curlLine({ method: "POST", url: "http://h/v1/prepare", body: { file: "prices.csv" } });
+  assert.equal(sent, "curl -sS --data-binary @prices.csv http://h/v1/prepare");
+  assert.equal(curlLine({ method: "GET", url: "http://h/?a=1&b=2" }), "curl -sS 'http://h/?a=1&b=2'");
+  assert.equal(
+    curlLine({ method: "PUT", url: "http://h/data/a", hasKey: true, body: { from: "http://h/a" } }),
+    'curl -sS http://h/a | curl -sS -T - -H "Authorization: Bearer $MUCAST_API_KEY" http://h/data/a',
+  );
+  assert.equal(
+    curlLine({ method: "GET", url: "http://h/events", isStream: true }),
+    "curl -sSN http://h/events",
+  );
+});

@@ -1,0 +1,123 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { type AuditBlob, auditBlobSchema } from "../../contract/output/audit-blob.ts";
+import { type REPLAY_EXITS, type ReplayBlob, replayBlobSchema } from "../../contract/output/replay-blob.ts";
+import { openSchema } from "../../contract/schema/open-schema.ts";
+import { countedRows } from "../figures.ts";
+import type { OutputEvidence } from "./output-evidence.ts";
+
+/** A verdict in words. */
+export interface CheckVerdict {
+  readonly verdict: string;
+  readonly isGood: boolean;
+  readonly sentence: string;
+  readonly lines: readonly string[];
+}
+
+/** What `mucast replay` and `mucast audit` said about an output, if a caller passes their verdicts. */
+export interface CheckVerdicts {
+  readonly replay: CheckVerdict | undefined;
+  readonly audit: CheckVerdict | undefined;
+}
+
+/** The parts of an output that verdicts refer to. */
+interface JudgedOutput extends Pick<OutputEvidence, "sha256"> {
+  readonly document: Pick<OutputEvidence["document"], "provenance">;
+}
+
+/** A verdict as read from its file. */
+export interface VerdictFile {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+const MAX_FINDINGS = 20;
+
+/**
+ * The verdicts of each output. A replay belongs to the output whose stored bytes it names, an audit to the outputs that were made
+ * from the blobs and the config that it examined.
+ * @throws MucastError unreadable_blob if a file is not a verdict; invalid_request if a verdict belongs to none of the outputs.
+ */
+export function checkVerdicts(
+  outputs: readonly JudgedOutput[],
+  replays: readonly VerdictFile[],
+  audits: readonly VerdictFile[],
+): CheckVerdicts[] {
+  const replayed = replays.map((file) => ({ file, blob: parsed(file, replayBlobSchema, "mucast replay") }));
+  const audited = audits.map((file) => ({ file, blob: parsed(file, auditBlobSchema, "mucast audit") }));
+  for (const { file, blob } of replayed) {
+    if (!outputs.some((output) => isReplayOf(blob, output))) throw unrelatedVerdict(file, "output");
+  }
+  for (const { file, blob } of audited) {
+    if (!outputs.some((output) => isAuditOf(blob, output))) throw unrelatedVerdict(file, "inputs and config");
+  }
+  return outputs.map((output) => {
+    const replay = replayed.find(({ blob }) => isReplayOf(blob, output))?.blob;
+    const audit = audited.find(({ blob }) => isAuditOf(blob, output))?.blob;
+    return { replay: replay && replayVerdict(replay), audit: audit && auditVerdict(audit) };
+  });
+}
+
+function parsed<T>(
+  { name, value }: VerdictFile,
+  schema: Parameters<typeof openSchema>[0] & { readonly _output: T },
+  command: string,
+): T {
+  const { success, data, error } = openSchema(schema).safeParse(value);
+  if (success) return data as T;
+  const [fault] = error.issues;
+  const place = fault === undefined || fault.path.length === 0 ? "" : ` at ${fault.path.join(".")}`;
+  const message = `${name} is not a verdict of ${command}: ${fault?.message}${place}`;
+  throw new MucastError("unreadable_blob", message, { source: name });
+}
+
+function unrelatedVerdict({ name }: VerdictFile, what: string): MucastError {
+  const message = `${name} is a verdict on a different ${what} than the given outputs have`;
+  return new MucastError("invalid_request", message, { source: name });
+}
+
+function isReplayOf({ output }: ReplayBlob, { sha256 }: JudgedOutput): boolean {
+  return output.sha256 === sha256;
+}
+
+function isAuditOf({ inputs }: AuditBlob, { document: { provenance } }: JudgedOutput): boolean {
+  return (
+    inputs.feature.sha256 === provenance.feature_sha256 &&
+    inputs.data_extractor.sha256 === provenance.data_extractor_sha256 &&
+    inputs.config_sha256 === provenance.config_sha256
+  );
+}
+
+const REPLAY_SENTENCES: Readonly<Record<string, string>> = {
+  identical: "Run again on the same inputs, the job gave the same bytes.",
+  differs: "Run again, the job gave a different output.",
+  cannot_replay: "The job could not be run again, so the replay proves nothing.",
+} satisfies Record<keyof typeof REPLAY_EXITS, string>;
+
+function replayVerdict({ verdict, reason }: ReplayBlob): CheckVerdict {
+  return {
+    verdict,
+    isGood: verdict === "identical",
+    sentence: REPLAY_SENTENCES[verdict] ?? `The verdict is ${verdict}.`,
+    lines: reason === undefined ? [] : [reason.message, reason.advice],
+  };
+}
+
+function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): CheckVerdict {
+  const run = Object.entries(checks).filter(([, check]) => check?.status !== "not_run");
+  const names = run.map(([name]) => name).join(", ");
+  const details =
+    verdict === "clean"
+      ? `${countedRows(run.length, "check")} (${names}) found no sign of the future.`
+      : `${countedRows(run.length, "check")} (${names}) found signs of the future: do not trust the skill above.`;
+  return {
+    verdict,
+    isGood: verdict === "clean",
+    sentence: details,
+    lines: [
+      ...findings
+        .slice(0, MAX_FINDINGS)
+        .map(({ severity, code, message }) => `${severity} ${code}: ${message}`),
+      ...blind_spots.map((spot) => `No check sees: ${spot}`),
+    ],
+  };
+}

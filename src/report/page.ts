@@ -1,0 +1,57 @@
+import { escapeText } from "./charts/escape-text.ts";
+import type { Report } from "./evidence/reported-outputs.ts";
+import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
+import type { Section } from "./panels/section.ts";
+import { comparisonSection } from "./sections/comparison.ts";
+import { foldsSection } from "./sections/folds.ts";
+import { forecastsSection } from "./sections/forecasts.ts";
+import { intervalsSection } from "./sections/intervals.ts";
+import { orderSection } from "./sections/order-worth.ts";
+import { originSection } from "./sections/origin.ts";
+import { sizesSection } from "./sections/sizes.ts";
+import { skillSection } from "./sections/skill-over-time.ts";
+import { tickersSection } from "./sections/tickers.ts";
+import { verdictSection } from "./sections/verdict.ts";
+
+/** The sections of a report, in the order of the page. */
+export const SECTIONS: readonly Section[] = [
+  verdictSection,
+  comparisonSection,
+  forecastsSection,
+  skillSection,
+  orderSection,
+  sizesSection,
+  intervalsSection,
+  foldsSection,
+  tickersSection,
+  originSection,
+];
+
+/** The page of a report: one HTML document that makes no requests and is readable without its script. */
+export function page(report: Report): string {
+  const title = escapeText(report.title);
+  const sections = SECTIONS.flatMap((section) => {
+    const html = section.html(report);
+    return html === undefined ? [] : [{ ...section, html }];
+  });
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${REPORT_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<header><h1>${title}</h1>
+<nav aria-label="Sections"><ul>${sections.map(({ id, title: name }) => `<li><a href="#${id}">${name}</a></li>`).join("")}</ul></nav></header>
+<main>
+${sections.map(({ id, title: name, html }) => `<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>\n${html}</section>`).join("\n")}
+</main>
+<script>${SCRIPT}</script>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,278 @@
+import type { Coverage } from "../../contract/output/metrics-schemas.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import type { CoverageTable } from "../../evaluate/intervals/coverage.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { columnChart } from "../charts/column-chart.ts";
+import { rowChart } from "../charts/row-chart.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { countedRows, figure } from "../figures.ts";
+import { END_BARS, ends, longYears } from "../panels/long-lists.ts";
+import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
+import { countOf, type IntervalOutcomes } from "../statistics/interval-outcomes.ts";
+
+/** The coverage of intervals by ticker, year and volatility. */
+export interface GroupedCoverage {
+  readonly method: string | undefined;
+  /** 1 - alpha. */
+  readonly nominal: number;
+  /** The lowest coverage first. */
+  readonly tickers: readonly TickerCoverage[];
+  readonly tickersFinding: string;
+  readonly years: readonly YearCoverage[];
+  readonly yearsFinding: string;
+  /**
+   * From the blob. Undefined for outputs of older versions, if no ticker has enough rows, and beside outputs that lack some of the
+   * rows.
+   */
+  readonly volatility: VolatilityCoverage | undefined;
+}
+
+/** For the tenths of each ticker's rows by volatility, the quietest first. */
+interface VolatilityCoverage {
+  readonly tenths: readonly MeanCoverage[];
+  /** The coverage that each other method would have had, by name. */
+  readonly others: Readonly<Record<string, readonly (number | null)[]>>;
+  readonly finding: string;
+}
+
+interface MeanCoverage {
+  readonly n: number;
+  readonly coverage: number | null;
+  readonly meanWidth: number | null;
+}
+
+export interface TickerCoverage extends MeanCoverage {
+  readonly ticker: string;
+  readonly coverage: number;
+  readonly below: number;
+  readonly above: number;
+}
+
+export interface YearCoverage extends MeanCoverage {
+  readonly year: number;
+  readonly coverage: number;
+}
+
+type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
+
+/** @param table with a coverage: at least one labelled row has an interval. */
+export function groupedCoverage(
+  evidence: OutputEvidence,
+  intervals: Intervals,
+  table: CoverageTable,
+): GroupedCoverage {
+  const nominal = 1 - intervals.alpha;
+  const years = coverageByYear(table.pooled.by_year ?? {});
+  const tickers = coverageByTicker(evidence.outcomes, table);
+  return {
+    method: intervals.method,
+    nominal,
+    tickers,
+    tickersFinding: tickersFinding(tickers, nominal),
+    years,
+    yearsFinding: yearsFinding(years, nominal),
+    volatility: volatilityCoverage(evidence, intervals),
+  };
+}
+
+/** @returns coverage by tenths of volatility; undefined if the output does not have it for the rows of the report. */
+function volatilityCoverage(evidence: OutputEvidence, intervals: Intervals): VolatilityCoverage | undefined {
+  const thin = thinClause(evidence, intervals);
+  if (thin === undefined) return undefined;
+  const { by_volatility = [], other_methods = {} } = intervals;
+  const others = Object.entries(other_methods).flatMap(([name, other]) =>
+    other.by_volatility === undefined
+      ? []
+      : [[name, other.by_volatility.map(({ coverage }) => coverage)] as const],
+  );
+  return {
+    tenths: by_volatility.map(({ n, coverage, mean_width }) => ({ n, coverage, meanWidth: mean_width })),
+    others: Object.fromEntries(others),
+    finding: `${thin}; nominal coverage is ${figure(1 - intervals.alpha, "share")}.${feedbackClause(intervals, evidence.dateCount)}`,
+  };
+}
+
+/**
+ * Coverage on the quietest and on the wildest days.
+ * @returns undefined if the output does not have it, or has it for more rows than the report covers.
+ */
+function thinClause({ coverage }: OutputEvidence, intervals: Intervals): string | undefined {
+  const { by_volatility = [], pooled } = intervals;
+  const [quietest, wildest] = [by_volatility[0]?.coverage, by_volatility.at(-1)?.coverage];
+  if (quietest == null || wildest == null || coverage?.pooled.n !== pooled.n) return undefined;
+  return `Coverage was ${figure(quietest, "share")} on the tenth of days with the lowest volatility and ${figure(wildest, "share")} on the tenth with the highest`;
+}
+
+function feedbackClause({ method, pooled }: Intervals, dateCount: number): string {
+  if (method !== "adaptive" || dateCount < MIN_DATES) return "";
+  return ` The overall coverage of ${figure(pooled.coverage, "share")} follows from the feedback on misses in any market; the evidence is in these tenths.`;
+}
+
+export function volatilityPanel(
+  { nominal, method = "asked" }: GroupedCoverage,
+  { tenths, others, finding }: VolatilityCoverage,
+): Panel {
+  const [other] = Object.entries(others);
+  const level = ["level", `asked: ${figure(nominal, "share")}`] as const;
+  const labels = tenths.map((_, i) => String(i + 1));
+  return {
+    title: "Coverage by volatility",
+    finding,
+    chart: columnChart({
+      finding,
+      labels,
+      unit: "share",
+      series: [tenths.map(({ coverage }) => coverage), ...(other === undefined ? [] : [other[1]])],
+      level: nominal,
+      isFromLevel: true,
+    }),
+    key: keyLine(
+      other === undefined
+        ? [["bar", "tenths of each ticker's days; 1 is the quietest"], level]
+        : [
+            ["bar", `${method}, by tenths of each ticker's days; 1 is the quietest`],
+            ["bar second", other[0]],
+            level,
+          ],
+    ),
+    numbers: coverageNumbers("coverage by volatility", "Tenth", labels, tenths),
+  };
+}
+
+function coverageNumbers(
+  caption: string,
+  group: string,
+  names: readonly string[],
+  groups: readonly MeanCoverage[],
+): string {
+  return numbersTable({
+    caption,
+    columns: [group, "Rows", "Coverage", "Mean width"],
+    rows: groups.map(({ n, coverage, meanWidth }, i) => [
+      names[i]!,
+      figure(n, "count"),
+      figure(coverage, "share"),
+      figure(meanWidth, "share"),
+    ]),
+  });
+}
+
+export function coverageByYear(years: Readonly<Record<string, Coverage>>): YearCoverage[] {
+  return Object.entries(years)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([year, { n, coverage, mean_width }]) =>
+      coverage === null ? [] : [{ year: Number(year), n, coverage, meanWidth: mean_width }],
+    );
+}
+
+function yearsFinding(years: readonly YearCoverage[], nominal: number): string {
+  const worst = years.reduce((a, b) => (b.coverage < a.coverage ? b : a));
+  const asked = `nominal coverage is ${figure(nominal, "share")}`;
+  if (years.length === 1)
+    return `Coverage in ${worst.year} was ${figure(worst.coverage, "share")}; ${asked}.`;
+  return `The worst of ${countedRows(years.length, "year")} was ${worst.year}, with a coverage of ${figure(worst.coverage, "share")}; ${asked}.`;
+}
+
+/** @param others the coverage of other methods by year. */
+export function yearsPanel(
+  { years, yearsFinding: finding, nominal, method = "asked" }: GroupedCoverage,
+  others: readonly { readonly name: string; readonly years: readonly YearCoverage[] }[],
+): Panel {
+  const { long, note } = longYears(years, "row");
+  const other = others.find((one) => one.years.length > 0);
+  const theirs =
+    other === undefined
+      ? []
+      : [long.map(({ year }) => other.years.find((one) => one.year === year)?.coverage ?? null)];
+  const level = ["level", `asked: ${figure(nominal, "share")}`] as const;
+  return {
+    title: "Coverage by year",
+    finding: `${finding}${note}`,
+    chart: columnChart({
+      finding,
+      labels: long.map(({ year }) => String(year)),
+      unit: "share",
+      series: [long.map(({ coverage }) => coverage), ...theirs],
+      level: nominal,
+      isFromLevel: true,
+    }),
+    key: keyLine(
+      other === undefined
+        ? [["bar", "coverage"], level]
+        : [["bar", method], ["bar second", other.name], level],
+    ),
+    numbers: coverageNumbers(
+      "coverage by year",
+      "Year",
+      years.map(({ year }) => String(year)),
+      years,
+    ),
+  };
+}
+
+/** The lowest coverage first; equal ones by code point. */
+function coverageByTicker(
+  outcomes: readonly IntervalOutcomes[],
+  { by_ticker }: CoverageTable,
+): TickerCoverage[] {
+  return outcomes
+    .filter(({ days }) => days.length > 0)
+    .map(({ ticker, side }): TickerCoverage => {
+      const { n, coverage, mean_width } = by_ticker.get(ticker)!;
+      return {
+        ticker,
+        n,
+        coverage: coverage!,
+        below: countOf(side, -1),
+        above: countOf(side, 1),
+        meanWidth: mean_width,
+      };
+    })
+    .sort((a, b) => a.coverage - b.coverage);
+}
+
+function tickersFinding(tickers: readonly TickerCoverage[], nominal: number): string {
+  const [worst, best] = [tickers[0]!, tickers.at(-1)!];
+  if (tickers.length === 1) {
+    return `Coverage of ${worst.ticker} was ${figure(worst.coverage, "share")}; nominal coverage is ${figure(nominal, "share")}.`;
+  }
+  return `Coverage by ticker ranged from ${figure(worst.coverage, "share")} (${worst.ticker}) to ${figure(best.coverage, "share")} (${best.ticker}); nominal coverage is ${figure(nominal, "share")}.`;
+}
+
+export function tickersPanel({ tickers, tickersFinding: finding, nominal }: GroupedCoverage): Panel {
+  const shown = ends(tickers);
+  const cut =
+    shown.length < tickers.length ? ` The ${END_BARS} lowest and the ${END_BARS} highest are shown.` : "";
+  return {
+    title: "Coverage by ticker",
+    finding: `${finding}${cut}`,
+    chart: rowChart({
+      finding,
+      unit: "share",
+      base: nominal,
+      atLeast: [nominal - 0.03, Math.min(1, nominal + 0.03)],
+      level: nominal,
+      rows: shown.map(({ ticker, coverage }) => ({ name: ticker, value: coverage })),
+    }),
+    key: keyLine([
+      ["bar", "difference from nominal"],
+      ["level", `asked: ${figure(nominal, "share")}`],
+    ]),
+    numbers: tickersNumbers(tickers),
+  };
+}
+
+function tickersNumbers(tickers: readonly TickerCoverage[]): string {
+  return numbersTable({
+    caption: "coverage by ticker",
+    columns: ["Ticker", "Rows", "Coverage", "Below", "Above", "Mean width"],
+    rows: tickers.map(({ ticker, n, coverage, below, above, meanWidth }) => [
+      ticker,
+      figure(n, "count"),
+      figure(coverage, "share"),
+      figure(below, "count"),
+      figure(above, "count"),
+      figure(meanWidth, "share"),
+    ]),
+  });
+}

@@ -1,0 +1,271 @@
+import { formatDay } from "../../contract/market/dates.ts";
+import type { JointMisses } from "../../contract/output/metrics-schemas.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { rowChart } from "../charts/row-chart.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { whyNoLabels } from "../evidence/why-absent.ts";
+import { countedRows, figure } from "../figures.ts";
+import { linePanel } from "../panels/line-panel.ts";
+import { keyLine, type Panel, plainTable } from "../panels/panel.ts";
+import { chartSection, type Part, panelsOf } from "../panels/section.ts";
+import { medianWidths } from "../statistics/interval-outcomes.ts";
+import { ROLLING_DATES, rollingRatio } from "../statistics/running-sums.ts";
+import {
+  coverageByYear,
+  type GroupedCoverage,
+  groupedCoverage,
+  type TickerCoverage,
+  tickersPanel,
+  volatilityPanel,
+  type YearCoverage,
+  yearsPanel,
+} from "./interval-coverage.ts";
+
+/** The intervals and their actual coverage. */
+export const intervalsSection = chartSection({
+  id: "intervals",
+  title: "Intervals",
+  panels: ({ common }) => panelsOf("Intervals", intervalsOf(common), intervalsPanels),
+});
+
+/** Intervals and their actual coverage. */
+interface IntervalsData extends GroupedCoverage {
+  readonly bound: "both" | "lower" | "upper";
+  readonly n: number;
+  readonly coverage: number;
+  /** Pooled over the tickers of the last `rollingDates` dates, NaN before; with the median width of each date. */
+  readonly overTime: {
+    readonly days: Int32Array;
+    readonly rollingDates: number;
+    readonly coverage: Float64Array;
+    /** For a one-sided interval, the median distance of its end from the forecast. */
+    readonly width: Float64Array;
+    readonly coverageFinding: string;
+    readonly widthFinding: string;
+  };
+  readonly misses: { readonly below: number; readonly above: number; readonly finding: string };
+  /** What the other methods would have given on the same rows, from the blob. */
+  readonly others: readonly OtherMethod[];
+  readonly othersFinding: string | undefined;
+}
+
+interface OtherMethod {
+  readonly name: string;
+  readonly coverage: number | null;
+  readonly meanWidth: number | null;
+  readonly worstTicker: number | null;
+  readonly years: readonly YearCoverage[];
+  /** The interval score of the requested method divided by that of this one. */
+  readonly scoreRatio: number | null;
+}
+
+type Intervals = NonNullable<OutputBlob["metrics"]["intervals"]>;
+
+/** The intervals and their actual coverage. */
+export function intervalsOf(evidence: OutputEvidence): Part<IntervalsData> {
+  const { document, coverage: table } = evidence;
+  const { intervals } = document.metrics;
+  if (intervals === null || table === undefined) return { absent: "The output was made without intervals." };
+  const { n, coverage } = table.pooled;
+  if (coverage === null) return { absent: whyNoCoverage(evidence, intervals) };
+  const grouped = groupedCoverage(evidence, intervals, table);
+  const others = othersOf(intervals);
+  return {
+    data: {
+      ...grouped,
+      bound: intervals.bound,
+      n,
+      coverage,
+      overTime: overTime(evidence, grouped.nominal),
+      misses: missesOf(grouped.tickers, n, intervals.bound, table.joint_misses),
+      others,
+      othersFinding: othersFinding(others, intervals),
+    },
+  };
+}
+
+function whyNoCoverage(evidence: OutputEvidence, { pooled }: Intervals): string {
+  const before = pooled.prequential;
+  const why =
+    evidence.dateCount === 0 ? whyNoLabels(evidence) : "No row with a realised return has an interval.";
+  if (before == null || before.coverage === null) return why;
+  return `${why} On ${countedRows(before.n, "row")} before the cut, the coverage of the same method was ${figure(before.coverage, "share")}.`;
+}
+
+function overTime(
+  { dateCoverage, outcomesByDate }: OutputEvidence,
+  nominal: number,
+): IntervalsData["overTime"] {
+  const { days, numerators, denominators } = dateCoverage;
+  const coverage = rollingRatio(numerators, denominators, ROLLING_DATES);
+  const width = medianWidths(outcomesByDate);
+  return {
+    days,
+    rollingDates: ROLLING_DATES,
+    coverage,
+    width,
+    coverageFinding: rollingFinding(coverage, days, nominal),
+    widthFinding: widthFinding(width, days),
+  };
+}
+
+function rollingFinding(coverage: Float64Array, days: Int32Array, nominal: number): string {
+  const first = ROLLING_DATES - 1;
+  if (coverage.length <= first) {
+    return `There are fewer than ${ROLLING_DATES} dates, too few for rolling coverage.`;
+  }
+  const [low, high] = extremes(coverage, first);
+  return `Coverage over ${ROLLING_DATES} dates ranged from ${figure(coverage[low]!, "share")} (ending ${formatDay(days[low]!)}) to ${figure(coverage[high]!, "share")} (ending ${formatDay(days[high]!)}); nominal coverage is ${figure(nominal, "share")}.`;
+}
+
+function widthFinding(width: Float64Array, days: Int32Array): string {
+  const [low, high] = extremes(width, 0);
+  if (low === high) return `The median interval was ${figure(width[low]!, "share")} wide.`;
+  return `The median interval was narrowest on ${formatDay(days[low]!)} (${figure(width[low]!, "share")} of price) and widest on ${formatDay(days[high]!)} (${figure(width[high]!, "share")}).`;
+}
+
+/** The positions of the first lowest and the first highest value. */
+function extremes(values: Float64Array, from: number): [low: number, high: number] {
+  let [low, high] = [from, from];
+  for (let i = from; i < values.length; i++) {
+    if (values[i]! < values[low]!) low = i;
+    if (values[i]! > values[high]!) high = i;
+  }
+  return [low, high];
+}
+
+function missesOf(
+  tickers: readonly TickerCoverage[],
+  n: number,
+  bound: Intervals["bound"],
+  { dates, half_missed }: JointMisses,
+): IntervalsData["misses"] {
+  const below = tickers.reduce((sum, ticker) => sum + ticker.below, 0);
+  const above = tickers.reduce((sum, ticker) => sum + ticker.above, 0);
+  const [low, high] = [
+    `${figure(below / n, "share")} of returns fell below their interval`,
+    `${figure(above / n, "share")} rose above it`,
+  ];
+  const both = {
+    both: `${low} and ${high}`,
+    lower: low,
+    upper: high.replace("rose", "of returns rose").replace("it", "their interval"),
+  };
+  const together =
+    dates === 0
+      ? ""
+      : ` On ${figure(half_missed, "count")} of ${countedRows(dates, "date")}, at least half of the tickers missed their interval.`;
+  return { below, above, finding: `${both[bound]}.${together}` };
+}
+
+function othersOf({ other_methods = {} }: Intervals): OtherMethod[] {
+  return Object.entries(other_methods).map(([name, { pooled, by_ticker, score_ratio }]) => {
+    const coverages = Object.values(by_ticker).flatMap(({ coverage }) => coverage ?? []);
+    return {
+      name,
+      coverage: pooled.coverage,
+      meanWidth: pooled.mean_width,
+      worstTicker: coverages.length === 0 ? null : coverages.reduce((a, b) => Math.min(a, b)),
+      years: coverageByYear(pooled.by_year ?? {}),
+      scoreRatio: score_ratio,
+    };
+  });
+}
+
+function othersFinding(
+  others: readonly OtherMethod[],
+  { method = "split", pooled }: Intervals,
+): string | undefined {
+  const other = others.find((one) => one.coverage !== null);
+  if (other === undefined) return undefined;
+  const ratio =
+    other.scoreRatio === null
+      ? ""
+      : `; the interval score of ${method} divided by that of ${other.name} is ${figure(other.scoreRatio, "number")} (below 1 is better)`;
+  return `On the same rows, coverage was ${figure(pooled.coverage, "share")} for ${method} intervals and ${figure(other.coverage, "share")} for ${other.name} intervals${ratio}.`;
+}
+
+function intervalsPanels(data: IntervalsData): Panel[] {
+  return [
+    rollingPanel(data),
+    widthPanel(data),
+    ...(data.volatility === undefined ? [] : [volatilityPanel(data, data.volatility)]),
+    yearsPanel(data, data.others),
+    missesPanel(data),
+    tickersPanel(data),
+    ...othersPanel(data),
+  ];
+}
+
+function rollingPanel({ overTime, nominal }: IntervalsData): Panel {
+  const { days, coverage, coverageFinding: finding, rollingDates } = overTime;
+  return linePanel({
+    title: `Coverage over ${rollingDates} dates`,
+    finding,
+    days,
+    values: coverage,
+    unit: "share",
+    name: "coverage",
+    meaning: `coverage over the last ${rollingDates} dates`,
+    level: { value: nominal, meaning: `nominal: ${figure(nominal, "share")}` },
+    columns: [["Coverage", coverage]],
+  });
+}
+
+function widthPanel({ overTime, bound }: IntervalsData): Panel {
+  const { days, width, widthFinding: finding } = overTime;
+  const name = bound === "both" ? "median width" : "median distance of the bound from the forecast";
+  return linePanel({
+    title: "Width",
+    finding,
+    days,
+    values: width,
+    unit: "share",
+    name,
+    meaning: `${name} over the tickers of a date, in percent of price`,
+    level: { value: 0 },
+    columns: [["Median", width]],
+  });
+}
+
+function missesPanel({ misses, n, bound, nominal }: IntervalsData): Panel {
+  const sides = [
+    ...(bound === "upper" ? [] : [{ name: "below", value: misses.below / n }]),
+    ...(bound === "lower" ? [] : [{ name: "above", value: misses.above / n }]),
+  ];
+  const asked = (1 - nominal) / sides.length;
+  return {
+    title: "Misses",
+    finding: misses.finding,
+    chart: rowChart({ finding: misses.finding, unit: "share", rows: sides, level: asked }),
+    key: keyLine([
+      ["bar", "share of returns outside the interval"],
+      ["level", `nominal on ${sides.length === 1 ? "this" : "each"} side: ${figure(asked, "share")}`],
+    ]),
+  };
+}
+
+/** The requested method beside the others, on the same rows. */
+function othersPanel({ others, othersFinding, method = "asked", coverage, tickers }: IntervalsData): Panel[] {
+  if (others.length === 0 || othersFinding === undefined) return [];
+  const own = [method, figure(coverage, "share"), figure(tickers[0]?.coverage, "share"), "1"];
+  return [
+    {
+      title: "Other interval methods",
+      finding: othersFinding,
+      chart: plainTable({
+        caption: "interval methods on the same rows",
+        columns: ["Method", "Coverage", "Worst ticker", "Score of the chosen method / score of this method"],
+        rows: [
+          own,
+          ...others.map((other) => [
+            other.name,
+            figure(other.coverage, "share"),
+            figure(other.worstTicker, "share"),
+            figure(other.scoreRatio, "number"),
+          ]),
+        ],
+      }),
+    },
+  ];
+}

@@ -1,0 +1,330 @@
+import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
+import { neweyWestT } from "../../evaluate/newey-west.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import type { OutputSummary } from "../../outputs/output-summary.ts";
+import { columnChart, histogramChart } from "../charts/column-chart.ts";
+import { monthTable } from "../charts/month-table.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { whyNoOrder } from "../evidence/why-absent.ts";
+import { countedRows, figure, wholePercent } from "../figures.ts";
+import { linePanel } from "../panels/line-panel.ts";
+import { longYears } from "../panels/long-lists.ts";
+import { meanPanel } from "../panels/mean-panel.ts";
+import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
+import { chartSection, type Part, panelsOf } from "../panels/section.ts";
+import { type Histogram, histogram } from "../statistics/histogram.ts";
+import { type AgeSkill, skillByAge } from "../statistics/model-age.ts";
+import { noSkillFunnel, noSkillMean } from "../statistics/no-skill-funnel.ts";
+import { months, type Period, years } from "../statistics/periods.ts";
+import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
+
+/** IC and RankIC over the dates. */
+export const skillSection = chartSection({
+  id: "skill",
+  title: "Skill over time",
+  lead: "IC is the correlation of forecasts and returns across the tickers of a date. RankIC is the correlation of their ranks. 0 means no skill.",
+  panels: ({ common }) => panelsOf("Skill over time", skillOverTime(common), skillPanels),
+});
+
+const NO_SKILL = `${wholePercent(95)} no-skill band`;
+
+/** IC and RankIC over the dates that count. */
+interface SkillOverTime {
+  /** Shape (n), ascending; all arrays below have the same shape. */
+  readonly days: Int32Array;
+  readonly ic: DailyCorrelation;
+  readonly rankIc: DailyCorrelation;
+  /** The dates on which models were fitted again; empty without refits. */
+  readonly refits: readonly Day[];
+  /** The RankIC by the age of the models, the youngest first; absent where all have one age. */
+  readonly byAge?: { readonly bins: readonly AgeSkill[]; readonly finding: string };
+  /** The number of dates in a rolling mean. */
+  readonly rollingDates: number;
+  readonly years: readonly PeriodSkill[];
+  readonly months: readonly (PeriodSkill & { readonly month: number })[];
+  readonly yearsFinding: string;
+  readonly monthsFinding: string;
+}
+
+interface DailyCorrelation {
+  readonly values: Float64Array;
+  /** The running sum. */
+  readonly cumulative: Float64Array;
+  /** For each date, half the width of the band around 0 that contains 95 % of the sums of a forecast without skill. */
+  readonly funnel: Float64Array;
+  /** Mean of the last `rollingDates` values; NaN before there are that many. */
+  readonly rolling: Float64Array;
+  /** Half the width of the same band for a rolling mean; NaN without one. */
+  readonly rollingFunnel: number;
+  readonly histogram: Histogram;
+  readonly mean: number;
+  /** Newey-West t. */
+  readonly t: number | null;
+  readonly finding: string;
+  readonly rollingFinding: string;
+  readonly histogramFinding: string;
+}
+
+interface PeriodSkill {
+  readonly year: number;
+  readonly dates: number;
+  readonly ic: number;
+  readonly rankIc: number;
+}
+
+/** A period with fewer dates is not called the best or the worst. */
+const MIN_PERIOD_DATES = 10;
+
+/** IC and RankIC over the dates that count. */
+export function skillOverTime(evidence: OutputEvidence): Part<SkillOverTime> {
+  const { days, ic, rankIc } = evidence.dates;
+  if (days.length === 0) return { absent: whyNoOrder(evidence) };
+  const skillOf = ({ year, from, to }: Period): PeriodSkill => ({
+    year,
+    dates: to - from,
+    ic: mean(ic.subarray(from, to)),
+    rankIc: mean(rankIc.subarray(from, to)),
+  });
+  const refits = refitDays(evidence.document);
+  const byAge = rankIcByAge(evidence, refits);
+  const byYear = years(days).map(skillOf);
+  const byMonth = months(days).map((period) => ({ ...skillOf(period), month: period.month }));
+  return {
+    data: {
+      days,
+      ic: correlationOverTime("IC", ic, days),
+      rankIc: correlationOverTime("RankIC", rankIc, days),
+      refits,
+      ...(byAge === undefined ? {} : { byAge }),
+      rollingDates: ROLLING_DATES,
+      years: byYear,
+      months: byMonth,
+      yearsFinding: periodsFinding("year", byYear, (skill) => String(skill.year)),
+      monthsFinding: periodsFinding(
+        "month",
+        byMonth,
+        ({ year, month }) => `${year}-${String(month).padStart(2, "0")}`,
+      ),
+    },
+  };
+}
+
+/** The first dates of all blocks except the first block. */
+function refitDays({ refits }: OutputSummary): Day[] {
+  return refits?.blocks.slice(1).flatMap(({ start }) => parseDay(start) ?? []) ?? [];
+}
+
+function rankIcByAge(
+  { document, dates, rows }: OutputEvidence,
+  refits: readonly Day[],
+): SkillOverTime["byAge"] {
+  const every = document.model.refit_every;
+  if (typeof every !== "number" || !(every >= 1) || refits.length === 0) return undefined;
+  const distinct = new Set(rows.flatMap((row) => [...row.days]));
+  const forecastDays = Int32Array.from(distinct).sort();
+  const bins = skillByAge(dates.days, dates.rankIc, { forecastDays, refits, every });
+  if (bins.length < 2) return undefined;
+  const [first, last] = [bins[0]!, bins.at(-1)!];
+  const told = `The mean RankIC of forecasts made ${agesOf(first)} after a fit was ${figure(first.mean, "number")}, and of those made ${agesOf(last)} after it ${figure(last.mean, "number")}`;
+  const judged = bins.every(({ band }) => band === null)
+    ? "there are too few dates for a band"
+    : "differences within the bands are no evidence that the models age";
+  return { bins, finding: `${told}; ${judged}.` };
+}
+
+function agesOf({ from, to }: AgeSkill): string {
+  return from === to ? countedRows(from, "date") : `${from} to ${countedRows(to, "date")}`;
+}
+
+function correlationOverTime(name: string, values: Float64Array, days: Int32Array): DailyCorrelation {
+  const rolling = rollingMean(values, ROLLING_DATES);
+  const rollingFunnel = values.length < ROLLING_DATES ? Number.NaN : noSkillMean(values, ROLLING_DATES);
+  const [sums, funnel] = [cumulative(values), noSkillFunnel(values)];
+  const centre = mean(values);
+  return {
+    values,
+    cumulative: sums,
+    funnel,
+    rolling,
+    rollingFunnel,
+    histogram: histogram(values),
+    mean: centre,
+    t: neweyWestT(values),
+    finding: sumFinding(name, sums.at(-1)!, funnel.at(-1)!, values.length),
+    rollingFinding: rollingFinding(name, rolling, rollingFunnel, days),
+    histogramFinding: signFinding(name, values, centre),
+  };
+}
+
+function sumFinding(name: string, sum: number, funnel: number, dates: number): string {
+  const total = `The ${name} adds up to ${figure(sum, "number")} over ${countedRows(dates, "date")}`;
+  if (Number.isNaN(funnel)) return `${total}; there are too few figures for a no-skill band.`;
+  const band = `the ${wholePercent(95)} no-skill band of ±${figure(funnel, "number")}`;
+  if (Math.abs(sum) <= funnel) return `${total}, inside ${band}: no evidence of skill.`;
+  return `${total}, ${sum > 0 ? "above" : "below"} ${band}.`;
+}
+
+function rollingFinding(name: string, rolling: Float64Array, funnel: number, days: Int32Array): string {
+  const first = ROLLING_DATES - 1;
+  if (rolling.length <= first) {
+    return `There are fewer than ${ROLLING_DATES} dates, too few for a rolling mean of the ${name}.`;
+  }
+  let [low, high] = [first, first];
+  let outside = 0;
+  for (let i = first; i < rolling.length; i++) {
+    if (rolling[i]! < rolling[low]!) low = i;
+    if (rolling[i]! > rolling[high]!) high = i;
+    if (Math.abs(rolling[i]!) > funnel) outside++;
+  }
+  const range = `from ${figure(rolling[low]!, "number")} (ending ${formatDay(days[low]!)}) to ${figure(rolling[high]!, "number")} (ending ${formatDay(days[high]!)})`;
+  const share = figure(outside / (rolling.length - first), "share");
+  const left = Number.isNaN(funnel)
+    ? ""
+    : `; ${share} of these means are outside the no-skill band (${wholePercent(5)} expected without skill)`;
+  return `The mean ${name} over ${ROLLING_DATES} dates ranged ${range}${left}.`;
+}
+
+function signFinding(name: string, values: Float64Array, centre: number): string {
+  const above = values.filter((value) => value > 0).length;
+  return `The ${name} was above 0 on ${figure(above / values.length, "share")} of ${countedRows(values.length, "date")}, with a mean of ${figure(centre, "number")}.`;
+}
+
+function periodsFinding<T extends PeriodSkill>(
+  unit: string,
+  periods: readonly T[],
+  nameOf: (period: T) => string,
+): string {
+  const good = periods.filter(({ rankIc }) => rankIc > 0).length;
+  const long = periods.filter(({ dates }) => dates >= MIN_PERIOD_DATES);
+  const all = `The mean RankIC was above 0 in ${figure(good, "count")} of ${countedRows(periods.length, unit)}`;
+  if (long.length === 0) return `${all}.`;
+  const best = long.reduce((a, b) => (b.rankIc > a.rankIc ? b : a));
+  const worst = long.reduce((a, b) => (b.rankIc < a.rankIc ? b : a));
+  if (long.length === 1) return `${all}: ${figure(best.rankIc, "number")} in ${nameOf(best)}.`;
+  return `${all}, best in ${nameOf(best)} (${figure(best.rankIc, "number")}) and worst in ${nameOf(worst)} (${figure(worst.rankIc, "number")}).`;
+}
+
+export function skillPanels(skill: SkillOverTime): Panel[] {
+  const both = [
+    ["IC", skill.ic],
+    ["RankIC", skill.rankIc],
+  ] as const;
+  return [
+    ...both.map(([name, daily]) => cumulativePanel(name, daily, skill)),
+    ...(skill.byAge === undefined ? [] : [agePanel(skill.byAge)]),
+    ...both.map(([name, daily]) => rollingPanel(name, daily, skill)),
+    yearsPanel(skill),
+    monthsPanel(skill),
+    ...both.map(([name, daily]) => histogramPanel(name, daily)),
+  ];
+}
+
+function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }: SkillOverTime): Panel {
+  const { finding, cumulative, funnel, values } = daily;
+  return linePanel({
+    title: `${name}, cumulative`,
+    finding,
+    days,
+    values: cumulative,
+    unit: "number",
+    name: `cumulative ${name}`,
+    meaning: `sum of the daily ${name}`,
+    band: { half: funnel, meaning: NO_SKILL },
+    ticks: refits.length === 0 ? undefined : { days: refits, meaning: "models fitted again" },
+    columns: [
+      [`Daily ${name}`, values],
+      ["Sum", cumulative],
+      ["No-skill band, ±", funnel],
+    ],
+  });
+}
+
+function agePanel({ bins, finding }: NonNullable<SkillOverTime["byAge"]>): Panel {
+  return meanPanel({
+    title: "RankIC by age of the model",
+    finding,
+    unit: "number",
+    meaning: "mean RankIC by dates since the models were fitted",
+    caption: "RankIC by age of the model",
+    headings: ["Dates since the fit", "RankIC"],
+    means: bins.map(({ from, to, ...bin }) => ({
+      name: from === to ? String(from) : `${from}\u2013${to}`,
+      ...bin,
+    })),
+  });
+}
+
+function rollingPanel(name: string, daily: DailyCorrelation, { days, rollingDates }: SkillOverTime): Panel {
+  const { rolling, rollingFinding: finding, rollingFunnel } = daily;
+  return linePanel({
+    title: `${name}, mean over ${rollingDates} dates`,
+    finding,
+    days,
+    values: rolling,
+    unit: "number",
+    name: `mean ${name}`,
+    meaning: `mean ${name} over the last ${rollingDates} dates`,
+    band: {
+      half: rolling.map((value) => (Number.isNaN(value) ? Number.NaN : rollingFunnel)),
+      meaning: NO_SKILL,
+    },
+    level: { value: 0 },
+    columns: [[`Mean ${name}`, rolling]],
+  });
+}
+
+function yearsPanel({ years, yearsFinding }: SkillOverTime): Panel {
+  const { long, note } = longYears(
+    years.map((year) => ({ ...year, n: year.dates })),
+    "date",
+  );
+  return {
+    title: "Skill by year",
+    finding: `${yearsFinding}${note}`,
+    chart: columnChart({
+      finding: yearsFinding,
+      labels: long.map(({ year }) => String(year)),
+      unit: "number",
+      series: [long.map(({ ic }) => ic), long.map(({ rankIc }) => rankIc)],
+    }),
+    key: keyLine([
+      ["bar", "mean IC"],
+      ["bar second", "mean RankIC"],
+    ]),
+    numbers: numbersTable({
+      caption: "skill by year",
+      columns: ["Year", "Dates", "IC", "RankIC"],
+      rows: years.map(({ year, dates, ic, rankIc }) => [
+        String(year),
+        figure(dates, "count"),
+        figure(ic, "number"),
+        figure(rankIc, "number"),
+      ]),
+    }),
+  };
+}
+
+function histogramPanel(
+  name: string,
+  { histogram: counted, histogramFinding, values }: DailyCorrelation,
+): Panel {
+  const { edges, counts } = counted;
+  return {
+    title: `Distribution of daily ${name}`,
+    finding: histogramFinding,
+    chart: histogramChart(histogramFinding, counted, "number", 0),
+    numbers: numbersTable({
+      caption: `${name} of ${values.length} dates`,
+      columns: ["From", "To", "Dates"],
+      rows: Array.from(counts, (count, i) => [
+        figure(edges[i], "number"),
+        figure(edges[i + 1], "number"),
+        figure(count, "count"),
+      ]),
+    }),
+  };
+}
+
+function monthsPanel({ months: cells, monthsFinding }: SkillOverTime): Panel {
+  return { title: "RankIC by month", finding: monthsFinding, chart: monthTable(cells) };
+}

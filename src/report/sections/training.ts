@@ -1,0 +1,228 @@
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { byTicker } from "../../outputs/scored-rows.ts";
+import { escapeText } from "../charts/escape-text.ts";
+import { lineChart } from "../charts/line-chart.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { countedRows, figure } from "../figures.ts";
+import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
+import type { Part } from "../panels/section.ts";
+
+/** */
+interface Training {
+  readonly networks: readonly TrainedNetwork[];
+  readonly finding: string;
+}
+
+/** The losses of one network by epoch. */
+interface Course {
+  readonly validationLoss: Float64Array;
+  /** The IC of the validation dates by epoch, if early stopping watched it. */
+  readonly validationIc: Float64Array | undefined;
+  /** Counted from 1. */
+  readonly bestEpoch: number;
+  /** The validation loss of the zero forecast, if the blob has it. */
+  readonly zeroLoss: number | undefined;
+}
+
+interface TrainedNetwork extends Course {
+  /** A ticker, or `portfolio`. */
+  readonly name: string;
+  readonly trainLoss: Float64Array;
+  readonly parameters: number;
+  /** For an ensemble, its networks from member 1 on. */
+  readonly members: readonly Course[];
+  readonly finding: string;
+}
+
+/** How the networks learned. */
+export function trainingOf({ document }: OutputEvidence): Part<Training> {
+  if (document.training === undefined)
+    return { absent: "The output is not from networks, so it has no training curves." };
+  const networks = byTicker(document.training).map(([name, network]): TrainedNetwork => {
+    const { epochs, members = [], parameters } = network;
+    const own = courseOf(network);
+    return {
+      name,
+      ...own,
+      trainLoss: Float64Array.from(epochs, ({ train_loss }) => train_loss),
+      parameters,
+      members: members.map(courseOf),
+      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${otherMembers(members.map(courseOf))}`,
+    };
+  });
+  if (networks.length === 0) return { absent: "No network was trained." };
+  return { data: { networks, finding: findingOf(networks) } };
+}
+
+type RecordedCourse = Pick<
+  NonNullable<OutputBlob["training"]>[string],
+  "epochs" | "best_epoch" | "zero_validation_loss"
+>;
+
+function courseOf({ epochs, best_epoch, zero_validation_loss }: RecordedCourse): Course {
+  return {
+    validationLoss: Float64Array.from(epochs, ({ validation_loss }) => validation_loss),
+    validationIc: validationIcs(epochs),
+    bestEpoch: best_epoch,
+    zeroLoss: zero_validation_loss,
+  };
+}
+
+function validationIcs(epochs: RecordedCourse["epochs"]): Float64Array | undefined {
+  const ics = epochs.flatMap(({ validation_ic }) => (validation_ic === undefined ? [] : [validation_ic]));
+  return ics.length === 0 ? undefined : Float64Array.from(ics);
+}
+
+function nameOf(name: string, others: number): string {
+  return others === 0 ? name : `${name}, member 0 of ${figure(others + 1, "count")}`;
+}
+
+function bestOf({ validationLoss, validationIc, bestEpoch, zeroLoss }: Course): string {
+  const best = validationLoss[bestEpoch - 1];
+  const ic =
+    validationIc === undefined
+      ? ""
+      : `a validation IC of ${figure(validationIc[bestEpoch - 1], "number")} and `;
+  const of = countedRows(validationLoss.length, "epoch");
+  return `epoch ${bestEpoch} was the best of ${of}, with ${ic}a validation loss of ${figure(best, "number")}${comparedWithZero(best, zeroLoss)}`;
+}
+
+/** The best epochs of the other members. */
+function otherMembers(members: readonly Course[]): string {
+  if (members.length === 0) return "";
+  return ` Best epochs of the other members: ${epochsOf(members)}.`;
+}
+
+/** The range of the best epochs of several networks. */
+function epochsOf(courses: readonly Course[]): string {
+  const best = courses.map(({ bestEpoch }) => bestEpoch);
+  const [first, last] = [Math.min(...best), Math.max(...best)];
+  return first === last ? String(first) : `${first} to ${last}`;
+}
+
+/**
+ * The best epoch was chosen by this loss, so a loss below zero's is no evidence of skill, and a loss that is not below is evidence of
+ * no skill.
+ */
+function comparedWithZero(best: number | undefined, zeroLoss: number | undefined): string {
+  if (best === undefined || zeroLoss === undefined) return "";
+  const zero = figure(zeroLoss, "number");
+  if (figure(best, "number") === zero) return ", equal to that of the zero forecast in the digits shown";
+  return `, ${best < zeroLoss ? "below" : "not below"} the ${zero} of the zero forecast`;
+}
+
+function findingOf(trained: readonly TrainedNetwork[]): string {
+  const networks = trained.flatMap((network): Course[] => [network, ...network.members]);
+  const first = networks.filter(({ bestEpoch }) => bestEpoch === 1).length;
+  const last = networks.filter(({ bestEpoch, validationLoss }) => bestEpoch === validationLoss.length).length;
+  const all = countedRows(networks.length, networks.length > trained.length ? "member" : "network");
+  const early =
+    first === 0
+      ? "none was best after its first epoch"
+      : `${figure(first, "count")} ${first === 1 ? "was" : "were"} best after the first epoch, so what ${first === 1 ? "it" : "they"} learned later did not generalise`;
+  const late = `${figure(last, "count")} ${last === 1 ? "was" : "were"} best after the last epoch`;
+  return `Of ${all}, ${early}; ${late}.${againstZero(networks)}`;
+}
+
+function againstZero(networks: readonly Course[]): string {
+  const isBelow = networks.flatMap(({ validationLoss, bestEpoch, zeroLoss }) =>
+    zeroLoss === undefined ? [] : [validationLoss[bestEpoch - 1]! < zeroLoss],
+  );
+  if (isBelow.length === 0) return "";
+  const below = isBelow.filter(Boolean).length;
+  const which =
+    below === 0
+      ? "At its best epoch, none"
+      : `At its best epoch, ${below === isBelow.length ? "each" : `${figure(below, "count")} of them`}`;
+  return ` ${which} had a lower validation loss than the zero forecast.`;
+}
+
+/** More curves are not readable; the table has them all. */
+const MAX_CURVES = 12;
+/** The number of ensemble members with a line, in addition to member 0. */
+const MAX_MEMBERS = 19;
+
+/** Training and validation curves of networks. */
+export function trainingPanels({ networks, finding }: Training): Panel[] {
+  const shown = networks.slice(0, MAX_CURVES);
+  const cut = shown.length < networks.length ? ` The first ${MAX_CURVES} are shown.` : "";
+  const haveIc = networks.some(({ validationIc }) => validationIc !== undefined);
+  const areEnsembles = networks.some(({ members }) => members.length > 0);
+  const epochs = numbersTable({
+    caption: "networks",
+    columns: [
+      "Network",
+      "Epochs",
+      "Best epoch",
+      "Validation loss at best epoch",
+      ...(haveIc ? ["Validation IC at best epoch"] : []),
+      "Loss of the zero forecast",
+      ...(areEnsembles ? ["Other members", "Their best epochs"] : []),
+      "Parameters",
+    ],
+    rows: networks.map(({ name, validationLoss, validationIc, bestEpoch, zeroLoss, members, parameters }) => [
+      name,
+      figure(validationLoss.length, "count"),
+      figure(bestEpoch, "count"),
+      figure(validationLoss[bestEpoch - 1], "number"),
+      ...(haveIc ? [figure(validationIc?.[bestEpoch - 1], "number")] : []),
+      figure(zeroLoss, "number"),
+      ...(areEnsembles ? [figure(members.length, "count"), epochsOf(members)] : []),
+      figure(parameters, "count"),
+    ]),
+  });
+  const hasZero = shown.some(({ zeroLoss }) => zeroLoss !== undefined);
+  const key = keyLine([
+    ["line", "validation loss"],
+    ["line second", "training loss"],
+    ...(areEnsembles
+      ? [["line faint", membersKey(Math.max(...networks.map(({ members }) => members.length)))] as const]
+      : []),
+    ["at", "best epoch"],
+    ...(hasZero ? [["level", "loss of the zero forecast"] as const] : []),
+  ]);
+  const curves = `<div class="small">${shown.map(curveHtml).join("")}</div>`;
+  return [
+    {
+      title: `Training of ${countedRows(networks.length, "network")}`,
+      finding: `${finding}${cut}`,
+      key,
+      chart: curves,
+      numbers: epochs,
+      isWide: true,
+    },
+  ];
+}
+
+function membersKey(members: number): string {
+  const which = members > MAX_MEMBERS ? `${MAX_MEMBERS} of the ${members}` : "the";
+  return `validation loss of ${which} other members`;
+}
+
+function curveHtml({
+  finding,
+  trainLoss,
+  validationLoss,
+  bestEpoch,
+  zeroLoss,
+  members,
+}: TrainedNetwork): string {
+  const drawn = members.slice(0, MAX_MEMBERS).map((member) => member.validationLoss);
+  const longest = Math.max(validationLoss.length, ...drawn.map(({ length }) => length));
+  const x = Int32Array.from({ length: longest }, (_, i) => i + 1);
+  const chart = lineChart({
+    finding,
+    x,
+    xKind: "epoch",
+    unit: "number",
+    lines: [
+      { name: "validation loss", values: validationLoss },
+      { name: "training loss", values: trainLoss },
+    ],
+    faint: drawn,
+    at: bestEpoch,
+    levels: zeroLoss === undefined ? [] : [zeroLoss],
+    height: 120,
+  });
+  return `<div><p>${escapeText(finding)}</p>${chart.draw([])}</div>`;
+}
