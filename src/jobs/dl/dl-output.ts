@@ -66,7 +66,10 @@ export function* evaluateDl(
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
-  const without = trained.filter(({ calibration }) => intervals && calibration.days.length === 0);
+  // `late_ticker` says so of the others.
+  const without = trained.filter(
+    ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
+  );
   const tables = yield* scoreTables(tickers, intervals, judgedRows(trained));
   const starts = blocks.map(({ from }) => from);
   const scored = tickers.map(({ score }) => score);

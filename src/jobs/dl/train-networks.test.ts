@@ -86,6 +86,8 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
     joint,
     block: 0,
     isStandIn: false,
+    isFirst: true,
+    isFirstOf: () => true,
     tickers: [name],
     size,
     dates: [],
