@@ -82,7 +82,7 @@ export async function trainedNetwork(
   return {
     tickers: tickers.map((ticker, i) => ({
       // Those of all blocks would take too much memory.
-      ...(network.isFirstOf(ticker.ticker) ? ticker : forecastsOf(ticker)),
+      ...(network.begins.has(ticker.ticker) ? ticker : forecastsOf(ticker)),
       ...(spreads === undefined ? {} : { spread: ticker.predictionUnit * spreads[i]! }),
     })),
     record: {

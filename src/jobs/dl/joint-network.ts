@@ -49,6 +49,7 @@ export class JointNetwork implements PlannedNetwork {
   readonly tickers: readonly string[];
   readonly size: number;
   readonly block: number;
+  readonly begins: ReadonlySet<string>;
   readonly #job: JointJob;
   readonly #learned: number;
   #plan: JointPlan<PanelOnDisk> | undefined;
@@ -59,6 +60,8 @@ export class JointNetwork implements PlannedNetwork {
     const panels = job.rows(learned, block);
     const scored = panels.filter((panel) => hasScoreWindow(panel, lookback));
     this.tickers = scored.map(({ ticker }) => ticker);
+    const begin = panels.filter((panel) => firstBlock(panel, job.blocks) === block);
+    this.begins = new Set(begin.map(({ ticker }) => ticker));
     this.size = panels.reduce((sum, { fit }) => sum + fit.length, 0) * job.union.names.length;
     this.block = block;
     this.#job = job;
@@ -71,10 +74,6 @@ export class JointNetwork implements PlannedNetwork {
 
   get isFirst(): boolean {
     return this.block === 0;
-  }
-
-  isFirstOf(ticker: string): boolean {
-    return !this.isStandIn && firstBlock(this.#job.wholes.get(ticker)!, this.#job.blocks) === this.block;
   }
 
   get dates() {

@@ -47,7 +47,7 @@ interface TickerWindows<P extends PanelRows> {
 
 /**
  * The windows of every ticker on its own. A ticker with too few in the first block, or with constant labels, joins at the first block that
- * gives it enough; where none does, it fails alone.
+ * gives it enough; where none does, or where no ticker has enough in the first, it fails alone.
  * @throws MucastError invalid_request where a network is too large for a ticker's features.
  */
 export function* planTickerWindows<P extends PanelRows>(
@@ -69,7 +69,7 @@ export function* planTickerWindows<P extends PanelRows>(
       candidates.push(lateCandidate(panel));
     }
   }
-  const joined = yield* joinTickers(candidates, settings, blocks);
+  const joined = planned.length === 0 ? [] : yield* joinTickers(candidates, settings, blocks);
   const failures = short.map(({ code, message, data }) => ({ ticker: data.ticker!, code, message }));
   return {
     planned: [...planned, ...joined],
@@ -188,8 +188,8 @@ class TickerNetwork implements PlannedNetwork {
     return this.block === this.#planned.first;
   }
 
-  isFirstOf(): boolean {
-    return this.isFirst;
+  get begins(): ReadonlySet<string> {
+    return new Set(this.isFirst ? [this.name] : []);
   }
 
   get dates() {

@@ -34,8 +34,8 @@ export interface PlannedNetwork {
   readonly isStandIn: boolean;
   /** The tickers that have a score window in its block. */
   readonly tickers: readonly string[];
-  /** Whether it is the first network that learns from a ticker: the one that tells of the ticker's rows. */
-  isFirstOf(ticker: string): boolean;
+  /** The tickers whose first network it is, which tells of their rows; with score windows in its block or not. */
+  readonly begins: ReadonlySet<string>;
   /** How many numbers it reads in an epoch; the largest networks are started first. */
   readonly size: number;
   /** Of the tickers that it forecasts. */

@@ -67,7 +67,7 @@ export async function readAndTrain(
     report,
     timings: new FitTimings(context),
   });
-  const failures = [...plan.failures, ...outcome.failures].sort((a, b) =>
+  const failures = [...failuresWithout(outcome.failures, plan.failures), ...outcome.failures].sort((a, b) =>
     compareCodePoints(a.ticker, b.ticker),
   );
   const dates = outcome.trained.map((ticker) => ticker.dates);

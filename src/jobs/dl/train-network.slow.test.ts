@@ -43,7 +43,7 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
     block: 0,
     isStandIn: false,
     isFirst: true,
-    isFirstOf: () => true,
+    begins: new Set([name]),
     tickers: [name],
     size: windows,
     dates: [],

@@ -87,7 +87,7 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
     block: 0,
     isStandIn: false,
     isFirst: true,
-    isFirstOf: () => true,
+    begins: new Set([name]),
     tickers: [name],
     size,
     dates: [],

@@ -77,7 +77,7 @@ let files = 0;
 function network(name: string, learned: number, scored = learned, joint = false): PlannedNetwork {
   return {
     ...{ name, joint, block: scored, isStandIn: learned !== scored, tickers: [name], size: 1, dates: [] },
-    ...{ isFirst: scored === 0, isFirstOf: () => scored === 0 },
+    ...{ isFirst: scored === 0, begins: new Set(scored === 0 ? [name] : []) },
     excluded: () => [],
     standIn: (block) => network(name, learned, block, joint),
     task: async () => {
