@@ -18,7 +18,7 @@ import { removeFolders, withoutIdentity, writeMarket } from "./job-runs.ts";
 import { changedAfter, pricesChangedAfter } from "./later-changes.ts";
 import type { Cell, Market } from "./market.ts";
 import { JOINT, networkConfig, PER_TICKER, runNetworkJob, type Sections } from "./network-jobs.ts";
-import { dirtyPanelMarket, learningUntil, panelMarket } from "./panel-market.ts";
+import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "./panel-market.ts";
 import { assertValid } from "./published-schemas.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 
@@ -31,7 +31,20 @@ function sampled<T extends readonly [Architecture, ...unknown[]]>(cases: readonl
 
 /** 60 dates to forecast. */
 const MARKET = learningUntil("2021-06-04", panelMarket());
-const DIRTY = learningUntil("2021-05-15", dirtyPanelMarket());
+const DIRTY = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
+/**
+ * At the cut KO has 30 fit rows and too few windows, XOM has fewer rows, and 10 is not listed. Networks of one ticker have enough windows of
+ * the three at the second block, the second and the third; joint ones, which validate on the last dates of all, at the second, the third and none.
+ */
+const LISTINGS = listedFrom({ KO: 70, XOM: 85, 10: 105 }, MARKET);
+
+/** @param first by ticker, the number of its first price date. */
+function listedFrom(first: Readonly<Record<string, number>>, market: Market): Market {
+  const prices = [...market.prices].map(
+    ([ticker, cells]) => [ticker, cells.map((cell, i) => (i < (first[ticker] ?? 0) ? null : cell))] as const,
+  );
+  return { ...market, prices: new Map(prices) };
+}
 
 function config(option: Architecture, settings: object, sections: Sections = {}): string {
   const asked = JSON.parse(networkConfig(option, sections));
@@ -57,6 +70,21 @@ function between(start: string, end: string | undefined, { forecasts }: OutputBl
   ]);
 }
 
+/** Of the tickers that have any. */
+function someBetween(...args: Parameters<typeof between>) {
+  return between(...args).filter(([, rows]) => rows!.length > 0);
+}
+
+/** By ticker, the block that it joins. */
+function joinsOf({ refits }: OutputBlob) {
+  const { blocks, by_ticker } = refits!;
+  return Object.fromEntries(
+    Object.entries(by_ticker).flatMap(([ticker, { joins }]) =>
+      joins === undefined ? [] : [[ticker, blocks.findIndex(({ start }) => start === joins)]],
+    ),
+  );
+}
+
 const EVERY = 25;
 
 const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
@@ -67,49 +95,134 @@ const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
   ["lstm", {}, { training: { loss_type: "directional" }, data: { scaler: "minmax" } }],
 ];
 
+/** Compares each block with a job that learns until its first date. */
+async function compareBlocks(
+  market: Market,
+  [option, settings, sections]: (typeof SETTINGS)[number],
+): Promise<OutputBlob> {
+  const refitted = await jobOn(market, config(option, { ...settings, refit_every: EVERY }, sections));
+  const { blocks, by_ticker } = refitted.refits!;
+  assert.equal(blocks.length, 3);
+  for (const [b, { start, fit_rows, stand_ins, tickers }] of blocks.entries()) {
+    const cut = b === 0 ? market.bounds.Learning_end! : start;
+    const alone = await jobOn(learningUntil(cut, market), config(option, settings, sections));
+    const next = blocks[b + 1]?.start;
+    assert.deepEqual(someBetween(start, next, refitted), someBetween(start, next, alone));
+    const fits = Object.entries(alone.fits!);
+    assert.deepEqual([stand_ins, tickers], [0, fits.length]);
+    const inWindow = alone.refits;
+    const learned = fits.reduce((sum, [, fit]) => sum + fit.fit_rows, 0);
+    assert.equal(fit_rows, inWindow?.blocks[0]!.fit_rows ?? learned);
+    for (const [ticker, { label_mean }] of fits) {
+      const expected = inWindow?.by_ticker[ticker]!.label_means[0] ?? label_mean;
+      assert.equal(by_ticker[ticker]!.label_means[b], expected);
+    }
+    if (next === undefined) {
+      assert.deepEqual([refitted.mu, refitted.mu_spread], [alone.mu, alone.mu_spread]);
+    }
+    // What is told of a ticker is told of its first network.
+    for (const [ticker, fit] of fits) {
+      const { joins } = by_ticker[ticker]!;
+      if (joins === undefined ? b > 0 : joins !== start) continue;
+      assert.deepEqual(refitted.fits![ticker], fit);
+      const name = ticker in alone.training! ? ticker : "portfolio";
+      if (name === ticker || b === 0) assert.deepEqual(refitted.training![name], alone.training![name]);
+    }
+  }
+  return refitted;
+}
+
 describe("the networks of a block are those of a job that learns until its first date", () => {
-  for (const [option, settings, sections] of sampled(SETTINGS)) {
-    test(`${option} ${JSON.stringify({ ...settings, ...sections })}`, async () => {
-      const refitted = await jobOn(MARKET, config(option, { ...settings, refit_every: EVERY }, sections));
-      const { blocks, by_ticker } = refitted.refits!;
-      assert.equal(blocks.length, 3);
-      for (const [b, { start, fit_rows, stand_ins, tickers }] of blocks.entries()) {
-        const cut = b === 0 ? MARKET.bounds.Learning_end! : start;
-        const alone = await jobOn(learningUntil(cut, MARKET), config(option, settings, sections));
-        const next = blocks[b + 1]?.start;
-        assert.deepEqual(between(start, next, refitted), between(start, next, alone));
-        assert.deepEqual([stand_ins, tickers], [0, 7]);
-        const fits = Object.entries(alone.fits!);
-        assert.equal(
-          fit_rows,
-          fits.reduce((sum, [, fit]) => sum + fit.fit_rows, 0),
-        );
-        for (const [ticker, { label_mean }] of fits) {
-          assert.equal(by_ticker[ticker]!.label_means[b], label_mean);
-        }
-        if (next === undefined) {
-          assert.deepEqual([refitted.mu, refitted.mu_spread], [alone.mu, alone.mu_spread]);
-        }
-        if (b === 0)
-          for (const key of ["fits", "training"] as const) assert.deepEqual(refitted[key], alone[key]);
-      }
+  for (const setting of sampled(SETTINGS)) {
+    test(JSON.stringify(setting), async () => {
+      const { fits, refits } = await compareBlocks(MARKET, setting);
+      assert.equal(Object.keys(fits!).length, 7);
+      assert.ok(Object.values(refits!.by_ticker).every(({ joins }) => joins === undefined));
     });
   }
 });
 
+describe("so they are where tickers list late, each from the block on that gives it enough", () => {
+  const joining = (option: Architecture) =>
+    JOINT.some((one) => one === option) ? { KO: 1, XOM: 2 } : { 10: 2, KO: 1, XOM: 1 };
+
+  for (const setting of sampled<(typeof SETTINGS)[number]>([
+    ...[...PER_TICKER, ...JOINT].map((option) => [option, {}, {}] as const),
+    ["mlp", { window: 50 }, { training: { ensemble: 2 } }],
+    ["portfolio_lstm", {}, { training: { ensemble: 2, monitor: "loss" }, data: { scaler: "minmax" } }],
+  ])) {
+    test(JSON.stringify(setting), async () => {
+      const output = await compareBlocks(LISTINGS, setting);
+      const expected = joining(setting[0]);
+      assert.deepEqual(joinsOf(output), expected);
+      const told = output.warnings.filter(({ code }) => code === "late_ticker");
+      assert.deepEqual(
+        told.map(({ count }) => count),
+        [Object.keys(expected).length],
+      );
+      assert.deepEqual(
+        output.failures.map(({ ticker, code }) => [ticker, code]),
+        "10" in expected ? [] : [["10", "insufficient_history"]],
+      );
+    });
+  }
+
+  for (const option of ["mlp", "portfolio_lstm"] as const) {
+    test(`a warm start changes no block that a ticker joins, and begins a network of ${option} alone anew`, async () => {
+      const settings = { refit_every: EVERY };
+      const [cold, warm] = await Promise.all(
+        ["cold", "warm"].map((refit_start) => jobOn(LISTINGS, config(option, { ...settings, refit_start }))),
+      );
+      assert.deepEqual(joinsOf(warm!), joinsOf(cold!));
+      const { blocks } = warm!.refits!;
+      for (const [ticker, block] of Object.entries(joinsOf(warm!))) {
+        const own = (blob: OutputBlob) =>
+          between(blocks[block]!.start, blocks[block + 1]?.start, blob).find(([name]) => name === ticker);
+        if (option === "mlp") assert.deepEqual(own(warm!), own(cold!));
+        else assert.notDeepEqual(own(warm!), own(cold!));
+      }
+    });
+  }
+
+  test("without intervals and factors of the dates before", async () => {
+    const text = config("mlp", { refit_every: 10, shrinkage: "own" }, { intervals: { alpha: 0.3 } });
+    const { forecasts, refits, warnings } = await jobOn(LISTINGS, text);
+    const { joins, factors } = refits!.by_ticker.XOM!;
+    assert.equal(forecasts.XOM!.dates[0], joins);
+    assert.ok(
+      forecasts.XOM!.upper.every((end) => end === null) && forecasts.MSFT!.upper.some((end) => end !== null),
+    );
+    const own = factors!.filter((factor) => factor !== null);
+    assert.equal(own[0], 0);
+    assert.ok(!warnings.some(({ code, ticker }) => code === "interval_unsupported" && ticker === "XOM"));
+  });
+});
+
 /** Dates, forecasts and ends up to `last`, and what is told of the blocks that begin by then. */
-function knownAt(last: string, { forecasts, refits, training }: OutputBlob) {
+function knownAt(last: string, { forecasts, fits, refits, training }: OutputBlob) {
   const begun = refits!.blocks.filter(({ start }) => start <= last).length;
+  const hasJoined = ([ticker]: [string, unknown]) => {
+    const { joins } = refits!.by_ticker[ticker] ?? {};
+    return joins === undefined || joins <= last;
+  };
   return {
-    training,
-    forecasts: Object.entries(forecasts).map(([ticker, { dates, predicted, lower, upper }]) => {
-      const rows = dates.filter((date) => date <= last).length;
-      return [ticker, ...[dates, predicted, lower, upper].map((values) => values.slice(0, rows))];
-    }),
+    training: Object.entries(training!).filter(hasJoined),
+    splits: Object.entries(fits!)
+      .filter(hasJoined)
+      .map(([ticker, { fit_rows, label_mean, splits }]) => [ticker, fit_rows, label_mean, splits]),
+    forecasts: Object.entries(forecasts)
+      .filter(hasJoined)
+      .map(([ticker, { dates, predicted, lower, upper }]) => {
+        const rows = dates.filter((date) => date <= last).length;
+        return [ticker, ...[dates, predicted, lower, upper].map((values) => values.slice(0, rows))];
+      }),
     fits: refits!.blocks.slice(0, begun).map(({ start, fit_rows }) => [start, fit_rows]),
-    means: Object.values(refits!.by_ticker).map((own) =>
-      [own.label_means, own.factors].map((values) => values?.slice(0, begun)),
-    ),
+    means: Object.entries(refits!.by_ticker)
+      .filter(hasJoined)
+      .map(([, own]) => [
+        own.joins,
+        ...[own.label_means, own.factors].map((values) => values?.slice(0, begun)),
+      ]),
   };
 }
 
@@ -117,7 +230,11 @@ describe("what is dated later changes nothing before it", () => {
   for (const [option, settings, sections] of sampled([
     ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
     ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
-    ["portfolio_lstm", { refit_every: 15, ...RELATIVE, shrinkage: "own" }, { intervals: { alpha: 0.3 } }],
+    [
+      "portfolio_lstm",
+      { refit_every: 15, window: 60, ...RELATIVE, shrinkage: "own" },
+      { intervals: { alpha: 0.3 } },
+    ],
     ["portfolio_transformer", { refit_every: 15, window: 60, refit_start: "warm" }, {}],
   ] as const)) {
     for (const [name, market] of [
@@ -128,6 +245,8 @@ describe("what is dated later changes nothing before it", () => {
         const text = config(option, settings, sections);
         const whole = await jobOn(market, text);
         const { blocks } = whole.refits!;
+        const joined = Object.values(joinsOf(whole));
+        assert.equal(joined.length > 0, market === DIRTY, String(joined));
         const days = market.priceDates;
         // On the first date of a block, and inside one.
         for (const last of [blocks[2]!.start, days[days.indexOf(blocks[3]!.start) + 2]!]) {
