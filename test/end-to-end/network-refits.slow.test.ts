@@ -447,12 +447,12 @@ test("the metrics of the output are those of its forecasts", async () => {
   }
 });
 
-for (const [option, settings] of [
-  ["mlp", { refit_every: 15, intervals: {} }],
-  ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60, refit_start: "warm" }],
+for (const [option, settings, market] of [
+  ["mlp", { refit_every: 15, intervals: {} }, LISTINGS],
+  ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60, refit_start: "warm" }, DIRTY],
 ] as const) {
   test(`the audit's truncations of ${option} ${JSON.stringify(settings)} are clean, and a replay is identical`, async () => {
-    const { features, prices } = await writeMarket(MARKET);
+    const { features, prices } = await writeMarket(market);
     const text = config(option, settings);
     const request = { featureUrl: features, dataExtractorUrl: prices, config: text, id: "audit" };
     const context = auditContext({ openEngine: openSharedEngine });
