@@ -428,6 +428,12 @@ test("a preview has the networks, blocks and warnings of the job", async () => {
     assert.ok(last?.kind === "progress");
     assert.deepEqual([last.done, last.total], [3 * preview.refits!.fits, 3 * preview.refits!.fits]);
     assert.ok(preview.refits!.fit_bytes! > 0);
+    const late = ({ code }: { readonly code: string }) => code === "late_ticker";
+    assert.deepEqual(preview.warnings.filter(late), output.warnings.filter(late));
+    assert.deepEqual(
+      preview.tickers.map(({ ticker, fit_rows }) => [ticker, fit_rows]),
+      Object.entries(output.fits!).map(([ticker, { fit_rows }]) => [ticker, fit_rows]),
+    );
     assert.deepEqual(
       preview.failures.map(({ ticker, code }) => [ticker, code]),
       output.failures.map(({ ticker, code }) => [ticker, code]),
