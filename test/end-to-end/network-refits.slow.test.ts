@@ -112,13 +112,37 @@ async function compareBlocks(
     assert.deepEqual([stand_ins, tickers], [0, fits.length]);
     const inWindow = alone.refits;
     const learned = fits.reduce((sum, [, fit]) => sum + fit.fit_rows, 0);
-    assert.equal(fit_rows, inWindow?.blocks[0]!.fit_rows ?? learned);
+    assert.equal(fit_rows, inWindow === undefined ? learned : inWindow.blocks[0]!.fit_rows);
     for (const [ticker, { label_mean }] of fits) {
-      const expected = inWindow?.by_ticker[ticker]!.label_means[0] ?? label_mean;
+      const expected = inWindow === undefined ? label_mean : inWindow.by_ticker[ticker]!.label_means[0];
       assert.equal(by_ticker[ticker]!.label_means[b], expected);
     }
     if (next === undefined) {
       assert.deepEqual([refitted.mu, refitted.mu_spread], [alone.mu, alone.mu_spread]);
+    }
+    const [trained, expected] = [refitted.refits!.training!, alone.training!];
+    for (const [name, { epochs, best_epoch, zero_validation_loss, members = [] }] of Object.entries(
+      expected,
+    )) {
+      const all = [{ epochs, best_epoch, zero_validation_loss: zero_validation_loss! }, ...members];
+      const meanOf = (value: (member: (typeof all)[number]) => number) =>
+        all.reduce((sum, member) => sum + value(member), 0) / all.length;
+      const { validation_ics, ...own } = trained[name]!;
+      assert.equal(
+        validation_ics !== undefined,
+        sections.training !== undefined &&
+          "monitor" in sections.training &&
+          sections.training.monitor === "ic",
+      );
+      assert.deepEqual(
+        Object.values(own).map((values) => values[b]),
+        [
+          meanOf((member) => member.epochs.length),
+          meanOf((member) => member.best_epoch),
+          meanOf((member) => member.epochs[member.best_epoch - 1]!.validation_loss),
+          meanOf((member) => member.zero_validation_loss),
+        ],
+      );
     }
     // What is told of a ticker is told of its first network.
     for (const [ticker, fit] of fits) {

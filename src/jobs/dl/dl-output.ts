@@ -27,8 +27,10 @@ import {
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
+import { blockTrainingOf } from "./block-training.ts";
 import type { TrainingRecord } from "./ensemble.ts";
 import type { TrainedTicker } from "./planned-network.ts";
+import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** The forecasts of one ticker, with their intervals. */
 interface EvaluatedTicker extends ScoredTicker {
@@ -115,6 +117,8 @@ type DlOutputParts = Pick<
   readonly training: ReadonlyMap<string, TrainingRecord>;
   /** Of a joint network, by block: the rows that it learned from. */
   readonly blockRows?: readonly number[];
+  /** How the networks of each block were trained. */
+  readonly blockTraining?: TrainOutcome["blockTraining"];
 };
 
 /** The output blob of run_dl_job. */
@@ -122,7 +126,8 @@ export function dlOutput({
   settings,
   evaluation,
   training,
-  blockRows,
+  blockRows = [],
+  blockTraining = new Map(),
   ...parts
 }: DlOutputParts): OrderedJson {
   return jobDocument({
@@ -131,7 +136,9 @@ export function dlOutput({
     tickers: evaluation.tickers,
     fits: evaluation.tickers.map(({ trained }) => ({ ...trained, labels: trained.fitLabels })),
     fitting: {
-      ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, settings, blockRows) }),
+      ...(evaluation.blocks.length === 0
+        ? {}
+        : { refits: refitsOf(evaluation, settings, { blockRows, blockTraining }) }),
       training: plain(training),
     },
     tables: evaluation.tables,
@@ -144,13 +151,16 @@ export function dlOutput({
 function refitsOf(
   { blocks, tickers }: DlEvaluation,
   settings: DlSettings,
-  blockRows: readonly number[] | undefined,
+  { blockRows, blockTraining }: Pick<TrainOutcome, "blockRows" | "blockTraining">,
 ): OrderedJson {
   const trained = tickers.map((ticker) => ticker.trained);
   return {
     blocks: refitBlocksOf(blocks, trained, blockRows),
     by_ticker: new Map(
       trained.map((ticker) => [ticker.ticker, () => tickerRefitsOf(ticker, blocks, settings)]),
+    ),
+    training: new Map(
+      [...blockTraining].map(([name, own]) => [name, () => blockTrainingOf(own, blocks.length)]),
     ),
   };
 }

@@ -133,7 +133,14 @@ export async function readDisabled(request: JobRequest, context: JobContext): Pr
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
       return {
         inputs,
-        outcome: { trained: [], training: new Map(), failures: [], warnings: [], blockRows: [] },
+        outcome: {
+          trained: [],
+          training: new Map(),
+          blockTraining: new Map(),
+          failures: [],
+          warnings: [],
+          blockRows: [],
+        },
         device: "none",
         warnings: [],
         blocks: ONE_BLOCK,

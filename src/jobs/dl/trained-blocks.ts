@@ -3,6 +3,7 @@ import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type FailedRefit, failedRefits } from "../shared/refit-warnings.ts";
+import { type BlockTraining, blockTraining } from "./block-training.ts";
 import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
 import { joinedBlocks, type TickerPart } from "./joined-blocks.ts";
 import { type NetworkFault, NetworkMembers, type WarmStart } from "./network-members.ts";
@@ -15,6 +16,8 @@ export interface TrainOutcome {
   readonly trained: readonly TrainedTicker[];
   /** Of the first networks, by ticker or `portfolio`; ascending by code point. */
   readonly training: ReadonlyMap<string, TrainingRecord>;
+  /** Of the networks that were trained for their own block, by the same names, then by block. */
+  readonly blockTraining: ReadonlyMap<string, ReadonlyMap<number, BlockTraining>>;
   /** Ascending by code point. */
   readonly failures: readonly Failure[];
   /** That refits of a joint network failed. */
@@ -45,6 +48,7 @@ export class TrainedBlocks {
   /** By the network's name, in time order. */
   readonly #done = new Map<string, DoneNetwork[]>();
   readonly #training = new Map<string, TrainingRecord>();
+  readonly #blockTraining = new Map<string, Map<number, BlockTraining>>();
   /** By ticker: of its first network, and of the later ones. */
   readonly #first = new Map<string, TickerPart<TrainedTicker>>();
   readonly #later = new Map<string, TickerPart[]>();
@@ -106,6 +110,8 @@ export class TrainedBlocks {
     const tickers = new Set(result.tickers.map(({ ticker }) => ticker));
     pushed(this.#done, name, { network, tickers, first, weights: result.weights });
     if (network.isFirst) this.#training.set(name, result.record);
+    const byBlock = this.#blockTraining.get(name) ?? new Map<number, BlockTraining>();
+    this.#blockTraining.set(name, byBlock.set(block, blockTraining(result.record)));
     if (network.joint) this.#blockRows[block] = rowsOf(result);
     this.#addParts(network, result, tickers);
     for (const error of network.excluded()) {
@@ -182,6 +188,7 @@ export class TrainedBlocks {
       // A joint network learns from late tickers that have nothing to forecast, too.
       trained: trained.filter(({ joins, score }) => joins === undefined || score.days.length > 0),
       training: new Map(training.sort(byName)),
+      blockTraining: new Map(training.map(([name]) => [name, this.#blockTraining.get(name)!])),
       failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
       warnings: failedRefits(this.#refits.get(undefined) ?? []),
       blockRows: this.#blockRows,
