@@ -51,12 +51,7 @@ export function* joinLateTicker(
   peers: Peers,
   features?: ReadonlySet<string>,
 ): Pausable<TickerPanel | undefined> {
-  const scores = new Set([...(peers.counts?.numbers.keys() ?? [])].map(zScoreName));
-  const names = input.features.columns.filter((name) => (features?.has(name) ?? true) && !scores.has(name));
-  const own =
-    names.length === input.features.columns.length
-      ? input
-      : { ...input, features: only(input.features, new Set(names)) };
+  const own = withFeaturesOf(input, peers, features);
   const { labelDays, fitRows } = yield* countFitRows(own, peers);
   const joins = blocks.find(
     ({ known }) => known !== undefined && fitRows[countBefore(labelDays, known + 1)]! >= MIN_FIT_ROWS,
@@ -131,6 +126,18 @@ function countRanges(until: Int32Array): Int32Array {
   return changes.subarray(0, until.length + 1).map((change) => (count += change));
 }
 
+/** The ticker with the features that it may have. @param features as of `joinLateTicker`. */
+export function withFeaturesOf(
+  input: TickerInput,
+  peers: Pick<Peers, "counts">,
+  features?: ReadonlySet<string>,
+): TickerInput {
+  const scores = new Set([...(peers.counts?.numbers.keys() ?? [])].map(zScoreName));
+  const names = input.features.columns.filter((name) => (features?.has(name) ?? true) && !scores.has(name));
+  if (names.length === input.features.columns.length) return input;
+  return { ...input, features: only(input.features, new Set(names)) };
+}
+
 function only({ columns, values, days, ...others }: TickerFeatures, names: ReadonlySet<string>) {
   const n = days.length;
   const kept = [...columns.keys()].filter((c) => names.has(columns[c]!));
@@ -139,33 +146,66 @@ function only({ columns, values, days, ...others }: TickerFeatures, names: Reado
   return { ...others, days, columns: kept.map((c) => columns[c]!), values: taken };
 }
 
-/** The panel with `joins` as its cut, which gives it MIN_FIT_ROWS fit rows. */
-function panelAt(input: TickerInput, joins: Day, { counts, ...peers }: Peers): TickerPanel {
-  const read = buildTickerPanel({ ...input, window: { ...input.window, cut: joins } });
-  const scored = counts === undefined ? read : withRows(read, rowsWithZScores(read, counts));
+/** The panel with `joins` as its cut, without rows that are neither fit rows nor dated from then on; undefined where its fit rows are too few. */
+function panelAt(input: TickerInput, joins: Day, peers: Peers): TickerPanel | undefined {
+  const panel = latePanelAt(input, joins, peers);
+  if (panel === undefined) return undefined;
+  const score = panel.score.filter((row) => panel.days[row]! >= joins);
+  // A row dated before whose label comes out after is neither.
+  const kept = Int32Array.from([...panel.days.keys()]).filter(
+    (row) => row <= panel.fit.at(-1)! || panel.days[row]! >= joins,
+  );
+  const { relative } = panel;
+  return {
+    ...withRows({ ...panel, score }, kept),
+    ...(relative === undefined ? {} : { relative: targetsOn(relative, kept) }),
+  };
+}
+
+/**
+ * The panel of a job with `joins` as its cut. Unlike a panel of `joinLateTicker`, it keeps every row: its score rows begin after the last fit
+ * row, and windows of rows have no hole.
+ * @param input with the features that it may have: those of `withFeaturesOf`.
+ * @returns undefined where its fit rows are too few.
+ */
+export function latePanelAt(
+  input: TickerInput,
+  joins: Day,
+  { counts, ...peers }: Peers,
+): TickerPanel | undefined {
+  const read = shortOr(() => buildTickerPanel({ ...input, window: { ...input.window, cut: joins } }));
+  if (read === undefined) return undefined;
+  const { x, ...scored } = counts === undefined ? read : withRows(read, rowsWithZScores(read, counts));
   const relative = peers.targetsOf?.(scored);
   const fit =
     relative === undefined ? scored.fit : scored.fit.filter((row) => !Number.isNaN(relative.values[row]!));
-  // A row dated before whose label comes out after is neither.
-  const score = scored.score.filter((row) => scored.days[row]! >= joins);
-  const kept = Int32Array.from([...scored.days.keys()]).filter(
-    (row) => row <= scored.fit.at(-1)! || scored.days[row]! >= joins,
-  );
-  const { x, ...joined } = withRows({ ...scored, fit, score, joins }, kept);
-  const names = counts === undefined ? [] : joined.columns.filter((name) => counts.numbers.has(name));
+  if (fit.length < MIN_FIT_ROWS) return undefined;
+  const { columns, days } = scored;
+  const names = counts === undefined ? [] : columns.filter((name) => counts.numbers.has(name));
   return {
-    ...joined,
-    ...(relative === undefined ? {} : { relative: targetsOn(relative, kept) }),
-    ...(counts === undefined ? {} : { columns: [...joined.columns, ...names.map(zScoreName)] }),
+    ...scored,
+    ...{ fit, joins },
+    ...(relative === undefined ? {} : { relative }),
+    ...(counts === undefined ? {} : { columns: [...columns, ...names.map(zScoreName)] }),
     ...(counts === undefined ? {} : { zScores: names.length, lastRowDay: read.days.at(-1)! }),
-    x: peers.besideZScores?.({ columns: joined.columns, days: joined.days, x }) ?? x,
+    x: peers.besideZScores?.({ columns, days, x }) ?? x,
   };
+}
+
+function shortOr<T>(body: () => T): T | undefined {
+  try {
+    return body();
+  } catch (error) {
+    if (isShort(error)) return undefined;
+    throw error;
+  }
 }
 
 /** The panel with these of its rows, ascending, and their features. */
 function withRows(panel: TickerPanel, rows: Int32Array): TickerPanel {
   if (rows.length === panel.days.length) return panel;
-  const k = panel.columns.length;
+  // A panel for a plan has names of z-scores, and no values of them.
+  const k = panel.x.length / panel.days.length;
   const x = new Float64Array(rows.length * k);
   for (const [to, from] of rows.entries()) x.set(panel.x.subarray(from * k, (from + 1) * k), to * k);
   return { ...onRows(panel, rows), x };

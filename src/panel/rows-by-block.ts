@@ -16,6 +16,7 @@ export type RowsByBlock<P> = (learned: number, scored: number) => P[];
  *
  * Timing: a network of a later block learns from all rows whose label is known at the close of the block's first date, one of the first
  * block from the fit rows. With a window, it learns only from the last `window` distinct label dates of these rows, over all given panels.
+ * A late ticker has no rows to learn from, and its dates do not count, before the block that it joins.
  * @param panels of the tickers that one network learns from: one, or all.
  * @param blocks of `refitBlocks`, ascending.
  */
@@ -45,17 +46,25 @@ interface LearnedRows {
 /** The first label date that a block learns from; NO_LABEL_DAY, before any, without a window. */
 function windowStart(own: readonly LearnedRows[], window: number | undefined): (block: number) => Day {
   if (window === undefined) return () => NO_LABEL_DAY;
-  const distinct = new Set<Day>();
-  for (const { panel, learn } of own) for (const row of learn) distinct.add(panel.labelDays[row]!);
-  const dates = Int32Array.from(distinct).sort();
+  // The same tickers learn in all blocks between two in which tickers join.
+  const byCount = new Map<number, Int32Array>();
   return (block) => {
-    let last = NO_LABEL_DAY;
-    for (const { panel, learn, blocks } of own) {
+    const learning = own.filter(({ blocks }) => blocks[block]!.learnEnd > 0);
+    const last = learning.reduce((latest, { panel, learn, blocks }) => {
       const { learnEnd } = blocks[block]!;
-      if (learnEnd > 0) last = Math.max(last, panel.labelDays[learn[learnEnd - 1]!]!);
-    }
+      return Math.max(latest, panel.labelDays[learn[learnEnd - 1]!]!);
+    }, NO_LABEL_DAY);
+    const dates = byCount.get(learning.length) ?? labelDates(learning);
+    byCount.set(learning.length, dates);
     return dates[Math.max(0, countBefore(dates, last + 1) - window)] ?? NO_LABEL_DAY;
   };
+}
+
+/** The distinct label dates of all rows that are ever learned, ascending. */
+function labelDates(own: readonly LearnedRows[]): Int32Array {
+  const distinct = new Set<Day>();
+  for (const { panel, learn } of own) for (const row of learn) distinct.add(panel.labelDays[row]!);
+  return Int32Array.from(distinct).sort();
 }
 
 function labelDaysOf({ labelDays }: BlockedRows, rows: Int32Array): Int32Array {

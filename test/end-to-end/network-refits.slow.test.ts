@@ -1,7 +1,4 @@
-/**
- * `refit_every`, `window` and `refit_start` of run_dl_job: what networks of later blocks may not see, what they are, and what replaces
- * them.
- */
+/** `refit_every`, `window` and `refit_start` of run_dl_job: what networks of later blocks may not see, what they are, and what stands in for them. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -21,20 +18,33 @@ import { removeFolders, withoutIdentity, writeMarket } from "./job-runs.ts";
 import { changedAfter, pricesChangedAfter } from "./later-changes.ts";
 import type { Cell, Market } from "./market.ts";
 import { JOINT, networkConfig, PER_TICKER, runNetworkJob, type Sections } from "./network-jobs.ts";
-import { dirtyPanelMarket, learningUntil, panelMarket } from "./panel-market.ts";
+import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "./panel-market.ts";
 import { assertValid } from "./published-schemas.ts";
 import { openSharedEngine } from "./shared-engines.ts";
 
 after(removeFolders);
 
-/** All cases in the release tier; in `npm test`, those of the networks that train fastest, one per ticker and one joint. */
+/** All cases in the release tier, and in `npm test` those of the networks that train in the least time, one per ticker and one joint. */
 function sampled<T extends readonly [Architecture, ...unknown[]]>(cases: readonly T[]): readonly T[] {
   return WHOLE_MATRIX ? cases : cases.filter(([option]) => option === "mlp" || option === "portfolio_lstm");
 }
 
 /** 60 dates to forecast. */
 const MARKET = learningUntil("2021-06-04", panelMarket());
-const DIRTY = learningUntil("2021-05-15", dirtyPanelMarket());
+const DIRTY = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
+/**
+ * At the cut KO has 30 fit rows and too few windows, XOM has fewer rows, and 10 is not listed. Networks of one ticker have enough windows of
+ * the three at the second block, the second and the third; joint ones, which validate on the last dates of all, at the second, the third and none.
+ */
+const LISTINGS = listedFrom({ KO: 70, XOM: 85, 10: 105 }, MARKET);
+
+/** @param first by ticker, the number of its first price date. */
+function listedFrom(first: Readonly<Record<string, number>>, market: Market): Market {
+  const prices = [...market.prices].map(
+    ([ticker, cells]) => [ticker, cells.map((cell, i) => (i < (first[ticker] ?? 0) ? null : cell))] as const,
+  );
+  return { ...market, prices: new Map(prices) };
+}
 
 function config(option: Architecture, settings: object, sections: Sections = {}): string {
   const asked = JSON.parse(networkConfig(option, sections));
@@ -60,6 +70,21 @@ function between(start: string, end: string | undefined, { forecasts }: OutputBl
   ]);
 }
 
+/** Of the tickers that have any. */
+function someBetween(...args: Parameters<typeof between>) {
+  return between(...args).filter(([, rows]) => rows!.length > 0);
+}
+
+/** By ticker, the block that it joins. */
+function joinsOf({ refits }: OutputBlob) {
+  const { blocks, by_ticker } = refits!;
+  return Object.fromEntries(
+    Object.entries(by_ticker).flatMap(([ticker, { joins }]) =>
+      joins === undefined ? [] : [[ticker, blocks.findIndex(({ start }) => start === joins)]],
+    ),
+  );
+}
+
 const EVERY = 25;
 
 const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
@@ -70,57 +95,170 @@ const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
   ["lstm", {}, { training: { loss_type: "directional" }, data: { scaler: "minmax" } }],
 ];
 
-describe("the networks of a block equal those of a job that learns until its first date", () => {
-  for (const [option, settings, sections] of sampled(SETTINGS)) {
-    test(`${option} ${JSON.stringify({ ...settings, ...sections })}`, async () => {
-      const refitted = await jobOn(MARKET, config(option, { ...settings, refit_every: EVERY }, sections));
-      const { blocks, by_ticker } = refitted.refits!;
-      assert.equal(blocks.length, 3);
-      for (const [b, { start, fit_rows, stand_ins, tickers }] of blocks.entries()) {
-        const cut = b === 0 ? MARKET.bounds.Learning_end! : start;
-        const alone = await jobOn(learningUntil(cut, MARKET), config(option, settings, sections));
-        const next = blocks[b + 1]?.start;
-        assert.deepEqual(between(start, next, refitted), between(start, next, alone));
-        assert.deepEqual([stand_ins, tickers], [0, 7]);
-        const fits = Object.entries(alone.fits!);
-        assert.equal(
-          fit_rows,
-          fits.reduce((sum, [, fit]) => sum + fit.fit_rows, 0),
-        );
-        for (const [ticker, { label_mean }] of fits) {
-          assert.equal(by_ticker[ticker]!.label_means[b], label_mean);
-        }
-        if (next === undefined) {
-          assert.deepEqual([refitted.mu, refitted.mu_spread], [alone.mu, alone.mu_spread]);
-        }
-        if (b === 0)
-          for (const key of ["fits", "training"] as const) assert.deepEqual(refitted[key], alone[key]);
-      }
+/** Compares each block with a job that learns until its first date. */
+async function compareBlocks(
+  market: Market,
+  [option, settings, sections]: (typeof SETTINGS)[number],
+): Promise<OutputBlob> {
+  const refitted = await jobOn(market, config(option, { ...settings, refit_every: EVERY }, sections));
+  const { blocks, by_ticker } = refitted.refits!;
+  assert.equal(blocks.length, 3);
+  for (const [b, { start, fit_rows, stand_ins, tickers }] of blocks.entries()) {
+    const cut = b === 0 ? market.bounds.Learning_end! : start;
+    const alone = await jobOn(learningUntil(cut, market), config(option, settings, sections));
+    const next = blocks[b + 1]?.start;
+    assert.deepEqual(someBetween(start, next, refitted), someBetween(start, next, alone));
+    const fits = Object.entries(alone.fits!);
+    assert.deepEqual([stand_ins, tickers], [0, fits.length]);
+    const inWindow = alone.refits;
+    const learned = fits.reduce((sum, [, fit]) => sum + fit.fit_rows, 0);
+    assert.equal(fit_rows, inWindow === undefined ? learned : inWindow.blocks[0]!.fit_rows);
+    for (const [ticker, { label_mean }] of fits) {
+      const expected = inWindow === undefined ? label_mean : inWindow.by_ticker[ticker]!.label_means[0];
+      assert.equal(by_ticker[ticker]!.label_means[b], expected);
+    }
+    if (next === undefined) {
+      assert.deepEqual([refitted.mu, refitted.mu_spread], [alone.mu, alone.mu_spread]);
+    }
+    const [trained, expected] = [refitted.refits!.training!, alone.training!];
+    for (const [name, { epochs, best_epoch, zero_validation_loss, members = [] }] of Object.entries(
+      expected,
+    )) {
+      const all = [{ epochs, best_epoch, zero_validation_loss: zero_validation_loss! }, ...members];
+      const meanOf = (value: (member: (typeof all)[number]) => number) =>
+        all.reduce((sum, member) => sum + value(member), 0) / all.length;
+      const { validation_ics, ...own } = trained[name]!;
+      assert.equal(
+        validation_ics !== undefined,
+        sections.training !== undefined &&
+          "monitor" in sections.training &&
+          sections.training.monitor === "ic",
+      );
+      assert.deepEqual(
+        Object.values(own).map((values) => values[b]),
+        [
+          meanOf((member) => member.epochs.length),
+          meanOf((member) => member.best_epoch),
+          meanOf((member) => member.epochs[member.best_epoch - 1]!.validation_loss),
+          meanOf((member) => member.zero_validation_loss),
+        ],
+      );
+    }
+    // What is told of a ticker is told of its first network.
+    for (const [ticker, fit] of fits) {
+      const { joins } = by_ticker[ticker]!;
+      if (joins === undefined ? b > 0 : joins !== start) continue;
+      assert.deepEqual(refitted.fits![ticker], fit);
+      const name = ticker in alone.training! ? ticker : "portfolio";
+      if (name === ticker || b === 0) assert.deepEqual(refitted.training![name], alone.training![name]);
+    }
+  }
+  return refitted;
+}
+
+describe("the networks of a block are those of a job that learns until its first date", () => {
+  for (const setting of sampled(SETTINGS)) {
+    test(JSON.stringify(setting), async () => {
+      const { fits, refits } = await compareBlocks(MARKET, setting);
+      assert.equal(Object.keys(fits!).length, 7);
+      assert.ok(Object.values(refits!.by_ticker).every(({ joins }) => joins === undefined));
     });
   }
 });
 
-/** Dates, forecasts and ends up to `last`, and the description of the blocks that begin by then. */
-function knownAt(last: string, { forecasts, refits, training }: OutputBlob) {
+describe("so they are where tickers list late, each from the block on that gives it enough", () => {
+  const joining = (option: Architecture) =>
+    JOINT.some((one) => one === option) ? { KO: 1, XOM: 2 } : { 10: 2, KO: 1, XOM: 1 };
+
+  for (const setting of sampled<(typeof SETTINGS)[number]>([
+    ...[...PER_TICKER, ...JOINT].map((option) => [option, {}, {}] as const),
+    ["mlp", { window: 50 }, { training: { ensemble: 2 } }],
+    ["portfolio_lstm", {}, { training: { ensemble: 2, monitor: "loss" }, data: { scaler: "minmax" } }],
+  ])) {
+    test(JSON.stringify(setting), async () => {
+      const output = await compareBlocks(LISTINGS, setting);
+      const expected = joining(setting[0]);
+      assert.deepEqual(joinsOf(output), expected);
+      const told = output.warnings.filter(({ code }) => code === "late_ticker");
+      assert.deepEqual(
+        told.map(({ count }) => count),
+        [Object.keys(expected).length],
+      );
+      assert.deepEqual(
+        output.failures.map(({ ticker, code }) => [ticker, code]),
+        "10" in expected ? [] : [["10", "insufficient_history"]],
+      );
+    });
+  }
+
+  for (const option of ["mlp", "portfolio_lstm"] as const) {
+    test(`a warm start changes no block that a ticker joins, and begins a network of ${option} alone anew`, async () => {
+      const settings = { refit_every: EVERY };
+      const [cold, warm] = await Promise.all(
+        ["cold", "warm"].map((refit_start) => jobOn(LISTINGS, config(option, { ...settings, refit_start }))),
+      );
+      assert.deepEqual(joinsOf(warm!), joinsOf(cold!));
+      const { blocks } = warm!.refits!;
+      for (const [ticker, block] of Object.entries(joinsOf(warm!))) {
+        const own = (blob: OutputBlob) =>
+          between(blocks[block]!.start, blocks[block + 1]?.start, blob).find(([name]) => name === ticker);
+        if (option === "mlp") assert.deepEqual(own(warm!), own(cold!));
+        else assert.notDeepEqual(own(warm!), own(cold!));
+      }
+    });
+  }
+
+  test("without intervals and factors of the dates before", async () => {
+    const text = config("mlp", { refit_every: 10, shrinkage: "own" }, { intervals: { alpha: 0.3 } });
+    const { forecasts, refits, warnings } = await jobOn(LISTINGS, text);
+    const { joins, factors } = refits!.by_ticker.XOM!;
+    assert.equal(forecasts.XOM!.dates[0], joins);
+    assert.ok(
+      forecasts.XOM!.upper.every((end) => end === null) && forecasts.MSFT!.upper.some((end) => end !== null),
+    );
+    const own = factors!.filter((factor) => factor !== null);
+    assert.equal(own[0], 0);
+    assert.ok(!warnings.some(({ code, ticker }) => code === "interval_unsupported" && ticker === "XOM"));
+  });
+});
+
+/** Dates, forecasts and ends up to `last`, and what is told of the blocks that begin by then. */
+function knownAt(last: string, { forecasts, fits, refits, training }: OutputBlob) {
   const begun = refits!.blocks.filter(({ start }) => start <= last).length;
+  const hasJoined = ([ticker]: [string, unknown]) => {
+    const { joins } = refits!.by_ticker[ticker] ?? {};
+    return joins === undefined || joins <= last;
+  };
   return {
-    training,
-    forecasts: Object.entries(forecasts).map(([ticker, { dates, predicted, lower, upper }]) => {
-      const rows = dates.filter((date) => date <= last).length;
-      return [ticker, ...[dates, predicted, lower, upper].map((values) => values.slice(0, rows))];
-    }),
+    training: Object.entries(training!).filter(hasJoined),
+    splits: Object.entries(fits!)
+      .filter(hasJoined)
+      .map(([ticker, { fit_rows, label_mean, splits }]) => [ticker, fit_rows, label_mean, splits]),
+    forecasts: Object.entries(forecasts)
+      .filter(hasJoined)
+      .map(([ticker, { dates, predicted, lower, upper }]) => {
+        const rows = dates.filter((date) => date <= last).length;
+        return [ticker, ...[dates, predicted, lower, upper].map((values) => values.slice(0, rows))];
+      }),
     fits: refits!.blocks.slice(0, begun).map(({ start, fit_rows }) => [start, fit_rows]),
-    means: Object.values(refits!.by_ticker).map((own) =>
-      [own.label_means, own.factors].map((values) => values?.slice(0, begun)),
-    ),
+    means: Object.entries(refits!.by_ticker)
+      .filter(hasJoined)
+      .map(([, own]) => [
+        own.joins,
+        ...[own.label_means, own.factors].map((values) => values?.slice(0, begun)),
+      ]),
   };
 }
 
-describe("later data change nothing earlier", () => {
+describe("what is dated later changes nothing before it", () => {
   for (const [option, settings, sections] of sampled([
     ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
     ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
-    ["portfolio_lstm", { refit_every: 15, ...RELATIVE, shrinkage: "own" }, { intervals: { alpha: 0.3 } }],
+    [
+      "portfolio_lstm",
+      { refit_every: 15, window: 60, ...RELATIVE, shrinkage: "own" },
+      { intervals: { alpha: 0.3 } },
+    ],
     ["portfolio_transformer", { refit_every: 15, window: 60, refit_start: "warm" }, {}],
   ] as const)) {
     for (const [name, market] of [
@@ -131,6 +269,8 @@ describe("later data change nothing earlier", () => {
         const text = config(option, settings, sections);
         const whole = await jobOn(market, text);
         const { blocks } = whole.refits!;
+        const joined = Object.values(joinsOf(whole));
+        assert.equal(joined.length > 0, market === DIRTY, String(joined));
         const days = market.priceDates;
         // On the first date of a block, and inside one.
         for (const last of [blocks[2]!.start, days[days.indexOf(blocks[3]!.start) + 2]!]) {
@@ -142,7 +282,7 @@ describe("later data change nothing earlier", () => {
     }
   }
 
-  test("prices after the first date of a block change none of its forecasts, but those of networks that train on them", async () => {
+  test("prices after the first date of a block move none of its forecasts, and those of networks that train on them", async () => {
     for (const option of ["cnn", "portfolio_lstm"] as const) {
       const text = config(option, { refit_every: 15 });
       const whole = await jobOn(MARKET, text);
@@ -157,7 +297,7 @@ describe("later data change nothing earlier", () => {
   });
 });
 
-test("a single block gives the forecasts of a job without refits, and says so", async () => {
+test("one block leaves the forecasts of a job without refits, and says so", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings, sections] of [
     ["mlp", { shrinkage: "own" }, { intervals: {}, training: { ensemble: 2 } }],
@@ -179,7 +319,7 @@ test("a single block gives the forecasts of a job without refits, and says so", 
   }
 });
 
-test("any number of workers gives the same bytes", async () => {
+test("any number of workers leaves the same bytes", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings] of sampled([
     ["mlp", { refit_every: EVERY, shrinkage: "pooled" }],
@@ -198,7 +338,7 @@ test("any number of workers gives the same bytes", async () => {
 
 describe("a warm start", () => {
   for (const [option] of sampled([...PER_TICKER, ...JOINT].map((option) => [option] as const))) {
-    test(`of ${option} is reported, and changes only the forecasts of later blocks`, async () => {
+    test(`of ${option} is told, and moves the forecasts of later blocks alone`, async () => {
       const settings = { refit_every: EVERY };
       const sections = { training: { ensemble: 2 } };
       const cold = await jobOn(MARKET, config(option, settings, sections));
@@ -214,7 +354,7 @@ describe("a warm start", () => {
   }
 });
 
-/** From the cut on, the prices of a ticker are constant for 50 dates. */
+/** From the cut on, the prices of a ticker stay for 50 dates. */
 function flat(tickers: readonly string[]): Market {
   const from = MARKET.priceDates.indexOf("2021-06-04") - 20;
   const still = (cells: readonly Cell[]) =>
@@ -225,7 +365,7 @@ function flat(tickers: readonly string[]): Market {
   return { ...MARKET, prices: new Map(prices) };
 }
 
-describe("if a block leaves nothing to learn, the network of the previous block forecasts it", () => {
+describe("where a block leaves nothing to learn, the network of the block before forecasts it", () => {
   const asked = { refit_every: 6, window: 42 };
 
   for (const refit_start of ["cold", "warm"] as const) {
@@ -266,13 +406,13 @@ describe("if a block leaves nothing to learn, the network of the previous block 
     }
   }
 
-  test("its forecasts equal those of a longer block", async () => {
+  test("its forecasts are those of a longer block", async () => {
     const market = flat(["KO"]);
     for (const option of ["mlp", "portfolio_lstm"] as const) {
       const output = await jobOn(market, config(option, asked));
       const { blocks } = output.refits!;
       const first = blocks.findIndex(({ stand_ins }) => stand_ins > 0);
-      // In blocks of this many dates, the second begins where the last block before that one does.
+      // In blocks of so many dates the second begins where the last block before that one does.
       const longer = await jobOn(market, config(option, { ...asked, refit_every: 6 * (first - 1) }));
       assert.equal(longer.refits!.blocks[1]!.start, blocks[first - 1]!.start);
       const end = longer.refits!.blocks[2]?.start;
@@ -284,14 +424,14 @@ describe("if a block leaves nothing to learn, the network of the previous block 
       const [[, expected]] = own(longer) as [[string, [string, number][]]];
       for (const [i, [date, value]] of rows.entries()) {
         assert.equal(date, expected[i]![0]);
-        // Their positions among those that are predicted at once differ.
+        // Their places among those that are predicted at once differ.
         assert.ok(Math.abs(value - expected[i]![1]) < 1e-9, `${option} on ${date}`);
       }
     }
   });
 });
 
-test("a preview shows the networks, blocks and warnings of the job", async () => {
+test("a preview has the networks, blocks and warnings of the job", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings, ensemble] of [
     ["mlp", { refit_every: 9 }, 2],
@@ -312,6 +452,12 @@ test("a preview shows the networks, blocks and warnings of the job", async () =>
     assert.ok(last?.kind === "progress");
     assert.deepEqual([last.done, last.total], [3 * preview.refits!.fits, 3 * preview.refits!.fits]);
     assert.ok(preview.refits!.fit_bytes! > 0);
+    const late = ({ code }: { readonly code: string }) => code === "late_ticker";
+    assert.deepEqual(preview.warnings.filter(late), output.warnings.filter(late));
+    assert.deepEqual(
+      preview.tickers.map(({ ticker, fit_rows }) => [ticker, fit_rows]),
+      Object.entries(output.fits!).map(([ticker, { fit_rows }]) => [ticker, fit_rows]),
+    );
     assert.deepEqual(
       preview.failures.map(({ ticker, code }) => [ticker, code]),
       output.failures.map(({ ticker, code }) => [ticker, code]),
@@ -319,7 +465,7 @@ test("a preview shows the networks, blocks and warnings of the job", async () =>
   }
 });
 
-test("the metrics of the output match its forecasts", async () => {
+test("the metrics of the output are those of its forecasts", async () => {
   for (const option of ["mlp", "portfolio_lstm"] as const) {
     const text = config(option, { refit_every: 8, shrinkage: "pooled" }, { intervals: {} });
     const { url } = await runNetworkJob(await writeMarket(DIRTY), text);
@@ -331,12 +477,12 @@ test("the metrics of the output match its forecasts", async () => {
   }
 });
 
-for (const [option, settings] of [
-  ["mlp", { refit_every: 15, intervals: {} }],
-  ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60, refit_start: "warm" }],
+for (const [option, settings, market] of [
+  ["mlp", { refit_every: 15, intervals: {} }, LISTINGS],
+  ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60, refit_start: "warm" }, DIRTY],
 ] as const) {
   test(`the audit's truncations of ${option} ${JSON.stringify(settings)} are clean, and a replay is identical`, async () => {
-    const { features, prices } = await writeMarket(MARKET);
+    const { features, prices } = await writeMarket(market);
     const text = config(option, settings);
     const request = { featureUrl: features, dataExtractorUrl: prices, config: text, id: "audit" };
     const context = auditContext({ openEngine: openSharedEngine });
@@ -361,7 +507,7 @@ for (const [key, value] of [
   ["refit_start", "hot"],
   ["refit_start", "warm"],
 ] as const) {
-  test(`refuses ${key} ${value} with its path`, async () => {
+  test(`${key} ${value} is refused with its path`, async () => {
     await assert.rejects(jobOn(MARKET, config("mlp", { [key]: value })), (error) => {
       assert.ok(error instanceof MucastError);
       assert.equal(error.code, "invalid_request");

@@ -89,6 +89,20 @@ const spreadImportancesSchema = z
   )
   .optional();
 
+const byBlock = z.array(maybe);
+
+const blockTrainingSchema = z
+  .strictObject({
+    epochs: byBlock.describe("Epochs until training stopped."),
+    best_epochs: byBlock.describe("The epoch whose weights forecast the block."),
+    validation_losses: byBlock.describe("Validation loss after the best epoch."),
+    zero_validation_losses: byBlock.describe("Validation loss of the zero forecast."),
+    validation_ics: byBlock.optional().describe("With monitor ic: the validation IC after the best epoch."),
+  })
+  .describe(
+    "By block, over an ensemble the mean of its members; null if no network was trained for the block, or its training failed.",
+  );
+
 const refitsSchema = z
   .strictObject({
     blocks: z
@@ -120,6 +134,9 @@ const refitsSchema = z
     importances: spreadImportancesSchema.describe(
       "With fit pooled: importances in the last fit, as in `pooled`.",
     ),
+    training: byTicker(blockTrainingSchema)
+      .optional()
+      .describe("Of run_dl_job: how the networks of each block were trained, by ticker or `portfolio`."),
   })
   .meta({
     id: "Refits",

@@ -127,7 +127,7 @@ export const WARNING_TABLE = {
   },
   late_ticker: {
     cause:
-      "With refit_every, the listed tickers have fewer than 30 fit rows at Learning_end, and join at the first later block that gives them enough. They have forecasts from then on, and no folds, so no intervals.",
+      "With refit_every, the listed tickers have fewer than 30 fit rows at Learning_end, or too few for a network to train on, and join at the first later block that gives them enough. They have forecasts from then on, and no folds or calibration rows, so no intervals.",
     cure: "Nothing, if they were listed late. Otherwise set a later Learning_end, or provide a longer history.",
   },
   no_refit: {

@@ -27,8 +27,10 @@ import {
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
+import { blockTrainingOf } from "./block-training.ts";
 import type { TrainingRecord } from "./ensemble.ts";
 import type { TrainedTicker } from "./planned-network.ts";
+import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** The forecasts of one ticker, with their intervals. */
 interface EvaluatedTicker extends ScoredTicker {
@@ -66,7 +68,10 @@ export function* evaluateDl(
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
-  const without = trained.filter(({ calibration }) => intervals && calibration.days.length === 0);
+  // `late_ticker` says so of the others.
+  const without = trained.filter(
+    ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
+  );
   const tables = yield* scoreTables(tickers, intervals, judgedRows(trained));
   const starts = blocks.map(({ from }) => from);
   const scored = tickers.map(({ score }) => score);
@@ -112,6 +117,8 @@ type DlOutputParts = Pick<
   readonly training: ReadonlyMap<string, TrainingRecord>;
   /** Of a joint network, by block: the rows that it learned from. */
   readonly blockRows?: readonly number[];
+  /** How the networks of each block were trained. */
+  readonly blockTraining?: TrainOutcome["blockTraining"];
 };
 
 /** The output blob of run_dl_job. */
@@ -119,7 +126,8 @@ export function dlOutput({
   settings,
   evaluation,
   training,
-  blockRows,
+  blockRows = [],
+  blockTraining = new Map(),
   ...parts
 }: DlOutputParts): OrderedJson {
   return jobDocument({
@@ -128,7 +136,9 @@ export function dlOutput({
     tickers: evaluation.tickers,
     fits: evaluation.tickers.map(({ trained }) => ({ ...trained, labels: trained.fitLabels })),
     fitting: {
-      ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, settings, blockRows) }),
+      ...(evaluation.blocks.length === 0
+        ? {}
+        : { refits: refitsOf(evaluation, settings, { blockRows, blockTraining }) }),
       training: plain(training),
     },
     tables: evaluation.tables,
@@ -141,13 +151,16 @@ export function dlOutput({
 function refitsOf(
   { blocks, tickers }: DlEvaluation,
   settings: DlSettings,
-  blockRows: readonly number[] | undefined,
+  { blockRows, blockTraining }: Pick<TrainOutcome, "blockRows" | "blockTraining">,
 ): OrderedJson {
   const trained = tickers.map((ticker) => ticker.trained);
   return {
     blocks: refitBlocksOf(blocks, trained, blockRows),
     by_ticker: new Map(
       trained.map((ticker) => [ticker.ticker, () => tickerRefitsOf(ticker, blocks, settings)]),
+    ),
+    training: new Map(
+      [...blockTraining].map(([name, own]) => [name, () => blockTrainingOf(own, blocks.length)]),
     ),
   };
 }

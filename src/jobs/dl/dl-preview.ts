@@ -3,13 +3,17 @@ import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported, withoutResiduals } from "../../evaluate/intervals/conformal.ts";
-import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import type { JointMember, JointPlan } from "../../panel/joint-plan.ts";
+import { hasLateForecasts, type LateSource } from "../../panel/late-network.ts";
+import { firstBlock, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import type { RowsByBlock } from "../../panel/rows-by-block.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, type WindowPlan } from "../../panel/window-plan.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
-import { listedOfRows } from "../shared/listed-warnings.ts";
+import { lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import { noRefit } from "../shared/refit-warnings.ts";
 import { rowFacts } from "../shared/row-facts.ts";
+import { planOf } from "./join-joint-network.ts";
 import { planJointWindows } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
 import { DISABLED } from "./read-and-train.ts";
@@ -24,7 +28,8 @@ export function previewDl(config: string): PreviewedConfig {
     trains: settings.enabled,
     panel: settings,
     listed: () => [],
-    plan: (panels) => planAll(panels, settings),
+    joinsLate: settings.refitEvery !== undefined,
+    plan: (panels, _, late) => planAll(panels, settings, late),
   };
 }
 
@@ -34,10 +39,14 @@ interface Networks {
   readonly bytes: number;
 }
 
-function* planAll(panels: readonly PanelRows[], settings: DlSettings): Pausable<PlannedJob> {
+function* planAll(
+  panels: readonly PanelRows[],
+  settings: DlSettings,
+  late: LateSource<PanelRows>,
+): Pausable<PlannedJob> {
   const blocks = refitBlocks(panels, settings.refitEvery);
   const planEither = settings.joint ? planJoint : planEach;
-  const { networks, bytes, ...planned } = yield* planEither(panels, settings, blocks);
+  const { networks, bytes, ...planned } = yield* planEither(panels, settings, blocks, late);
   if (!recordsRefits(settings) || !settings.enabled) return planned;
   const refits = { fits: networks * settings.ensemble, blocks: blocks.length, fit_bytes: bytes };
   return { ...planned, refits, warnings: noRefit(blocks, settings) };
@@ -47,18 +56,18 @@ function* planEach(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
+  late: LateSource<PanelRows>,
 ): Pausable<PlannedJob & Networks> {
-  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks);
+  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks, late);
   let networks = 0;
-  for (const { rows } of planned) {
+  for (const { rows, first } of planned) {
     yield 0;
-    networks += blocks.filter(
-      (_, b) => b === 0 || rows(b, b).some((own) => hasScoreWindow(own, settings.lookback)),
-    ).length;
+    const isTrained = (b: number) => rows(b, b).some((own) => hasScoreWindow(own, settings.lookback));
+    networks += blocks.filter((_, b) => b === first || (b > first && isTrained(b))).length;
   }
   return {
-    tickers: planned.map(({ panel, rows, windows }) => {
-      const [{ fit }] = rows(0, 0) as [PanelRows];
+    tickers: planned.map(({ panel, rows, first, windows }) => {
+      const [{ fit }] = rows(first, first) as [PanelRows];
       return plannedTicker({ panel, fitRows: fit.length }, windows, panel.warnings, settings);
     }),
     failures,
@@ -71,25 +80,48 @@ function* planJoint(
   panels: readonly PanelRows[],
   settings: DlSettings,
   blocks: readonly RefitBlock[],
+  late: LateSource<PanelRows>,
 ): Pausable<PlannedJob & Networks> {
-  const { plan, union, failures, rows } = yield* planJointWindows(panels, settings, blocks);
-  const wholes = new Map(panels.map((panel) => [panel.ticker, panel]));
-  const members = plan.members.map((member) => wholes.get(member.panel.ticker)!);
-  const tickers = plan.members.map((member, j) => {
-    const panel = members[j]!;
+  const { plan, joined, union, failures, rows } = yield* planJointWindows(panels, settings, blocks, late);
+  const wholes = new Map([...panels, ...joined].map((panel) => [panel.ticker, panel]));
+  const members = yield* firstMembers(plan, joined, rows, blocks, settings);
+  const tickers = members.map((member) => {
+    const panel = wholes.get(member.panel.ticker)!;
     const absent = union.warnings.filter(({ ticker }) => ticker === panel.ticker);
     const fitRows = member.panel.fit.length;
     return plannedTicker({ panel, fitRows }, member, [...panel.warnings, ...absent], settings);
   });
-  const taking = new Set(members.map(({ ticker }) => ticker));
   const isTrained = (b: number) =>
-    b === 0 || rows(b, b).some((own) => taking.has(own.ticker) && hasScoreWindow(own, settings.lookback));
+    b === 0 || rows(b, b).some((own) => hasScoreWindow(own, settings.lookback));
   return {
-    tickers,
+    tickers: tickers.filter(
+      ({ panel }) => panel.joins === undefined || hasLateForecasts(panel, settings.lookback),
+    ),
     failures,
     networks: members.length === 0 ? 0 : blocks.filter((_, b) => isTrained(b)).length,
-    bytes: dataBytes(members, union.names.length),
+    bytes: dataBytes(
+      tickers.map(({ panel }) => panel),
+      union.names.length,
+    ),
   };
+}
+
+/** Each ticker's part in its first network. */
+function* firstMembers(
+  { members }: JointPlan<PanelRows>,
+  joined: readonly PanelRows[],
+  rows: RowsByBlock<PanelRows>,
+  blocks: readonly RefitBlock[],
+  settings: DlSettings,
+): Pausable<JointMember<PanelRows>[]> {
+  const found = [...members];
+  const byBlock = Map.groupBy(joined, (panel) => firstBlock(panel, blocks));
+  for (const [block, panels] of byBlock) {
+    const names = new Set(panels.map(({ ticker }) => ticker));
+    const own = yield* planOf(rows(block, block), settings);
+    found.push(...own.members.filter(({ panel }) => names.has(panel.ticker)));
+  }
+  return found;
 }
 
 /** Of each value the float64 of the file and the float32 that a network reads; of each row its place, its label and whether it has one. */
@@ -107,23 +139,25 @@ function plannedTicker(
   warnings: readonly Warning[],
   settings: DlSettings,
 ): PlannedTicker {
-  const { ticker } = panel;
+  const { ticker, days, joins } = panel;
   const { intervals, lookback } = settings;
+  const scoreRows = joins === undefined ? panel.score : panel.score.filter((row) => days[row]! >= joins);
   const unsupported =
-    intervals &&
-    (calibrate.length === 0
-      ? withoutResiduals(ticker)
-      : intervalUnsupported(ticker, calibrate.length, intervals.alpha));
+    intervals === undefined || joins !== undefined
+      ? undefined
+      : calibrate.length === 0
+        ? withoutResiduals(ticker)
+        : intervalUnsupported(ticker, calibrate.length, intervals.alpha);
   const windows = {
     train: train.length,
     validate: validate.length,
     calibrate: calibrate.length,
-    score: panel.score.filter((row) => row >= lookback - 1).length,
+    score: scoreRows.filter((row) => row >= lookback - 1).length,
   };
   return {
-    panel,
+    panel: { ...panel, score: scoreRows },
     counts: { windows },
     warnings: unsupported === undefined ? warnings : [...warnings, unsupported],
-    listed: listedOfRows(ticker, { ...rowFacts(panel), fitRows }),
+    listed: [...listedOfRows(ticker, { ...rowFacts(panel), fitRows }), ...lateTicker(panel)],
   };
 }

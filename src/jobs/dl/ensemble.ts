@@ -27,7 +27,7 @@ export type TrainingRecord = NetworkRecord & {
 
 /** An ensemble, or a network alone, that was trained. */
 export interface TrainedNetwork {
-  /** Of a network of the first block with all that it tells of each ticker, of others with the forecasts alone. */
+  /** Of a ticker's first network with all that it tells of the ticker, of others with the forecasts alone. */
   readonly tickers: readonly (TrainedTicker | TickerForecasts)[];
   readonly record: TrainingRecord;
   /** Of an ensemble whose members all have one, or of a network alone, the record's `prediction_scale`. */
@@ -82,7 +82,7 @@ export async function trainedNetwork(
   return {
     tickers: tickers.map((ticker, i) => ({
       // Those of all blocks would take too much memory.
-      ...(network.block === 0 ? ticker : forecastsOf(ticker)),
+      ...(network.begins.has(ticker.ticker) ? ticker : forecastsOf(ticker)),
       ...(spreads === undefined ? {} : { spread: ticker.predictionUnit * spreads[i]! }),
     })),
     record: {

@@ -5,7 +5,7 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import type { JointPlan } from "../../panel/joint-plan.ts";
 import { jointSamples, ownSamples } from "../../panel/joint-samples.ts";
-import type { RefitBlock } from "../../panel/refit-blocks.ts";
+import { firstBlock, type RefitBlock } from "../../panel/refit-blocks.ts";
 import type { RowsByBlock } from "../../panel/rows-by-block.ts";
 import { hasScoreWindow } from "../../panel/window-plan.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
@@ -34,9 +34,9 @@ export interface JointJob {
   };
   /** `feature_absent`, by ticker. */
   readonly warnings: ReadonlyMap<string | undefined, readonly Warning[]>;
-  /** By ticker, the panels with all their fit rows. */
+  /** By ticker, the panels with all their fit rows; of a late ticker the one with which it joins. */
   readonly wholes: ReadonlyMap<string, PanelOnDisk>;
-  /** Of the tickers that take part in the first block. */
+  /** Of the tickers that take part. */
   readonly rows: RowsByBlock<PanelOnDisk>;
   /** @throws MucastError where no ticker has enough to learn from. */
   readonly plan: (panels: readonly PanelOnDisk[]) => Pausable<JointPlan<PanelOnDisk>>;
@@ -49,6 +49,7 @@ export class JointNetwork implements PlannedNetwork {
   readonly tickers: readonly string[];
   readonly size: number;
   readonly block: number;
+  readonly begins: ReadonlySet<string>;
   readonly #job: JointJob;
   readonly #learned: number;
   #plan: JointPlan<PanelOnDisk> | undefined;
@@ -59,6 +60,8 @@ export class JointNetwork implements PlannedNetwork {
     const panels = job.rows(learned, block);
     const scored = panels.filter((panel) => hasScoreWindow(panel, lookback));
     this.tickers = scored.map(({ ticker }) => ticker);
+    const begin = panels.filter((panel) => firstBlock(panel, job.blocks) === block);
+    this.begins = new Set(begin.map(({ ticker }) => ticker));
     this.size = panels.reduce((sum, { fit }) => sum + fit.length, 0) * job.union.names.length;
     this.block = block;
     this.#job = job;
@@ -67,6 +70,10 @@ export class JointNetwork implements PlannedNetwork {
 
   get isStandIn(): boolean {
     return this.#learned !== this.block;
+  }
+
+  get isFirst(): boolean {
+    return this.block === 0;
   }
 
   get dates() {

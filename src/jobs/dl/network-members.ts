@@ -41,6 +41,7 @@ export class NetworkMembers {
   readonly #results = new Map<number, TrainResult>();
   readonly #errors = new Map<number, NetworkFault>();
   #trained: TrainedNetwork | undefined;
+  #hasBegun = false;
 
   constructor(network: PlannedNetwork, ensemble: number, warmStart: WarmStart = COLD) {
     this.network = network;
@@ -52,6 +53,11 @@ export class NetworkMembers {
     return this.#errors.size > 0;
   }
 
+  /** Whether any member has begun: of a network that would be trained in vain, none does. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /** No member runs, and none will. */
   get isDone(): boolean {
     return this.#running === 0 && (this.hasFailed || this.#trained !== undefined);
@@ -59,6 +65,7 @@ export class NetworkMembers {
 
   /** A member will run: from now on until it ends the matrices stay. */
   begin(): void {
+    this.#hasBegun = true;
     this.#running++;
   }
 
@@ -109,7 +116,9 @@ export class NetworkMembers {
       { length: this.ensemble },
       (_, member) => predictionsOf(task, member, this.ensemble).ref,
     );
-    removeFiles([...files, ...predictions]);
+    // Nothing goes on from the weights of members whose network has failed.
+    const unneeded = this.hasFailed && this.warmStart.keeps ? predictions.map(weightsFile) : [];
+    removeFiles([...files, ...predictions, ...unneeded]);
   }
 }
 
@@ -117,9 +126,21 @@ function weightsFile(predictions: string): string {
   return predictions.replace(/(?=\.npy$)/, "-weights");
 }
 
-/** Every member of every network, each begun as it is taken; those of a network that has failed are left out. */
-export function* membersInTurn(networks: readonly NetworkMembers[]): Generator<Member, void, void> {
+/**
+ * Every member of every network, each begun as it is taken; those of a network that has failed are left out, and so is a network whose
+ * name's first network has: the ticker has failed whatever it forecasts.
+ * @param onVain called with each network that is left out.
+ */
+export function* membersInTurn(
+  networks: readonly NetworkMembers[],
+  onVain: (network: PlannedNetwork) => void,
+): Generator<Member, void, void> {
+  const first = new Map(networks.filter(({ network }) => network.isFirst).map((of) => [of.network.name, of]));
   for (const of of networks) {
+    if (!of.network.isFirst && first.get(of.network.name)?.hasFailed) {
+      onVain(of.network);
+      continue;
+    }
     for (let member = 0; member < of.ensemble && !of.hasFailed; member++) {
       of.begin();
       yield { of, member };

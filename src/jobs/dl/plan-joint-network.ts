@@ -6,12 +6,15 @@ import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
-import { type JointPlan, planJoint } from "../../panel/joint-plan.ts";
+import type { JointPlan } from "../../panel/joint-plan.ts";
+import { hasLateForecasts, type LateSource, noLateTickers } from "../../panel/late-network.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { MIN_DATE_TICKERS } from "../../panel/relative-target.ts";
 import { type RowsByBlock, rowsByBlock } from "../../panel/rows-by-block.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
+import { failuresWithout } from "../shared/late-tickers.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
+import { candidatesOf, joinJoint, planOf, takingPart } from "./join-joint-network.ts";
 import { JointNetwork } from "./joint-network.ts";
 import type { NetworkPlan, PlannedNetwork } from "./planned-network.ts";
 
@@ -19,10 +22,12 @@ import type { NetworkPlan, PlannedNetwork } from "./planned-network.ts";
 export interface JointWindows<P extends PanelRows> {
   /** Of the first block. */
   readonly plan: JointPlan<P>;
-  /** Of the tickers that take part in the first block, for the networks of all blocks. */
+  /** Late tickers that join, each with `joins`. */
+  readonly joined: readonly P[];
+  /** Of the tickers that take part in the first block, for the networks of all blocks; `columns` of these, then of those that join. */
   readonly union: FeatureUnion;
   readonly failures: readonly Failure[];
-  /** All panels that were given. */
+  /** The panels of the tickers that take part in a network. */
   readonly rows: RowsByBlock<P>;
 }
 
@@ -35,23 +40,28 @@ export function* planJointWindows<P extends PanelRows>(
   panels: readonly P[],
   settings: DlSettings,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  late: LateSource<P> = noLateTickers(),
 ): Pausable<JointWindows<P>> {
-  const rows = rowsByBlock(panels, blocks, settings.window);
-  const plan = yield* planOf(rows(0, 0), settings);
-  const union = uniteFeatures(plan.members.map((member) => member.panel));
-  const { length } = plan.members;
-  if (length > 0) {
-    checkNetworkSize(settings, union.names.length, length);
+  const plan = yield* planOf(rowsByBlock(panels, blocks, settings.window)(0, 0), settings);
+  const members = plan.members.map((member) => member.panel);
+  if (members.length > 0) {
+    checkNetworkSize(settings, uniteFeatures(members).names.length, members.length);
     if (settings.training.monitor === "ic") requireComparable(plan);
   }
-  return { plan, union, failures: plan.excluded.map(failureOf), rows };
-}
-
-function planOf<P extends PanelRows>(
-  panels: readonly P[],
-  { lookback, intervals }: DlSettings,
-): Pausable<JointPlan<P>> {
-  return planJoint(panels, { lookback, calibrates: intervals !== undefined });
+  const joined =
+    members.length === 0
+      ? []
+      : yield* joinJoint({ panels, plan, settings, blocks }, candidatesOf(panels, plan, late));
+  const union = uniteFeatures([...members, ...joined]);
+  if (joined.length > 0) checkNetworkSize(settings, union.names.length, members.length + joined.length);
+  const told = joined.filter((panel) => hasLateForecasts(panel, settings.lookback));
+  return {
+    plan,
+    joined,
+    union,
+    failures: failuresWithout(told, plan.excluded.map(failureOf)),
+    rows: takingPart([...panels, ...joined], plan, { settings, blocks }),
+  };
 }
 
 function requireComparable({ members }: JointPlan<PanelRows>): void {
@@ -78,17 +88,16 @@ export function* planJointNetwork(
   settings: DlSettings,
   workFolder: string,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  late: LateSource<PanelOnDisk> = noLateTickers(),
 ): Pausable<NetworkPlan> {
-  const { plan, union, failures, rows } = yield* planJointWindows(panels, settings, blocks);
-  if (plan.members.length === 0) return { networks: [], failures };
-  const taking = new Set(plan.members.map(({ panel }) => panel.ticker));
+  const { plan, joined, union, failures, rows } = yield* planJointWindows(panels, settings, blocks, late);
+  if (plan.members.length === 0) return { networks: [], joined: [], failures };
+  const members = [...plan.members.map(({ panel }) => panel), ...joined];
   const job = {
-    ...{ settings, workFolder, blocks },
-    union: { names: union.names, columns: columnsByTicker(plan, union) },
+    ...{ settings, workFolder, blocks, rows },
+    union: { names: union.names, columns: columnsByTicker(members, union) },
     warnings: Map.groupBy(union.warnings, ({ ticker }) => ticker),
-    wholes: new Map(panels.map((panel) => [panel.ticker, panel])),
-    rows: (learned: number, scored: number) =>
-      rows(learned, scored).filter(({ ticker }) => taking.has(ticker)),
+    wholes: new Map([...panels, ...joined].map((panel) => [panel.ticker, panel])),
     *plan(given: readonly PanelOnDisk[]) {
       const own = yield* planOf(given, settings);
       if (own.members.length === 0) throw own.excluded[0]!;
@@ -102,9 +111,10 @@ export function* planJointNetwork(
     const network = new JointNetwork(job, block, block);
     if (block === 0 || network.tickers.length > 0) networks.push(network);
   }
-  return { networks, failures };
+  const told = joined.filter((panel) => hasLateForecasts(panel, settings.lookback));
+  return { networks, joined: told.map(({ ticker }) => ticker), failures };
 }
 
-function columnsByTicker({ members }: JointPlan, { columns }: FeatureUnion) {
-  return new Map(members.map(({ panel }, j) => [panel.ticker, columns[j]!]));
+function columnsByTicker(panels: readonly PanelRows[], { columns }: FeatureUnion) {
+  return new Map(panels.map(({ ticker }, j) => [ticker, columns[j]!]));
 }

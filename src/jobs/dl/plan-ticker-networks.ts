@@ -4,10 +4,19 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { datesOf } from "../../panel/as-of.ts";
+import {
+  hasLateForecasts,
+  joiningDates,
+  type LateCandidate,
+  type LateSource,
+  lateCandidate,
+  noLateTickers,
+} from "../../panel/late-network.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { type RowsByBlock, rowsByBlock } from "../../panel/rows-by-block.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, planWindows, type WindowOptions, type WindowPlan } from "../../panel/window-plan.ts";
+import { failuresWithout } from "../shared/late-tickers.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import {
   type NetworkPlan,
@@ -24,7 +33,9 @@ import {
 interface PlannedTickerRows<P> {
   readonly panel: P;
   readonly rows: RowsByBlock<P>;
-  /** Of the first block. */
+  /** The block of its first network: number 0 but for late tickers. */
+  readonly first: number;
+  /** Of its first network. */
   readonly windows: WindowPlan;
 }
 
@@ -35,28 +46,78 @@ interface TickerWindows<P extends PanelRows> {
 }
 
 /**
- * The windows of every ticker on its own. A ticker with too few in the first block, or with constant labels, fails alone.
+ * The windows of every ticker on its own. A ticker with too few in the first block, or with constant labels, joins at the first block that
+ * gives it enough; where none does, or where no ticker has enough in the first, it fails alone.
  * @throws MucastError invalid_request where a network is too large for a ticker's features.
  */
 export function* planTickerWindows<P extends PanelRows>(
   panels: readonly P[],
   settings: DlSettings,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  late: LateSource<P> = noLateTickers(),
 ): Pausable<TickerWindows<P>> {
   const planned: PlannedTickerRows<P>[] = [];
-  const failures: Failure[] = [];
+  const short: MucastError[] = [];
+  const candidates = late.candidates();
   for (const panel of panels) {
     yield 0;
     checkNetworkSize(settings, panel.columns.length);
-    try {
-      const rows = rowsByBlock([panel], blocks, settings.window);
-      planned.push({ panel, rows, windows: planWindows(rows(0, 0)[0]!, windowOptions(settings)) });
-    } catch (error) {
-      if (!(error instanceof MucastError)) throw error;
-      failures.push({ ticker: panel.ticker, code: error.code, message: error.message });
+    const plan = windowsAt(panel, 0, settings, blocks);
+    if (!(plan instanceof MucastError)) planned.push({ panel, first: 0, ...plan });
+    else {
+      short.push(plan);
+      candidates.push(lateCandidate(panel));
     }
   }
-  return { planned, failures };
+  const joined = planned.length === 0 ? [] : yield* joinTickers(candidates, settings, blocks);
+  const failures = short.map(({ code, message, data }) => ({ ticker: data.ticker!, code, message }));
+  return {
+    planned: [...planned, ...joined],
+    failures: failuresWithout(
+      joined.map(({ panel }) => panel),
+      failures,
+    ),
+  };
+}
+
+/** The tickers that join, each at its first block with enough windows; without those that have nothing to forecast from then on. */
+function* joinTickers<P extends PanelRows>(
+  candidates: readonly LateCandidate<P>[],
+  settings: DlSettings,
+  blocks: readonly RefitBlock[],
+): Pausable<PlannedTickerRows<P>[]> {
+  const joined: PlannedTickerRows<P>[] = [];
+  for (const candidate of candidates) {
+    for (const { block, known } of joiningDates(blocks)) {
+      yield 0;
+      const shown = candidate.rowsAt(known);
+      if (shown === undefined || windowsAt(shown, block, settings, blocks) instanceof MucastError) continue;
+      checkNetworkSize(settings, shown.columns.length);
+      if (hasLateForecasts(shown, settings.lookback)) {
+        const panel = candidate.join(known);
+        const plan = windowsAt(panel, block, settings, blocks);
+        if (!(plan instanceof MucastError)) joined.push({ panel, first: block, ...plan });
+      }
+      break;
+    }
+  }
+  return joined;
+}
+
+/** The windows of the network of a block, or why its rows leave too little to train on. */
+function windowsAt<P extends PanelRows>(
+  panel: P,
+  block: number,
+  settings: DlSettings,
+  blocks: readonly RefitBlock[],
+): Pick<PlannedTickerRows<P>, "rows" | "windows"> | MucastError {
+  const rows = rowsByBlock([panel], blocks, settings.window);
+  try {
+    return { rows, windows: planWindows(rows(block, block)[0]!, windowOptions(settings)) };
+  } catch (error) {
+    if (error instanceof MucastError) return error;
+    throw error;
+  }
 }
 
 function windowOptions({ lookback, intervals }: DlSettings): WindowOptions {
@@ -69,16 +130,20 @@ export function* planTickerNetworks(
   settings: DlSettings,
   workFolder: string,
   blocks: readonly RefitBlock[] = ONE_BLOCK,
+  late: LateSource<PanelOnDisk> = noLateTickers(),
 ): Pausable<NetworkPlan> {
-  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks);
+  const { planned, failures } = yield* planTickerWindows(panels, settings, blocks, late);
   const networks: PlannedNetwork[] = [];
   for (const [index, ticker] of planned.entries()) {
     yield 0;
     const job = { settings, workFolder, index, blocks };
-    const own = blocks.map((_, block) => new TickerNetwork(ticker, block, block, job));
-    networks.push(...own.filter(({ block, tickers }) => block === 0 || tickers.length > 0));
+    for (let block = ticker.first; block < blocks.length; block++) {
+      const network = new TickerNetwork(ticker, block, block, job);
+      if (network.isFirst || network.tickers.length > 0) networks.push(network);
+    }
   }
-  return { networks, failures };
+  const joined = planned.filter(({ first }) => first > 0).map(({ panel }) => panel.ticker);
+  return { networks, joined, failures };
 }
 
 interface TickerJob {
@@ -117,6 +182,14 @@ class TickerNetwork implements PlannedNetwork {
 
   get isStandIn(): boolean {
     return this.#learned !== this.block;
+  }
+
+  get isFirst(): boolean {
+    return this.block === this.#planned.first;
+  }
+
+  get begins(): ReadonlySet<string> {
+    return new Set(this.isFirst ? [this.name] : []);
   }
 
   get dates() {

@@ -13,7 +13,7 @@ import { mean } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
-import { type Listed, listedOfRows } from "../shared/listed-warnings.ts";
+import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
 import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
@@ -28,10 +28,14 @@ export interface PlannedNetwork {
   readonly joint: boolean;
   /** The block of score rows that it forecasts, from 0. */
   readonly block: number;
+  /** Whether no network of its name is trained for an earlier block. */
+  readonly isFirst: boolean;
   /** Whether it is trained as the network of an earlier block was, because that of its own block failed. */
   readonly isStandIn: boolean;
   /** The tickers that have a score window in its block. */
   readonly tickers: readonly string[];
+  /** The tickers whose first network it is, which tells of their rows; with score windows in its block or not. */
+  readonly begins: ReadonlySet<string>;
   /** How many numbers it reads in an epoch; the largest networks are started first. */
   readonly size: number;
   /** Of the tickers that it forecasts. */
@@ -54,7 +58,7 @@ export interface PlannedNetwork {
    * @param predictions as the protocol lays them out.
    */
   forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
-  /** Why tickers have no part in it that had one in the first block; known once the task is written. */
+  /** Why tickers have no part in it that had one in their first block; known once the task is written. */
   excluded(): readonly MucastError[];
   /** The same network, trained on the same rows, for the score rows of a later block. */
   standIn(block: number): PlannedNetwork;
@@ -71,6 +75,8 @@ export interface WrittenTask {
 export interface NetworkPlan {
   /** Of all blocks. */
   readonly networks: readonly PlannedNetwork[];
+  /** Late tickers that have forecasts once they have joined. */
+  readonly joined: readonly string[];
   /** Of tickers that cannot take part. */
   readonly failures: readonly Failure[];
 }
@@ -89,14 +95,16 @@ export interface TickerForecasts {
   readonly predictionUnit: number;
 }
 
-/** A ticker with its forecasts, and what the network of the first block tells of it. */
+/** A ticker with its forecasts, and what its first network tells of it. */
 export interface TrainedTicker extends TickerForecasts {
   readonly dates: PanelDates;
+  /** Of a late ticker, the first date of the block that it joins. */
+  readonly joins?: Day;
   /** Shape (n): labels of all fit rows, within the window or not. */
   readonly fitLabels: Float64Array;
-  /** The rows whose labels early stopping watched; the training mean is that of the ticker's own training labels. */
+  /** The rows whose labels early stopping watched; the training mean is that of the ticker's own training labels. Empty for a late ticker. */
   readonly validation: ForecastRows;
-  /** The calibration part, which chose nothing; empty without intervals. The training mean is as that of `validation`. */
+  /** The calibration part, which chose nothing; empty without intervals and for a late ticker. The training mean is as that of `validation`. */
   readonly calibration: ForecastRows;
   readonly rows: RowFacts;
   readonly splits: Splits;
@@ -145,16 +153,22 @@ export function trainedTicker(
   const daysOf = (part: ForecastPart) => Int32Array.from(rows[part], (row) => panel.days[row]!);
   const learned = labelsAt(panel, rows.train);
   const learnedBy = rows.train.length === 0 ? undefined : panel.labelDays[rows.train.at(-1)!]!;
-  const held = (part: ForecastPart): ForecastRows => ({
-    ticker,
-    days: daysOf(part),
-    predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
-    realised: labelsAt(panel, rows[part]),
-    trainingMean: trainingMeans(learned, rows[part].length),
-  });
+  const { joins } = whole;
+  // Rows of a late ticker are dated among the score rows of the others: they judge no forecast.
+  const held = (part: "validate" | "calibrate"): ForecastRows =>
+    joins === undefined
+      ? {
+          ticker,
+          days: daysOf(part),
+          predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
+          realised: labelsAt(panel, rows[part]),
+          trainingMean: trainingMeans(learned, rows[part].length),
+        }
+      : noRows(ticker);
   return {
     ticker,
     dates: datesOf(panel),
+    ...(joins === undefined ? {} : { joins }),
     fitLabels: fitLabels(whole),
     validation: held("validate"),
     calibration: held("calibrate"),
@@ -184,8 +198,13 @@ export function trainedTicker(
       calibrate: spanOf(panel, rows.calibrate),
     },
     warnings,
-    listed: listedOfRows(ticker, { ...facts, fitRows: panel.fit.length }),
+    listed: [...listedOfRows(ticker, { ...facts, fitRows: panel.fit.length }), ...lateTicker(whole)],
   };
+}
+
+function noRows(ticker: string): ForecastRows {
+  const none = new Float64Array(0);
+  return { ticker, days: new Int32Array(0), predicted: none, realised: none, trainingMean: none };
 }
 
 /** @param rows ascending. */

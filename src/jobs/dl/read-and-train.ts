@@ -5,7 +5,9 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import type { TickerInput } from "../../panel/ticker-panel.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
+import { failuresWithout, LateTickers } from "../shared/late-tickers.ts";
 import { writePanels } from "../shared/panel-files.ts";
 import { preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
@@ -65,7 +67,7 @@ export async function readAndTrain(
     report,
     timings: new FitTimings(context),
   });
-  const failures = [...plan.failures, ...outcome.failures].sort((a, b) =>
+  const failures = [...failuresWithout(outcome.failures, plan.failures), ...outcome.failures].sort((a, b) =>
     compareCodePoints(a.ticker, b.ticker),
   );
   const dates = outcome.trained.map((ticker) => ticker.dates);
@@ -86,23 +88,27 @@ async function readAndPlan(
   const inputs = await timed(context, "read prices", () => openInputs(request, context, workFolder));
   try {
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
+    const late = new LateTickers(workFolder);
+    const keep = settings.refitEvery === undefined ? undefined : (input: TickerInput) => late.keep(input);
     const written = await timed(context, "read features", () =>
-      writePanels(inputs.panels(), workFolder, context.signal, () => ({})),
+      writePanels(inputs.panels(keep), workFolder, context.signal, () => ({})),
     );
     const read = await preparePanels(written, settings, workFolder, context.signal);
     requireCurrentTicker(read.panels.map(datesOf), inputs.asOf);
     const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
     const blocks = refitBlocks(read.panels, settings.refitEvery);
-    const { networks, ...planned } = await inTurns(
-      planNetworks(read.panels, settings, workFolder, blocks),
+    const { networks, joined, ...planned } = await inTurns(
+      planNetworks(read.panels, settings, workFolder, blocks, late.source(read.peers)),
       context.signal,
     );
-    const failures = [...read.failures, ...planned.failures];
+    late.remove();
+    const joining = joined.map((ticker) => ({ ticker }));
+    const failures = [...failuresWithout(joining, read.failures), ...planned.failures];
     const first = networks.filter(({ block }) => block === 0);
     const dates = first.flatMap((network) => network.dates);
     requireForecasts(dates, failures, inputs.asOf);
     const warnings = [...read.warnings, ...noRefit(blocks, settings)];
-    return { inputs, plan: { networks, failures }, warnings, blocks };
+    return { inputs, plan: { networks, joined, failures }, warnings, blocks };
   } finally {
     await inputs.close();
   }
@@ -127,7 +133,14 @@ export async function readDisabled(request: JobRequest, context: JobContext): Pr
       for await (const _ of inputs.panels()) context.signal.throwIfAborted();
       return {
         inputs,
-        outcome: { trained: [], training: new Map(), failures: [], warnings: [], blockRows: [] },
+        outcome: {
+          trained: [],
+          training: new Map(),
+          blockTraining: new Map(),
+          failures: [],
+          warnings: [],
+          blockRows: [],
+        },
         device: "none",
         warnings: [],
         blocks: ONE_BLOCK,

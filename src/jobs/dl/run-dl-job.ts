@@ -39,7 +39,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
   } = settings.enabled
     ? await trainInEngine(request, context, settings)
     : { ...(await readDisabled(request, context)), facts: NO_ENGINE };
-  const { trained, training, failures, blockRows } = outcome;
+  const { trained, training, blockTraining, failures, blockRows } = outcome;
   const evaluation = await evaluateInTurns(
     evaluateDl(trained, settings, inputs.asOf, blocks),
     dlEvaluationUnits(trained, settings),
@@ -60,6 +60,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     evaluation,
     training,
     blockRows,
+    blockTraining,
     warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
     failures,
     machine: facts.machine,

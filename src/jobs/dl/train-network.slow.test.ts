@@ -42,6 +42,8 @@ function network(name: string, windows: number, label = (i: number) => Math.sin(
     joint: false,
     block: 0,
     isStandIn: false,
+    isFirst: true,
+    begins: new Set([name]),
     tickers: [name],
     size: windows,
     dates: [],

@@ -42,7 +42,7 @@ export async function trainEach(
   options: TrainOptions,
   count: EpochCount,
 ): Promise<void> {
-  const waiting = membersInTurn(all);
+  const waiting = membersInTurn(all, (network) => count.finishAll(network));
   await runEach(options.signal, async (start, signal) => {
     const turns = new Turns(signal);
     for (let lane = 0; lane < Math.min(width, all.length * options.ensemble); lane++) {
@@ -76,14 +76,14 @@ async function trainMember(next: Member, options: TrainOptions, count: EpochCoun
   }
   reportEnd(next, options, count);
   // Without the first block there is no other: what is left would be trained in vain.
-  if (of.network.joint && of.network.block === 0 && of.isDone && of.result instanceof MucastError)
+  if (of.network.joint && of.network.isFirst && of.isDone && of.result instanceof MucastError)
     throw of.result;
 }
 
 /** An error that costs the network alone. @throws any other. */
 export function ownFault({ of }: Member, error: unknown): MucastError {
   if (costsOneTicker(error)) return error;
-  if (of.network.block > 0 && error instanceof MucastError && isOfLearnedRows(error)) return error;
+  if (!of.network.isFirst && error instanceof MucastError && isOfLearnedRows(error)) return error;
   throw error;
 }
 
@@ -93,8 +93,8 @@ export function reportEnd(
   { timings }: Pick<TrainOptions, "timings">,
   count: EpochCount,
 ): void {
-  const { name, joint, block } = of.network;
-  if (of.hasFailed && joint && block === 0) return; // The job fails.
+  const { name, joint, isFirst } = of.network;
+  if (of.hasFailed && joint && isFirst) return; // The job fails.
   count.finish(of.network, member);
   if (!of.isDone) return;
   timings.finish(name);

@@ -86,6 +86,8 @@ function network(name: string, size = 1, joint = false): PlannedNetwork {
     joint,
     block: 0,
     isStandIn: false,
+    isFirst: true,
+    begins: new Set([name]),
     tickers: [name],
     size,
     dates: [],
@@ -226,16 +228,27 @@ test("predictions that are all the same are warned about", async () => {
   );
 });
 
+const TWO_EPOCHS = [
+  { train_loss: 2, validation_loss: 3 },
+  { train_loss: 1, validation_loss: 2 },
+];
+
 const ENSEMBLE = {
   "A member 0": { told: [0.1, 1] },
-  "A member 1": { told: [0.2, 2], best_epoch: 2 },
+  "A member 1": { told: [0.2, 2], best_epoch: 2, epochs: TWO_EPOCHS },
   "A member 2": { told: [0.7, 6] },
 } as const;
 
 for (const device of ["cpu", "cuda:0"]) {
   test(`on ${device} the forecast of an ensemble is the mean of its members, and member 0 has the record`, async () => {
     const pool = new FakePool(ENSEMBLE);
-    const { trained, training } = await train(pool, [network("A", 2), network("B", 1)], device, 1, 3);
+    const { trained, training, blockTraining } = await train(
+      pool,
+      [network("A", 2), network("B", 1)],
+      device,
+      1,
+      3,
+    );
     assert.deepEqual(
       pool.started,
       ["A", "B"].flatMap((name) => [0, 1, 2].map((member) => `${name} member ${member}`)),
@@ -251,9 +264,12 @@ for (const device of ["cpu", "cuda:0"]) {
     assert.equal(alone.trained[0]!.spread, undefined);
     const { parameters: _, ...record } = own;
     assert.deepEqual(members, [
-      { member: 1, ...record, best_epoch: 2 },
+      { member: 1, ...record, best_epoch: 2, epochs: TWO_EPOCHS },
       { member: 2, ...record },
     ]);
+    const { validationLoss, ...others } = blockTraining.get("A")!.get(0)!;
+    assert.deepEqual(others, { epochs: 4 / 3, bestEpoch: 4 / 3, zeroValidationLoss: 4 });
+    assert.equal(validationLoss, 8 / 3);
   });
 
   test(`on ${device} a member that fails costs its ticker, and the first of those that fail says why`, async () => {

@@ -61,17 +61,17 @@ async function trainAll(
   count: EpochCount,
 ): Promise<readonly NetworkMembers[]> {
   if (all.length === 0) return [];
-  // Those of the first block first: without them there is no other. Then the largest, so that at the end no worker is alone with one.
+  // The first of each name first: without it there is no other. Then the largest, so that at the end no worker is alone with one.
   const queue = all.toSorted((a, b) => inOrder(a.network, b.network));
   const areJoint = queue.some(({ network }) => network.joint);
   if (options.device !== "cpu" && !areJoint) await trainStacks(queue, options, count);
   else await trainEach(queue, areJoint ? jointWidth(options) : singleWidth(queue, options), options, count);
-  return queue;
+  return queue.filter(({ hasBegun }) => hasBegun);
 }
 
 function inOrder(a: PlannedNetwork, b: PlannedNetwork): number {
   return (
-    Number(a.block > 0) - Number(b.block > 0) ||
+    Number(b.isFirst) - Number(a.isFirst) ||
     b.size - a.size ||
     compareCodePoints(a.name, b.name) ||
     a.block - b.block

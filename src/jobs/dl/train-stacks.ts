@@ -24,7 +24,7 @@ export async function trainStacks(
   count: EpochCount,
 ): Promise<void> {
   const { ensemble, gpus } = options;
-  const waiting = membersInTurn(all);
+  const waiting = membersInTurn(all, (network) => count.finishAll(network));
   const size = Math.min(MAX_STACK_SIZE, Math.ceil((all.length * ensemble) / gpus));
   const trainNext = async (signal: AbortSignal): Promise<void> => {
     for (let stack = takeStack(waiting, size); stack.length > 0; stack = takeStack(waiting, size)) {

@@ -55,7 +55,7 @@ class FakePool {
     const { ticker, learned, member, first_weights, weights } = task;
     for (const weight of first_weights === undefined ? [] : [first_weights])
       assert.ok(existsSync(weight.ref));
-    const error = this.#errors[`${ticker} ${learned}`];
+    const error = this.#errors[`${ticker} ${learned}`] ?? this.#errors[`${ticker} ${learned} ${member}`];
     if (error !== undefined) throw error;
     const write = (ref: string, values: number[]): ArrayRef =>
       writeNpy(ref, Float64Array.from(values), [values.length]);
@@ -77,6 +77,7 @@ let files = 0;
 function network(name: string, learned: number, scored = learned, joint = false): PlannedNetwork {
   return {
     ...{ name, joint, block: scored, isStandIn: learned !== scored, tickers: [name], size: 1, dates: [] },
+    ...{ isFirst: scored === 0, begins: new Set(scored === 0 ? [name] : []) },
     excluded: () => [],
     standIn: (block) => network(name, learned, block, joint),
     task: async () => {
@@ -97,11 +98,16 @@ function network(name: string, learned: number, scored = learned, joint = false)
           models: [{ ...model, isStandIn: learned !== scored }],
           predictions: predicted,
           predictionUnit: 1,
-          ...(scored === 0 ? { validation: {}, warnings: [] } : {}),
+          ...{ validation: {}, warnings: [] },
         } as unknown as TrainedTicker,
       ];
     },
   };
+}
+
+/** As the first network of these tickers tells of them. */
+function begins(tickers: readonly string[], isFirst: boolean) {
+  return { isFirst, begins: new Set(isFirst ? tickers : []) };
 }
 
 const blocksOf = (name: string, count: number, joint = false) =>
@@ -240,4 +246,66 @@ test("after a first block that fails, a warm start trains no other block of the 
   assert.equal(failures.length, 1);
   assert.equal(pool.started.filter(({ ticker }) => ticker === "A").length, 1);
   assert.equal(events.at(-1), 24);
+});
+
+for (const device of ["cpu", "cuda:0"]) {
+  test(`on ${device} after a first block that fails, a cold start begins no further block of the ticker`, async () => {
+    const pool = new FakePool({ "A 0": diverged });
+    const events: number[] = [];
+    const blocks = 100;
+    const { failures, trained } = await train(pool, [...blocksOf("A", blocks), ...blocksOf("B", blocks)], {
+      device,
+      report: (event) => events.push(event.kind === "progress" ? event.done : Number.NaN),
+    });
+    assert.deepEqual(failures, [{ ticker: "A", code: "diverged", message: failures[0]!.message }]);
+    // Those that have begun, or are in the stack of the first, go on.
+    assert.ok(pool.started.filter(({ ticker }) => ticker === "A").length <= 64);
+    assert.equal(pool.started.filter(({ ticker }) => ticker === "B").length, blocks);
+    assert.equal(trained[0]!.models.length, blocks);
+    assert.equal(events.at(-1), 2 * blocks * 4);
+  });
+}
+
+test("the weights of members go with their network as it fails", async () => {
+  const pool = new FakePool({ "A 1 1": diverged });
+  await train(pool, blocksOf("A", 2), { refitStart: "warm", ensemble: 2 });
+  const [first, second] = [0, 1].map((block) =>
+    pool.started.filter(({ learned, scored }) => learned === block && scored === block),
+  );
+  assert.deepEqual([first!.length, second!.length], [2, 2]);
+  assert.ok(first!.every(({ weights }) => existsSync(weights!.ref)));
+  assert.ok(second!.every(({ weights }) => !existsSync(weights!.ref)));
+});
+
+test("a ticker that joins later begins with a network of its own, also with a warm start", async () => {
+  const late = [1, 2].map((block) => ({ ...network("L", block), ...begins(["L"], block === 1) }));
+  for (const refitStart of ["cold", "warm"] as const) {
+    const pool = new FakePool();
+    const { trained, training } = await train(pool, [...blocksOf("A", 3), ...late], { refitStart });
+    assert.deepEqual([...training.keys()], ["A", "L"]);
+    const [, l] = trained as [TrainedTicker, TrainedTicker];
+    assert.deepEqual(
+      [l.models.map(({ block }) => block), [...l.score.predicted]],
+      [
+        [1, 2],
+        [1, 1.5, 2, 2.5],
+      ],
+    );
+    const first = pool.started.find(({ ticker, learned }) => ticker === "L" && learned === 1)!;
+    assert.equal(first.first_weights, undefined);
+  }
+  const failing = new FakePool({ "L 1": diverged });
+  const { failures } = await train(failing, [...blocksOf("A", 3), ...late]);
+  assert.deepEqual(
+    failures.map(({ ticker, code }) => [ticker, code]),
+    [["L", "diverged"]],
+  );
+});
+
+test("a ticker fails whose first joint network does, and the others go on", async () => {
+  const [first, second, third] = blocksOf("A", 3, true) as [PlannedNetwork, PlannedNetwork, PlannedNetwork];
+  const joining = { ...second, begins: new Set(["L"]), tickers: ["A", "L"] };
+  const { trained, failures } = await train(new FakePool({ "A 1": diverged }), [first, joining, third]);
+  assert.deepEqual(failures, [{ ticker: "L", code: "diverged", message: diverged.message }]);
+  assert.deepEqual([...trained[0]!.score.predicted], [0, 0.5, 0, 0.5, 2, 2.5]);
 });

@@ -3,6 +3,7 @@ import { compareCodePoints } from "../../contract/market/ticker-order.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type FailedRefit, failedRefits } from "../shared/refit-warnings.ts";
+import { type BlockTraining, blockTraining } from "./block-training.ts";
 import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
 import { joinedBlocks, type TickerPart } from "./joined-blocks.ts";
 import { type NetworkFault, NetworkMembers, type WarmStart } from "./network-members.ts";
@@ -13,8 +14,10 @@ import { isOfLearnedRows } from "./ticker-errors.ts";
 export interface TrainOutcome {
   /** Ascending by code point. */
   readonly trained: readonly TrainedTicker[];
-  /** Of the networks of the first block, by ticker or `portfolio`; ascending by code point. */
+  /** Of the first networks, by ticker or `portfolio`; ascending by code point. */
   readonly training: ReadonlyMap<string, TrainingRecord>;
+  /** Of the networks that were trained for their own block, by the same names, then by block. */
+  readonly blockTraining: ReadonlyMap<string, ReadonlyMap<number, BlockTraining>>;
   /** Ascending by code point. */
   readonly failures: readonly Failure[];
   /** That refits of a joint network failed. */
@@ -45,13 +48,16 @@ export class TrainedBlocks {
   /** By the network's name, in time order. */
   readonly #done = new Map<string, DoneNetwork[]>();
   readonly #training = new Map<string, TrainingRecord>();
-  /** By ticker: of the first block, and of the later ones. */
+  readonly #blockTraining = new Map<string, Map<number, BlockTraining>>();
+  /** By ticker: of its first network, and of the later ones. */
   readonly #first = new Map<string, TickerPart<TrainedTicker>>();
   readonly #later = new Map<string, TickerPart[]>();
   /** By the network's name. */
   readonly #failures = new Map<string, NetworkFault>();
   /** The block of each of them. */
   readonly #failedBlocks = new Map<string, number>();
+  /** Late tickers whose first network, a joint one, failed: no other can stand in for it. */
+  readonly #lost = new Map<string, NetworkFault>();
   /** Those that nothing stands in for yet. */
   readonly #missing: Missing[] = [];
   readonly #standingIn = new Map<PlannedNetwork, Missing>();
@@ -87,8 +93,9 @@ export class TrainedBlocks {
   }
 
   #addFault(network: PlannedNetwork, error: NetworkFault): void {
-    if (network.block > 0 && !network.isStandIn && isOfLearnedRows(error)) {
+    if (!network.isFirst && !network.isStandIn && isOfLearnedRows(error)) {
       this.#missing.push({ network, tickers: network.tickers, error, isForAll: network.joint });
+      for (const ticker of network.begins) this.#lost.set(ticker, error);
       return;
     }
     if (network.joint && error instanceof MucastError) throw error;
@@ -102,12 +109,14 @@ export class TrainedBlocks {
     const { name, block } = network;
     const tickers = new Set(result.tickers.map(({ ticker }) => ticker));
     pushed(this.#done, name, { network, tickers, first, weights: result.weights });
-    if (block === 0) this.#training.set(name, result.record);
+    if (network.isFirst) this.#training.set(name, result.record);
+    const byBlock = this.#blockTraining.get(name) ?? new Map<number, BlockTraining>();
+    this.#blockTraining.set(name, byBlock.set(block, blockTraining(result.record)));
     if (network.joint) this.#blockRows[block] = rowsOf(result);
     this.#addParts(network, result, tickers);
     for (const error of network.excluded()) {
       const left = network.tickers.filter((ticker) => ticker === error.data.ticker);
-      if (block > 0 && left.length > 0)
+      if (!network.isFirst && left.length > 0)
         this.#missing.push({ network, tickers: left, error, isForAll: false });
     }
   }
@@ -123,7 +132,7 @@ export class TrainedBlocks {
   }
 
   /** @returns those that have score rows in the block. */
-  #addParts({ block }: PlannedNetwork, result: TrainedNetwork, tickers: ReadonlySet<string>) {
+  #addParts({ isFirst }: PlannedNetwork, result: TrainedNetwork, tickers: ReadonlySet<string>) {
     const { predictionScale } = result;
     const own = result.tickers.filter(({ ticker }) => tickers.has(ticker));
     for (const forecasts of own) {
@@ -131,7 +140,7 @@ export class TrainedBlocks {
       else if (forecasts.score.days.length > 0)
         pushed(this.#later, forecasts.ticker, { forecasts, predictionScale });
     }
-    return block === 0 ? own : own.filter(({ score }) => score.days.length > 0);
+    return isFirst ? own : own.filter(({ score }) => score.days.length > 0);
   }
 
   /** The networks that have to forecast rows of later blocks whose own network failed. Those of the first block have ended. */
@@ -140,7 +149,7 @@ export class TrainedBlocks {
     for (const missing of this.#missing.splice(0)) {
       const byModel = Map.groupBy(missing.tickers, (ticker) => this.#modelBefore(missing.network, ticker));
       for (const [model, tickers] of byModel) {
-        // Where the network of the first block failed, its ticker has.
+        // Where the first network failed, its ticker has.
         if (model === undefined) continue;
         const standIn = model.network.standIn(missing.network.block);
         this.#standingIn.set(standIn, { ...missing, tickers });
@@ -170,13 +179,16 @@ export class TrainedBlocks {
   }
 
   outcome(): TrainOutcome {
-    const failures = [...this.#failures].map(([ticker, { code, message }]) => ({ ticker, code, message }));
-    const lost = new Set(this.#failures.keys());
-    const first = [...this.#first].filter(([ticker]) => !lost.has(ticker));
-    const training = [...this.#training].filter(([name]) => !lost.has(name));
+    const failed = [...this.#failures, ...this.#lost];
+    const failures = failed.map(([ticker, { code, message }]) => ({ ticker, code, message }));
+    const first = [...this.#first].filter(([ticker]) => !this.#failures.has(ticker));
+    const training = [...this.#training].filter(([name]) => !this.#failures.has(name));
+    const trained = first.sort(byName).map(([ticker, part]) => this.#joined(ticker, part));
     return {
-      trained: first.sort(byName).map(([ticker, part]) => this.#joined(ticker, part)),
+      // A joint network learns from late tickers that have nothing to forecast, too.
+      trained: trained.filter(({ joins, score }) => joins === undefined || score.days.length > 0),
       training: new Map(training.sort(byName)),
+      blockTraining: new Map(training.map(([name]) => [name, this.#blockTraining.get(name)!])),
       failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
       warnings: failedRefits(this.#refits.get(undefined) ?? []),
       blockRows: this.#blockRows,

@@ -31,7 +31,7 @@ export function refitsOf(
       ]),
     ),
     ...importancesOf(pooled),
-  } satisfies Members<Omit<Refits, "importances">>;
+  } satisfies Members<Omit<Refits, "importances" | "training">>;
 }
 
 function importancesOf(fit: { readonly lastImportances?: readonly SpreadImportance[] } | undefined) {

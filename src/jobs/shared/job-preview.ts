@@ -7,6 +7,7 @@ import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
+import { type LateSource, noLateTickers } from "../../panel/late-network.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
 import { failuresWithout, type JoinLate, LateTickers } from "./late-tickers.ts";
@@ -85,10 +86,10 @@ export interface PreviewedConfig {
   listed(panel: TickerPanel): readonly Listed[];
   /**
    * Plans the given tickers, in any order.
-   * @param joinLate the others with too few fit rows, once, if `joinsLate`.
+   * @param joinLate the others with too few fit rows, once, if `joinsLate`; `late` the same for networks.
    * @throws MucastError as the job would before it trains.
    */
-  plan(panels: readonly PanelRows[], joinLate: JoinLate): Pausable<PlannedJob>;
+  plan(panels: readonly PanelRows[], joinLate: JoinLate, late: LateSource<PanelRows>): Pausable<PlannedJob>;
 }
 
 export interface PlannedJob {
@@ -124,7 +125,8 @@ export async function previewJob(
   const read = await readRows(inputs, config, late);
   const prepared = await preparedRows(read.panels, config.panel, signal);
   const joinLate: JoinLate = (...joining) => late?.join(prepared.peers, ...joining) ?? [];
-  const planned = await inTurns(config.plan(prepared.panels, joinLate), signal);
+  const source = late?.previewSource(prepared.peers) ?? noLateTickers();
+  const planned = await inTurns(config.plan(prepared.panels, joinLate, source), signal);
   const tickers = planned.tickers.toSorted((a, b) => byTicker(a.panel, b.panel));
   const joined = [...tickers.map(({ panel }) => panel), ...planned.failures];
   const short = failuresWithout(joined, read.failures);

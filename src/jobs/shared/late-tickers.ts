@@ -1,12 +1,19 @@
 import { join } from "node:path";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
-import { joinLateTicker, type Peers } from "../../panel/late-ticker.ts";
+import type { LateCandidate, LateSource } from "../../panel/late-network.ts";
+import { joinLateTicker, latePanelAt, type Peers, withFeaturesOf } from "../../panel/late-ticker.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
-import type { PanelRows, TickerInput, TickerPanel } from "../../panel/ticker-panel.ts";
-import { type PanelOnDisk, panelsInMemory } from "./panel-files.ts";
+import {
+  MIN_FIT_ROWS,
+  type PanelRows,
+  type TickerInput,
+  type TickerPanel,
+} from "../../panel/ticker-panel.ts";
+import { columnsOnDisk, keptColumns, type PanelOnDisk, panelsInMemory } from "./panel-files.ts";
 import type { Prepared } from "./prepare-panels.ts";
 
 type KeptInput = Omit<TickerInput, "features"> & {
@@ -44,11 +51,60 @@ export class LateTickers {
     blocks: readonly RefitBlock[],
     features?: ReadonlySet<string>,
   ): Generator<Pausable<TickerPanel | undefined>> {
-    for (const { values: file, ...input } of this.#kept) {
-      const values = readNpyRows(file, 0, input.features.columns.length);
-      removeArray(file.ref);
-      yield joinLateTicker({ ...input, features: { ...input.features, values } }, blocks, peers, features);
+    for (const kept of this.#kept) {
+      const input = inMemory(kept);
+      removeArray(kept.values.ref);
+      yield joinLateTicker(input, blocks, peers, features);
     }
+  }
+
+  /** Those that networks may join. @param toPanel what becomes of the panel of one that has joined. */
+  candidates<P extends PanelRows>(
+    peers: Peers,
+    toPanel: (panel: TickerPanel) => P,
+    features?: ReadonlySet<string>,
+  ): LateCandidate<P>[] {
+    const { besideZScores: _, ...inPlans } = peers;
+    return this.#kept.map((kept) => {
+      const panelAt = (known: Day, comparing: Peers) =>
+        // One more price than labels.
+        (kept.prices.days[MIN_FIT_ROWS] ?? Number.POSITIVE_INFINITY) > known
+          ? undefined
+          : latePanelAt(withFeaturesOf(inMemory(kept), comparing, features), known, comparing);
+      return {
+        ticker: kept.ticker,
+        rowsAt: (known) => panelAt(known, inPlans),
+        join: (known) => toPanel(panelAt(known, peers)!),
+      };
+    });
+  }
+
+  /** The candidates of a job, whose panels lie in the work folder. */
+  source(peers: Peers): LateSource<PanelOnDisk> {
+    let files = 0;
+    const toDisk = ({ x, ...panel }: TickerPanel): PanelOnDisk => {
+      const path = join(this.#workFolder, `joined${files++}.npy`);
+      return { ...panel, x: writeNpy(path, x, [panel.days.length, panel.columns.length]) };
+    };
+    return {
+      candidates: (features) => this.candidates(peers, toDisk, features),
+      withColumns: (panel, columns) =>
+        columnsOnDisk(panel, columns, join(this.#workFolder, `joined${files++}.npy`)),
+    };
+  }
+
+  /** Removes their features, once it is known which of them join. */
+  remove(): void {
+    for (const { values } of this.#kept) removeArray(values.ref);
+  }
+
+  /** The candidates of a preview. */
+  previewSource(peers: Peers): LateSource<PanelRows> {
+    const rowsOf = ({ x: _, ...rows }: TickerPanel): PanelRows => rows;
+    return {
+      candidates: (features) => this.candidates(peers, rowsOf, features),
+      withColumns: (panel, columns) => keptColumns(panel, columns).panel,
+    };
   }
 
   /** Those that join, turn by turn. @throws the reason of the signal. */
@@ -79,6 +135,11 @@ export class LateTickers {
     }
     yield* failuresWithout(joined, prepared.failures);
   }
+}
+
+function inMemory({ values: file, ...input }: KeptInput): TickerInput {
+  const values = readNpyRows(file, 0, input.features.columns.length);
+  return { ...input, features: { ...input.features, values } };
 }
 
 /** Whether a ticker has something to forecast: prices of a late ticker may end before it joins. Pooled models learn from it all the same. */

@@ -30,6 +30,23 @@ test("curves of networks stand beside the zero forecast, where the output has it
   assert.doesNotMatch(older.finding + older.networks[0]!.finding, /zero forecast/);
 });
 
+test("the finding of a network that was trained for several blocks has the best epochs and losses of all", () => {
+  const document: OutputBlob = JSON.parse(NETWORK);
+  const training = {
+    epochs: [12, 12, null, 12],
+    best_epochs: [4, 2, null, 6.5],
+    validation_losses: [1, 1.1, null, 0.9],
+    zero_validation_losses: [1.002, 1, null, 1],
+  };
+  document.refits = { blocks: [], by_ticker: {}, training: { AAA: training } };
+  const { networks } = reportOn(JSON.stringify(document)).training.data!;
+  assert.match(
+    networks[0]!.finding,
+    /\. Over the 3 blocks it was trained for, the best epoch is 2 to 7, and 2 of the validation losses are below that of the zero forecast\.$/,
+  );
+  assert.doesNotMatch(networks[1]!.finding, /blocks/);
+});
+
 test("the finding of a network whose early stopping watched the IC has the IC beside the loss", () => {
   const document: OutputBlob = JSON.parse(NETWORK);
   for (const { epochs } of Object.values(document.training!)) {

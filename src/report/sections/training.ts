@@ -47,7 +47,7 @@ export function trainingOf({ document }: OutputEvidence): Part<Training> {
       trainLoss: Float64Array.from(epochs, ({ train_loss }) => train_loss),
       parameters,
       members: members.map(courseOf),
-      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${otherMembers(members.map(courseOf))}`,
+      finding: `${nameOf(name, members.length)}: ${bestOf(own)}.${otherMembers(members.map(courseOf))}${overBlocks(name, document)}`,
     };
   });
   if (networks.length === 0) return { absent: "No network was trained." };
@@ -91,6 +91,21 @@ function bestOf({ validationLoss, validationIc, bestEpoch, zeroLoss }: Course): 
 function otherMembers(members: readonly Course[]): string {
   if (members.length === 0) return "";
   return ` Best epochs of the other members: ${epochsOf(members)}.`;
+}
+
+/** The networks of all blocks, of an ensemble the means of its members; empty without refits and in outputs that do not tell. */
+function overBlocks(name: string, { refits }: Pick<OutputBlob, "refits">): string {
+  const training = refits?.training;
+  const own = training !== undefined && Object.hasOwn(training, name) ? training[name] : undefined;
+  if (own === undefined) return "";
+  const best = own.best_epochs.filter((epoch) => epoch !== null);
+  if (best.length < 2) return "";
+  const below = own.validation_losses.filter(
+    (loss, b) => loss !== null && loss < own.zero_validation_losses[b]!,
+  ).length;
+  const [least, most] = [Math.min(...best), Math.max(...best)].map((epoch) => figure(epoch, "count"));
+  const range = least === most ? `is ${least}` : `is ${least} to ${most}`;
+  return ` Over the ${countedRows(best.length, "block")} it was trained for, the best epoch ${range}, and ${figure(below, "count")} of the validation losses are below that of the zero forecast.`;
 }
 
 /** The range of the best epochs of several networks. */

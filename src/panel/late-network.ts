@@ -1,0 +1,63 @@
+import type { Day } from "../contract/market/dates.ts";
+import { NO_LABEL_DAY } from "./labels.ts";
+import type { RefitBlock } from "./refit-blocks.ts";
+import { type PanelRows, targetsOf } from "./ticker-panel.ts";
+
+/** A ticker that has too little at the cut for a network, and may have enough at a later block. */
+export interface LateCandidate<P extends PanelRows> {
+  readonly ticker: string;
+  /** Its rows with `known` as the cut, for a plan; undefined with too few fit rows. Nothing dated after `known` decides about its fit rows. */
+  rowsAt(known: Day): PanelRows | undefined;
+  /** The same with its features, once it has joined. */
+  join(known: Day): P;
+}
+
+/** Where candidates come from. */
+export interface LateSource<P extends PanelRows> {
+  /** The tickers with too few fit rows at the cut. @param features those that they may have; undefined: all. */
+  candidates(features?: ReadonlySet<string>): LateCandidate<P>[];
+  /** The panel with these of its columns. */
+  withColumns(panel: P, columns: ReadonlySet<string>): P;
+}
+
+/** The source of a job in which every ticker has enough fit rows. */
+export function noLateTickers<P extends PanelRows>(): LateSource<P> {
+  return { candidates: () => [], withColumns: (panel) => panel };
+}
+
+/** A ticker with enough fit rows at the cut, and too few labels for a network to train on. */
+export function lateCandidate<P extends PanelRows>(panel: P): LateCandidate<P> {
+  return {
+    ticker: panel.ticker,
+    rowsAt: (known) => joiningAt(panel, known),
+    join: (known) => joiningAt(panel, known),
+  };
+}
+
+/** The panel with its fit rows as of `joins`; its score rows begin after the last label that is known then. */
+export function joiningAt<P extends PanelRows>(panel: P, joins: Day): P {
+  const { fit, score, labelDays } = panel;
+  const targets = targetsOf(panel);
+  const isKnown = (row: number) => labelDays[row]! !== NO_LABEL_DAY && labelDays[row]! <= joins;
+  const known = score.filter(isKnown);
+  const last = known.at(-1) ?? -1;
+  return {
+    ...panel,
+    fit: Int32Array.from([...fit, ...known.filter((row) => !Number.isNaN(targets[row]!))]),
+    score: score.filter((row) => row > last),
+    joins,
+  };
+}
+
+/** Whether a network forecasts a ticker that joins: its prices may end before. */
+export function hasLateForecasts({ days, score, joins }: PanelRows, lookback: number): boolean {
+  const last = score.at(-1);
+  return last !== undefined && last >= lookback - 1 && days[last]! >= (joins ?? days[last]!);
+}
+
+/** The first dates of the blocks at which tickers may join, ascending, each with the number of its block. */
+export function* joiningDates(
+  blocks: readonly RefitBlock[],
+): Generator<{ readonly block: number; readonly known: Day }> {
+  for (const [block, { known }] of blocks.entries()) if (known !== undefined) yield { block, known };
+}
