@@ -36,8 +36,7 @@ const DIRTY = learningUntil("2021-05-15", dirtyPanelMarket());
 const MARKETS = [["dirty", DIRTY] as const, ...(WHOLE_MATRIX ? [["clean", MARKET] as const] : [])];
 
 function config(option: Architecture, settings: object, sections: Sections = {}): string {
-  const data = { batch_size: 64, ...sections.data };
-  const asked = JSON.parse(networkConfig(option, { ...sections, data }));
+  const asked = JSON.parse(networkConfig(option, sections));
   Object.assign(asked["NN params"]["Dot prediction"], settings);
   return JSON.stringify(asked);
 }
