@@ -70,6 +70,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 25,
   },
   {
+    name: "audit",
+    processes: [["test/planted-faults.release.test.ts"]],
+    paths: ["src/audit/", "bench/audit/"],
+    seconds: 10,
+  },
+  {
     name: "doctor",
     processes: [["src/cli/doctor.release.test.ts"]],
     paths: ["src/cli/doctor.ts", "src/engine/environment/", "engine/mucast_engine/status.py"],
