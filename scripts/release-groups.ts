@@ -121,6 +121,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/core.slow.test.ts"],
       ["test/service/restarts.slow.test.ts"],
       ["src/executors/process/warm-process.slow.test.ts"],
+      ["src/executors/process/job-deaths.slow.test.ts"],
       ["test/service/stops.release.test.ts"],
       ["test/service/oidc-callers.release.test.ts"],
       ["test/service/restored-database.release.test.ts"],
