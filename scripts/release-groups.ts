@@ -69,6 +69,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 25,
   },
   {
+    name: "audit",
+    processes: [["test/planted-faults.release.test.ts"]],
+    paths: ["src/audit/", "bench/audit/"],
+    seconds: 10,
+  },
+  {
     name: "doctor",
     processes: [["src/cli/doctor.release.test.ts"]],
     paths: ["src/cli/doctor.ts", "src/engine/environment/", "engine/mucast_engine/status.py"],
@@ -114,6 +120,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/core.slow.test.ts"],
       ["test/service/restarts.slow.test.ts"],
       ["src/executors/process/warm-process.slow.test.ts"],
+      ["src/executors/process/job-deaths.slow.test.ts"],
       ["test/service/stops.release.test.ts"],
       ["test/service/oidc-callers.release.test.ts"],
       ["test/service/restored-database.release.test.ts"],

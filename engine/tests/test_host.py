@@ -121,6 +121,7 @@ def test_it_greets_with_versions_and_works(
     assert [message["fit"] for message in host.messages[before:] if message["event"] == "progress"] == [0, 1, 2]
 
 
+@pytest.mark.release
 def test_every_library_fits_in_forked_workers_also_after_one_was_killed_in_a_host_that_had_imported_others(
     start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
 ) -> None:

@@ -45,8 +45,8 @@ for name, params in classes.items():
     ("library", "names"),
     [
         ("sklearn", [name for name, (library, _, _) in zip(NAMES, REGRESSORS, strict=True) if library == "sklearn"]),
-        ("xgboost", ["XGBRegressor"]),
-        ("lightgbm", ["LGBMRegressor"]),
+        pytest.param("xgboost", ["XGBRegressor"], marks=pytest.mark.release),
+        pytest.param("lightgbm", ["LGBMRegressor"], marks=pytest.mark.release),
         ("catboost", ["CatBoostRegressor"]),
     ],
 )

@@ -32,6 +32,7 @@ def facts_of(libraries: list[str], **variables: str) -> dict[str, Any]:
 
 
 @needs_x86
+@pytest.mark.release
 def test_pinned_kernels_are_told() -> None:
     pinned = facts_of(
         ["torch", "sklearn"],

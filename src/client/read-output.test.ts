@@ -76,9 +76,13 @@ function isRead(value: unknown): boolean {
 }
 
 /** Of every list in the published schema. */
-const NAMES = [...JSON.stringify(PUBLISHED).matchAll(/"enum":(\[.*?\])/g)].flatMap(([, names]): string[] =>
-  JSON.parse(names!),
-);
+const NAMES = [
+  ...new Set(
+    [...JSON.stringify(PUBLISHED).matchAll(/"enum":(\[.*?\])/g)].flatMap(([, names]): string[] =>
+      JSON.parse(names!),
+    ),
+  ),
+];
 
 const OTHERS = [
   ...NAMES,

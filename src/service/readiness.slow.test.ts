@@ -8,6 +8,7 @@ import { copyNewDatabase } from "../../test/servers/database-template.testing.ts
 import { startPostgres } from "../../test/servers/postgres.testing.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import type { Database } from "./database/database.ts";
 import { withQuery } from "./database/databases.testing.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { openPostgres } from "./database/postgres.ts";
@@ -15,23 +16,40 @@ import { migrate } from "./database/schema.ts";
 import { Readiness, type ServicePhase } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** PGlite takes long to open, so tests that leave its files alone share a data folder. */
+let shared: Promise<{ readonly dataDir: string; readonly opened: Database }> | undefined;
+
+after(async () => {
+  await (await shared)?.opened.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function openNew(name: string) {
+  const dataDir = join(folder, name);
+  await copyNewDatabase(dataDir);
+  return { dataDir, opened: await openDatabase({ databaseUrl: undefined, dataDir }) };
+}
 
 /**
- * What a service needs, in a folder. `ask` and `failing` run a round of checks first; `written` counts what rounds have begun
- * to write. @param writes what the writes of blobs wait for.
+ * What a service needs. `ask` and `failing` run a round of checks first; `written` counts what rounds have begun to write.
+ * @param writes what the writes of blobs wait for.
+ * @param ownData opens a database in a data folder that no other test has.
  */
 async function opened(
   t: { after: (end: () => Promise<void>) => void },
   name: string,
-  { writes, timeoutMilliseconds }: { writes?: Promise<void>; timeoutMilliseconds?: number } = {},
+  {
+    writes,
+    timeoutMilliseconds,
+    ownData = false,
+  }: { writes?: Promise<void>; timeoutMilliseconds?: number; ownData?: boolean } = {},
 ) {
-  const dataDir = join(folder, name);
-  const blobFolder = join(dataDir, "blobs");
-  await copyNewDatabase(dataDir);
+  if (!ownData) shared ??= openNew("shared");
+  const { dataDir, opened } = await (ownData ? openNew(name) : shared!);
+  if (ownData) t.after(() => opened.close());
+  const blobFolder = join(dataDir, "blobs", name);
   const written = { blobs: 0, statements: 0 };
-  const opened = await openDatabase({ databaseUrl: undefined, dataDir });
-  t.after(() => opened.close());
   const database = withQuery(opened, (query, ...given) => {
     written.statements++;
     return query<never>(...given);
@@ -212,7 +230,7 @@ test("a folder of inputs and outputs that cannot be written is reported", async 
 });
 
 test("removed files of the database are reported, and so is a data folder that cannot be written", async (t) => {
-  const { failing, dataDir } = await opened(t, "removed");
+  const { failing, dataDir } = await opened(t, "removed", { ownData: true });
   assert.deepEqual(await failing(), []);
   const control = join(dataDir, "database/global/pg_control");
   renameSync(control, `${control}.away`);

@@ -35,7 +35,7 @@ export function networkConfig(option: Architecture, sections: Sections = {}): st
         "current option": option,
         ...(status === undefined ? {} : { status }),
         global_settings: { device: "cpu", seed: 7, ...global },
-        data_processing: { lookback: 5, batch_size: 16, ...data },
+        data_processing: { lookback: 5, batch_size: 64, ...data },
         training_params: { epochs: 2, patience: 10, loss_type: "mse", ...training },
         models_params: models ?? { [option]: SMALL[option] },
         ...(intervals === undefined ? {} : { intervals }),

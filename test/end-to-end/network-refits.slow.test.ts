@@ -46,6 +46,8 @@ function listedFrom(first: Readonly<Record<string, number>>, market: Market): Ma
   return { ...market, prices: new Map(prices) };
 }
 
+const MARKETS = [["dirty", DIRTY] as const, ...(WHOLE_MATRIX ? [["clean", MARKET] as const] : [])];
+
 function config(option: Architecture, settings: object, sections: Sections = {}): string {
   const asked = JSON.parse(networkConfig(option, sections));
   Object.assign(asked["NN params"]["Dot prediction"], settings);
@@ -261,10 +263,7 @@ describe("what is dated later changes nothing before it", () => {
     ],
     ["portfolio_transformer", { refit_every: 15, window: 60, refit_start: "warm" }, {}],
   ] as const)) {
-    for (const [name, market] of [
-      ["clean", MARKET],
-      ["dirty", DIRTY],
-    ] as const) {
+    for (const [name, market] of MARKETS) {
       test(`${option} ${JSON.stringify(settings)} on ${name} blobs`, async () => {
         const text = config(option, settings, sections);
         const whole = await jobOn(market, text);
@@ -328,11 +327,11 @@ test("any number of workers leaves the same bytes", async () => {
     ["portfolio_transformer", { refit_every: EVERY, refit_start: "warm" }],
   ] as const)) {
     const text = config(option, settings, { training: { ensemble: 2 }, intervals: {} });
-    const [one, two, four] = await Promise.all(
-      [1, 2, 4].map((workers) => runNetworkJob(blobs, text, workers)),
+    // The engine with three workers is there for other files too.
+    const [one, ...more] = await Promise.all(
+      (WHOLE_MATRIX ? [1, 2, 3, 4] : [1, 3]).map((workers) => runNetworkJob(blobs, text, workers)),
     );
-    assert.equal(withoutIdentity(two!.text), withoutIdentity(one!.text), option);
-    assert.equal(withoutIdentity(four!.text), withoutIdentity(one!.text), option);
+    for (const { text } of more) assert.equal(withoutIdentity(text), withoutIdentity(one!.text), option);
   }
 });
 
@@ -369,7 +368,8 @@ describe("where a block leaves nothing to learn, the network of the block before
   const asked = { refit_every: 6, window: 42 };
 
   for (const refit_start of ["cold", "warm"] as const) {
-    for (const option of ["mlp", "portfolio_lstm"] as const) {
+    const one = refit_start === "warm" ? (["mlp"] as const) : (["portfolio_lstm"] as const);
+    for (const option of WHOLE_MATRIX ? (["mlp", "portfolio_lstm"] as const) : one) {
       test(`for one ticker, with ${option} and a ${refit_start} start`, async () => {
         const market = flat(["KO"]);
         const output = await jobOn(market, config(option, { ...asked, refit_start }));

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import type { OperationView } from "../../src/contract/api/operation-view.ts";
 import { type VerdictView, verdictViewSchema } from "../../src/contract/api/verdict-view.ts";
 import type { VerdictOperation } from "../../src/contract/config/job-operations.ts";
+import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { collect, problemOf } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
@@ -171,7 +172,8 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/v1/operations/${job.id}/verdict`), 409, "other_result");
     });
 
-    test("of a portable job also pins the kernels", async () => {
+    const isLong = { skip: !WHOLE_MATRIX && "a case of the release tier" };
+    test("of a portable job also pins the kernels", isLong, async () => {
       const body = audited(core().own(), { portable: true });
       const job = await core().api.submit(body, { prefer: "wait=60" });
       assert.equal(job.status, "Succeeded", JSON.stringify(job.error));

@@ -15,6 +15,7 @@ import {
   writeMarket,
 } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/market.ts";
+import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
@@ -85,18 +86,25 @@ describe("a job process that does not answer", options, () => {
   });
 });
 
+/** In `npm test` a service whose worker is killed stands for it: test/service/killed-jobs.testing.ts. */
+const inReleaseTier = { skip: !WHOLE_MATRIX && "a case of the release tier" };
+
 describe("a process of a job that is killed", options, () => {
-  test("if it is a worker, after signals to its whole group as an init system sends them, has its task run again with the same bytes", async () => {
-    const slow = `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 400}}}`;
-    const { sandbox, execution, order, worker } = await startFitting(slow);
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.kill(-pidOf(execution), signal);
-    process.kill(worker, "SIGKILL");
-    const end = await execution.ended;
-    assert.equal(end.kind, "succeeded", JSON.stringify(end));
-    const text = readFileSync(join(sandbox.blobUrl, "data", `ml_engine_${order.id}.json`), "utf8");
-    const undisturbed = await runJob(market, slow, 2, runMlJob, openEngine);
-    assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
-  });
+  test(
+    "if it is a worker, after signals to its whole group as an init system sends them, has its task run again with the same bytes",
+    inReleaseTier,
+    async () => {
+      const slow = `{"ML params": {"model": "catboost", "n_splits": 1, "model_params": {"iterations": 400}}}`;
+      const { sandbox, execution, order, worker } = await startFitting(slow);
+      for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.kill(-pidOf(execution), signal);
+      process.kill(worker, "SIGKILL");
+      const end = await execution.ended;
+      assert.equal(end.kind, "succeeded", JSON.stringify(end));
+      const text = readFileSync(join(sandbox.blobUrl, "data", `ml_engine_${order.id}.json`), "utf8");
+      const undisturbed = await runJob(market, slow, 2, runMlJob, openEngine);
+      assert.equal(withoutIdentity(text), withoutIdentity(undisturbed.text));
+    },
+  );
 });
 
 /** A separate service with one job, to be killed. */
