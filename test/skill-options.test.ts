@@ -45,7 +45,7 @@ test("a group names its rows, each once, and every pair that a row names is a ro
 
 test("our rows with refits are the config with the two settings in their names", () => {
   for (const row of rowsNamed(["refits"])) {
-    if (row.by === "peer") continue;
+    if (row.by === "peer" || row.operation !== "run_ml_job") continue;
     const { refitEvery, window } = parseMlSettings(JSON.stringify(row.config)).settings;
     const [, every] = /-every-(\d+)/.exec(row.name) ?? [];
     const [, dates] = /-window-(\d+)/.exec(row.name) ?? [];

@@ -95,7 +95,9 @@ const USUAL_ROWS: readonly SkillRow[] = [
 ];
 
 /** Configs of ours that are refitted. To add one, a network too, add its name. */
-const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].map((name) => refitRows(example(name)));
+const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].map((name) =>
+  refitRows(example(name)),
+);
 
 /** Models that three libraries refit, with the parameters of the config `pooled-<model>`. */
 const BY_LIBRARIES = [

@@ -25,8 +25,8 @@ interface Progress {
 
 /**
  * The connections whose answer has not ended, and how their readers get on. Closes a connection whose reader takes fewer than
- * 64 KiB in 5 minutes while something is left to send. If the unsent bytes of all answers exceed their limit, it closes connections without
- * progress since the last look, then others: those of the address with the most unsent bytes first, the largest first.
+ * 64 KiB in 5 minutes while something is left to send. If the unsent bytes of all answers exceed their limit, it closes connections of the
+ * address that has the most of them: first those without progress since the last look, then the largest.
  */
 export class StalledAnswers {
   readonly #milliseconds: number;
@@ -87,23 +87,24 @@ export class StalledAnswers {
       unsent += socket.destroyed ? 0 : socket.writableLength;
     }
     const since = now - this.#milliseconds / LOOKS;
-    const [slow, steady] = [waiting.filter(({ at }) => at <= since), waiting.filter(({ at }) => at > since)];
-    this.#shed(steady, this.#shed(slow, unsent));
-    const stalled = slow.filter(({ socket }) => this.#answering.has(socket));
+    if (unsent > this.#unsentBytes) this.#shed(waiting, unsent, since);
+    const stalled = waiting.filter(({ socket, at }) => at <= since && this.#answering.has(socket));
     const counts = sumsOf(stalled, () => 1);
     stalled.sort((a, b) => counts.get(a.address)! - counts.get(b.address)! || b.at - a.at);
     this.#stalled = stalled.map(({ socket }) => socket);
   }
 
   /**
-   * Closes some of these connections until the unsent bytes of all answers are within their limit. One client's flood costs no other a
-   * download. @returns the bytes that are left.
+   * Closes connections until the unsent bytes of all answers are within their limit. One address's flood costs no other a download.
+   * @param since progress before it counts as none.
    */
-  #shed(waiting: readonly Waiting[], all: number): number {
+  #shed(waiting: readonly Waiting[], all: number, since: number): void {
     let unsent = all;
     const sums = sumsOf(waiting, ({ bytes }) => bytes);
     const byAddress = Map.groupBy(
-      waiting.toSorted((a, b) => a.bytes - b.bytes || b.at - a.at),
+      waiting.toSorted(
+        (a, b) => Number(a.at <= since) - Number(b.at <= since) || a.bytes - b.bytes || b.at - a.at,
+      ),
       ({ address }) => address,
     );
     while (unsent > this.#unsentBytes && sums.size > 0) {
@@ -116,7 +117,6 @@ export class StalledAnswers {
         this.#close(next.socket);
       }
     }
-    return unsent;
   }
 
   /** Ends the timer. */
