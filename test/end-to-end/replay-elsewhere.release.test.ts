@@ -33,6 +33,9 @@ const OLDER = {
   MKL_CBWR: "COMPATIBLE",
 };
 
+/** So many that the last bits of sums on another processor reach `mu`. */
+const MANY_STEPS = { batch_size: 16 };
+
 let blobs: BlobPair;
 before(async () => {
   blobs = await writeMarket(smallMarket());
@@ -127,7 +130,13 @@ for (const [name, environment, portableRun, config, ...more] of [
     '{"ML params": {"model": "linear", "n_splits": 3, "intervals": {}}}',
   ],
   // MKL multiplies for the one, and oneDNN would for the other.
-  ["run_dl_job", "dl", portableHere, networkConfig("mlp", { intervals: {} }), networkConfig("cnn")],
+  [
+    "run_dl_job",
+    "dl",
+    portableHere,
+    networkConfig("mlp", { intervals: {}, data: MANY_STEPS }),
+    networkConfig("cnn"),
+  ],
 ] as const) {
   test(
     `an output of ${name} replays on a processor of another level if it is portable, and else names the processor as the reason`,
