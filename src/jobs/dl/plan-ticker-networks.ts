@@ -95,8 +95,8 @@ function* joinTickers<P extends PanelRows>(
       const shown = candidate.rowsAt(known);
       if (shown === undefined || !hasTrainingWindows(shown, settings.lookback)) continue;
       if (windowsAt(shown, block, settings, blocks) instanceof MucastError) continue;
-      checkNetworkSize(settings, shown.columns.length);
       if (hasLateForecasts(shown, settings.lookback)) {
+        checkNetworkSize(settings, shown.columns.length);
         const panel = candidate.join(known);
         const plan = windowsAt(panel, block, settings, blocks);
         if (!(plan instanceof MucastError)) joined.push({ panel, first: block, ...plan });
