@@ -1,13 +1,15 @@
 import type { Day } from "../contract/market/dates.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
+import type { PlanRows } from "./late-ticker.ts";
 import type { RefitBlock } from "./refit-blocks.ts";
+import { MIN_TRAINING_SAMPLES } from "./sample-split.ts";
 import { type PanelRows, targetsOf } from "./ticker-panel.ts";
 
 /** A ticker that has too little at the cut for a network, and may have enough at a later block. */
 export interface LateCandidate<P extends PanelRows> {
   readonly ticker: string;
   /** Its rows with `known` as the cut, for a plan; undefined with too few fit rows. Nothing dated after `known` decides about its fit rows. */
-  rowsAt(known: Day): PanelRows | undefined;
+  rowsAt(known: Day): PlanRows | undefined;
   /** The same with its features, once it has joined. */
   join(known: Day): P;
 }
@@ -50,9 +52,17 @@ export function joiningAt<P extends PanelRows>(panel: P, joins: Day): P {
 }
 
 /** Whether a network forecasts a ticker that joins: its prices may end before. */
-export function hasLateForecasts({ days, score, joins }: PanelRows, lookback: number): boolean {
+export function hasLateForecasts(
+  { days, score, joins }: Pick<PanelRows, "days" | "score" | "joins">,
+  lookback: number,
+): boolean {
   const last = score.at(-1);
   return last !== undefined && last >= lookback - 1 && days[last]! >= (joins ?? days[last]!);
+}
+
+/** Whether a network could train on enough windows if all of them were in its training part. */
+export function hasTrainingWindows({ fit }: Pick<PanelRows, "fit">, lookback: number): boolean {
+  return fit.length >= MIN_TRAINING_SAMPLES && fit[fit.length - MIN_TRAINING_SAMPLES]! >= lookback - 1;
 }
 
 /** The first dates of the blocks at which tickers may join, ascending, each with the number of its block. */

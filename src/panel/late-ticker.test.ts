@@ -5,7 +5,7 @@ import { type Random, seededRandom } from "../../test/twins/random.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { countFeatures } from "./cross-section.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { joinLateTicker, type Peers } from "./late-ticker.ts";
+import { joinLateTicker, latePanelAt, lateRows, type Peers, type PlanRows } from "./late-ticker.ts";
 import { firstBlock, type RefitBlock, tickerBlocks } from "./refit-blocks.ts";
 import { MIN_DATE_TICKERS, relativeTargets } from "./relative-target.ts";
 import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
@@ -194,6 +194,18 @@ function randomPeer(random: Random, ticker: string) {
   };
 }
 
+function peersOf(
+  others: readonly ReturnType<typeof randomPeer>[],
+  { hasTargets, hasScores }: { readonly hasTargets: boolean; readonly hasScores: boolean },
+): Peers {
+  return {
+    ...(hasTargets ? { targetsOf: atOnce(relativeTargets(others)).ofOther } : {}),
+    ...(hasScores
+      ? { counts: atOnce(countFeatures(others, new Set(COLUMNS))), besideZScores: ({ x }) => x }
+      : {}),
+  };
+}
+
 const SHORT_BLOCKS: RefitBlock[] = [
   BLOCKS[0]!,
   ...Array.from({ length: 16 }, (_, b) => ({ from: 25 + 4 * b, known: 25 + 4 * b })),
@@ -233,12 +245,7 @@ test("a ticker joins where building its panel at each block in turn says so, wit
     const input = randomInput(random);
     const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
     const hasScores = draw % 2 === 1;
-    const peers: Peers = {
-      ...(draw % 4 < 2 ? {} : { targetsOf: atOnce(relativeTargets(others)).ofOther }),
-      ...(hasScores
-        ? { counts: atOnce(countFeatures(others, new Set(COLUMNS))), besideZScores: ({ x }) => x }
-        : {}),
-    };
+    const peers = peersOf(others, { hasTargets: draw % 4 >= 2, hasScores });
     const slow = slowlyJoined(input, peers, hasScores ? others : []);
     const panel = joined(input, SHORT_BLOCKS, peers);
     assert.equal(panel?.joins, slow.joins, `draw ${draw}`);
@@ -262,6 +269,28 @@ test("a ticker joins where building its panel at each block in turn says so, wit
   }
   const told = `${joining} join, ${waiting} of them later than their prices allow, ${never} never`;
   assert.ok(joining > 100 && never > 100 && waiting > 40, told);
+});
+
+test("the rows that plans read at a date are those of the whole panel with that cut", () => {
+  const random = seededRandom(19);
+  let [found, missing] = [0, 0];
+  for (let draw = 0; draw < 200; draw++) {
+    const input = randomInput(random);
+    const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
+    const peers = peersOf(others, { hasTargets: draw % 4 >= 2, hasScores: draw % 2 === 1 });
+    const rowsAt = atOnce(lateRows(input, peers));
+    for (const known of [...SHORT_BLOCKS.map(({ from }) => from), LENGTH - 1]) {
+      const panel = latePanelAt(input, known, peers);
+      const rows = rowsAt(known);
+      if (panel === undefined) missing++;
+      else found++;
+      const named = Object.keys(rows ?? {}) as (keyof PlanRows)[];
+      const expected = panel && Object.fromEntries(named.map((name) => [name, panel[name]]));
+      assert.deepEqual(rows, expected, `draw ${draw}, date ${known}`);
+      assert.equal(rows?.relative === undefined, panel?.relative === undefined);
+    }
+  }
+  assert.ok(found > 500 && missing > 500, `${found} found, ${missing} missing`);
 });
 
 test("joining pauses after each feature", () => {

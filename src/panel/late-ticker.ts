@@ -66,51 +66,122 @@ interface FitRowCounts {
   readonly fitRows: Int32Array;
 }
 
+/** Counts the fit rows at every cut in one pass over the features. The count may fall from a cut to the next. */
+function* countFitRows(input: TickerInput, peers: Peers): Pausable<FitRowCounts> {
+  const { labelDays, labelled, learnUntil, firstFeature } = yield* rowsOverCuts(input, peers);
+  const until = labelled.map((row) => learnUntil[row]!);
+  return {
+    labelDays: labelled.map((row) => labelDays[row]!),
+    // Without a single feature there is nothing to learn from.
+    fitRows: countRanges(until).fill(0, 0, firstFeature + 1),
+  };
+}
+
+/** The rows of a ticker at all cuts. A cut is the number m of its labels that are known. */
+interface RowsOverCuts {
+  /** Shape (n) each: all rows with a price and features, complete or not; `labelDays` and `y` as in `TickerPanel`. */
+  readonly days: Int32Array;
+  readonly labelDays: Int32Array;
+  readonly y: Float64Array;
+  /** Those of the rows that have a label, ascending. */
+  readonly labelled: Int32Array;
+  /** The first of the labelled rows with a value of each feature, counted from 0; the number of labelled rows if none has one. */
+  readonly firsts: readonly number[];
+  /** The smallest of these. */
+  readonly firstFeature: number;
+  /** Shape (n) each: the largest m at which the row has all features, also all z-scores, also a target. */
+  readonly completeUntil: Int32Array;
+  readonly panelUntil: Int32Array;
+  readonly learnUntil: Int32Array;
+  /** With `target` `relative`. */
+  readonly relative: RelativeTarget | undefined;
+}
+
 /**
- * Counts the fit rows at every cut in one pass over the features. Each cut knows the labels of the first m rows, for some m. A feature takes part
- * from the cut on that knows a row with a value of it. So row i is a fit row at the cuts with i < m <= until(i): `until` is the smallest m at which
- * a feature that the row lacks takes part. The count may fall from a cut to the next.
+ * A feature takes part from the cut on that knows a row with a value of it. So a row is complete until the smallest m at which a feature that
+ * it lacks takes part, and labelled row i is a fit row at the cuts with i < m <= until(i).
  */
-function* countFitRows(input: TickerInput, { counts, targetsOf }: Peers): Pausable<FitRowCounts> {
+function* rowsOverCuts(input: TickerInput, { counts, targetsOf }: Peers): Pausable<RowsOverCuts> {
   const { features } = input;
-  const { days, labelDays, y, featureRows } = labelledRows(input);
+  const { days, labelDays, y, featureRows } = joinedRows(input);
   yield 0;
-  const n = days.length;
-  const until = new Int32Array(n).fill(n);
-  let firstFeature = n;
+  const labelled = Int32Array.from(days.keys()).filter((row) => labelDays[row] !== NO_LABEL_DAY);
+  const completeUntil = new Int32Array(days.length).fill(labelled.length);
+  const panelUntil = completeUntil.slice();
+  const firsts: number[] = [];
   for (const [c, name] of features.columns.entries()) {
     const base = c * features.days.length;
     const values = features.values.subarray(base, base + features.days.length);
-    const first = featureRows.findIndex((row) => Number.isFinite(values[row]!));
-    if (first < 0) continue;
-    firstFeature = Math.min(firstFeature, first);
-    for (let i = 0; i < n; i++) {
-      const isComplete =
-        Number.isFinite(values[featureRows[i]!]!) &&
-        (counts === undefined || hasZScore(name, days[i]!, counts));
-      if (!isComplete) until[i] = Math.min(until[i]!, first);
+    const found = labelled.findIndex((row) => Number.isFinite(values[featureRows[row]!]!));
+    const first = found < 0 ? labelled.length : found;
+    firsts.push(first);
+    if (found < 0) continue;
+    for (let row = 0; row < days.length; row++) {
+      const hasValue = Number.isFinite(values[featureRows[row]!]!);
+      if (!hasValue) completeUntil[row] = Math.min(completeUntil[row]!, first);
+      const isComplete = hasValue && (counts === undefined || hasZScore(name, days[row]!, counts));
+      if (!isComplete) panelUntil[row] = Math.min(panelUntil[row]!, first);
     }
     yield 0;
   }
-  const targets = targetsOf?.({ ticker: input.ticker, days, labelDays, y }).values ?? y;
-  for (const [i, target] of targets.entries()) if (Number.isNaN(target)) until[i] = 0;
-  // Without a single feature there is nothing to learn from.
-  return { labelDays, fitRows: countRanges(until).fill(0, 0, firstFeature + 1) };
+  const relative = targetsOf?.({ ticker: input.ticker, days, labelDays, y });
+  const targets = relative?.values ?? y;
+  return {
+    ...{ days, labelDays, y, labelled, firsts, completeUntil, panelUntil, relative },
+    firstFeature: firsts.reduce((a, b) => Math.min(a, b), labelled.length),
+    learnUntil: panelUntil.map((until, row) => (Number.isNaN(targets[row]!) ? 0 : until)),
+  };
 }
 
-/** Shape (n) each: the rows of a ticker that have a label, complete or not. */
-function labelledRows({ prices, features, window }: TickerInput) {
+/** Shape (n) each: the rows of a ticker, complete or not, labelled or not. */
+function joinedRows({ prices, features, window }: TickerInput) {
   const priced = priceDates(prices, window);
   const labels = labelPrices(priced.days, priced.prices);
-  const joined = joinRows(priced.days, features.days);
-  const isLabelled = (row: number) => labels.labelDays[joined.price[row]!] !== NO_LABEL_DAY;
-  const rows = Int32Array.from(joined.price.keys()).filter(isLabelled);
-  const priceRows = rows.map((row) => joined.price[row]!);
+  const { price, feature } = joinRows(priced.days, features.days);
   return {
-    days: priceRows.map((p) => priced.days[p]!),
-    labelDays: priceRows.map((p) => labels.labelDays[p]!),
-    y: Float64Array.from(priceRows, (p) => labels.y[p]!),
-    featureRows: rows.map((row) => joined.feature[row]!),
+    days: price.map((p) => priced.days[p]!),
+    labelDays: price.map((p) => labels.labelDays[p]!),
+    y: Float64Array.from(price, (p) => labels.y[p]!),
+    featureRows: feature,
+  };
+}
+
+/** The part of a panel that plans of networks read. */
+export type PlanRows = Pick<
+  TickerPanel,
+  "ticker" | "columns" | "days" | "labelDays" | "y" | "relative" | "fit" | "score" | "joins"
+>;
+
+/**
+ * The rows of the panels of `latePanelAt` at any date, from one pass over the features: the work for a date grows with the number of rows alone.
+ * @param input with the features that it may have.
+ * @returns undefined at dates with too few fit rows.
+ */
+export function* lateRows(input: TickerInput, peers: Peers): Pausable<(joins: Day) => PlanRows | undefined> {
+  const all = yield* rowsOverCuts(input, peers);
+  const { days, labelDays, y, labelled, firsts, completeUntil, panelUntil, learnUntil, relative } = all;
+  const knownDays = labelled.map((row) => labelDays[row]!);
+  const scored = peers.counts?.numbers;
+  return (joins) => {
+    const m = countBefore(knownDays, joins + 1);
+    const known = labelled.subarray(0, m);
+    const learned = known.filter((row) => learnUntil[row]! >= m);
+    if (m <= all.firstFeature || learned.length < MIN_FIT_ROWS) return undefined;
+    const lastComplete = known.findLast((row) => completeUntil[row]! >= m)!;
+    const kept = Int32Array.from(days.keys()).filter((row) => panelUntil[row]! >= m);
+    const columns = input.features.columns.filter((_, c) => firsts[c]! < m);
+    const zScores = columns.filter((name) => scored?.has(name)).map(zScoreName);
+    return {
+      ticker: input.ticker,
+      columns: [...columns, ...zScores],
+      days: kept.map((row) => days[row]!),
+      labelDays: kept.map((row) => labelDays[row]!),
+      y: Float64Array.from(kept, (row) => y[row]!),
+      ...(relative === undefined ? {} : { relative: targetsOn(relative, kept) }),
+      fit: learned.map((row) => countBefore(kept, row)),
+      score: Int32Array.from(kept.keys()).filter((place) => kept[place]! > lastComplete),
+      joins,
+    };
   };
 }
 

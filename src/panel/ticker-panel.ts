@@ -50,8 +50,8 @@ export interface TickerPanel {
   /** What models learn in place of `y`, with target `relative`. */
   readonly relative?: RelativeTarget;
   /**
-   * For a late ticker, which has too few fit rows at the cut: the first date of the block that it joins. Its fit rows are those whose label
-   * is known at that close, its score rows are dated then or later. Absent for all others.
+   * For a late ticker, which has too few rows to learn from at the cut: the first date of the block that it joins. Its fit rows are those whose
+   * label is known at that close. No model forecasts its rows dated before. Absent for all others.
    */
   readonly joins?: Day;
 }

@@ -288,6 +288,20 @@ describe("failures", () => {
     assert.ok(by_ticker.KO!.label_means[9] !== 0);
   });
 
+  test("of all tickers, for a column that the matrix lacks, list a late ticker without forecasts once", async () => {
+    const params = { model: "lightgbm", model_params: { interaction_constraints: [[0], [99]] } };
+    const asked = config({ refit_every: 5, fit: "pooled" }, params);
+    await assert.rejects(jobOn(DIRTY, asked), (error) => {
+      assert.ok(error instanceof MucastError);
+      const failures = error.data.failures!;
+      const tickers = failures.map(({ ticker }) => ticker);
+      assert.deepEqual(tickers, [...new Set(tickers)]);
+      // It joins, and has no score row.
+      assert.match(failures.find(({ ticker }) => ticker === "ENDED")!.message, /names column 99/);
+      return true;
+    });
+  });
+
   test("of a predicted row fail the ticker, as without refits", async () => {
     const features = new Map(
       [...MARKET.features].map(([ticker, columns]) => [

@@ -91,8 +91,9 @@ function* planJoint(
     const fitRows = member.panel.fit.length;
     return plannedTicker({ panel, fitRows }, member, [...panel.warnings, ...absent], settings);
   });
+  const begins = new Set([0, ...joined.map((panel) => firstBlock(panel, blocks))]);
   const isTrained = (b: number) =>
-    b === 0 || rows(b, b).some((own) => hasScoreWindow(own, settings.lookback));
+    begins.has(b) || rows(b, b).some((own) => hasScoreWindow(own, settings.lookback));
   return {
     tickers: tickers.filter(
       ({ panel }) => panel.joins === undefined || hasLateForecasts(panel, settings.lookback),

@@ -2,14 +2,15 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type JointPlan, planJoint } from "../../panel/joint-plan.ts";
 import {
+  hasTrainingWindows,
   joiningDates,
   type LateCandidate,
   type LateSource,
   lateCandidate,
 } from "../../panel/late-network.ts";
+import type { PlanRows } from "../../panel/late-ticker.ts";
 import { firstBlock, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { type RowsByBlock, rowsByBlock } from "../../panel/rows-by-block.ts";
-import { MIN_TRAINING_SAMPLES } from "../../panel/sample-split.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { featuresOf } from "../shared/late-tickers.ts";
 
@@ -20,7 +21,7 @@ interface JointBlocks {
 }
 
 /** @throws nothing: a ticker that cannot take part is excluded. */
-export function planOf<P extends PanelRows>(
+export function planOf<P extends PlanRows>(
   panels: readonly P[],
   { lookback, intervals }: DlSettings,
 ): Pausable<JointPlan<P>> {
@@ -31,9 +32,9 @@ export function planOf<P extends PanelRows>(
  * The panels of the tickers that take part in a network: those of the first block, and those that have joined by the block that it learns from.
  * @param panels all that were read, then those that join; `plan` of the first block.
  */
-export function takingPart<P extends PanelRows>(
+export function takingPart<P extends PlanRows>(
   panels: readonly P[],
-  plan: JointPlan<PanelRows>,
+  plan: JointPlan<PlanRows>,
   { settings, blocks }: JointBlocks,
 ): RowsByBlock<P> {
   const first = new Set(plan.members.map(({ panel }) => panel.ticker));
@@ -76,11 +77,12 @@ export function* joinJoint<P extends PanelRows>(
   const joined: P[] = [];
   let waiting = candidates;
   for (const { block, known } of joiningDates(job.blocks)) {
-    const shown = new Map<string, PanelRows>();
+    const shown = new Map<string, PlanRows>();
     for (const candidate of waiting) {
       yield 0;
       const rows = candidate.rowsAt(known);
-      if (rows !== undefined && hasWindows(rows, job.settings)) shown.set(candidate.ticker, rows);
+      if (rows !== undefined && hasTrainingWindows(rows, job.settings.lookback))
+        shown.set(candidate.ticker, rows);
     }
     const members = yield* membersAt(block, shown, joined, job);
     joined.push(...waiting.filter(({ ticker }) => members.has(ticker)).map(({ join }) => join(known)));
@@ -89,15 +91,10 @@ export function* joinJoint<P extends PanelRows>(
   return joined;
 }
 
-/** Whether the windows would be enough if all of them were trained on. */
-function hasWindows({ fit }: PanelRows, { lookback }: DlSettings): boolean {
-  return fit.length >= MIN_TRAINING_SAMPLES && fit[fit.length - MIN_TRAINING_SAMPLES]! >= lookback - 1;
-}
-
 /** Those of the candidates that take part in the network of a block beside the others. */
 function* membersAt<P extends PanelRows>(
   block: number,
-  candidates: ReadonlyMap<string, PanelRows>,
+  candidates: ReadonlyMap<string, PlanRows>,
   joined: readonly P[],
   {
     panels,
@@ -105,11 +102,11 @@ function* membersAt<P extends PanelRows>(
     settings,
     blocks,
   }: JointBlocks & { readonly panels: readonly P[]; readonly plan: JointPlan<P> },
-): Pausable<ReadonlyMap<string, PanelRows>> {
+): Pausable<ReadonlyMap<string, PlanRows>> {
   let left = candidates;
   // Without those that are left out the parts may begin on other dates.
   while (left.size > 0) {
-    const rows = takingPart<PanelRows>([...panels, ...joined, ...left.values()], plan, { settings, blocks });
+    const rows = takingPart<PlanRows>([...panels, ...joined, ...left.values()], plan, { settings, blocks });
     const { members } = yield* planOf(rows(block, block), settings);
     const taking = new Set(members.map(({ panel }) => panel.ticker));
     const kept = new Map([...left].filter(([ticker]) => taking.has(ticker)));

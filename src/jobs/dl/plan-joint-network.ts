@@ -109,7 +109,7 @@ export function* planJointNetwork(
   for (const [block] of blocks.entries()) {
     yield 0;
     const network = new JointNetwork(job, block, block);
-    if (block === 0 || network.tickers.length > 0) networks.push(network);
+    if (block === 0 || network.begins.size > 0 || network.tickers.length > 0) networks.push(network);
   }
   const told = joined.filter((panel) => hasLateForecasts(panel, settings.lookback));
   return { networks, joined: told.map(({ ticker }) => ticker), failures };

@@ -6,12 +6,14 @@ import type { Failure } from "../../contract/problems/failures.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import {
   hasLateForecasts,
+  hasTrainingWindows,
   joiningDates,
   type LateCandidate,
   type LateSource,
   lateCandidate,
   noLateTickers,
 } from "../../panel/late-network.ts";
+import type { PlanRows } from "../../panel/late-ticker.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { type RowsByBlock, rowsByBlock } from "../../panel/rows-by-block.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
@@ -91,9 +93,10 @@ function* joinTickers<P extends PanelRows>(
     for (const { block, known } of joiningDates(blocks)) {
       yield 0;
       const shown = candidate.rowsAt(known);
-      if (shown === undefined || windowsAt(shown, block, settings, blocks) instanceof MucastError) continue;
-      checkNetworkSize(settings, shown.columns.length);
+      if (shown === undefined || !hasTrainingWindows(shown, settings.lookback)) continue;
+      if (windowsAt(shown, block, settings, blocks) instanceof MucastError) continue;
       if (hasLateForecasts(shown, settings.lookback)) {
+        checkNetworkSize(settings, shown.columns.length);
         const panel = candidate.join(known);
         const plan = windowsAt(panel, block, settings, blocks);
         if (!(plan instanceof MucastError)) joined.push({ panel, first: block, ...plan });
@@ -105,7 +108,7 @@ function* joinTickers<P extends PanelRows>(
 }
 
 /** The windows of the network of a block, or why its rows leave too little to train on. */
-function windowsAt<P extends PanelRows>(
+function windowsAt<P extends PlanRows>(
   panel: P,
   block: number,
   settings: DlSettings,

@@ -114,6 +114,40 @@ test("tasks say how many of a ticker's last columns are z-scores, and nothing wh
   }
 });
 
+test("a joint network is trained at the block that a ticker joins, with score windows in that block or not", async () => {
+  const work = newFolder();
+  const flat = panel("FLAT", 0, 120, ["f"], () => 0);
+  const [own, excluded, whole] = await onDisk(
+    work,
+    panel("A", 0, 103, ["f"]),
+    flat,
+    panel("L", 0, 106, ["f"]),
+  );
+  const days = whole!.days.map((day) => (day > 102 ? day + 12 : day));
+  const late: PanelOnDisk = { ...whole!, days, score: Int32Array.of(103, 104, 105), joins: 105 };
+  const candidate = {
+    ticker: "L",
+    rowsAt: (day: number) => (day === 105 ? late : undefined),
+    join: () => late,
+  };
+  const blocks = [100, 105, 114].map((from, b) => ({ from, known: b === 0 ? undefined : from }));
+  const { networks, joined } = atOnce(
+    planJointNetwork([own!, excluded!], settingsOf("portfolio_lstm"), work, blocks, {
+      candidates: () => [candidate],
+      withColumns: (given) => given,
+    }),
+  );
+  assert.deepEqual(joined, ["L"]);
+  assert.deepEqual(
+    networks.map(({ block, begins, tickers }) => [block, [...begins], tickers]),
+    [
+      [0, ["A"], ["A"]],
+      [1, ["L"], []],
+      [2, [], ["L"]],
+    ],
+  );
+});
+
 test("of what a ticker's network predicted, the second part makes the intervals of the rest", async () => {
   const work = newFolder();
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });

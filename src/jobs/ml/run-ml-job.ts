@@ -233,7 +233,7 @@ async function fitTogether(
   const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
   const { panels, failures: short } = await withLate(late, prepared, blocks, options);
   const outcome = await fitPooled(panels, { ...options, blocks, onFits, memoryLimit });
-  const failures = [...short, ...outcome.failures];
+  const failures = [...failuresWithout(outcome.failures, short), ...outcome.failures];
   return {
     ...outcome,
     blocks,

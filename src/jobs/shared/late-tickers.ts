@@ -1,18 +1,20 @@
 import { join } from "node:path";
-import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
+import { atOnce, inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/failures.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { LateCandidate, LateSource } from "../../panel/late-network.ts";
-import { joinLateTicker, latePanelAt, type Peers, withFeaturesOf } from "../../panel/late-ticker.ts";
-import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import {
-  MIN_FIT_ROWS,
-  type PanelRows,
-  type TickerInput,
-  type TickerPanel,
-} from "../../panel/ticker-panel.ts";
+  joinLateTicker,
+  latePanelAt,
+  lateRows,
+  type Peers,
+  type PlanRows,
+  withFeaturesOf,
+} from "../../panel/late-ticker.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
+import type { PanelRows, TickerInput, TickerPanel } from "../../panel/ticker-panel.ts";
 import { columnsOnDisk, keptColumns, type PanelOnDisk, panelsInMemory } from "./panel-files.ts";
 import type { Prepared } from "./prepare-panels.ts";
 
@@ -64,17 +66,16 @@ export class LateTickers {
     toPanel: (panel: TickerPanel) => P,
     features?: ReadonlySet<string>,
   ): LateCandidate<P>[] {
-    const { besideZScores: _, ...inPlans } = peers;
     return this.#kept.map((kept) => {
-      const panelAt = (known: Day, comparing: Peers) =>
-        // One more price than labels.
-        (kept.prices.days[MIN_FIT_ROWS] ?? Number.POSITIVE_INFINITY) > known
-          ? undefined
-          : latePanelAt(withFeaturesOf(inMemory(kept), comparing, features), known, comparing);
+      const input = () => withFeaturesOf(inMemory(kept), peers, features);
+      let rows: ((known: Day) => PlanRows | undefined) | undefined;
       return {
         ticker: kept.ticker,
-        rowsAt: (known) => panelAt(known, inPlans),
-        join: (known) => toPanel(panelAt(known, peers)!),
+        rowsAt: (known) => {
+          rows ??= atOnce(lateRows(input(), peers));
+          return rows(known);
+        },
+        join: (known) => toPanel(latePanelAt(input(), known, peers)!),
       };
     });
   }
