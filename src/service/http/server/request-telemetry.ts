@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { redactUrl } from "../../../blob/policy.ts";
 import type { HttpOptions } from "./http-app.ts";
 import { redactPath } from "./redact-path.ts";
 
 const MAX_LOGGED_PATH_LENGTH = 200;
 
 /** Without secrets; for a route with a secret in its path, its pattern. */
-function loggedPath({ raw, routeOptions }: FastifyRequest): string {
+function loggedPath({ raw, is404, routeOptions }: FastifyRequest): string {
   if (routeOptions.config?.hasSecretPath) return routeOptions.url!;
-  return redactPath(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
+  return (is404 ? redactPath : redactUrl)(raw.url!).slice(0, MAX_LOGGED_PATH_LENGTH);
 }
 
 /**
