@@ -32,7 +32,7 @@ export const centredReturns =
   (_, prices) =>
     centredAverage(logReturns(prices), half);
 
-/** The feature itself, smoothed with those of its neighbours that exist. */
+/** The feature, smoothed with its existing neighbours. */
 export const smoothed =
   (half: number): Spoil =>
   (values) =>
@@ -93,7 +93,7 @@ export const missingBeforeCalm: Spoil = (values, prices, days) => {
   return values.map((value, i) => (sizes[i]! < calm ? Number.NaN : value));
 };
 
-/** No value if the ticker's returns of the next 21 dates sum to less than those of four fifths of its dates. */
+/** No value on the fifth of the ticker's dates whose next 21 returns have the smallest sums. */
 export const missingBeforeDecline: Spoil = (values, prices) => {
   const sums = prices.map((price, i) => Math.log(prices[Math.min(i + 21, prices.length - 1)]! / price));
   const low = sums.slice().sort()[Math.floor(sums.length / 5)]!;

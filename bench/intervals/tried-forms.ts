@@ -5,7 +5,7 @@ import { type CoveredRows, coverageTable, scoreRatio } from "../../src/evaluate/
 import { RunningQuantile } from "../../src/evaluate/intervals/running-quantile.ts";
 import { recentVolatility } from "../../src/panel/labels.ts";
 
-/** A form of two-sided adaptive intervals. Without the optional members, it is that of docs/semantics.md with other constants. */
+/** A form of two-sided adaptive intervals. Without the optional members, it is the form of docs/semantics.md with other constants. */
 interface Form {
   readonly fastDecay: number;
   /** Decay of the slower part of the scale; "mean" is the mean of all absolute residuals so far. */
@@ -209,7 +209,7 @@ function coveredRows(ticker: string, rows: readonly Row[]): CoveredRows {
   };
 }
 
-/** The present form must equal that of the job. */
+/** The present form must equal the intervals of the job. */
 function assertSame({ metrics }: OutputBlob, rows: readonly CoveredRows[]): void {
   const ours = atOnce(coverageTable(rows, ALPHA)).by_volatility.map(({ n, coverage }) => [n, coverage]);
   const jobs = metrics.intervals!.by_volatility!.map(({ n, coverage }) => [n, coverage]);

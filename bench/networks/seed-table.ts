@@ -18,7 +18,7 @@ import { withEngine } from "./shared-engine.ts";
 const PRICES = "examples/sp500-prices/prices.csv.gz";
 const ALPHA = 0.1;
 
-/** The end of learning and that of the score rows; no test and no choice of a default has used the last two. */
+/** The training cut-off and the end of the score rows; no test and no default was chosen with the last two. */
 const HOLDOUTS = {
   demo: { learningEnd: "2018-12-31", end: undefined },
   "2011-2012": { learningEnd: "2010-12-31", end: "2012-12-31" },

@@ -1,5 +1,4 @@
 import { availableParallelism } from "node:os";
-import { isDeepStrictEqual } from "node:util";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
@@ -22,14 +21,15 @@ import { EngineHost } from "./engine-host.ts";
 import { type PendingTask, TaskQueue } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
 import { MemoryWatch } from "./memory-watch.ts";
-import type {
-  EngineFault,
-  EngineMessage,
-  EngineTask,
-  Greeting,
-  ProgressOf,
-  ResultOf,
-  TaskProgress,
+import {
+  areAlike,
+  type EngineFault,
+  type EngineMessage,
+  type EngineTask,
+  type Greeting,
+  type ProgressOf,
+  type ResultOf,
+  type TaskProgress,
 } from "./protocol.ts";
 import { isProgressOf, resultFault } from "./task-results.ts";
 import type { WarmHost } from "./warm-host.ts";
@@ -392,12 +392,4 @@ export class EnginePool {
     this.#greeted.reject(this.#failure);
     this.#queue.fail(this.#failure);
   }
-}
-
-/** Whether both compute with what leaves the same bytes, so that one provenance applies to both. */
-function areAlike(one: Greeting, other: Greeting): boolean {
-  const facts = ({ versions, threads, kernel_level, machine: { processor, ...kernels } }: Greeting) => {
-    return [versions, threads, kernel_level, kernels, kernel_level === null ? processor : ""];
-  };
-  return isDeepStrictEqual(facts(one), facts(other));
 }

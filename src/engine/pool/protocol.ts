@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ScalerName } from "../../contract/config/intervals.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { Estimator } from "../../contract/model-params/resolve.ts";
@@ -218,3 +219,11 @@ export type EngineRequest =
   | { readonly op: "import"; readonly libraries: readonly string[] }
   | { readonly op: "start" | "kill"; readonly worker: number }
   | ({ readonly op: "task"; readonly worker: number; readonly id: number } & TaskResources);
+
+/** Whether both compute with what leaves the same bytes, so that one provenance applies to both. */
+export function areAlike(one: Greeting, other: Greeting): boolean {
+  const facts = ({ versions, threads, kernel_level, machine: { processor, ...kernels } }: Greeting) => {
+    return [versions, threads, kernel_level, kernels, kernel_level === null ? processor : ""];
+  };
+  return isDeepStrictEqual(facts(one), facts(other));
+}
