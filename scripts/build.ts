@@ -1,6 +1,7 @@
-/** Compiles src/ into dist/, which is the contents of the npm package. */
+/** Compiles src/ into dist/ and copies Swagger UI to web/, for the npm package. */
 import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { SWAGGER_FILES } from "../src/service/http/page/swagger-files.ts";
 
 /** Four checkers take the same time as one, for twice the work. */
 const ONE_CHECKER = ["--checkers", "1"];
@@ -13,3 +14,10 @@ for (const project of ["src/console/tsconfig.build.json", "tsconfig.build.json"]
   if (error) throw error;
   process.exitCode ||= status ?? 1;
 }
+
+const swagger = "node_modules/@fastify/swagger-ui/static";
+for (const name of SWAGGER_FILES) cpSync(`${swagger}/${name}`, `web/swagger-ui/${name}`);
+writeFileSync(
+  "web/swagger-ui/NOTICE",
+  "Swagger UI, copyright SmartBear Software Inc., licensed under the Apache License 2.0, as packaged by @fastify/swagger-ui (MIT).\n",
+);

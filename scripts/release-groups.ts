@@ -36,6 +36,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/browser/console.release.test.ts"],
       ["test/browser/console-forms.release.test.ts"],
       ["test/browser/report.release.test.ts"],
+      ["test/browser/docs.release.test.ts"],
     ],
     paths: [
       "src/console/",

@@ -40,11 +40,10 @@ export function quickStart(core: () => Core): void {
 
     test("curl lines at /docs that lead to the forecasts", async () => {
       const { url, said: printed } = await welcome(core().serving);
-      const page = await (await fetch(`${url}/docs`)).text();
-      const steps = /<ol class="steps">([\s\S]*?)<\/ol>/.exec(page)![1]!;
-      const lines = [...steps.matchAll(/<code>(curl[\s\S]*?|ID=[\s\S]*?)<\/code>/g)].map(([, line]) =>
-        unescaped(line!),
-      );
+      const { info } = (await (await fetch(`${url}/openapi.json`)).json()) as {
+        info: { description: string };
+      };
+      const lines = [...info.description.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, line]) => line!);
       assert.equal(lines.length, 5);
       const said = await shell(lines.join("\n"));
       assert.match(said, /"status":"Succeeded"[\s\S]*"mu":\{"ALFA":/);
@@ -64,9 +63,4 @@ export async function assertQuickStartWithKeys(serving: Serving): Promise<void> 
   const { stdout } = await mucast(words);
   const answered = await shell(curlLines(said), { ...process.env, MUCAST_API_KEY: stdout.trim() });
   assert.match(answered, /"status":"Succeeded","output_url":/);
-}
-
-function unescaped(text: string): string {
-  const characters: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
-  return text.replaceAll(/&(\w+|#39);/g, (_, name: string) => characters[name]!);
 }

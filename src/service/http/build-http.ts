@@ -5,12 +5,12 @@ import { prepareRoutes } from "./blobs/prepare-routes.ts";
 import { guardRequests } from "./guard/guard-requests.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
-import { documentRoutes, type OpenApiDocument } from "./openapi/document.ts";
+import { collectRoutes, type OpenApiDocument } from "./openapi/document.ts";
 import { eventRoutes } from "./operations/event-routes.ts";
 import { jobRoutes } from "./operations/job-routes.ts";
 import { operationRoutes } from "./operations/operation-routes.ts";
 import { reportRoutes } from "./operations/report-routes.ts";
-import { consoleRoutes } from "./page/console-routes.ts";
+import { documentRoutes } from "./page/document-routes.ts";
 import { pageRoutes } from "./page/page-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { connectionLimit } from "./server/connection-limit.ts";
@@ -29,7 +29,7 @@ export const ROUTE_GROUPS = {
   prepare: prepareRoutes,
   health: healthRoutes,
   key: keyRoutes,
-  console: consoleRoutes,
+  document: documentRoutes,
   page: pageRoutes,
 } as const;
 
@@ -77,7 +77,7 @@ export function buildHttp(options: HttpOptions): HttpApp {
   }
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, options.log));
   guardRequests(app, options);
-  documentRoutes(app);
+  collectRoutes(app);
   addRoutes(app, options);
   app.addHook("preClose", async () => http?.close());
   return app;
@@ -99,7 +99,7 @@ const NO_SERVICE = { settings: settingsSchema.parse({}) } as HttpOptions;
 /** The OpenAPI document of all routes, without starting or opening anything. */
 export async function makeDocument(): Promise<OpenApiDocument> {
   const app = withZod(fastify());
-  documentRoutes(app);
+  collectRoutes(app);
   addRoutes(app, NO_SERVICE);
   await app.ready();
   const document = app.swagger() as unknown as OpenApiDocument;

@@ -78,7 +78,7 @@ const SECURITY_SCHEMES = {
 const SCOPED_SECURITY = [{}, { apiKey: [] }, { oidc: [] }];
 
 /** Collects the routes that are registered after this call. `app.swagger()` then returns their document. */
-export function documentRoutes(app: HttpApp): void {
+export function collectRoutes(app: HttpApp): void {
   void app.register(swagger, {
     openapi: {
       openapi: "3.1.0",

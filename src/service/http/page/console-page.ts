@@ -1,7 +1,8 @@
 import type { Settings } from "../../../contract/settings.ts";
 import { MUCAST_VERSION } from "../../../contract/version.ts";
-import { CONSOLE_ENTRY, CONSOLE_ICON, CONSOLE_STYLES, type ConsoleFiles } from "./console-files.ts";
+import { CONSOLE_ENTRY, CONSOLE_ICON, CONSOLE_STYLES } from "./console-files.ts";
 import { html } from "./html.ts";
+import type { WebFiles } from "./web-files.ts";
 
 /**
  * The console runs only the service's own scripts, has no inline script or style, makes requests to no other origin, and cannot turn
@@ -21,7 +22,7 @@ export const CONSOLE_POLICY = [
 ].join("; ");
 
 /** The page of the console. Its URLs are relative, so that a proxy may serve it below a path. */
-export function consolePage({ files, version }: ConsoleFiles, { auth }: Pick<Settings, "auth">): string {
+export function consolePage({ files, version }: WebFiles, { auth }: Pick<Settings, "auth">): string {
   const url = (path: string) => `web/${version}/${path}`;
   const modules = [...files.keys()].filter((path) => path.endsWith(".js") && path !== CONSOLE_ENTRY);
   return html`<!doctype html>
@@ -35,7 +36,7 @@ export function consolePage({ files, version }: ConsoleFiles, { auth }: Pick<Set
 ${CONSOLE_STYLES.map((style) => html`<link rel="stylesheet" href="${url(style)}">\n`)}<script type="module" src="${url(CONSOLE_ENTRY)}"></script>
 ${modules.map((path) => html`<link rel="modulepreload" href="${url(path)}">\n`)}</head>
 <body data-auth="${auth}" data-version="${MUCAST_VERSION}">
-<noscript><p>The console needs JavaScript. Without it, use <a href="docs">the documentation</a>, which shows every request as a curl command.</p></noscript>
+<noscript><p>The console needs JavaScript. Without it, send requests with <code>curl</code>: <code>openapi.json</code> describes them.</p></noscript>
 </body>
 </html>
 `.html;

@@ -18,9 +18,3 @@ function written(part: Part): string {
   if (typeof part === "string" || typeof part === "number") return escapeHtml(String(part));
   return "html" in part ? part.html : part.map(written).join("");
 }
-
-/** Text whose parts in backquotes become `<code>`, as in the descriptions of the document. */
-export function prose(text: string): Html {
-  const parts = text.split("`");
-  return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
-}

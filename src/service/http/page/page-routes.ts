@@ -1,80 +1,76 @@
-import { readFileSync } from "node:fs";
-import type { OpenApiDocument } from "../openapi/document.ts";
-import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
-import { problemAnswers } from "../openapi/route-docs.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { MucastError } from "../../../contract/errors/errors.ts";
 import { addressKey } from "../server/address-key.ts";
+import { matchesNone } from "../server/conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { publicOrigin } from "../server/public-origin.ts";
-import { docsPage, PAGE_POLICY } from "./docs-page.ts";
-import { KeptPages } from "./kept-pages.ts";
+import { loopTurns } from "../server/loop-turns.ts";
+import { readConsoleFiles } from "./console-files.ts";
+import { CONSOLE_POLICY, consolePage } from "./console-page.ts";
+import { DOCS_POLICY, docsPage } from "./docs-page.ts";
+import { readSwaggerFiles } from "./swagger-files.ts";
+import { WEB_TYPES, type WebFile, type WebFiles, webFile } from "./web-files.ts";
 
-type PageOptions = Pick<HttpOptions, "settings">;
+/** The name of a file has the hash of all files of its page, so it never changes. */
+const FOREVER = "public, max-age=31536000, immutable";
 
-/** Four folders up, both from src and from the compiled package. */
-const EXAMPLES = new URL("../../../../examples/tiny/data/", import.meta.url);
+/** Each page reads its files once, at the first request, since most services of a test or a cluster show no page. */
+const consoleFiles = once(readConsoleFiles);
+const docsFiles = once(readSwaggerFiles);
+
+const HIDDEN = { hide: true } as const;
+const PAGE = { config: { access: "anyone", isPage: true }, schema: HIDDEN } as const;
 
 /**
- * `GET /openapi.json`, the page `GET /docs`, and `GET /examples/<name>`, the blobs that the curl lines of the page and of
- * `mucast serve` upload.
+ * `GET /`, the console, `GET /docs`, Swagger UI, and `GET /web/<version>/<path>`, the files of both. A program that requests `/` as
+ * JSON is redirected to `/docs`.
  */
-export function pageRoutes(app: HttpApp, options: PageOptions): void {
-  documentRoute(app, options);
-  docsRoute(app, options);
-  exampleRoutes(app);
-}
-
-function documentRoute(app: HttpApp, { settings }: PageOptions): void {
-  const document = new KeptPages((origin) => JSON.stringify(documentFor(origin, app)));
-  app.route({
-    method: "GET",
-    url: "/openapi.json",
-    config: { access: "anyone" },
-    schema: {
-      operationId: "openapi",
-      summary: "This document",
-      description: "OpenAPI 3.1, with this service as its server.",
-      tags: ["Service"],
-      response: {
-        200: {
-          description: "The document.",
-          content: { "application/json": { schema: { type: "object" } } },
-        },
-        ...problemAnswers("anyone"),
-      },
-    },
-    handler: async (request, reply) =>
-      reply
-        .type("application/json; charset=utf-8")
-        .send(await document.for(publicOrigin(settings, request), addressKey(request.ip))),
+export function pageRoutes(app: HttpApp, { settings }: Pick<HttpOptions, "settings">): void {
+  app.get("/", PAGE, async (request, reply) => {
+    reply.header("vary", "Accept");
+    if (!wantsPage(request)) return reply.redirect("docs");
+    return sendPage(request, reply, consolePage(consoleFiles(), settings), CONSOLE_POLICY);
+  });
+  app.get("/docs", PAGE, async (request, reply) =>
+    sendPage(request, reply, docsPage(docsFiles()), DOCS_POLICY),
+  );
+  const params = z.object({ version: z.string(), "*": z.string() });
+  const file = { config: { access: "anyone" }, schema: { ...HIDDEN, params } } as const;
+  app.get("/web/:version/*", file, async (request, reply) => {
+    const { version, "*": path } = request.params;
+    const found = [consoleFiles(), docsFiles()].find((page) => page.version === version)?.files.get(path);
+    if (found === undefined) {
+      throw new MucastError("not_found", "no page of this version has such a file; load the page again", {
+        path: "URL",
+      });
+    }
+    // Sending the largest of them takes a millisecond of the event loop.
+    await loopTurns.next(addressKey(request.ip));
+    reply.header("cache-control", FOREVER);
+    return sendFile(request, reply, found);
   });
 }
 
-function docsRoute(app: HttpApp, { settings }: PageOptions): void {
-  const docs = new KeptPages((origin) => docsPage(documentFor(origin, app), settings));
-  const page = { config: { access: "anyone", isPage: true }, schema: { hide: true } } as const;
-  app.get("/docs", page, async (request, reply) => {
-    const text = await docs.for(publicOrigin(settings, request), addressKey(request.ip));
-    return reply.header("content-security-policy", PAGE_POLICY).type("text/html; charset=utf-8").send(text);
-  });
+function once(read: () => WebFiles): () => WebFiles {
+  let files: WebFiles | undefined;
+  return () => {
+    files ??= read();
+    return files;
+  };
 }
 
-function exampleRoutes(app: HttpApp): void {
-  for (const name of EXAMPLE_NAMES) {
-    const bytes = readFileSync(new URL(name, EXAMPLES));
-    app.route({
-      method: "GET",
-      url: `/examples/${name}`,
-      config: { access: "anyone" },
-      schema: { hide: true },
-      handler: async (_request, reply) => reply.type("application/json").send(bytes),
-    });
-  }
+/** Browsers accept HTML. A client that accepts JSON but not HTML, such as a program, does not want a page. */
+function wantsPage({ headers: { accept = "" } }: FastifyRequest): boolean {
+  return accept.includes("text/html") || !accept.includes("json");
 }
 
-/** The document with the origin of this service, so that a reader can run its examples without a change. */
-function documentFor(origin: string, app: HttpApp): OpenApiDocument {
-  const general = JSON.stringify(app.swagger());
-  // A caller's blobs have this origin in URLs, also where the store is an Azure container.
-  const document: OpenApiDocument = JSON.parse(general.replaceAll(EXAMPLE_BLOBS, origin));
-  return { ...document, servers: [{ url: origin }] };
+function sendPage(request: FastifyRequest, reply: FastifyReply, text: string, policy: string): FastifyReply {
+  reply.headers({ "content-security-policy": policy, "cache-control": "no-cache" });
+  return sendFile(request, reply, webFile(WEB_TYPES.html, text));
+}
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, { type, body, etag }: WebFile): FastifyReply {
+  reply.header("etag", etag);
+  if (!matchesNone(request.headers, etag)) return reply.code(304).send();
+  return reply.type(type).send(body);
 }

@@ -1,6 +1,6 @@
 import { curlLine } from "../../../contract/curl-line.ts";
 import { EXAMPLE_BLOBS, EXAMPLE_NAMES, ML_PAYLOAD } from "../openapi/examples.ts";
-import { type Html, html, prose } from "./html.ts";
+import { section } from "./document-text.ts";
 
 /** What a curl command needs to know about a service. */
 export interface ServiceAddress {
@@ -41,8 +41,8 @@ export function submitLine({ origin, hasCredentials }: ServiceAddress, wait?: nu
   });
 }
 
-/** The steps from two blobs to a forecast, as commands that a reader can paste into a shell one after the other. */
-export function quickStartHtml(service: ServiceAddress): Html {
+/** The steps from two blobs to a forecast, in Markdown, as commands that a reader can paste into a shell one after the other. */
+export function quickStart(service: ServiceAddress): string {
   const { origin, hasCredentials } = service;
   const get = (path: string, isStream = false) =>
     curlLine({ method: "GET", url: `${origin}${path}`, hasKey: hasCredentials, isStream });
@@ -56,7 +56,7 @@ export function quickStartHtml(service: ServiceAddress): Html {
     ["Get its result, which names the output.", get("/v1/operations/$ID")],
     ["Get the forecasts: `mu` by ticker.", get("/data/ml_engine_$ID.json")],
   ];
-  return html`<ol class="steps">${steps.map(
-    ([what, lines]) => html`<li><p>${prose(what)}</p><pre class="curl"><code>${lines}</code></pre></li>`,
-  )}</ol>`;
+  const key = hasCredentials ? ["First set the variable `MUCAST_API_KEY` to your key or token."] : [];
+  const texts = steps.map(([what, lines]) => `${what}\n\n\`\`\`sh\n${lines}\n\`\`\``);
+  return section("Quick start", [...key, ...texts].join("\n\n"));
 }

@@ -61,6 +61,29 @@ test("a program that asks for JSON is led to the documentation", async () => {
   assert.deepEqual([answer.status, answer.headers.location, answer.headers.vary], [302, "docs", "Accept"]);
 });
 
+test("the documentation loads its own files alone, and each is the one that its name's hash names", async () => {
+  const { text, headers } = await ask(service.port, { path: "/docs" });
+  assert.deepEqual(String(headers["content-security-policy"]).split("; ").sort(), [
+    "base-uri 'none'",
+    "connect-src 'self'",
+    "default-src 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "img-src 'self' data:",
+    "script-src 'self'",
+    "style-src 'self'",
+  ]);
+  assert.doesNotMatch(text, /<style|<iframe| on\w+=| style=|<script(?! defer src="web\/)/);
+  const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
+  assert.equal(named.filter((path) => path.startsWith("web/")).length, 4);
+  for (const path of named) {
+    assert.match(path, /^(?:web\/[0-9a-f]{16}\/[\w.-]+|openapi\.json)$/);
+    const { status, text: content } = await ask(service.port, { path: `/${path}` });
+    assert.equal(status, 200, path);
+    assert.ok(content.length > 50, path);
+  }
+});
+
 test("a file of another version, one that is none and a path that leads out are not found", async () => {
   const [, version] = /web\/(\w+)\//.exec((await ask(service.port, { path: "/" })).text)!;
   for (const path of [
@@ -85,8 +108,9 @@ test("the modules of the console import each other alone, in what a browser runs
   const { files, version } = readConsoleFiles();
   assert.deepEqual(said, []);
   assert.match(version, /^[0-9a-f]{16}$/);
-  for (const [path, { text }] of files) {
+  for (const [path, { body }] of files) {
     if (!path.endsWith(".js")) continue;
+    const text = body.toString();
     assert.doesNotMatch(text, /\bfrom "(?!\.)|\bfrom "[^"]*\.ts"|\bimport\(/, path);
     assert.doesNotMatch(
       text,

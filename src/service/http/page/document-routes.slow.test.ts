@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ERROR_TABLE } from "../../../contract/errors/error-codes.ts";
+import { ask, type Listening, listen, listenFor } from "../listening.testing.ts";
+
+let service: Listening;
+let description: string;
+before(async () => {
+  service = await listen();
+  description = await descriptionOf(service.port);
+});
+after(() => service.close());
+
+async function descriptionOf(port: number): Promise<string> {
+  return JSON.parse((await ask(port, { path: "/openapi.json" })).text).info.description;
+}
+
+test("the document lists the limits of this service, each with its value and what it limits", () => {
+  for (const row of [
+    "| `upload_bytes` | 17179869184 bytes | Maximum size of an uploaded blob. |",
+    "| `job_seconds` | 43200 s |",
+    "| `retention_days` | 30 days |",
+    "| `queued_per_caller` | 1000 |",
+  ]) {
+    assert.ok(description.includes(`\n${row}`), `${row} in ${description}`);
+  }
+});
+
+test("the document lists every error code", () => {
+  for (const [code, { status }] of Object.entries(ERROR_TABLE)) {
+    assert.ok(description.includes(`\n| \`${code}\` | ${status} |`), code);
+  }
+});
+
+test("the curl lines name this service, and with keys they send one", async (t) => {
+  assert.ok(
+    description.includes(
+      `curl -sS ${service.origin}/examples/feature_engine_tiny.json | curl -sS -T - ${service.origin}/data/feature_engine_tiny.json`,
+    ),
+  );
+  assert.ok(!description.includes("MUCAST_API_KEY"));
+  const shut = await listenFor(t, { auth: "keys", public_url: "https://forecasts.example" });
+  const withKeys = await descriptionOf(shut.port);
+  assert.match(
+    withKeys,
+    /-H "Authorization: Bearer \$MUCAST_API_KEY"[^\n]* "?https:\/\/forecasts\.example\/v1\/operations\//,
+  );
+});

@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import type { Settings } from "../../../contract/settings.ts";
+import type { OpenApiDocument } from "../openapi/document.ts";
+import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
+import { problemAnswers } from "../openapi/route-docs.ts";
+import { addressKey } from "../server/address-key.ts";
+import type { HttpApp, HttpOptions } from "../server/http-app.ts";
+import { publicOrigin } from "../server/public-origin.ts";
+import { errorTable, limitTable } from "./document-text.ts";
+import { KeptPages } from "./kept-pages.ts";
+import { quickStart } from "./quick-start.ts";
+
+type DocumentOptions = Pick<HttpOptions, "settings">;
+
+/** Four folders up, both from src and from the compiled package. */
+const EXAMPLES = new URL("../../../../examples/tiny/data/", import.meta.url);
+
+/**
+ * `GET /openapi.json`, and `GET /examples/<name>`, the blobs that the curl lines of the document and of `mucast serve` upload.
+ */
+export function documentRoutes(app: HttpApp, options: DocumentOptions): void {
+  documentRoute(app, options);
+  exampleRoutes(app);
+}
+
+function documentRoute(app: HttpApp, { settings }: DocumentOptions): void {
+  const document = new KeptPages((origin) => JSON.stringify(documentFor(origin, app, settings)));
+  app.route({
+    method: "GET",
+    url: "/openapi.json",
+    config: { access: "anyone" },
+    schema: {
+      operationId: "openapi",
+      summary: "This document",
+      description: "OpenAPI 3.1, with this service as its server.",
+      tags: ["Service"],
+      response: {
+        200: {
+          description: "The document.",
+          content: { "application/json": { schema: { type: "object" } } },
+        },
+        ...problemAnswers("anyone"),
+      },
+    },
+    handler: async (request, reply) =>
+      reply
+        .type("application/json; charset=utf-8")
+        .send(await document.for(publicOrigin(settings, request), addressKey(request.ip))),
+  });
+}
+
+function exampleRoutes(app: HttpApp): void {
+  for (const name of EXAMPLE_NAMES) {
+    const bytes = readFileSync(new URL(name, EXAMPLES));
+    app.route({
+      method: "GET",
+      url: `/examples/${name}`,
+      config: { access: "anyone" },
+      schema: { hide: true },
+      handler: async (_request, reply) => reply.type("application/json").send(bytes),
+    });
+  }
+}
+
+/** The document of this service: with its origin, so that a reader can run the examples without a change, and with its limits. */
+function documentFor(origin: string, app: HttpApp, settings: Settings): OpenApiDocument {
+  const general = JSON.stringify(app.swagger());
+  // A caller's blobs have this origin in URLs, also where the store is an Azure container.
+  const document: OpenApiDocument = JSON.parse(general.replaceAll(EXAMPLE_BLOBS, origin));
+  const description = [
+    document.info.description,
+    quickStart({ origin, hasCredentials: settings.auth !== "none" }),
+    errorTable(),
+    limitTable(settings),
+  ].join("\n\n");
+  return { ...document, info: { ...document.info, description }, servers: [{ url: origin }] };
+}
