@@ -62,7 +62,7 @@ flags of the jobs. Exit codes: 0 clean, 8 a finding above a note, and the exit c
 
 export function addAudit(program: Command): void {
   withEngineFlags(withJobFlags(program.command("audit")))
-    .description("look for signs of the future in both blobs and in the job itself")
+    .description("check both blobs and the job itself for look-ahead")
     .option(
       "--checks <list>",
       `comma-separated checks to run, from ${AUDIT_CHECKS.join(", ")} (default: all)`,

@@ -107,7 +107,7 @@ export class MucastClient {
   }
 
   /**
-   * Looks for signs of the future in the inputs of a job.
+   * Checks the inputs of a job for look-ahead.
    * @returns the operation; once it has succeeded getVerdict gives what was found.
    */
   audit(payload: AuditPayload | string, options: SubmitOptions = {}): Promise<OperationView> {

@@ -11,7 +11,7 @@ import { priceFindings } from "./price-findings.ts";
 
 /**
  * Compares an earlier day's blobs with today's: values on days that both cover must be the same. A rewritten value, a filled null or
- * a removed ticker was different when a forecast had to be made, and a model that learns from it knows the future.
+ * a removed ticker was different when a forecast had to be made, and a model that learns from it looks ahead.
  */
 export const restatement: AuditCheck = {
   name: "restatement",

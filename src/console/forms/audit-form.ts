@@ -7,7 +7,7 @@ import { PayloadForm } from "./payload/payload-form.ts";
 import { type RecordedRequest, recordedRequest } from "./recorded-request.ts";
 
 const INTRODUCTION =
-  "Looks for signs of the future in the inputs and the forecasts of a job. The audit cuts both blobs and runs the job again, compares the blobs with those of an earlier day, tests every feature, and permutes the labels.";
+  "Checks the inputs and the forecasts of a job for look-ahead. The audit cuts both blobs and runs the job again, compares the blobs with those of an earlier day, tests every feature, and permutes the labels.";
 
 /** Audits the inputs of a job. The address may have `operation`, the id of a job that succeeded. */
 export const showAuditForm: View = async (container, context) => {

@@ -93,7 +93,7 @@ export const API_OPERATIONS = {
   },
   audit: {
     name: "audit",
-    title: "Look for signs of the future in the inputs of a job",
+    title: "Check the inputs of a job for look-ahead",
     description:
       "Takes the payload of a job and checks whether its features contain later information. It cuts both blobs after several " +
       "dates and runs the job on them (truncation), compares them with the blobs of an earlier day (restatement), tests each " +

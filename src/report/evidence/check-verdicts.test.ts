@@ -57,7 +57,7 @@ test("a verdict stands beside the output that it is of", () => {
   assert.deepEqual([second!.replay!.verdict, second!.replay!.isGood], ["identical", true]);
   assert.match(second!.replay!.sentence, /the same bytes/);
   assert.equal(second!.audit!.isGood, false);
-  assert.match(second!.audit!.sentence, /1 check \(foresight\) found signs of the future/);
+  assert.match(second!.audit!.sentence, /1 check \(foresight\) found signs of look-ahead/);
   assert.deepEqual(second!.audit!.lines, [
     "high knows_next_price: <b>f</b> knows",
     "No check sees: what was left out before",

@@ -107,8 +107,8 @@ function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): Ch
   const names = run.map(([name]) => name).join(", ");
   const details =
     verdict === "clean"
-      ? `${countedRows(run.length, "check")} (${names}) found no sign of the future.`
-      : `${countedRows(run.length, "check")} (${names}) found signs of the future: do not trust the skill above.`;
+      ? `${countedRows(run.length, "check")} (${names}) found no look-ahead.`
+      : `${countedRows(run.length, "check")} (${names}) found signs of look-ahead: do not trust the skill above.`;
   return {
     verdict,
     isGood: verdict === "clean",

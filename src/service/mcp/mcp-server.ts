@@ -50,7 +50,7 @@ How to run a job:
 
 How to prove a result:
 - replay with the output_url of a job runs that job again and compares the bytes: identical, differs or cannot_replay, with the reason.
-- audit with the payload of a job looks for features that know the future, and for a job that looks ahead: clean or found, with each finding and what to do. It costs some jobs; checks, truncations and quick make it cheaper.
+- audit with the payload of a job checks the features and the job for look-ahead and returns clean or found, with each finding and what to do. It costs several jobs; checks, truncations and quick make it cheaper.
 Both are operations too. get_verdict gives the verdict of one that is Succeeded; findings and differences make no operation fail.
 
 An error of a tool is a problem as JSON: code, detail, advice, and for invalid input faults, a list with the path and the message of every fault, so that all can be corrected at once. rate_limited and unavailable pass: try again after a while. Forecasts of daily returns are noisy by nature; compare with the baselines in the output before relying on them.`;

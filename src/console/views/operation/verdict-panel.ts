@@ -51,7 +51,7 @@ function auditOf({
   const listed = findings.slice(0, MAX_FINDINGS);
   const said =
     verdict === "clean"
-      ? "No check found signs of the future in the inputs."
+      ? "No check found look-ahead in the inputs."
       : `The audit found ${counted(count, "sign")} that the inputs may contain the future or that the job cannot be trusted.`;
   return [
     element("p", { class: verdict === "clean" ? "good" : "failed" }, element("strong", {}, said)),
