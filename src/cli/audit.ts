@@ -72,13 +72,13 @@ export function addAudit(program: Command): void {
     .option("--previous-data-extractor-url <location>", "the data-extraction blob of an earlier day")
     .option(
       "--accept <feature>",
-      "a feature whose high correlation is known to be honest, or implausible_job; repeatable",
+      "a feature whose high correlation is legitimate, or implausible_job; repeatable",
       appended,
       [],
     )
     .option(
       "--prices <csv>",
-      "a price CSV; prepare makes the blobs from it if none are given, and its features are checked from the prices on",
+      "a price CSV; if no blobs are given, prepare makes them from it, and the audit also checks prepare's features",
     )
     .option("--start <date>", "with --prices, as for prepare: the first date")
     .option("--end <date>", "with --prices: the last date")

@@ -7,7 +7,7 @@ const BY_NAME = new Map(EXAMPLE_CONFIGS.map((example) => [example.name, example]
 export function addExamples(program: Command): void {
   program
     .command("examples")
-    .description("print a config to start with; without a name, list them")
+    .description("print a config to start with, or list all of them")
     .argument("[name]", [...BY_NAME.keys()].join(", "))
     .addHelpText("after", "\nExample:\n  mucast examples pooled-lightgbm > config.json")
     .action((name?: string) => {

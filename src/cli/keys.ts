@@ -25,7 +25,7 @@ export function addKeys(program: Command): void {
       await listKeys(flags);
     });
   withSettings(keys.command("revoke"))
-    .description("refuse a key from now on")
+    .description("revoke a key; the service refuses it from now on")
     .argument("<id>", "the id of the key: the part between mucast_ and the secret")
     .action(async (id: string, flags: KeyFlags) => {
       await revokeKey(id, flags);

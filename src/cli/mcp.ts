@@ -7,7 +7,7 @@ export function addMcp(program: Command): void {
   program
     .command("mcp")
     .description("offer the jobs to an agent as MCP tools over stdin and stdout")
-    .option("--url <url>", "a service elsewhere; the key comes from MUCAST_API_KEY")
+    .option("--url <url>", "URL of a remote service; the key comes from MUCAST_API_KEY")
     .option("--data-dir <folder>", "folder of the database and the blobs [env: MUCAST_DATA_DIR]")
     .option("--settings <file>", "settings as JSON; see docs/configuration.md [env: MUCAST_SETTINGS]")
     .addHelpText("after", HELP)
@@ -21,10 +21,10 @@ Examples:
   mucast mcp
   MUCAST_API_KEY=mucast_… mucast mcp --url https://forecasts.example.com
 
-Without --url, it connects to the service that has the data folder open. If there is none, it starts one, for this machine only,
-that ends when stdin closes; the next start resumes jobs that were still running. For long jobs, keep \`mucast serve\` running.
+Without --url, it connects to the service that runs on the data folder. If there is none, it starts one, for this machine only,
+that ends when stdin closes; the next start runs unfinished jobs again. For long jobs, keep \`mucast serve\` running.
 
-stdout carries only the protocol; stderr carries the log. docs/mcp.md shows how to add it to an MCP client.`;
+stdout carries only the protocol; stderr carries the log. docs/mcp.md shows how to configure an MCP client.`;
 
 interface McpFlags {
   readonly url?: string;

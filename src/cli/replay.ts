@@ -47,7 +47,7 @@ export function addReplay(program: Command): void {
       "--config <file|json>",
       "the job's config, for an output of an older version that did not record it",
     )
-    .option("--portable", "pin the kernels (automatic if the output records that)");
+    .option("--portable", "pin the kernels (automatic if the output records that the job did)");
   withReportFlags(withEngineFlags(command))
     .addHelpText("after", HELP)
     .action(async (flags: ReplayFlags) => {

@@ -21,15 +21,15 @@ stdout carries its path as one JSON object. docs/report.md explains each chart.`
 export function addReport(program: Command): void {
   program
     .command("report")
-    .description("write an HTML report of what an output is worth")
+    .description("write an HTML report of what the forecasts of an output are worth")
     .requiredOption(
       "--output <location...>",
       "the output of a job: a path, file: URL or https URL; several outputs are compared",
     )
-    .option("--replay <location...>", "verdicts of mucast replay on the outputs: files with what it printed")
+    .option("--replay <location...>", "files with the verdicts that mucast replay printed for the outputs")
     .option(
       "--audit <location...>",
-      "verdicts of mucast audit on the blobs and configs of the outputs: files with what it printed",
+      "files with the verdicts that mucast audit printed for the blobs and configs of the outputs",
     )
     .requiredOption("--out <file>", "the HTML file; an existing file is replaced")
     .addHelpText("after", HELP)

@@ -58,7 +58,7 @@ interface JobCommand {
 /** Tickers for which stderr shows the same warning; the output lists them all. */
 const TICKERS_SHOWN = 3;
 
-const PORTABLE = "give the same bytes on every x86-64-v3 processor, with slower kernels";
+const PORTABLE = "write the same bytes on every x86-64-v3 processor, with slower kernels";
 const REPORT = "write an HTML report beside the output (see mucast report)";
 
 /** Adds a command that runs a job and prints its result record. */
@@ -169,7 +169,7 @@ Examples:
   FEATURE_URL=… DATA_EXTRACTOR_URL=… CONFIG=… BLOB_URL=/mnt/blobs OPERATION_ID=42 mucast ${name} --log json
 
 stdout carries only the result record, one JSON object. If OPERATION_ID is set, it names the output.
-Exit codes: 0 success; an error of 2 the request, 3 the data or the storage, 4 the engine, 1 mucast itself (a bug);
+Exit codes: 0 success; 2 an error in the request, 3 in the data or the storage, 4 in the engine, 1 in mucast itself (a bug);
 130 cancelled by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.`;
 }
 

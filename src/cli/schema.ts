@@ -8,7 +8,7 @@ const BY_NAME = new Map(NAMES.map((name) => [name as string, name]));
 export function addSchema(program: Command): void {
   program
     .command("schema")
-    .description("print a published JSON Schema; without a name, list them")
+    .description("print a published JSON Schema, or list all of them")
     .argument("[name]", NAMES.join(", "))
     .addHelpText("after", "\nExample:\n  mucast schema output-blob > output-blob.schema.json")
     .action((name?: string) => {

@@ -42,7 +42,7 @@ the user's data folder. On SIGTERM, SIGINT or a closed terminal, running jobs ha
 the queue for the next start. Another signal, a second or more later, ends it at once. Without a terminal on stdin, stdout or
 stderr, as under nohup, SIGHUP is ignored.
 
-stdout carries its address and how to use it; stderr carries its log, one JSON object per line.`;
+stdout carries the address of the service and how to use it; stderr carries the log, one JSON object per line.`;
 
 const CLOSING_SECONDS = 30;
 

@@ -20,7 +20,7 @@ stdout carries the table. A job that runs on a terminal also shows it on stderr,
 export function addShow(program: Command): void {
   program
     .command("show")
-    .description("print a table of what outputs are worth")
+    .description("print a table of what the forecasts of outputs are worth")
     .requiredOption("--output <location...>", "the output of a job: a path, file: URL or https URL")
     .addHelpText("after", HELP)
     .action(async ({ output }: { readonly output: readonly string[] }) => {

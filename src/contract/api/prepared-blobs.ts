@@ -6,7 +6,7 @@ export const prepareQuery = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"')
     .optional()
-    .describe("Id in the names of the blobs. Default: a digest of everything that they depend on."),
+    .describe("Id in the names of the blobs. Default: a digest of everything that the blobs depend on."),
   start: z.iso.date().optional().describe("First date to write. Features still use earlier prices."),
   end: z.iso.date().optional().describe("Last date to write."),
   learning_end: z.iso

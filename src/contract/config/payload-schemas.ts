@@ -62,7 +62,7 @@ export const auditOptionsSchema = z.strictObject({
     .array(z.string().min(1).max(AUDIT_LIMITS.featureName))
     .max(AUDIT_LIMITS.accepted)
     .optional()
-    .describe("Features whose high correlation is known to be honest, or `implausible_job`."),
+    .describe("Features whose high correlation is legitimate, or `implausible_job`."),
   previous_feature_url: z.string().min(1).optional().describe("The feature blob of an earlier day."),
   previous_data_extractor_url: z
     .string()

@@ -60,7 +60,7 @@ test("a verdict stands beside the output that it is of", () => {
   assert.match(second!.audit!.sentence, /1 check \(foresight\) found signs of look-ahead/);
   assert.deepEqual(second!.audit!.lines, [
     "high knows_next_price: <b>f</b> knows",
-    "No check sees: what was left out before",
+    "Not covered by any check: what was left out before",
   ]);
   assert.deepEqual(first!.audit, second!.audit, "both are of the same blobs and config");
 });

@@ -117,7 +117,7 @@ function auditVerdict({ verdict, checks, findings, blind_spots }: AuditBlob): Ch
       ...findings
         .slice(0, MAX_FINDINGS)
         .map(({ severity, code, message }) => `${severity} ${code}: ${message}`),
-      ...blind_spots.map((spot) => `No check sees: ${spot}`),
+      ...blind_spots.map((spot) => `Not covered by any check: ${spot}`),
     ],
   };
 }

@@ -113,7 +113,7 @@ export function volatilityPanel(
   { tenths, others, finding }: VolatilityCoverage,
 ): Panel {
   const [other] = Object.entries(others);
-  const level = ["level", `asked: ${figure(nominal, "share")}`] as const;
+  const level = ["level", `nominal: ${figure(nominal, "share")}`] as const;
   const labels = tenths.map((_, i) => String(i + 1));
   return {
     title: "Coverage by volatility",
@@ -184,7 +184,7 @@ export function yearsPanel(
     other === undefined
       ? []
       : [long.map(({ year }) => other.years.find((one) => one.year === year)?.coverage ?? null)];
-  const level = ["level", `asked: ${figure(nominal, "share")}`] as const;
+  const level = ["level", `nominal: ${figure(nominal, "share")}`] as const;
   return {
     title: "Coverage by year",
     finding: `${finding}${note}`,
@@ -256,7 +256,7 @@ export function tickersPanel({ tickers, tickersFinding: finding, nominal }: Grou
     }),
     key: keyLine([
       ["bar", "difference from nominal"],
-      ["level", `asked: ${figure(nominal, "share")}`],
+      ["level", `nominal: ${figure(nominal, "share")}`],
     ]),
     numbers: tickersNumbers(tickers),
   };

@@ -8,7 +8,7 @@ export const apiKeySchema = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    subject: z.string().describe("Whom operations and blobs made with it belong to."),
+    subject: z.string().describe("The caller that owns the operations and blobs created with the key."),
     scopes: z.array(z.enum(SCOPES)),
     created_at: z.iso.datetime(),
     revoked_at: z.iso.datetime().nullable(),
@@ -20,7 +20,12 @@ export type ApiKey = z.infer<typeof apiKeySchema>;
 
 /** What the operator specifies for a new key. */
 export const newKeySchema = z.strictObject({
-  name: z.string().trim().min(1).max(100).describe("For people: whose key it is, or what for."),
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .describe("A label for people, such as who uses the key and for what."),
   scopes: z.array(z.enum(SCOPES)).min(1).default(["read", "write"]),
 });
 

@@ -25,7 +25,7 @@ export interface Field extends Part {
 
 /**
  * `choice`: one of a list. `flag`: true or false. `number` and `integer`. `text`. `numbers`: a list of numbers. `checks`: some of a
- * list. `names`: a list of texts. `json`: any object.
+ * list. `names`: a list of strings. `json`: any object.
  */
 export type FieldKind =
   | "choice"

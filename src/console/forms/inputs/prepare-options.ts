@@ -6,7 +6,7 @@ import type { Field } from "../fields/schema-fields.ts";
 export const PREPARE_FIELDS: readonly Field[] = [
   field(
     "id",
-    "Part of the names of both blobs: 1 to 64 letters, digits, _ or -. Default: a digest of everything that they depend on.",
+    "Part of the names of both blobs: 1 to 64 letters, digits, _ or -. Default: a digest of everything that the blobs depend on.",
   ),
   field("start", "The first date in the blobs. Earlier prices still contribute to the features."),
   field("end", "The last date in the blobs."),

@@ -52,7 +52,7 @@ export function progressPanel(context: ViewContext): Panel {
       else bar.value = Math.min(1, share);
       words.textContent =
         status === "NotStarted"
-          ? "Waiting for a free core. Next to start is the oldest operation of the caller who has the fewest running."
+          ? "Waiting for a free core. The service starts next the oldest operation of a caller with the fewest running operations."
           : progress === null
             ? "Started."
             : progressWords(operation, progress);

@@ -52,7 +52,7 @@ function auditOf({
   const said =
     verdict === "clean"
       ? "No check found look-ahead in the inputs."
-      : `The audit found ${counted(count, "sign")} that the inputs may contain the future or that the job cannot be trusted.`;
+      : `The audit found ${counted(count, "sign")} that the inputs may contain future data or that the job cannot be trusted.`;
   return [
     element("p", { class: verdict === "clean" ? "good" : "failed" }, element("strong", {}, said)),
     ...(sentence === undefined ? [] : [element("p", {}, shown(sentence, 500))]),
