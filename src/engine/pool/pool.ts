@@ -1,37 +1,19 @@
-import { availableParallelism } from "node:os";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import type { KernelLevel } from "../environment/kernel-level.ts";
 import { memoryOf } from "../process-memory.ts";
 import { AbortListeners } from "./abort-listeners.ts";
-import { type Capacity, capacityOf, resourcesOf, tasksAtGateway } from "./cluster-capacity.ts";
-import { ClusterNotices } from "./cluster-notices.ts";
-import {
-  changedClusterError,
-  clusterError,
-  crashError,
-  endOf,
-  importError,
-  lostClusterError,
-  resultError,
-  taskError,
-} from "./engine-errors.ts";
+import { ClusterBackend } from "./cluster-backend.ts";
+import type { Capacity } from "./cluster-capacity.ts";
+import { endOf, taskError } from "./engine-errors.ts";
 import { EngineHost } from "./engine-host.ts";
 import { type PendingTask, TaskQueue } from "./engine-task.ts";
 import type { HostEnd } from "./host-process.ts";
+import { LocalBackend } from "./local-backend.ts";
 import { MemoryWatch } from "./memory-watch.ts";
-import {
-  areAlike,
-  type EngineFault,
-  type EngineMessage,
-  type EngineTask,
-  type Greeting,
-  type ProgressOf,
-  type ResultOf,
-  type TaskProgress,
-} from "./protocol.ts";
-import { isProgressOf, resultFault } from "./task-results.ts";
+import type { PoolBackend } from "./pool-backend.ts";
+import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf, TaskProgress } from "./protocol.ts";
+import { isProgressOf } from "./task-results.ts";
 import type { WarmHost } from "./warm-host.ts";
 import { type Worker, Workers } from "./workers.ts";
 
@@ -89,9 +71,6 @@ interface RunOptions<T extends EngineTask = EngineTask> {
 export const WORKER_DIED = "a worker died at its task";
 const ATTEMPTS = 2;
 
-/** Time for a gateway to cancel a task; its node may answer late. */
-const CLUSTER_KILL_GRACE_MILLISECONDS = 15_000;
-
 /**
  * The Python workers of one job: a host process that imports the libraries once and forks workers, or the gateway to a cluster, whose slots
  * are the workers. A worker that dies affects one task. The pool tries that task once more on a new worker, and then fails it as
@@ -103,58 +82,34 @@ export class EnginePool {
   /** How much it can do at a time: known at once, or for a cluster once it is connected; rejects as `greeting` does. */
   readonly capacity: Promise<Capacity>;
   readonly #greeted: PromiseWithResolvers<Greeting> = Promise.withResolvers();
-  readonly #python: string;
   readonly #log: (line: string) => void;
   readonly #queue = new TaskQueue();
   readonly #aborts = new AbortListeners();
+  readonly #backend: PoolBackend;
   readonly #workers: Workers;
   readonly #host: EngineHost;
   readonly #memory: MemoryWatch;
-  /** Undefined with a cluster, whose gateway watches its own memory. */
-  readonly #stopped: StoppedWatch | undefined;
-  readonly #cluster: ClusterEngine | undefined;
-  /** Maximum number of tasks at a time, however many slots a cluster has. */
-  #most: number;
-  readonly #notices: ClusterNotices;
   #greetedBy: Greeting | undefined;
   /** Set once the pool accepts no more tasks. */
   #failure: MucastError | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(given: PoolOptions) {
-    const {
-      workers,
-      memoryLimitBytes,
-      killGraceMilliseconds,
-      stoppedMilliseconds,
-      log = () => undefined,
-      notice,
-      ...options
-    } = given;
+    const { memoryLimitBytes, log = () => undefined, ...options } = given;
     const { cluster } = options;
-    this.#python = options.python;
     this.#log = log;
-    this.#cluster = cluster;
-    this.#notices = new ClusterNotices(notice ?? (() => undefined));
     this.greeting = this.#greeted.promise;
     this.greeting.catch(() => undefined); // The promise of every task rejects as well.
-    this.#most = Math.max(1, workers ?? (cluster ? Number.POSITIVE_INFINITY : availableParallelism()));
-    this.capacity = cluster
-      ? this.greeting.then((greeting) => capacityOf(greeting, this.#most))
-      : Promise.resolve({ slots: this.#most, cpus: this.#most, gpus: 1 });
-    this.capacity.catch(() => undefined);
+    this.#backend = cluster
+      ? new ClusterBackend({ ...options, cluster, greeting: this.greeting })
+      : new LocalBackend(options);
+    this.capacity = this.#backend.capacity;
     this.#workers = new Workers({
-      limit: cluster ? 0 : this.#most,
+      limit: this.#backend.limit,
       send: (request, task) => this.#host.send(request, task),
       killHost: () => this.#host.kill(),
-      killGraceMilliseconds: killGraceMilliseconds ?? (cluster && CLUSTER_KILL_GRACE_MILLISECONDS),
-      resources:
-        cluster &&
-        (({ task, node, memoryBytes }) => ({
-          ...resourcesOf(task),
-          ...(node === undefined ? {} : { node }),
-          ...(memoryBytes === undefined ? {} : { memory: memoryBytes }),
-        })),
+      killGraceMilliseconds: this.#backend.killGraceMilliseconds,
+      resources: (task) => this.#backend.resources(task),
     });
     this.#host = new EngineHost({
       ...options,
@@ -169,7 +124,7 @@ export class EnginePool {
       kill: (worker, reason) => this.#workers.kill(worker, reason),
       fail: (error) => this.#failAll(error),
     });
-    this.#stopped = cluster ? undefined : new StoppedWatch(() => this.#processes(), stoppedMilliseconds);
+    this.#backend.watch(this.#host, this.#workers);
   }
 
   /** Starts the host and returns at once; tasks may be submitted while it imports. */
@@ -212,9 +167,8 @@ export class EnginePool {
 
   /** Changes how many tasks run at a time on this machine; running tasks continue. No effect with a cluster. */
   setWorkers(workers: number): void {
-    if (this.#cluster) return;
-    this.#most = Math.max(1, workers);
-    this.#workers.limit = this.#most;
+    this.#backend.setWorkers(workers);
+    this.#workers.limit = this.#backend.limit;
     this.#dispatch();
   }
 
@@ -239,15 +193,7 @@ export class EnginePool {
     const isReleased = isSound && (await this.#host.release(() => this.#killWorkers()));
     if (!isReleased) await this.#host.close();
     this.#memory.stop();
-    this.#stopped?.stop();
-  }
-
-  *#processes() {
-    yield { pid: this.#host.pid, onStopped: (why: string) => this.#host.kill(why) };
-    for (const worker of this.#workers) {
-      const onStopped = (words: string) => this.#workers.kill(worker, { words, mayEndBetter: true });
-      if (!worker.killed) yield { pid: worker.pid, onStopped };
-    }
+    this.#backend.stop();
   }
 
   #killWorkers(): Promise<void> {
@@ -288,18 +234,19 @@ export class EnginePool {
         this.#onWorkerEnd(this.#workers.onExited(message.worker), endOf(message));
         break;
       case "failed":
-        this.#fail(this.#errorOf(message));
+        this.#fail(this.#backend.faultError(message, this.#greetedBy !== undefined && !this.#host.isReady));
         this.#host.stop();
         return;
       case "slots":
-        this.#workers.limit = tasksAtGateway(message.slots, this.#most);
-        this.#notices.changed(message);
+        this.#backend.onSlots(message);
+        this.#workers.limit = this.#backend.limit;
         break;
-      case "delayed": {
-        const label = message.id === undefined ? undefined : this.#workers.taskOf(message.id)?.task.label;
-        this.#notices.say(label === undefined ? message.message : `${label}: ${message.message}`);
+      case "delayed":
+        this.#backend.onDelayed(
+          message.message,
+          message.id === undefined ? undefined : this.#workers.taskOf(message.id),
+        );
         return;
-      }
       case "heartbeat":
         return;
       case "progress":
@@ -324,17 +271,9 @@ export class EnginePool {
     const before = this.#greetedBy;
     this.#greetedBy = greeting;
     this.#greeted.resolve(greeting);
-    if (this.#cluster === undefined) return;
-    this.#workers.limit = tasksAtGateway(greeting.slots ?? 0, this.#most);
-    if (before && !areAlike(before, greeting)) this.#failAll(changedClusterError(this.#cluster));
-  }
-
-  /** Why there is no engine, as the host or the gateway reports it. */
-  #errorOf(fault: EngineFault): MucastError {
-    if (this.#cluster === undefined) return importError(this.#python, fault.message);
-    const error = clusterError(this.#cluster, fault);
-    const isSecond = this.#greetedBy !== undefined && !this.#host.isReady;
-    return isSecond ? lostClusterError(this.#cluster, error) : error;
+    const fault = this.#backend.onGreeting(greeting, before);
+    this.#workers.limit = this.#backend.limit;
+    if (fault) this.#failAll(fault);
   }
 
   #onWorkerEnd(worker: Worker | undefined, words: string): void {
@@ -342,7 +281,7 @@ export class EnginePool {
     const { killReason, killed, busy } = worker;
     const why = killReason?.words ?? words;
     if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
-    if (!killed && this.#cluster) this.#notices.say(`${busy.task.task.label ?? "a task"} was lost: ${why}`);
+    if (!killed) this.#backend.onLost(busy.task, why);
     this.#retry(busy.task, why, killReason?.mayEndBetter);
   }
 
@@ -351,14 +290,12 @@ export class EnginePool {
     if (task && isProgressOf(task.task, progress)) task.onProgress?.(progress);
   }
 
-  /** A cluster node may give a wrong answer and another node a good one; this machine's engine would repeat its answer. */
   #onResult(task: PendingTask | undefined, result: unknown): void {
     if (!task) return;
-    const fault = resultFault(task.task, result, this.#cluster === undefined);
+    const fault = this.#backend.answerFault(task, result);
     if (fault === undefined) task.settle({ result });
-    else if (this.#cluster)
-      this.#retry(task, `its node answered with something else than a result: ${fault}`);
-    else task.settle({ error: resultError(task, fault) });
+    else if ("lost" in fault) this.#retry(task, fault.lost);
+    else task.settle(fault);
   }
 
   /** Handles the death of a task's worker. */
@@ -367,15 +304,14 @@ export class EnginePool {
     if (task.aborted) task.settle({ error: task.aborted.reason });
     else if (this.#failure) task.settle({ error: this.#failure });
     else if (mayEndBetter && task.deaths.length < ATTEMPTS) this.#queue.addFirst(task);
-    else task.settle({ error: crashError(task, this.#cluster) });
+    else task.settle({ error: this.#backend.crashError(task) });
   }
 
   /** @returns whether to start another host. */
   #onHostEnd(end: HostEnd, error: MucastError | undefined): boolean {
     const running = this.#workers.onHostEnd();
     if (error) this.#fail(error);
-    const host = this.#cluster ? "the gateway to the cluster" : "its host";
-    for (const task of running) this.#retry(task, `${host} ended (${end.reason})`);
+    for (const task of running) this.#retry(task, `${this.#backend.hostName} ended (${end.reason})`);
     return this.#failure === undefined;
   }
 
