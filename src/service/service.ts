@@ -95,7 +95,7 @@ async function start(
     settings.database_url === undefined
       ? lockDataFolder(settings.data_dir, {
           onLost: (reason) => endProcess(log, settings.data_dir, reason),
-          onError: (error) => log.warn({ err: error }, "the lock of the data folder cannot be looked at now"),
+          onError: (error) => log.warn({ err: error }, "the lock of the data folder cannot be read"),
         })
       : undefined;
   resources.add(() => lock?.release());

@@ -152,7 +152,7 @@ describe("a gateway that ends", options, () => {
     const error = rejection(pool.run(cluster.task("B")));
     await second.expect("task");
     t.mock.timers.tick(120_000);
-    assert.match((await error).message, /ended twice \(it told nothing for 120 s, as one that was stopped\)/);
+    assert.match((await error).message, /ended twice \(it wrote nothing for 120 s, like a stopped process\)/);
   });
 
   test("when the pool is closed leaves no task and no process", async () => {

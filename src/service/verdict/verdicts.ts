@@ -29,7 +29,7 @@ export async function readVerdict(
   const { id, status, result } = operation;
   const kind = verdictOperation(operation);
   if (kind === undefined) {
-    const message = `operation ${id} is of ${operation.operation}, which leaves forecasts and no verdict`;
+    const message = `operation ${id} is of ${operation.operation}, which gives forecasts and no verdict`;
     throw new MucastError("other_result", message, { path: "id", operation: operation.operation });
   }
   if (result === null) {
