@@ -130,7 +130,7 @@ interface Parts {
 
 /** Nothing is closed and nothing answers: another process may already have the files of the data folder. */
 function endProcess(log: Log, data_dir: string, reason: string): never {
-  log.error({ data_dir, status: LOST_EXIT }, `${reason}; the service ends at once and touches nothing more`);
+  log.error({ data_dir, status: LOST_EXIT }, `${reason}; the service ends at once and changes nothing more`);
   process.exit(LOST_EXIT);
 }
 

@@ -64,7 +64,7 @@ describe("a gateway that ends", options, () => {
       else second.kill();
       const { code, message: said } = await error;
       assert.equal(code, "engine_crashed");
-      assert.match(said, /^the cluster ray:\S+ was lost, and no new connection to it came about: /);
+      assert.match(said, /^the cluster ray:\S+ was lost, and a new connection failed: /);
       if (end === "told") assert.ok(said.endsWith(message), said);
       await pool.close();
     }

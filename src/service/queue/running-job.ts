@@ -106,7 +106,10 @@ export class RunningJob {
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
         if (this.#stopFor === "canceled") return NEVER_STARTED;
-        this.#parts.log.warn({ operation_id: this.row.id, err: error }, "the job could not be started; the service will try again");
+        this.#parts.log.warn(
+          { operation_id: this.row.id, err: error },
+          "the job could not be started; the service will try again",
+        );
         return { refused: error };
       }
       let defect_id: string | undefined;

@@ -51,7 +51,7 @@ export async function readVerdict(
 }
 
 function noVerdict(name: string): MucastError {
-  return new MucastError("invalid_data", `${name} is no verdict of mucast`, { source: name });
+  return new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
 }
 
 async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {

@@ -218,6 +218,6 @@ function refuse(response: ServerResponse, connections: number): void {
 /** Node leaves a socket with CONNECT to the service, without any listener. */
 function refuseConnect(socket: Socket): void {
   socket.on("error", () => undefined).resume();
-  const message = "this service is no proxy, and CONNECT is not allowed";
+  const message = "this service is not a proxy, so CONNECT is not allowed";
   endWithProblem(socket, new MucastError("method_not_allowed", message, { allow: [] }));
 }
