@@ -54,7 +54,7 @@ test("logs text that is no message or too long for one, and continues", options,
     "it wrote something that is not a message: a library's print",
     "it wrote something that is not a message: null",
     "it wrote something that is not a message: []",
-    "it told more than 33554432 characters at once; they were dropped",
+    "it wrote more than 33554432 characters at once; they were dropped",
   ]);
   child.stop();
   assert.equal(await child.ended, "exit code 0");
