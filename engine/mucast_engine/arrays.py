@@ -72,7 +72,7 @@ class ArrayStore:
             if error.errno == errno.ELOOP:
                 raise TaskError("internal", f"array reference {ref!r} is a symbolic link") from error
             if error.errno in NO_FILE:
-                raise TaskError("internal", f"array reference {ref!r} is no regular file") from error
+                raise TaskError("internal", f"array reference {ref!r} is not a regular file") from error
             raise
 
     def _path(self, ref: str) -> str:

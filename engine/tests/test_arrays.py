@@ -171,7 +171,7 @@ def test_what_is_no_regular_file_is_refused_and_not_waited_for(
             reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
             opened.callback(os.close, reader)
         for use in (lambda: store.read(named(ref)), lambda: store.write(ref, np.zeros(1))):
-            with pytest.raises(TaskError, match=f"{ref}' is no regular file") as refused:
+            with pytest.raises(TaskError, match=f"{ref}' is not a regular file") as refused:
                 use()
             assert refused.value.code == "internal"
 

@@ -243,7 +243,7 @@ test("the output of an operation is asked for where it is stored, and checked", 
   against([json(200, { schema: "mucast.forecast/1", mu: { AAPL: "0.01" } })], async (client, { asked }) => {
     await assert.rejects(client.output(SUCCEEDED), {
       name: "TypeError",
-      message: "this is no output of mucast: operation must be text, got nothing",
+      message: "this is not an output of mucast: operation must be text, got nothing",
     });
     assert.deepEqual(
       asked.map(({ method, url }) => [method, url]),

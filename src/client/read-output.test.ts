@@ -132,7 +132,7 @@ test("the error of what is no output names the member and its value", () => {
   ] as const) {
     assert.throws(() => readOutput(changed(place, value)), {
       name: "TypeError",
-      message: `this is no output of mucast: ${message}`,
+      message: `this is not an output of mucast: ${message}`,
     });
   }
 });

@@ -12,7 +12,7 @@ export function readOutput(value: unknown): OutputBlob {
   try {
     check(value);
   } catch (error) {
-    throw new TypeError(`this is no output of mucast: ${(error as TypeError).message}`);
+    throw new TypeError(`this is not an output of mucast: ${(error as TypeError).message}`);
   }
   return value as OutputBlob;
 }

@@ -142,7 +142,7 @@ numpy.save(sys.argv[2], a.ravel())`;
     for (const ref of [pipe, folder]) {
       assert.throws(() => readNpy({ ref, dtype: "<f8", shape: [4], order: "C" }), {
         code: "internal",
-        message: `${ref} is no regular file, and so no array`,
+        message: `${ref} is not a regular file, so it cannot be an array`,
       });
     }
   });

@@ -164,7 +164,7 @@ function bytesOf(path: string): Buffer {
   } finally {
     if (file !== undefined) closeSync(file);
   }
-  throw new MucastError("internal", `${path} is no regular file, and so no array`);
+  throw new MucastError("internal", `${path} is not a regular file, so it cannot be an array`);
 }
 
 function headerOf(shape: readonly number[]): Buffer {

@@ -78,10 +78,10 @@ test("a missing bound that no price can replace fails as insufficient_history", 
   });
   assert.throws(() => atOnce(resolveWindow({ end: 101 }, PRICES, SOURCE)), {
     code,
-    message: /no price date lies/,
+    message: /no price date is/,
   });
   assert.throws(() => atOnce(resolveWindow({ start: 105 }, PRICES, SOURCE)), {
     code,
-    message: /no price date lies/,
+    message: /no price date is/,
   });
 });

@@ -82,7 +82,7 @@ function defaulted(
 function noPriceInWindow(start: Day, end: Day, source: string): MucastError {
   return new MucastError(
     "insufficient_history",
-    `${source}: no price date lies in the window; with the missing bound filled in from the prices ` +
+    `${source}: no price date is in the window; with the missing bound filled in from the prices ` +
       `it would run from ${formatDay(start)} to ${formatDay(end)}`,
     { source },
   );

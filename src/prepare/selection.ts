@@ -24,11 +24,11 @@ export function windowOf(
   const learningEnd = dayOf(requested.learningEnd, "learning_end");
   if (!days.some((day) => day >= start && day <= end)) {
     const has = `the prices run from ${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`;
-    throw invalid("start", `no price date lies between ${formatDay(start)} and ${formatDay(end)}; ${has}`);
+    throw invalid("start", `no price date is between ${formatDay(start)} and ${formatDay(end)}; ${has}`);
   }
   if (learningEnd === undefined) return { start, end };
   if (learningEnd < start || learningEnd > end) {
-    const message = `${formatDay(learningEnd)} lies outside ${formatDay(start)} to ${formatDay(end)}`;
+    const message = `${formatDay(learningEnd)} is outside ${formatDay(start)} to ${formatDay(end)}`;
     throw invalid("learning_end", message);
   }
   return { start, end, learningEnd };

@@ -147,7 +147,7 @@ export class JsonFile {
   }
 
   #unreadable(offset: number): MucastError {
-    const what = `${this.name} is no JSON document that can be compared: fault at byte ${offset} of its text without white space`;
+    const what = `${this.name} is not a JSON document that can be compared: fault at byte ${offset} of its text without white space`;
     return new MucastError("unreadable_blob", what, { source: this.name, offset });
   }
 

@@ -89,7 +89,7 @@ export async function openRecorded(
 /** The facts of a document that a job of this version has just written. */
 export async function readFacts(file: JsonFile): Promise<RecordedFacts> {
   const facts = await factsOf(await smallMembers(file));
-  if (facts === undefined) throw new Error(`${file.name} is no output of a job`);
+  if (facts === undefined) throw new Error(`${file.name} is not an output of a job`);
   return facts;
 }
 

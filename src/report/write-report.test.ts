@@ -59,7 +59,7 @@ test("an output that cannot be reported leaves no file, and the one that was the
     [
       stored("other.json", '{"schema": "mucast.audit/1"}'),
       "unreadable_blob",
-      /other\.json: this is no output of mucast: .*schema/,
+      /other\.json: this is not an output of mucast: .*schema/,
     ],
     [join(folder, "gone.json"), "blob_not_found", /gone\.json/],
   ] as const;

@@ -95,7 +95,7 @@ async function start(
     settings.database_url === undefined
       ? lockDataFolder(settings.data_dir, {
           onLost: (reason) => endProcess(log, settings.data_dir, reason),
-          onError: (error) => log.warn({ err: error }, "the lock of the data folder cannot be looked at now"),
+          onError: (error) => log.warn({ err: error }, "the lock of the data folder cannot be read"),
         })
       : undefined;
   resources.add(() => lock?.release());
@@ -130,7 +130,7 @@ interface Parts {
 
 /** Nothing is closed and nothing answers: another process may already have the files of the data folder. */
 function endProcess(log: Log, data_dir: string, reason: string): never {
-  log.error({ data_dir, status: LOST_EXIT }, `${reason}; the service ends at once and touches nothing more`);
+  log.error({ data_dir, status: LOST_EXIT }, `${reason}; the service ends at once and changes nothing more`);
   process.exit(LOST_EXIT);
 }
 

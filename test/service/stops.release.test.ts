@@ -19,7 +19,7 @@ interface Stop {
 
 async function drains({ serving }: Restarted): Promise<void> {
   await eventuallyTrue("its drain is recorded", async () =>
-    serving.logs().includes('"msg":"the drain is recorded"'),
+    serving.logs().includes('"msg":"recorded the drain"'),
   );
 }
 

@@ -57,7 +57,7 @@ function findingOf({ first, cutAfter, values, tickers, cuts, largest }: ChangedC
     ...(tickers.size === 1 ? { ticker } : {}),
     message:
       `${column}: ${counted(values, "value")} of ${counted(tickers.size, "ticker")} differ where the CSV ends with ${cutAfter}; ` +
-      `the first is ${ticker} on ${date}: ${finiteOrNull(whole)} of the whole CSV, ${finiteOrNull(cut)} of the cut one`,
+      `the first is ${ticker} on ${date}: ${finiteOrNull(whole)} of the whole CSV, ${finiteOrNull(cut)} of the shortened one`,
     evidence: {
       date,
       whole: finiteOrNull(whole),

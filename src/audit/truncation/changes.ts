@@ -38,7 +38,7 @@ export class Changes {
   addNoTicker(date: string, message: string): void {
     this.#withoutTicker.push(
       finding("ticker_changed", {
-        message: `No ticker is left where the blobs end after ${date}: ${message}`,
+        message: `No ticker is left if the blobs end after ${date}: ${message}`,
         evidence: { cut_after: [date] },
       }),
     );

@@ -49,6 +49,6 @@ export function notPublic(origin: string, rule: AddressRule): MucastError {
   const message =
     rule === "loopback"
       ? `${origin} does not resolve to a loopback address, and only those may be http`
-      : `${origin} has an address that is not public; where that is meant, the operator lists ${origin} in MUCAST_PRIVATE_ORIGINS`;
+      : `${origin} has an address that is not public; to allow it, the operator lists ${origin} in MUCAST_PRIVATE_ORIGINS`;
   return new MucastError("url_not_allowed", message, { source: origin });
 }

@@ -170,10 +170,10 @@ export const API_OPERATIONS = {
   },
   cancel_operation: {
     name: "cancel_operation",
-    title: "Stop an operation",
+    title: "Cancel an operation",
     description:
-      "Requests that an operation stops. If it has not started, it is Canceled immediately. If it is running, it stays Running until " +
-      "it has stopped. If it has ended, it is returned unchanged, so calling twice is harmless.",
+      "Cancels an operation. If it has not started, it becomes Canceled immediately. If it is running, it stays Running until " +
+      "it has stopped. If it has ended, it is returned unchanged, so you can repeat the call safely.",
     method: "POST",
     path: "/v1/operations/{id}/cancel",
     scope: "write",

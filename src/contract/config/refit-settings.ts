@@ -33,7 +33,7 @@ export const refitStartSchema = z
   .enum(REFIT_STARTS)
   .default("cold")
   .describe(
-    "cold: with refit_every each network is trained from its first weights. warm: it goes on from the weights of the block before, so blocks are trained one after the other.",
+    "cold: with refit_every each network is trained from its first weights. warm: it continues from the weights of the block before, so blocks are trained one after another.",
   );
 
 export const networkWindowSchema = z

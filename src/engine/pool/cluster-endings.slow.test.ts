@@ -64,7 +64,7 @@ describe("a gateway that ends", options, () => {
       else second.kill();
       const { code, message: said } = await error;
       assert.equal(code, "engine_crashed");
-      assert.match(said, /^the cluster ray:\S+ was lost, and no new connection to it came about: /);
+      assert.match(said, /^the cluster ray:\S+ was lost, and a new connection failed: /);
       if (end === "told") assert.ok(said.endsWith(message), said);
       await pool.close();
     }
@@ -152,7 +152,7 @@ describe("a gateway that ends", options, () => {
     const error = rejection(pool.run(cluster.task("B")));
     await second.expect("task");
     t.mock.timers.tick(120_000);
-    assert.match((await error).message, /ended twice \(it told nothing for 120 s, as one that was stopped\)/);
+    assert.match((await error).message, /ended twice \(it wrote nothing for 120 s, like a stopped process\)/);
   });
 
   test("when the pool is closed leaves no task and no process", async () => {

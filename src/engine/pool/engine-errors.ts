@@ -17,7 +17,7 @@ export function taskError(pending: PendingTask, { code, message, data }: TaskFau
 /** This machine's engine answered a task with something that is no result of it. @param fault the reason, with the member. */
 export function resultError(pending: PendingTask, fault: string): MucastError {
   const { task } = pending.task;
-  const message = `the engine's answer is no result of a ${task} task: ${fault}`;
+  const message = `the engine's answer is not a result of a ${task} task: ${fault}`;
   return new MucastError("internal", about(pending, message), { ...tickerOf(pending), task });
 }
 
@@ -72,7 +72,7 @@ export function clusterError({ url }: ClusterEngine, { code = "", message, data 
 
 /** A job was already computing there when its second gateway failed to connect. */
 export function lostClusterError({ url }: ClusterEngine, why: MucastError): MucastError {
-  const message = `the cluster ${url} was lost, and no new connection to it came about: ${why.message}`;
+  const message = `the cluster ${url} was lost, and a new connection failed: ${why.message}`;
   return new MucastError("engine_crashed", message, { ...why.data, engine: url });
 }
 

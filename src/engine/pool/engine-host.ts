@@ -144,7 +144,7 @@ export class EngineHost {
   }
 
   #killIfSilent(gateway: HostProcess): SilenceWatch {
-    const why = `it told nothing for ${SILENCE_SECONDS} s, as one that was stopped`;
+    const why = `it wrote nothing for ${SILENCE_SECONDS} s, like a stopped process`;
     const watch = new SilenceWatch(() => gateway.kill(why));
     void gateway.ended.then(() => watch.stop());
     return watch;

@@ -189,7 +189,7 @@ describe("this machine's engine", options, () => {
       for (const [change, words] of WRONG[kind as EngineTask["task"]]) {
         const error = await rejection(answered(pool, host, task, change && { ...result, ...change }));
         const { label } = task as { label?: string };
-        const message = `the engine's answer is no result of a ${kind} task: ${words}`;
+        const message = `the engine's answer is not a result of a ${kind} task: ${words}`;
         assert.equal(error.message, label === undefined ? message : `${label}: ${message}`);
         assert.equal(error.code, "internal");
         assert.equal(error.data.task, kind);
@@ -282,7 +282,7 @@ describe("a host that writes text that is no message", options, () => {
     second.sayLine("{");
     const error = await running;
     assert.equal(error.code, "engine_crashed");
-    assert.match(error.message, /ended twice \(it wrote a line that is no message of the engine\)/);
+    assert.match(error.message, /ended twice \(it wrote a line that is not a message of the engine\)/);
   });
 });
 

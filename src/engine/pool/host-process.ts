@@ -127,7 +127,7 @@ export class HostProcess {
       log(line.slice(0, MAX_LINE_LENGTH.print));
       // It may have been the answer to a task, which would then never end.
       if (typeof read === "string") this.kill(read);
-      else if (!message && this.#hasGreeted) this.kill("it wrote a line that is no message of the engine");
+      else if (!message && this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
     };
     const onLonger = () => this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
     onLines(this.#child.stdout!, take, { longest: MAX_LINE_LENGTH.message, onLonger });

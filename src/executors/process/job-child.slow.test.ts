@@ -51,10 +51,10 @@ test("logs text that is no message or too long for one, and continues", options,
   t.after(() => child.kill());
   await child.ready;
   assert.deepEqual(lines, [
-    "what it told is no message: a library's print",
-    "what it told is no message: null",
-    "what it told is no message: []",
-    "it told more than 33554432 characters at once; they were dropped",
+    "it wrote something that is not a message: a library's print",
+    "it wrote something that is not a message: null",
+    "it wrote something that is not a message: []",
+    "it wrote more than 33554432 characters at once; they were dropped",
   ]);
   child.stop();
   assert.equal(await child.ended, "exit code 0");
@@ -142,7 +142,7 @@ test("logs and ignores a line that is no message or only half of one", options, 
   assert.deepEqual(heard.batches, [batch]);
   assert.deepEqual(heard.end, { end: { problem }, reason: "exit code 7" });
   assert.equal(
-    heard.logged.filter((line) => line.startsWith("what it told is no message")).length,
+    heard.logged.filter((line) => line.startsWith("it wrote something that is not a message")).length,
     2 * odd.length,
   );
 });

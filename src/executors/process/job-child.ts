@@ -116,10 +116,10 @@ export class JobChild implements BudgetedProcess {
     const receive = (line: string) => {
       const message = readMessage(line);
       if (message) this.#receive(message);
-      else this.#print(`what it told is no message: ${line.slice(0, MAX_SHOWN_LENGTH)}`);
+      else this.#print(`it wrote something that is not a message: ${line.slice(0, MAX_SHOWN_LENGTH)}`);
     };
     const onLonger = () =>
-      this.#print(`it told more than ${MAX_MESSAGE_LENGTH} characters at once; they were dropped`);
+      this.#print(`it wrote more than ${MAX_MESSAGE_LENGTH} characters at once; they were dropped`);
     const messages = this.#child.stdio[MESSAGE_DESCRIPTOR] as NodeJS.ReadableStream;
     onLines(messages, receive, { longest: MAX_MESSAGE_LENGTH, onLonger });
     this.#send({ op: "setup", ...setup });

@@ -52,7 +52,7 @@ export class TickerContainer {
     if (this.#usedCalendarAbove) {
       throw invalid(
         positionOf(this.#reading, offset),
-        "dates come after tickers that others were used for already",
+        "dates come after tickers for which other dates were already used",
       );
     }
     if (this.#calendar !== undefined) {

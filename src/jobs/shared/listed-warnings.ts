@@ -25,7 +25,7 @@ export interface Listed {
 const SENTENCES = {
   older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
   not_daily: (tickers) =>
-    `Labels of ${tickers} span more than a day, so that mu is no next-day return, or comes from a model of longer ones; the median in calendar days`,
+    `Labels of ${tickers} span more than a day, so mu is not a next-day return, or comes from a model of longer returns; the median in calendar days`,
   few_rows: (tickers) =>
     `Fewer than 5 rows a feature to learn from, in all or in the folds of a third of the out-of-fold rows, for ${tickers}`,
   late_ticker: (tickers) =>

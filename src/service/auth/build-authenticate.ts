@@ -125,7 +125,7 @@ function checkOidc(settings: AuthSettings): void {
       throw refused(
         name,
         url,
-        `${name} must be https: the keys at that address decide which callers may come in`,
+        `${name} must be https: the keys at that address decide which callers have access`,
       );
     }
   }

@@ -37,7 +37,7 @@ function discoverJwksUrl(issuer: string): Promise<string> {
     const metadata = metadataSchema.safeParse(document);
     if (!metadata.success) throw new Error("it is no discovery document");
     const { issuer: named, jwks_uri } = metadata.data;
-    if (named !== issuer) throw new Error(`it is that of the issuer ${named}, not of ${issuer}`);
+    if (named !== issuer) throw new Error(`it belongs to the issuer ${named}, not to ${issuer}`);
     // No downgrade: the keys of an https issuer must come over https.
     if (url.startsWith("https:") && !jwks_uri.startsWith("https:"))
       throw new Error("its jwks_uri is not https");

@@ -10,7 +10,7 @@ const NO_SECRETS_HASH = "0".repeat(64);
 export function keyAuthenticate(keys: KeyStore): Authenticate {
   return async (authorization): Promise<Caller> => {
     const parts = parseApiKey(bearerToken(authorization));
-    if (parts === undefined) throw unauthorized("the token is no key of this service");
+    if (parts === undefined) throw unauthorized("the token is not a key of this service");
     const stored = await keys.find(parts.id);
     const isRight = isSecretOf(stored?.hash ?? NO_SECRETS_HASH, parts.secret);
     if (stored === undefined || !isRight) throw unauthorized("the key is unknown, wrong or revoked");

@@ -84,7 +84,7 @@ function checkUnverified(
   checks: JWTVerifyOptions,
 ): void {
   if (!isAccessTokenType(typ))
-    throw unauthorized("the token is refused: its typ is not that of an access token");
+    throw unauthorized("the token is refused: its typ does not name an access token");
   if (signature === "") throw unauthorized("the token is refused: it has no signature");
   const claims: JWTPayload = UnsecuredJWT.decode(`${UNSECURED}.${payload}.`, checks).payload;
   if (!isSubject(claims.sub)) throw unauthorized(SUBJECT);

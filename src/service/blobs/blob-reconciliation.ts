@@ -38,7 +38,7 @@ export interface OngoingBlobWork {
  */
 export function startReconciliation(parts: ReconciliationParts, alone: boolean): () => Promise<void> {
   return repeatSweep(blobReconciliation(parts, alone), PAUSE_MILLISECONDS, (error) =>
-    parts.log.warn({ err: error }, "records of blobs could not be kept up yet"),
+    parts.log.warn({ err: error }, "records of blobs could not be updated; the service will try again"),
   );
 }
 

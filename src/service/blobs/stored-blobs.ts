@@ -139,7 +139,7 @@ export class StoredBlobs implements Blobs {
   async #renew(): Promise<void> {
     if (this.#uploads.size === 0) return;
     await renewUploads(this.#parts.database, [...this.#uploads]).catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, "the room of uploads that go on could not be kept");
+      this.#parts.log.warn({ err: error }, "the reserved space of running uploads could not be renewed");
     });
   }
 }

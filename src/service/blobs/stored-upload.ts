@@ -96,7 +96,7 @@ export class StoredUpload implements BlobUpload {
     try {
       await releaseUpload(this.#parts.database, this.#row.id);
     } catch (error) {
-      this.#parts.log.warn({ err: error }, "the room of an upload that failed is given back later");
+      this.#parts.log.warn({ err: error }, "the reserved space of a failed upload will be released later");
     } finally {
       this.#parts.onEnd();
     }

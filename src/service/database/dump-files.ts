@@ -80,7 +80,7 @@ export async function readDump(path: string): Promise<Dump> {
       at += length;
     }
     if (at !== bytes.length) throw new Error("it is cut off");
-    if (digestOf(header, tables) !== header.sha256) throw new Error("its rows are not those of its digest");
+    if (digestOf(header, tables) !== header.sha256) throw new Error("its rows do not match its digest");
     return { header, tables };
   } catch (cause) {
     const reason =

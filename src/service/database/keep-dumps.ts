@@ -28,7 +28,7 @@ export function keepDumps({ dataDir, dump, log }: DumpParts): () => Promise<void
     log.debug({ path }, "dumped the database");
   };
   const onError = (error: unknown) => {
-    log.warn({ err: error }, "the database could not be dumped now; the dumps before stay");
+    log.warn({ err: error }, "the database could not be dumped; earlier dumps are kept");
   };
   const stop = repeatSweep(dumpChanges, HOUR, onError);
   return async () => {

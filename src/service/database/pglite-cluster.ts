@@ -81,7 +81,7 @@ function remedy(dataDir: string): string {
   const option = `--data-dir ${shellWord(dataDir)}`;
   if (newest === undefined) {
     return (
-      "There is no dump of it. Its operations and API keys are likely lost; blobs and outputs are not in it. Put a copy of the folder " +
+      "There is no dump of this database. Its operations and API keys are likely lost; blobs and outputs are not in it. Put a copy of the folder " +
       "in its place, or move it away to begin anew"
     );
   }

@@ -94,7 +94,7 @@ function checkUrl(config: pg.ClientConfig): void {
     new pg.Client(config);
   } catch {
     const message =
-      "DATABASE_URL is no URL that PostgreSQL takes; write postgresql://user:password@host:port/database";
+      "DATABASE_URL is not a PostgreSQL URL; write postgresql://user:password@host:port/database";
     throw new MucastError("invalid_request", message, { path: "DATABASE_URL" });
   }
 }

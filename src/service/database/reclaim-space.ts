@@ -14,7 +14,7 @@ export const MAX_LOG_BYTES = 64 * 2 ** 20;
  */
 export function keepReclaimingSpace(database: Database, log: Log): () => Promise<void> {
   const onError = (error: unknown) => {
-    log.warn({ err: error }, "the database could not reclaim space now");
+    log.warn({ err: error }, "the database could not reclaim space");
   };
   return repeatSweep((signal) => reclaimSpace(database, signal), INTERVAL_MILLISECONDS, onError);
 }

@@ -33,7 +33,7 @@ function tooNew(version: number): MucastError {
   return new MucastError(
     "unavailable",
     `the database has version ${version}, made by a newer mucast; this one knows versions up to ${MIGRATIONS.length}. ` +
-      "Start the newer program, or give this one a database of its own",
+      "Start the newer program, or give this one its own database",
     { value: version },
   );
 }

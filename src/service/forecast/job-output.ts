@@ -23,7 +23,7 @@ export async function jobOutput(
 ): Promise<JobOutput> {
   const { id, status, result } = operation;
   if (verdictOperation(operation) !== undefined) {
-    const message = `operation ${id} is of ${operation.operation}, which leaves a verdict and no ${what}`;
+    const message = `operation ${id} is of ${operation.operation}, which gives a verdict and no ${what}`;
     throw new MucastError("other_result", message, { path: "id", operation: operation.operation });
   }
   if (result === null) {

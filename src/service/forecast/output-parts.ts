@@ -139,7 +139,7 @@ function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<
   const isObject = yield* eachMember(json, function* (ticker) {
     const mu = yield* scalar(json);
     if (typeof mu !== "number" || !Number.isFinite(mu))
-      throw notOutput(`mu of ${quote(ticker)} is no finite number`);
+      throw notOutput(`mu of ${quote(ticker)} is not a finite number`);
     count += 1;
     if (asked.has(ticker)) found.set(ticker, mu);
     if ("largest" in wanted) largest.offer([ticker, mu], Math.abs(mu));

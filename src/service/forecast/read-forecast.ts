@@ -80,7 +80,7 @@ function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): F
     intervals: parts.intervals,
   });
   if (view.success && parts.plain.schema === OUTPUT_SCHEMA_NAME) return view.data;
-  throw new MucastError("invalid_data", `${outputName} is no output of mucast`, { source: outputName });
+  throw new MucastError("invalid_data", `${outputName} is not an output of mucast`, { source: outputName });
 }
 
 /** The interval of the row of mu; nothing if the job had no intervals. */

@@ -124,7 +124,7 @@ function takeLock(dataDir: string, path: string): Holder {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) break;
     pause();
   }
-  throw new MucastError("unavailable", `${path} can be neither made nor read; remove what stands there`, {
+  throw new MucastError("unavailable", `${path} can be neither created nor read; remove what is there`, {
     path,
   });
 }

@@ -28,7 +28,8 @@ export function registerMcp(app: HttpApp, { operations, settings, log }: McpOpti
       mcpServer({
         operations,
         ...callerOf(context),
-        onDefect: (error, id) => log.error({ defect_id: id, err: error }, "a tool met a defect"),
+        onDefect: (error, id) =>
+          log.error({ defect_id: id, err: error }, "a tool failed because of a defect"),
       }),
     { onerror: (error) => log.warn({ err: error }, "an MCP request was refused") },
   );

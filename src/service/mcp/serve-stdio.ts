@@ -100,7 +100,7 @@ class ConfigTextLines extends Transform {
   #passOn(message: unknown): void {
     const written = `${JSON.stringify(message)}\n`;
     if (!isJSONRPCMessage(message))
-      this.#refuse(refused(idOf(message), INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
+      this.#refuse(refused(idOf(message), INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"));
     // A config as text has an additional backslash before each of its quotes and backslashes.
     else if (Buffer.byteLength(written) > MAX_LINE_LENGTH)
       this.#refuse(refused(idOf(message), INVALID_REQUEST, TOO_LONG));

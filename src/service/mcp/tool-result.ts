@@ -60,7 +60,7 @@ function sentences(operation: OperationView): string[] {
 
 function resultText(operation: OperationView, url: string): string {
   return verdictOperation(operation) === undefined
-    ? `The output blob with mu is ${url}; get_forecast tells the gist of it.`
+    ? `The output blob with mu is ${url}; get_forecast summarizes it.`
     : `The verdict is the blob ${url}; get_verdict gives it.`;
 }
 

@@ -16,7 +16,7 @@ interface RetentionParts {
 /** Removes operations that ended long ago, at once and then every hour. @returns a function that stops it. */
 export function startRetention(parts: RetentionParts): () => Promise<void> {
   return repeatSweep(retentionSweep(parts), HOUR, (error) =>
-    parts.log.warn({ err: error }, "old operations could not be removed yet"),
+    parts.log.warn({ err: error }, "old operations could not be removed; the service will try again"),
   );
 }
 
@@ -43,7 +43,7 @@ export function retentionSweep({
   });
   return async (signal) => {
     const operations = await sweep.run(signal);
-    if (operations > 0) log.info({ operations }, "removed operations that ended long ago");
+    if (operations > 0) log.info({ operations }, "removed old operations");
   };
 }
 

@@ -37,7 +37,7 @@ test("of a CSV that comes too slowly nothing more is kept, and the rest is read 
   });
   const refused = assert.rejects(preparations.prepare(CALLER, slow(), {}, new AbortController().signal), {
     code: "timed_out",
-    message: "the CSV took longer than 10 s to come (request_seconds)",
+    message: "the CSV took longer than 10 s to arrive (request_seconds)",
   });
   await waits.promise;
   t.mock.timers.tick(10_000);

@@ -170,6 +170,6 @@ export function tooLarge(limit: number): MucastError {
 }
 
 function tooSlow(seconds: number): MucastError {
-  const message = `the CSV took longer than ${seconds} s to come (request_seconds)`;
+  const message = `the CSV took longer than ${seconds} s to arrive (request_seconds)`;
   return new MucastError("timed_out", message, { path: "body", limit: seconds });
 }

@@ -193,7 +193,7 @@ export class Dispatcher {
   }
 
   #noteDrain(running: number): void {
-    if (!this.#isDrainNoted) this.#parts.log.info({ running }, "the drain is recorded");
+    if (!this.#isDrainNoted) this.#parts.log.info({ running }, "recorded the drain");
     this.#isDrainNoted = true;
   }
 

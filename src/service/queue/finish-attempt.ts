@@ -40,13 +40,13 @@ export async function finishAttempt(
   const fields = { operation_id: row.id, attempt: row.attempt };
   if (ending === "drained") {
     if (!(await releaseOperation(database, row, "drained", 0))) return;
-    log.info({ ...fields, reason: reasonOf(end) }, "an attempt ended with its service and is made again");
+    log.info({ ...fields, reason: reasonOf(end) }, "an attempt ended with its service and will be repeated");
     return;
   }
   if ("with" in ending) {
     if (!(await releaseOperation(database, row, ending, 1))) return;
     telemetry.attemptLost(row);
-    log.warn({ ...fields, reason: ending.reason }, "an attempt was lost and is made again");
+    log.warn({ ...fields, reason: ending.reason }, "an attempt was lost and will be repeated");
     return;
   }
   const ended = await endOperation(database, row, ending, { events: settings.events_kept, webhooks });
@@ -95,7 +95,7 @@ async function bytesOf({ store, log }: QueueParts, row: OperationRow, { output_n
   try {
     return (await store.within(row.space).stat(`data/${output_name}`))?.size ?? 0;
   } catch (error) {
-    log.warn({ operation_id: row.id, err: error }, "how large the output is will be looked up later");
+    log.warn({ operation_id: row.id, err: error }, "the size of the output will be read later");
     return null;
   }
 }

@@ -64,6 +64,6 @@ export async function logFailure(log: Log, action: () => Promise<void>): Promise
   try {
     await action();
   } catch (error) {
-    log.warn({ err: error }, "the queue could not be looked after; it is tried again");
+    log.warn({ err: error }, "the queue could not be processed; the service will try again");
   }
 }

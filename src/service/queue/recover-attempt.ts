@@ -44,7 +44,7 @@ async function finishInTime(
     await finishAttempt(parts, row, end, { timings, lookForOutput: true, lostWith: "service" });
   } catch (error) {
     if (!isLate) throw error;
-    parts.log.warn({ operation_id: row.id, err: error }, "whether there is an output is not known");
+    parts.log.warn({ operation_id: row.id, err: error }, "could not find out whether the output exists");
     await finishAttempt(parts, row, end, { timings, lookForOutput: false, lostWith: "service" });
   }
 }

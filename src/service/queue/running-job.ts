@@ -106,7 +106,10 @@ export class RunningJob {
     } catch (error) {
       if (error instanceof MucastError && error.code === "unavailable") {
         if (this.#stopFor === "canceled") return NEVER_STARTED;
-        this.#parts.log.warn({ operation_id: this.row.id, err: error }, "the job could not be started now");
+        this.#parts.log.warn(
+          { operation_id: this.row.id, err: error },
+          "the job could not be started; the service will try again",
+        );
         return { refused: error };
       }
       let defect_id: string | undefined;
@@ -169,7 +172,7 @@ export class RunningJob {
         return;
       } catch (error) {
         const fields = { operation_id: this.row.id, err: error };
-        this.#parts.log.warn(fields, "what became of an attempt could not be written down yet");
+        this.#parts.log.warn(fields, "the end of an attempt could not be stored; the service will try again");
       }
       const most = Math.min(wait, PAUSE_MILLISECONDS.longest);
       await pause(most, undefined, { signal: this.#detached.signal }).catch(() => undefined);

@@ -223,7 +223,7 @@ export function settleUpload(
 export function quotaExceeded(used: Usage, quota: Quota): MucastError {
   const setting = used.blobs >= quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
   const message =
-    `this caller has ${used.blobs} blobs of ${used.bytes} bytes, uploads that go on and outputs to come among them, ` +
+    `this caller has ${used.blobs} blobs of ${used.bytes} bytes, including running uploads and expected outputs, ` +
     `and may have ${quota.blobs} of ${quota.bytes} (${setting})`;
   return new MucastError("quota_exceeded", message, { used, quota });
 }

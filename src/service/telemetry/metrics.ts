@@ -33,7 +33,7 @@ export class Metrics {
   readonly #ended = this.#counter("operations_ended", "Operations that have ended.", "operation", "status");
   readonly #failures = this.#counter(
     "operation_failures",
-    "Operations that failed, by code of the problem.",
+    "Operations that failed, by the code of the problem.",
     "operation",
     "code",
   );
@@ -44,18 +44,18 @@ export class Metrics {
   );
   readonly #lost = this.#counter(
     "attempts_lost",
-    "Attempts whose process or execution vanished.",
+    "Attempts whose process or execution was lost.",
     "operation",
   );
   readonly #waited = this.#histogram(
     "operation_queue_seconds",
-    "From submit to the first attempt.",
+    "Time from submission to the first attempt.",
     JOB_BUCKETS,
     "operation",
   );
   readonly #ran = this.#histogram(
     "operation_run_seconds",
-    "From the first attempt to the end.",
+    "Time from the first attempt to the end.",
     JOB_BUCKETS,
     "operation",
     "status",
@@ -63,18 +63,18 @@ export class Metrics {
   readonly #requests = this.#counter("http_requests", "Requests answered.", "method", "route", "status");
   readonly #refusedConnections = this.#counter(
     "http_connections_refused",
-    "Connections that came while as many were open as may be.",
+    "Connections refused because the limit of open connections was reached.",
   );
   readonly #answered = this.#histogram(
     "http_request_duration_seconds",
-    "From a request to the end of its answer; streams of events last.",
+    "Time from a request to the end of its answer; event streams take long by design.",
     REQUEST_BUCKETS,
     "method",
     "route",
   );
   readonly #deliveries = this.#counter(
     "webhook_deliveries",
-    "Tries to deliver an event.",
+    "Attempts to deliver an event.",
     "target",
     "outcome",
   );
@@ -91,7 +91,7 @@ export class Metrics {
     this.#log = log;
     new Counter({
       name: "mucast_log_lines_lost_total",
-      help: "Lines of the log that could not be written.",
+      help: "Log lines that could not be written.",
       registers: [this.#registry],
       collect() {
         this.reset();
@@ -102,7 +102,7 @@ export class Metrics {
     this.#beginAtZero();
     this.#readGauge(
       "operations_queued",
-      "Operations that wait to start, of all services on the database.",
+      "Operations waiting to start, for all services on the database.",
       (gauges) => gauges.queueLength(),
     );
     this.#readGauge("jobs_running", "Jobs that this service runs.", (gauges) => gauges.runningJobs());

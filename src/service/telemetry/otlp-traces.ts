@@ -67,7 +67,7 @@ function loggingFailures(exporter: SpanExporter, log: Log): SpanExporter {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         if (result.error && !failing) log.warn({ err: result.error }, "traces cannot be sent");
-        if (!result.error && failing) log.info({}, "traces are sent again");
+        if (!result.error && failing) log.info({}, "sending traces works again");
         failing = result.error !== undefined;
         done(result);
       }),

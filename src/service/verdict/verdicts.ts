@@ -29,7 +29,7 @@ export async function readVerdict(
   const { id, status, result } = operation;
   const kind = verdictOperation(operation);
   if (kind === undefined) {
-    const message = `operation ${id} is of ${operation.operation}, which leaves forecasts and no verdict`;
+    const message = `operation ${id} is of ${operation.operation}, which gives forecasts and no verdict`;
     throw new MucastError("other_result", message, { path: "id", operation: operation.operation });
   }
   if (result === null) {
@@ -51,7 +51,7 @@ export async function readVerdict(
 }
 
 function noVerdict(name: string): MucastError {
-  return new MucastError("invalid_data", `${name} is no verdict of mucast`, { source: name });
+  return new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
 }
 
 async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {

@@ -51,7 +51,7 @@ export function checkTargets(targets: readonly WebhookTarget[]): void {
       );
     }
     if (targets.findIndex((other) => other.name === name) < index) {
-      throw refused(`${path}.name`, `two targets are called ${name}; give each a name of its own`);
+      throw refused(`${path}.name`, `two targets are called ${name}; give each a different name`);
     }
   }
 }

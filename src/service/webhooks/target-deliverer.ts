@@ -106,7 +106,7 @@ export class TargetDeliverer {
       for (const delivery of due) this.#begin(delivery);
       return due.length;
     } catch (error) {
-      this.#parts.log.warn({ err: error, target }, "deliveries could not be looked for");
+      this.#parts.log.warn({ err: error, target }, "deliveries could not be read");
       return 0;
     }
   }
@@ -133,7 +133,7 @@ export class TargetDeliverer {
     try {
       await this.#store(delivery, await this.#post(delivery), fields);
     } catch (error) {
-      this.#parts.log.warn({ err: error, ...fields }, "what became of a delivery could not be stored");
+      this.#parts.log.warn({ err: error, ...fields }, "the outcome of a delivery could not be stored");
     }
   }
 
@@ -159,7 +159,7 @@ export class TargetDeliverer {
         if (delivery.attempts < MAX_ATTEMPTS) return this.#retryLater(delivery, end.reason, fields);
         return this.#fail(delivery, end.reason, fields);
       case "gone":
-        return this.#fail(delivery, "answered with status 410: the receiver wants no more of it", fields);
+        return this.#fail(delivery, "answered with status 410: the receiver does not want the event", fields);
       case "not_kept":
         return this.#fail(delivery, "the event is no longer kept", fields);
       default:
@@ -181,7 +181,7 @@ export class TargetDeliverer {
   async #fail(delivery: DueDelivery, reason: string, fields: object): Promise<void> {
     const { database, log, telemetry } = this.#parts;
     telemetry.delivery(this.#target.name, "failed");
-    log.warn({ ...fields, reason }, "an event was not delivered, and is not tried again");
+    log.warn({ ...fields, reason }, "an event was not delivered and will not be retried");
     return markFailed(database, delivery, reason);
   }
 }

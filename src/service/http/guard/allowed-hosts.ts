@@ -45,7 +45,7 @@ export class AllowedHosts {
     if (this.has(host, raw.socket)) return;
     throw new MucastError(
       "forbidden",
-      `Host ${show(host)} is no name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`,
+      `Host ${show(host)} is not a name of this service; its operator may add it to MUCAST_ALLOWED_HOSTS`,
       { path: "Host" },
     );
   }

@@ -70,7 +70,7 @@ test("every route refuses a Host that is not a name of the service", async () =>
       "inside.example:8443",
     ]) {
       const { text } = await ask(port, { path, headers: { host } });
-      assert.ok(!text.includes("is no name of this service"), `${path} as ${host}`);
+      assert.ok(!text.includes("is not a name of this service"), `${path} as ${host}`);
     }
   }
 });

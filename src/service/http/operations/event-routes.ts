@@ -68,7 +68,7 @@ export function eventRoutes(app: HttpApp, options: HttpOptions, closing: AbortSi
       const known: SentEvent[] = first === undefined ? [] : [first.value as SentEvent];
       void pumpEvents(known, events, stream, signal)
         .catch((error: Error) => {
-          log.warn({ operation_id: params.id, err: error }, "a stream of events broke");
+          log.warn({ operation_id: params.id, err: error }, "an event stream failed");
           stream.destroy();
         })
         .finally(recordClose);

@@ -15,7 +15,7 @@ const headersSchema = z.looseObject({
   "idempotency-key": idempotencyKeySchema
     .optional()
     .describe(
-      "Chosen by the caller, once per job that is meant, and kept as long as the operation: the same key and payload " +
+      "Chosen by the caller, one per intended job, and kept as long as the operation: the same key and payload " +
         "give the same operation, however often they are sent.",
     ),
   prefer: preferHeader,

@@ -18,7 +18,7 @@ export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefi
   const matches = etag !== undefined && (wanted.trim() === "*" || tagsOf(wanted).includes(etag));
   if (matches) return;
   const found = etag === undefined ? "there is no such blob" : `it is ${etag} now`;
-  throw new MucastError("precondition_failed", `the blob is not that of If-Match ${show(wanted)}: ${found}`, {
+  throw new MucastError("precondition_failed", `the blob does not match If-Match ${show(wanted)}: ${found}`, {
     path: "If-Match",
   });
 }

@@ -372,6 +372,6 @@ test("connections beyond the limit get only health checks, and those within it s
   for (const socket of beyond) socket.destroy();
   await eventually(async () => (await open()) < 16);
   assert.equal((await ask(port, { path: "/v1/operations" })).status, 200);
-  const warnings = service.logged.filter((line) => line.includes("as many connections are open"));
+  const warnings = service.logged.filter((line) => line.includes("the limit of open connections is reached"));
   assert.equal(warnings.length, 1);
 });

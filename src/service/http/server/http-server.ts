@@ -117,7 +117,7 @@ export class HttpServer {
     // A connection that cannot be accepted emits an error, which would end the process without a listener. Before the server listens,
     // listen() rejects with the error.
     this.server.once("listening", () =>
-      this.server.on("error", (error) => log.warn({ err: error }, "the server met an error")),
+      this.server.on("error", (error) => log.warn({ err: error }, "the server failed")),
     );
     this.server.setTimeout(IDLE_MILLISECONDS);
     // The handler sends "100 Continue", so that it can refuse an upload before the caller sends the bytes.
@@ -138,7 +138,7 @@ export class HttpServer {
         onOverLimit();
         if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
         warnedAt = performance.now();
-        log.warn({ connections }, "as many connections are open as may be; others are refused");
+        log.warn({ connections }, "the limit of open connections is reached; further ones are refused");
       },
     });
   }
@@ -218,6 +218,6 @@ function refuse(response: ServerResponse, connections: number): void {
 /** Node leaves a socket with CONNECT to the service, without any listener. */
 function refuseConnect(socket: Socket): void {
   socket.on("error", () => undefined).resume();
-  const message = "this service is no proxy, and CONNECT is not allowed";
+  const message = "this service is not a proxy, so CONNECT is not allowed";
   endWithProblem(socket, new MucastError("method_not_allowed", message, { allow: [] }));
 }

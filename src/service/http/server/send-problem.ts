@@ -139,5 +139,5 @@ const STATUS_OF_NODE_ERROR: Readonly<Record<string, EarlyStatus>> = {
 function refusal(code = ""): MucastError {
   const status = STATUS_OF_NODE_ERROR[code];
   if (status !== undefined) return earlyRefusal(status);
-  return new MucastError("invalid_request", "this is no valid HTTP/1.1 request", { path: "headers" });
+  return new MucastError("invalid_request", "this is not a valid HTTP/1.1 request", { path: "headers" });
 }
