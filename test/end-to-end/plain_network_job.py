@@ -12,22 +12,11 @@ import math
 import sys
 
 import numpy as np
-from plain_job import (
-    MAX_GAP,
-    MINIMUM_FIT_ROWS,
-    is_number,
-    iso,
-    mean,
-    mean_baseline,
-    read_features,
-    read_prices,
-    resolve_window,
-    rows_of,
-    table,
-    zero_baseline,
-)
 from plain_intervals import ends_by_method, interval_metrics, quantile_of, score_rows
 from plain_intervals import settings_of as interval_settings_of
+from plain_metrics import mean, mean_baseline, table, zero_baseline
+from plain_models import MINIMUM_FIT_ROWS
+from plain_rows import MAX_GAP, is_number, iso, read_features, read_prices, resolve_window, rows_of
 from plain_warnings import fit_entry, listing, median_spacing, told_of_all
 
 MIN_TRAINING_SAMPLES = 30

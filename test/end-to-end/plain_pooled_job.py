@@ -1,6 +1,6 @@
 """The slow, obvious twin of run_ml_job with `fit`, `target` and `cross_section`, written from docs/semantics.md.
 
-It reads rows and builds regressors as plain_job.py does, and shares no code with mucast or its engine. Usage:
+It shares rows and regressors with plain_job.py, and shares no code with mucast or its engine. Usage:
 `python plain_pooled_job.py REQUEST.json`, as for plain_job.py; a result has forecasts and counts, and no metrics.
 """
 
@@ -11,7 +11,8 @@ import sys
 import warnings
 
 import numpy as np
-from plain_job import MINIMUM_FIT_ROWS, iso, read_features, read_prices, regressor, resolve_window, rows_of, scaled
+from plain_models import MINIMUM_FIT_ROWS, regressor, scaled
+from plain_rows import iso, read_features, read_prices, resolve_window, rows_of
 
 FEWEST = 5
 

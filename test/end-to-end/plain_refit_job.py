@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 from plain_intervals import ends_by_method, score_rows, settings_of
-from plain_job import MINIMUM_FIT_ROWS, iso
+from plain_models import MINIMUM_FIT_ROWS
+from plain_rows import iso
 from plain_pooled_job import answer_requests, compared, fit_and_predict, labels_by_date, relative, spread, width_at, z_scored
 from plain_verdict import shrinkage_table
 
