@@ -1,13 +1,12 @@
 import { counted } from "../../contract/errors/wording.ts";
+import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import type { Finding } from "../check.ts";
 import { type FindingCode, finding } from "../findings.ts";
 import { LATE_DAYS } from "./cell-changes.ts";
-import { type ChangeCause, changeCauses } from "./change-causes.ts";
 import { datesOf, datesText, extent, extentText, factors, short, size, sizeText } from "./change-evidence.ts";
-import type { ChangeTally, TallyKind } from "./change-tally.ts";
+import { type ChangeCause, type ChangeTally, changeCauses, type TallyKind } from "./change-tally.ts";
 import type { HistoryComparison } from "./history-comparison.ts";
 import type { FactorStep } from "./rescaling.ts";
-import { tickerFindings } from "./ticker-findings.ts";
 
 /** Features that a note names. */
 const MAX_NAMES = 10;
@@ -30,7 +29,12 @@ export function featureFindings(
   priceFactors: ReadonlyMap<string, readonly FactorStep[]>,
 ): Finding[] {
   const found = changeCauses(features.features).map((cause) => causeFinding(cause, priceFactors));
-  return [...tickerFindings("feature", features), ...found, ...rowFindings(features), ...removed(features)];
+  return [
+    ...tickerFindings("feature", features),
+    ...found,
+    ...featureRowFindings(features),
+    ...removed(features),
+  ];
 }
 
 /** One finding per cause: that of its first feature and most severe kind, with the other features and kinds listed. */
@@ -116,7 +120,7 @@ function tickersAsPrices(
   }).length;
 }
 
-function rowFindings({ calendar }: HistoryComparison): Finding[] {
+function featureRowFindings({ calendar }: HistoryComparison): Finding[] {
   const added = calendar.added();
   const isLate = calendar.addedLate(LATE_DAYS) === added.rows;
   const kinds = [
@@ -142,4 +146,99 @@ function removed({ removed }: HistoryComparison): Finding[] {
       evidence: { features: removed.size, tickers, examples: names },
     }),
   ];
+}
+
+/**
+ * The changes of the data-extraction blob. The histories contain only price dates, so a price that appeared or disappeared is a row.
+ * @param returns of the tickers before they vanished, and of the others.
+ */
+export function priceFindings(prices: HistoryComparison, returns: PastReturns): Finding[] {
+  const kinds = prices.features.get("price")?.kinds ?? new Map<TallyKind, ChangeTally>();
+  const found = [...kinds].map(([kind, tally]) => {
+    const only = tally.tickers === 1 ? { ticker: tally.examples[0] } : {};
+    const evidence = { ...extent(tally), ...size(tally) };
+    if (kind !== "rescaled")
+      return finding("price_rewritten", {
+        ...only,
+        message: `${extentText(tally)} of the prices changed ${sizeText(tally)}; the labels changed with them`,
+        evidence,
+      });
+    return finding("price_rescaled", {
+      ...only,
+      message: `The prices of ${counted(tally.tickers, "ticker")} were multiplied by a constant, such as ${short(tally.factors[0]!.steps[0]!.factor)} for ${tally.examples[0]}, as for a split or a dividend: harmless for labels and for features that are ratios of prices`,
+      evidence: { ...evidence, ...factors(tally) },
+    });
+  });
+  return [...tickerFindings("data_extractor", prices, returns), ...found, ...priceRowFindings(prices)];
+}
+
+function priceRowFindings({ calendar }: HistoryComparison): Finding[] {
+  const [added, lost] = [calendar.added(), calendar.lost()];
+  const isLate = calendar.addedLate(LATE_DAYS) === added.rows;
+  const kinds = [
+    [isLate ? "price_arrived_late" : "price_back_filled", added, "were missing in the earlier blob"],
+    ["price_vanished", lost, "of the earlier blob are missing today"],
+  ] as const satisfies (readonly [FindingCode, typeof added, string])[];
+  return kinds.flatMap(([code, { rows, tickers, days }, what]) => {
+    if (rows === 0) return [];
+    return [
+      finding(code, {
+        ...(tickers.length === 1 ? { ticker: tickers[0] } : {}),
+        message: `${counted(rows, "price")} of ${counted(tickers.length, "ticker")} ${datesText(days)} ${what}`,
+        evidence: { rows, tickers: tickers.length, ...datesOf(days), examples: tickers.slice(0, 5) },
+      }),
+    ];
+  });
+}
+
+/** Tickers that a finding names. */
+const MAX_TICKERS = 20;
+
+/** Mean log-returns over the whole earlier history, to see whether the vanished tickers were losers; null without prices. */
+export interface PastReturns {
+  readonly vanished: number | null;
+  readonly kept: number | null;
+}
+
+const BLOB_NAMES = { feature: "feature blob", data_extractor: "data-extraction blob" } as const;
+
+/** Tickers that only one of the blobs has. */
+function tickerFindings(
+  blob: keyof typeof BLOB_NAMES,
+  { vanished, appeared, tickers }: HistoryComparison,
+  returns?: PastReturns,
+): Finding[] {
+  const evidenceOf = (names: readonly string[]): AuditFacts => ({
+    blob,
+    tickers: names.length,
+    of: tickers + vanished.length,
+    examples: names.slice(0, MAX_TICKERS),
+  });
+  const findings: Finding[] = [];
+  if (vanished.length > 0) {
+    const past =
+      returns === undefined ? {} : { return_vanished: returns.vanished, return_kept: returns.kept };
+    findings.push(
+      finding("ticker_vanished", {
+        ...(vanished.length === 1 ? { ticker: vanished[0] } : {}),
+        message: `${counted(vanished.length, "ticker")} of the earlier ${BLOB_NAMES[blob]} ${vanished.length === 1 ? "is" : "are"} not in today's: ${listed(vanished)}`,
+        evidence: { ...evidenceOf(vanished), ...past },
+      }),
+    );
+  }
+  if (appeared.length > 0) {
+    findings.push(
+      finding("ticker_appeared", {
+        ...(appeared.length === 1 ? { ticker: appeared[0] } : {}),
+        message: `${counted(appeared.length, "ticker")} of today's ${BLOB_NAMES[blob]} ${appeared.length === 1 ? "was" : "were"} not in the earlier one: ${listed(appeared)}`,
+        evidence: evidenceOf(appeared),
+      }),
+    );
+  }
+  return findings;
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_TICKERS).join(", ");
+  return names.length > MAX_TICKERS ? `${shown} and others` : shown;
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { CalendarTally } from "./calendar-tally.ts";
-import { ChangedDays } from "./changed-days.ts";
+import { ChangedDays } from "./common-days.ts";
+import { CalendarTally } from "./history-comparison.ts";
 
 const days = fc
   .uniqueArray(fc.integer({ min: -50, max: 50 }), { maxLength: 30 })

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { suspicionOf } from "./suspicion.ts";
+import { suspicionOf } from "./suspects.ts";
 
 const NONE = { level: undefined, change: undefined, size: undefined, later: undefined, laterSize: undefined };
 const at = (c: number, n = 2_000) => ({ c, n });
