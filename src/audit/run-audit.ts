@@ -1,4 +1,4 @@
-import { refusePipe } from "../blob/refuse-pipe.ts";
+import { refusePipe } from "../blob/location.ts";
 import type { AuditCheckName } from "../contract/config/audit-checks.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";

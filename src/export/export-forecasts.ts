@@ -1,6 +1,6 @@
 import { basename, dirname, extname } from "node:path";
-import type { Content } from "../blob/content.ts";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
+import type { Content } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { type ForecastPart, forecastParts } from "./forecast-parts.ts";

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { nameTaken, throwIfAborted } from "../blob/blob-errors.ts";
-import type { Content } from "../blob/content.ts";
 import { discardStaged, publishStaged, type StagedFile, stageFile } from "../blob/folder/staged-file.ts";
+import type { Content } from "../blob/store.ts";
 
 /**
  * Publishes files that belong together: all are complete on disk before the first gets its name. A file that exists with the same bytes is

@@ -1,4 +1,4 @@
-import { refusePipe } from "../blob/refuse-pipe.ts";
+import { refusePipe } from "../blob/location.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/output/replay-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Content } from "../../blob/content.ts";
 import { isWebUrl, writeOutput } from "../../blob/folder/output-folder.ts";
+import type { Content } from "../../blob/store.ts";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";

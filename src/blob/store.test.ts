@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../contract/errors/errors.ts";
-import { blocksOf, type Content } from "./content.ts";
+import { blocksOf, type Content } from "./store.ts";
 
 async function blocks(content: Content, size: number, limit?: number): Promise<Buffer[]> {
   const all: Buffer[] = [];
