@@ -21,9 +21,9 @@ import {
   withEngineFlags,
   withJobFlags,
 } from "./jobs/job-options.ts";
+import { table } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
-import { table } from "./terminal/table.ts";
 
 interface AuditFlags extends JobFlags {
   readonly prices?: string;

@@ -5,8 +5,8 @@ import { namedFailure } from "../contract/problems/failures.ts";
 import type { JobPreview, PooledPreview, RefitsPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./jobs/job-options.ts";
+import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
-import { table } from "./terminal/table.ts";
 
 const HELP = `
 Example:

@@ -1,5 +1,5 @@
+import { searchOf } from "../../../client/connection.ts";
 import { MucastApiError, type PreparedBlobs } from "../../../client/index.ts";
-import { searchOf } from "../../../client/query.ts";
 import { curlLine } from "../../../contract/curl-line.ts";
 import { element, fill } from "../../dom.ts";
 import { shown } from "../../shown-text.ts";
