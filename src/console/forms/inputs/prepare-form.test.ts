@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelOf } from "../fields/labels.ts";
-import { PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-options.ts";
+import { PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-form.ts";
 
 test("options are what the fields say, without those that are empty, and tickers are comma-separated", () => {
   const said = new Map([

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Problem } from "../../../contract/problems/problem.ts";
-import { faultsIn, MAX_FAULTS, placeFaults } from "./fault-places.ts";
+import { faultsIn, MAX_FAULTS, placeFaults } from "./refusal.ts";
 
 const PLACES = [
   ["feature_url"],

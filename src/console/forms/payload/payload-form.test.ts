@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SubmissionKey } from "./submission-key.ts";
+import { SubmissionKey } from "./payload-form.ts";
 
 test("a text that was sent keeps its key, also after another one", () => {
   const keys = new SubmissionKey();
