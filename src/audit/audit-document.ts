@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AuditCheckName } from "../contract/config/audit-checks.ts";
+import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import {
   AUDIT_SCHEMA_NAME,
   type AuditBlob,

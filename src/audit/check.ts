@@ -1,4 +1,4 @@
-import type { AuditCheckName } from "../contract/config/audit-checks.ts";
+import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import type { AskedAudit, AuditedBlobs, AuditInputs } from "./audit-inputs.ts";

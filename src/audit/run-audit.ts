@@ -1,5 +1,5 @@
 import { refusePipe } from "../blob/location.ts";
-import type { AuditCheckName } from "../contract/config/audit-checks.ts";
+import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import { JOBS, type Jobs } from "../jobs/run-job.ts";

@@ -1,4 +1,4 @@
-import type { ShrinkageChoice } from "../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
 import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import { concatenate, type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import { neweyWestError } from "./newey-west.ts";

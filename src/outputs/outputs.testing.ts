@@ -3,7 +3,7 @@ import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { trainingMeans } from "../evaluate/baselines.ts";
 import { mean } from "../evaluate/statistics.ts";

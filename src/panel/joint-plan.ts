@@ -2,7 +2,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { isConstantTarget, MIN_TRAINING_SAMPLES, splitSizes } from "./sample-split.ts";
 import { type TickerPanel, targetsOf } from "./ticker-panel.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import { labelSpans, latestSpan, medianSpan, pooledSpans } from "./label-spans.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 

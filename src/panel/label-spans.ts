@@ -1,4 +1,4 @@
-import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import type { TickerPanel } from "./ticker-panel.ts";
 

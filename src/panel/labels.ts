@@ -1,4 +1,4 @@
-import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import { logOfRatio, naturalLog } from "./natural-log.ts";
 
 /** The value of `labelDays` for a row without a label (there `y` is NaN too). Earlier than any date. */

@@ -1,7 +1,6 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints, MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import type { Fold } from "./folds.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import {

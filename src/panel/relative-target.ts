@@ -1,6 +1,6 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { orderByDates, valuesAt } from "./row-order.ts";
 import type { PanelRows } from "./ticker-panel.ts";

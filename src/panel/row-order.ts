@@ -1,5 +1,5 @@
 import type { Day } from "../contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 
 /** Labels span at most MAX_GAP_DAYS calendar days, so both dates of a row fit into one number. */
 const SPANS = MAX_GAP_DAYS + 1;

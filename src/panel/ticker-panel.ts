@@ -1,8 +1,12 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { sparseGapDays, sparsePrices } from "../contract/market/price-gaps.ts";
-import type { TickerFeatures, TickerPrices } from "../contract/market/ticker-series.ts";
+import {
+  sparseGapDays,
+  sparsePrices,
+  type TickerFeatures,
+  type TickerPrices,
+} from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { labelPrices, NO_LABEL_DAY, recentVolatility } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";

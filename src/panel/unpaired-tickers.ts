@@ -1,4 +1,4 @@
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 
 /** Warns about each ticker that is in only one of the blobs. @returns a warning for each, in ascending code-point order. */

@@ -1,7 +1,6 @@
 import { openBlob } from "../blob/open-blob.ts";
 import { formatDay } from "../contract/market/dates.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
-import { priceSeries, type TickerSeries } from "../contract/market/ticker-series.ts";
+import { compareCodePoints, priceSeries, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { type InputChange, REPLAY_LISTS } from "../contract/output/replay-blob.ts";
 import { BlockStore } from "../ingest/block-store.ts";
 import { readFeatures } from "../ingest/read-features.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
-import { crashIn, type Failure, namedFailure } from "../contract/problems/failures.ts";
+import { crashIn, type Failure, namedFailure } from "../contract/problems/problem.ts";
 import { JOBS } from "../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import { publicName } from "./find-input.ts";

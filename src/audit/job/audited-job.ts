@@ -10,7 +10,7 @@ import { type RawObject, rawNumber, rawNumbers } from "../../contract/json/json-
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/problems/failures.ts";
+import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/problems/problem.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import type { Jobs } from "../../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";

@@ -1,5 +1,5 @@
 import { Turns } from "../../contract/machine/pausable.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { FindingCode } from "../findings.ts";
 import {
   DATED_PARTS,

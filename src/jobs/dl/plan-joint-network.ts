@@ -4,7 +4,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
 import type { JointPlan } from "../../panel/joint-plan.ts";
 import { hasLateForecasts, type LateSource, noLateTickers } from "../../panel/late-network.ts";

@@ -1,6 +1,6 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type FailedRefit, failedRefits } from "../shared/refit-warnings.ts";
 import { type BlockTraining, blockTraining } from "./block-training.ts";

@@ -3,7 +3,7 @@ import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { removeArray, writeNpy } from "../../engine/npy.ts";
 import type { EnginePool } from "../../engine/pool/pool.ts";

@@ -1,6 +1,6 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";

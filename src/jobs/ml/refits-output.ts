@@ -1,4 +1,4 @@
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import { readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import {
   type CrossSections,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
 import type { Shrinkage } from "../../evaluate/shrinkage.ts";
 import { verdictWarnings } from "./forecast-warnings.ts";

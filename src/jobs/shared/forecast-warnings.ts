@@ -1,4 +1,4 @@
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { Listed } from "./listed-warnings.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";

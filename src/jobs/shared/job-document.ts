@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
-import { ownSection } from "../../contract/config/own-section.ts";
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import { ownSection } from "../../contract/config/parse-config.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { type Machine, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { IntervalTables } from "../../evaluate/intervals/interval-tables.ts";

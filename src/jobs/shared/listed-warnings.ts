@@ -1,6 +1,6 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import { hasFewRows } from "../../panel/few-rows.ts";

@@ -1,7 +1,7 @@
 import type { PanelSettings } from "../../contract/config/panel-settings.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { Peers } from "../../panel/late-ticker.ts";
 import { MIN_DATE_TICKERS, relativeTargets } from "../../panel/relative-target.ts";

@@ -1,5 +1,4 @@
-import { escapeHtml } from "../../contract/escape-html.ts";
-import { shortVisibleText, visibleText } from "../../contract/visible-text.ts";
+import { escapeHtml, shortVisibleText, visibleText } from "../../contract/visible-text.ts";
 
 /** Untrusted text, escaped as HTML or SVG text or as an attribute value. Invisible characters appear as their code points. */
 export function escapeText(text: string): string {

@@ -1,5 +1,5 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { MAX_GAP_DAYS } from "../../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { MIN_DATES, NEWEY_WEST_LAG, neweyWestError } from "../../evaluate/newey-west.ts";

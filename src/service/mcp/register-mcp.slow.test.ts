@@ -8,10 +8,10 @@ import {
   type OperationPage,
   type OperationView,
   operationSchema,
+  type VerdictView,
 } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { samplesOf } from "../../contract/api/samples.testing.ts";
-import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FormSchemas } from "../../../contract/api/form-schemas.ts";
+import type { FormSchemas } from "../../../contract/api/published-schemas.ts";
 import { formSchemasText } from "../../../service/http/page/console-forms.ts";
 import { pathName } from "../payload/refusal.ts";
 import { labelOf } from "./labels.ts";

@@ -1,11 +1,14 @@
 import { z } from "zod";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
-import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
+import {
+  operationPageSchema,
+  operationSchema,
+  reportLinkSchema,
+  verdictViewSchema,
+} from "../../../contract/api/operation-view.ts";
 import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
 import { queueSchema } from "../../../contract/api/queue-view.ts";
-import { reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
-import { verdictViewSchema } from "../../../contract/api/verdict-view.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
 import { progressSchema } from "../../../contract/output/job-events.ts";
@@ -13,8 +16,7 @@ import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { resultRecordSchema } from "../../../contract/output/result-record.ts";
 import { problemSchema } from "../../../contract/problems/problem.ts";
 import { warningSchema } from "../../../contract/problems/warnings.ts";
-import { keepDefault } from "../../../contract/schema/keep-default.ts";
-import { openSchema } from "../../../contract/schema/open-schema.ts";
+import { keepDefault, openSchema } from "../../../contract/schema/open-schema.ts";
 import { inputBlobSchema, JOB_PAYLOADS, uploadedBlobSchema } from "./body-schemas.ts";
 
 const SENT: readonly z.ZodType[] = [

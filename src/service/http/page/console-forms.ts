@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { FormSchemas, ModelParameter } from "../../../contract/api/form-schemas.ts";
+import type { FormSchemas, ModelParameter } from "../../../contract/api/published-schemas.ts";
 import { EXAMPLE_CONFIGS } from "../../../contract/config/example-configs.ts";
-import { type Parameter, parametersOf } from "../../../contract/model-params/catalogue.ts";
-import { inWords } from "../../../contract/model-params/json-types.ts";
+import { inWords, type Parameter, parametersOf } from "../../../contract/model-params/catalogue.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../../../contract/model-params/models.ts";
 import { asksForGpu, refusalReason } from "../../../contract/model-params/refused-arguments.ts";
 import { JOB_PAYLOADS } from "../openapi/body-schemas.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { compareCodePoints } from "./ticker-order.ts";
+import { compareCodePoints } from "./ticker-series.ts";
 
 /** Compares two texts as lists of code points; a list that ends first comes first. */
 function slowCompare(a: string, b: string): number {
