@@ -1,6 +1,6 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import { networkLibraries } from "../../engine/environment/libraries.ts";
+import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { type EngineFacts, engineFacts, NO_ENGINE } from "../shared/engine-facts.ts";
 import { wildForecasts } from "../shared/forecast-warnings.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";

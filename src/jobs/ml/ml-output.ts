@@ -14,7 +14,7 @@ import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { metrics } from "../../evaluate/metrics.ts";
+import { metrics } from "../../evaluate/forecast-table.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { verdictWarnings } from "../shared/forecast-warnings.ts";

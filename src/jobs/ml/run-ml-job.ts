@@ -8,7 +8,7 @@ import type { Report } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { regressorLibraries } from "../../engine/environment/libraries.ts";
+import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";

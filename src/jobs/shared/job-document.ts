@@ -8,8 +8,11 @@ import { type Machine, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contrac
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
-import type { IntervalTables } from "../../evaluate/intervals/interval-tables.ts";
-import { type IntervalChoice, METHOD_CONSTANTS } from "../../evaluate/intervals/ticker-intervals.ts";
+import {
+  type IntervalChoice,
+  type IntervalTables,
+  METHOD_CONSTANTS,
+} from "../../evaluate/intervals/ticker-intervals.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { EngineFacts } from "./engine-facts.ts";

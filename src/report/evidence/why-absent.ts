@@ -1,4 +1,4 @@
-import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
+import { MIN_TICKERS } from "../../evaluate/rows-by-date.ts";
 import type { OutputEvidence } from "./output-evidence.ts";
 
 /** The reason why there are no labelled rows. */

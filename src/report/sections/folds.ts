@@ -2,7 +2,7 @@ import { max, min } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
 import { concatenate, type ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { metrics } from "../../evaluate/metrics.ts";
+import { metrics } from "../../evaluate/forecast-table.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { type Fold, foldRows } from "../../outputs/fold-rows.ts";
 import { columnChart } from "../charts/column-chart.ts";

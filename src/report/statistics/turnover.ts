@@ -1,9 +1,8 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { averageRanks } from "../../evaluate/rank.ts";
-import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, MIN_TICKERS, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import {
   type CorrelationSide,
   correlation,

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { intervalTables } from "./interval-tables.ts";
-import { type TickerIntervals, tickerIntervals } from "./ticker-intervals.ts";
+import { intervalTables, type TickerIntervals, tickerIntervals } from "./ticker-intervals.ts";
 
 /** Intervals of one ticker; all labels but the last are known. */
 function intervalsOf(ticker: string, residuals: number, alpha: number): TickerIntervals {
