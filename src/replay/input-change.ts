@@ -2,10 +2,9 @@ import { openBlob } from "../blob/open-blob.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { compareCodePoints, priceSeries, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { type InputChange, REPLAY_LISTS } from "../contract/output/replay-blob.ts";
-import { BlockStore } from "../ingest/block-store.ts";
+import { BlockStore, SeriesStore } from "../ingest/block-store.ts";
 import { readFeatures } from "../ingest/read-features.ts";
 import { readPrices } from "../ingest/read-prices.ts";
-import { SeriesStore } from "../ingest/series-store.ts";
 import type { Reading } from "./find-input.ts";
 
 export type InputKind = "feature" | "data_extractor";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { jsonBytes } from "../contract/json/bounded-json.ts";
 import { type EpochPoint, epochsSchema } from "../contract/output/job-events.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
-import { EpochPoints, pointOf } from "./epoch-points.ts";
+import { EpochPoints, pointOf } from "./event-gatherer.ts";
 
 function point(ticker: string, epoch: number, validation_loss: number | null): EpochPoint {
   return { ticker, epoch, train_loss: 1 / epoch, validation_loss };
