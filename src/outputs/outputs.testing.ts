@@ -11,8 +11,7 @@ import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
-import { NO_ENGINE } from "../jobs/shared/engine-facts.ts";
-import { provenance } from "../jobs/shared/job-document.ts";
+import { NO_ENGINE, provenance } from "../jobs/shared/job-document.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
 
 /** A market whose forecasts were not made by a model, so that outputs of any size and skill are available at once. */

@@ -11,7 +11,7 @@ import {
   type TickerBlock,
   tickerBlocks,
 } from "./refit-blocks.ts";
-import { orderByDates, valuesAt } from "./row-order.ts";
+import { orderByDates, valuesAt } from "./rows.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
 type PooledRows = Pick<

@@ -11,8 +11,15 @@ import type { Warning } from "../contract/problems/warnings.ts";
 import { labelPrices, NO_LABEL_DAY, recentVolatility } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import type { RelativeTarget } from "./relative-target.ts";
-import { describeCounts, type RowCounts, rowWarnings } from "./row-counts.ts";
-import { columnsWithValues, completeRows, gatherRowMajor, joinRows } from "./rows.ts";
+import {
+  columnsWithValues,
+  completeRows,
+  describeCounts,
+  gatherRowMajor,
+  joinRows,
+  type RowCounts,
+  rowWarnings,
+} from "./rows.ts";
 import type { ResolvedWindow } from "./window.ts";
 
 /** A ticker with fewer fit rows fails; a first walk-forward fold trains on at least this many. */

@@ -16,9 +16,8 @@ import type { WindowPlan } from "../../panel/window-plan.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
-import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
-import type { DateSpan, Splits } from "../shared/ticker-fits.ts";
+import { type DateSpan, type RowFacts, rowFacts, type Splits } from "../shared/ticker-fits.ts";
 
 /** One network to be trained: of one ticker, or of all. */
 export interface PlannedNetwork {

@@ -11,8 +11,8 @@ import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { noRefit } from "../shared/refit-warnings.ts";
-import { rowFacts } from "../shared/row-facts.ts";
+import { rowFacts } from "../shared/ticker-fits.ts";
+import { noRefit } from "../shared/ticker-warnings.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import {
   type FitPlan,

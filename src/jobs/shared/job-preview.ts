@@ -15,8 +15,7 @@ import type { Listed } from "./listed-warnings.ts";
 import { preparedRows } from "./prepare-panels.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { rowFacts } from "./row-facts.ts";
-import { medianSpacing } from "./ticker-fits.ts";
+import { medianSpacing, rowFacts } from "./ticker-fits.ts";
 import { tickerWarnings } from "./ticker-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { unpairedTickers } from "./unpaired-tickers.ts";
+import { unpairedTickers } from "./read-inputs.ts";
 
 test("warns about tickers in only one blob, ascending by code point", () => {
   const warnings = unpairedTickers(

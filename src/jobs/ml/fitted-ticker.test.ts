@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spreadImportances } from "./spread-importances.ts";
+import { spreadImportances } from "./fitted-ticker.ts";
 
 const fit = (values: Readonly<Record<string, number>>) =>
   Object.entries(values).map(([feature, importance]) => ({ feature, importance }));

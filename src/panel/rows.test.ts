@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { orderByDates } from "./row-order.ts";
+import { orderByDates } from "./rows.ts";
 
 const FIRST_YEAR = -719_162;
 const LAST_YEAR = 2_932_896;
