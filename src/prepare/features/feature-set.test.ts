@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { rank, relativeToMean } from "./cross-section.ts";
+import { rank, relativeToMean } from "./feature-set.ts";
 
 const section = fc
   .array(
