@@ -5,8 +5,7 @@ import { neweyWestT } from "../../src/evaluate/newey-west.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
 import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts";
-import { spreadAfterCosts } from "../../src/report/statistics/spread-after-costs.ts";
-import { turnover } from "../../src/report/statistics/turnover.ts";
+import { spreadAfterCosts, turnover } from "../../src/report/statistics/turnover.ts";
 
 const FIFTHS = 5;
 
