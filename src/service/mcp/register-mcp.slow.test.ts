@@ -16,7 +16,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { FORECAST, ML_PAYLOAD } from "../http/openapi/examples.ts";
-import { loopTurns } from "../http/server/loop-turns.ts";
+import { loopTurns } from "../http/server/request-bodies.ts";
 
 interface Answer<T> {
   readonly isError: boolean;

@@ -9,8 +9,7 @@ import { OpenAnswers } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
-import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { publicOrigin } from "../server/public-origin.ts";
+import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { EVENTS } from "../openapi/examples.ts";
-import { pumpEvents, type SentEvent } from "./event-stream.ts";
+import { pumpEvents, type SentEvent } from "./event-routes.ts";
 
 async function* of(events: readonly SentEvent[]): AsyncGenerator<SentEvent> {
   yield* events;

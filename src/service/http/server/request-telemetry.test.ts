@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { redactPath } from "./redact-path.ts";
+import { redactPath } from "./request-telemetry.ts";
 
 const TOKEN = "aB3-_".repeat(9).slice(0, 43);
 
