@@ -3,7 +3,7 @@
  * side in one run.
  */
 import { cpus, totalmem } from "node:os";
-import { table } from "../src/cli/terminal/table.ts";
+import { table } from "../src/cli/terminal/output-table.ts";
 import { MucastError } from "../src/contract/errors/errors.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { BenchError } from "./bench-error.ts";

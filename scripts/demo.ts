@@ -17,7 +17,7 @@ import { runMlJob } from "../src/jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../src/jobs/shared/job.ts";
 import { scoredRows } from "../src/outputs/scored-rows.ts";
 import { preparePrices } from "../src/prepare/prepare-prices.ts";
-import { hitRateErrorOf } from "../src/report/statistics/date-sums.ts";
+import { hitRateErrorOf } from "../src/report/statistics/over-dates.ts";
 import { writeReport } from "../src/report/write-report.ts";
 
 const EXAMPLE = "examples/sp500-prices";

@@ -1,12 +1,11 @@
 import type { Finding } from "../../src/audit/check.ts";
-import { examineTicker } from "../../src/audit/foresight/examine-ticker.ts";
+import { examineTicker } from "../../src/audit/foresight/foresight.ts";
 import { foresightFindings } from "../../src/audit/foresight/foresight-findings.ts";
 import { pooledSuspects } from "../../src/audit/foresight/pooled/pooled-suspects.ts";
 import { Suspects } from "../../src/audit/foresight/suspects.ts";
 import { tickerHistory } from "../../src/audit/foresight/ticker-history.ts";
-import { featureFindings } from "../../src/audit/restatement/feature-findings.ts";
 import { HistoryComparison } from "../../src/audit/restatement/history-comparison.ts";
-import { priceFindings } from "../../src/audit/restatement/price-findings.ts";
+import { featureFindings, priceFindings } from "../../src/audit/restatement/restatement-findings.ts";
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import { priceSeries, type TickerSeries } from "../../src/contract/market/ticker-series.ts";
 import type { Market, TwoDays } from "./clean-markets.ts";

@@ -1,6 +1,6 @@
 import type { Finding } from "../../src/audit/check.ts";
 import type { FindingCode } from "../../src/audit/findings.ts";
-import type { AuditCheckName } from "../../src/contract/config/audit-checks.ts";
+import type { AuditCheckName } from "../../src/contract/config/payload-schemas.ts";
 import type { Market, TwoDays } from "./clean-markets.ts";
 import {
   aDayEarly,

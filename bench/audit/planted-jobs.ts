@@ -16,7 +16,7 @@ import {
 } from "../../src/audit/truncation/faulty-jobs.testing.ts";
 import { truncation } from "../../src/audit/truncation/truncation.ts";
 import { formatDay } from "../../src/contract/market/dates.ts";
-import { dataExtractorText, featureEngineText } from "../../src/prepare/canonical-blobs.ts";
+import { dataExtractorText, featureEngineText } from "../../src/prepare/publish-blobs.ts";
 import { closeSharedEngines, openSharedEngine } from "../../test/end-to-end/shared-engines.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 import { plantedMarket, writePlantedBlobs } from "../planted/planted-signals.ts";

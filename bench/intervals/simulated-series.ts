@@ -1,6 +1,5 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
-import { intervalTables } from "../../src/evaluate/intervals/interval-tables.ts";
-import { tickerIntervals } from "../../src/evaluate/intervals/ticker-intervals.ts";
+import { intervalTables, tickerIntervals } from "../../src/evaluate/intervals/ticker-intervals.ts";
 import { recentVolatility } from "../../src/panel/labels.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 

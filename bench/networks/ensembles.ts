@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/terminal/table.ts";
+import { table } from "../../src/cli/terminal/output-table.ts";
 import type { PreparedBlobs } from "../../src/prepare/prepare-prices.ts";
 import { processTimeOf } from "../processor-ticks.ts";
 import type { Table } from "../table.ts";

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/terminal/table.ts";
+import { table } from "../../src/cli/terminal/output-table.ts";
 import type { Operation } from "../../src/contract/config/job-operations.ts";
 import type { Table } from "../table.ts";
 import { writeLargeMarket } from "./large-market.ts";

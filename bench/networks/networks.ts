@@ -11,7 +11,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { table } from "../../src/cli/terminal/table.ts";
+import { table } from "../../src/cli/terminal/output-table.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { type PreparedBlobs, preparePrices } from "../../src/prepare/prepare-prices.ts";
 import { peerPython } from "../peer-python.ts";

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/terminal/table.ts";
+import { table } from "../../src/cli/terminal/output-table.ts";
 import { deviation, mean } from "../../src/evaluate/statistics.ts";
 import type { TrainedTicker } from "../../src/jobs/dl/planned-network.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";

@@ -4,7 +4,7 @@
  * 3], where 0 omits the table.
  */
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/terminal/table.ts";
+import { table } from "../../src/cli/terminal/output-table.ts";
 import { LOSS_TYPES } from "../../src/contract/config/networks.ts";
 import { type Train, withEngine } from "../networks/shared-engine.ts";
 import type { Table } from "../table.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { table } from "../../src/cli/terminal/table.ts";
+import { table } from "../../src/cli/terminal/output-table.ts";
 import { formatDay } from "../../src/contract/market/dates.ts";
 import { peerPython } from "../peer-python.ts";
 import type { Table } from "../table.ts";

@@ -3,12 +3,13 @@ import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { dateShrinkage, shrinkageTable } from "../../src/evaluate/shrinkage.ts";
 import { orderByDate } from "../../src/evaluate/verdict/order.ts";
-import { dateSums, HIT_RATE } from "../../src/report/statistics/date-sums.ts";
 import { horizonLag, horizonSkill } from "../../src/report/statistics/horizon-skill.ts";
 import {
   type Band,
   bandOf,
   bandQuantile,
+  dateSums,
+  HIT_RATE,
   meanBand,
   ratioOverDates,
 } from "../../src/report/statistics/over-dates.ts";

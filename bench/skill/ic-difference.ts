@@ -2,10 +2,10 @@ import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { Day } from "../../src/contract/market/dates.ts";
 import { crossSection, type DateCorrelations } from "../../src/evaluate/cross-section.ts";
 import { concatenate, type ForecastRows } from "../../src/evaluate/forecast-rows.ts";
+import { tableRows } from "../../src/evaluate/forecast-table.ts";
 import { neweyWestT } from "../../src/evaluate/newey-west.ts";
 import { laidByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "../../src/evaluate/statistics.ts";
-import { tableRows } from "../../src/evaluate/table-rows.ts";
 import type { Forecasts } from "./forecast-file.ts";
 
 /** IC and RankIC of each date that has them, ascending. */

@@ -1,13 +1,11 @@
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
-import { forecastTable } from "../../src/evaluate/forecast-table.ts";
+import { forecastTable, tableRows } from "../../src/evaluate/forecast-table.ts";
 import { neweyWestT } from "../../src/evaluate/newey-west.ts";
 import { sortedByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, mean } from "../../src/evaluate/statistics.ts";
-import { tableRows } from "../../src/evaluate/table-rows.ts";
 import { quantileReturns } from "../../src/report/statistics/quantile-returns.ts";
-import { spreadAfterCosts } from "../../src/report/statistics/spread-after-costs.ts";
-import { turnover } from "../../src/report/statistics/turnover.ts";
+import { spreadAfterCosts, turnover } from "../../src/report/statistics/turnover.ts";
 
 const FIFTHS = 5;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Day, formatDay, parseDay } from "../../src/contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../../src/contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../../src/contract/market/ticker-series.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import { BenchError } from "../bench-error.ts";
 import type { Table } from "../table.ts";

@@ -1,4 +1,4 @@
-import { isWild } from "../../src/evaluate/wild-forecast.ts";
+import { isWild } from "../../src/evaluate/shrinkage.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 import type { Table } from "../table.ts";
 

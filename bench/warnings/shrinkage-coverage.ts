@@ -1,4 +1,4 @@
-import { SHRINKAGES, type ShrinkageChoice } from "../../src/contract/config/shrinkage.ts";
+import { SHRINKAGES, type ShrinkageChoice } from "../../src/contract/config/panel-settings.ts";
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { adaptiveIntervals } from "../../src/evaluate/intervals/adaptive-intervals.ts";

@@ -1,5 +1,4 @@
-import type { ShrinkageChoice } from "../../src/contract/config/shrinkage.ts";
-import { SHRINKAGES } from "../../src/contract/config/shrinkage.ts";
+import { SHRINKAGES, type ShrinkageChoice } from "../../src/contract/config/panel-settings.ts";
 import { atOnce } from "../../src/contract/machine/pausable.ts";
 import type { ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { splitIntervals } from "../../src/evaluate/intervals/conformal.ts";

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AUDIT_CHECKS } from "../contract/config/audit-checks.ts";
+import { AUDIT_CHECKS } from "../contract/config/payload-schemas.ts";
 import { auditBlobSchema } from "../contract/output/audit-blob.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
 import type { AuditInputs } from "./audit-inputs.ts";
-import type { Finding } from "./check.ts";
-import { notRun, ranCheck } from "./check.ts";
+import { type Finding, notRun, ranCheck } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { finding } from "./findings.ts";
 

@@ -1,5 +1,9 @@
+import { basename } from "node:path";
+import { type Blob, openBlob } from "../blob/open-blob.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
-import type { JobRequest } from "../jobs/shared/job.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import type { AuditBlob } from "../contract/output/audit-blob.ts";
+import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
 import type { AuditedCsv } from "./preparation/prepared-prices.ts";
 
 /** What an audit looks at, and how hard. */
@@ -31,3 +35,60 @@ export type AskedAudit = Omit<AuditInputs, "request"> & {
   readonly request: Omit<JobRequest, "featureUrl" | "dataExtractorUrl"> &
     Partial<Pick<JobRequest, "featureUrl" | "dataExtractorUrl">>;
 };
+
+type InputDigest = AuditBlob["inputs"]["feature"];
+
+/** The blobs that an audit reads. Each complete reading computes the digest, so that no blob is read only for its digest. */
+export class AuditedBlobs {
+  readonly #context: Pick<JobContext, "policy" | "signal">;
+  readonly #blobUrl: string | undefined;
+  /** By location as given. */
+  readonly #digests = new Map<string, InputDigest>();
+
+  /** @param blobUrl BLOB_URL as given to the job. */
+  constructor(context: Pick<JobContext, "policy" | "signal">, blobUrl: string | undefined) {
+    this.#context = context;
+    this.#blobUrl = blobUrl;
+  }
+
+  /**
+   * Opens a blob for one reading.
+   * @throws MucastError of `openBlob`; the stream throws blob_unavailable if another reading gave other bytes.
+   */
+  async open(location: string): Promise<Blob> {
+    const { policy, signal } = this.#context;
+    const blob = await openBlob(location, policy, { signal, blobUrl: this.#blobUrl });
+    const onEnd = () => this.note(location, { name: blob.name, sha256: blob.digest() });
+    return { ...blob, chunks: withEnd(blob.chunks, onEnd) };
+  }
+
+  /** Records the digest of a reading that did not use `open`. @throws MucastError blob_unavailable if it differs. */
+  note(location: string, { name, sha256 }: { readonly name: string; readonly sha256: string }): void {
+    const before = this.#digests.get(location);
+    if (before !== undefined && before.sha256 !== sha256) {
+      throw new MucastError(
+        "blob_unavailable",
+        `${name} changed while it was audited; run again once nothing writes to it`,
+        { source: name },
+      );
+    }
+    this.#digests.set(location, { url: /^https?:/.test(name) ? name : basename(name), sha256 });
+  }
+
+  /** Reads the blob only if no check has. */
+  async digest(location: string): Promise<InputDigest> {
+    return this.#digests.get(location) ?? (await this.read(location));
+  }
+
+  /** Reads the blob only for its digest. @throws MucastError as `open`, and blob_unavailable as its stream. */
+  async read(location: string): Promise<InputDigest> {
+    const { chunks } = await this.open(location);
+    for await (const _ of chunks) this.#context.signal.throwIfAborted();
+    return this.#digests.get(location)!;
+  }
+}
+
+async function* withEnd(chunks: AsyncIterable<Uint8Array>, onEnd: () => void): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+  onEnd();
+}

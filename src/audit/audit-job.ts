@@ -1,6 +1,11 @@
-import { AUDIT_CHECKS, type AuditCheckName, BLOB_CHECKS } from "../contract/config/audit-checks.ts";
-import { auditedJob } from "../contract/config/audited-job.ts";
-import { AUDIT_DEFAULTS, type AuditOptions } from "../contract/config/payload-schemas.ts";
+import { auditedJob } from "../contract/config/payload.ts";
+import {
+  AUDIT_CHECKS,
+  AUDIT_DEFAULTS,
+  type AuditCheckName,
+  type AuditOptions,
+  BLOB_CHECKS,
+} from "../contract/config/payload-schemas.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
 import { openResult } from "../jobs/shared/job-output.ts";

@@ -1,8 +1,7 @@
-import type { AuditCheckName } from "../contract/config/audit-checks.ts";
+import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AskedAudit, AuditInputs } from "./audit-inputs.ts";
-import type { AuditedBlobs } from "./audited-blobs.ts";
+import type { AskedAudit, AuditedBlobs, AuditInputs } from "./audit-inputs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
 import type { PreparedPrices } from "./preparation/prepared-prices.ts";
 

@@ -1,4 +1,4 @@
-import type { AuditCheckName } from "../contract/config/audit-checks.ts";
+import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import type { Severity } from "../contract/output/audit-blob.ts";
 import type { Finding } from "./check.ts";
 

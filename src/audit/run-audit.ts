@@ -1,13 +1,12 @@
-import { refusePipe } from "../blob/refuse-pipe.ts";
-import type { AuditCheckName } from "../contract/config/audit-checks.ts";
+import { refusePipe } from "../blob/location.ts";
+import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import { JOBS, type Jobs } from "../jobs/run-job.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
-import type { AskedAudit, AuditInputs } from "./audit-inputs.ts";
-import { AuditedBlobs } from "./audited-blobs.ts";
+import { type AskedAudit, AuditedBlobs, type AuditInputs } from "./audit-inputs.ts";
 import type { AuditCheck } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { AuditedJob } from "./job/audited-job.ts";

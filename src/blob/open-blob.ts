@@ -7,10 +7,9 @@ import { openLocalFile } from "./folder/local-file.ts";
 import { withoutGzip } from "./gzip.ts";
 import { type BlobLocation, type BlobNames, locationOf } from "./location.ts";
 import { openStore } from "./open-store.ts";
-import type { BlobPolicy } from "./policy.ts";
+import { type BlobPolicy, DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./policy.ts";
 import { openRemoteBlob } from "./remote/remote-blob.ts";
 import type { StoredBytes } from "./store.ts";
-import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.ts";
 
 /** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
 export interface Blob extends ByteSource {

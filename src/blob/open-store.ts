@@ -1,12 +1,18 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { FolderStore } from "./folder/folder-store.ts";
+import { checkOutput, isWebUrl, resolveOutput, writeOutput } from "./folder/output-folder.ts";
 import { addressRule, filePath, isUrl } from "./location.ts";
-import { type BlobPolicy, containerUrl, mappedBase } from "./policy.ts";
-import type { JobStore } from "./store.ts";
-import { DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./transfer-limits.ts";
+import {
+  type BlobPolicy,
+  containerUrl,
+  DEFAULT_TRANSFER_LIMITS,
+  mappedBase,
+  type TransferLimits,
+} from "./policy.ts";
+import type { Content, JobStore } from "./store.ts";
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly policy: BlobPolicy;
   /** The environment with Azure's credentials; by default that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -40,4 +46,50 @@ export async function openStore(
     sas,
     env,
   });
+}
+
+/** The target of one output. */
+interface OutputTarget {
+  /**
+   * Checks early, before hours of training, whether the output can be written later: the folder or container exists and the name is free.
+   * Writes nothing.
+   * @throws MucastError output_failed.
+   */
+  check(): Promise<void>;
+  /**
+   * Writes it, create-only and completely or not at all.
+   * @returns its URL, without a secret.
+   * @throws MucastError output_failed; errors of the content and the signal.
+   */
+  write(content: Content, signal: AbortSignal): Promise<string>;
+}
+
+interface OutputWish {
+  /** As made by `outputName`, such as `ml_engine_<id>.json`. */
+  readonly name: string;
+  readonly blobUrl?: string | undefined;
+  /** The output goes beside it if there is no BLOB_URL. */
+  readonly featureLocation: string;
+}
+
+/** @throws MucastError invalid_request if no output can be written there. */
+export async function openOutput(wish: OutputWish, options: StoreOptions): Promise<OutputTarget> {
+  const { name, blobUrl } = wish;
+  if (blobUrl === undefined || !isWebUrl(blobUrl)) {
+    const folder = resolveOutput(wish);
+    return {
+      check: () => checkOutput(folder, name),
+      write: (content, signal) => writeOutput(folder, name, content, { signal }),
+    };
+  }
+  const store = await openStore(blobUrl, options);
+  const key = `data/${name}`;
+  return {
+    // Hours may pass in between, for which no connection is kept.
+    check: () => store.checkNew(key).finally(() => store.close()),
+    async write(content, signal) {
+      await store.create(key, content, { signal }).finally(() => store.close());
+      return `${store.url}/${key}`;
+    },
+  };
 }

@@ -5,10 +5,14 @@ import { auditInputs } from "../audit/audit-job.ts";
 import { CHECKS } from "../audit/checks.ts";
 import { runAudit } from "../audit/run-audit.ts";
 import { blobPolicy } from "../blob/policy.ts";
-import { AUDIT_CHECKS } from "../contract/config/audit-checks.ts";
-import { auditedJob } from "../contract/config/audited-job.ts";
 import { JOB_OPERATIONS } from "../contract/config/job-operations.ts";
-import { AUDIT_DEFAULTS, AUDIT_LIMITS, auditOptionsSchema } from "../contract/config/payload-schemas.ts";
+import { auditedJob } from "../contract/config/payload.ts";
+import {
+  AUDIT_CHECKS,
+  AUDIT_DEFAULTS,
+  AUDIT_LIMITS,
+  auditOptionsSchema,
+} from "../contract/config/payload-schemas.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import { printable } from "../contract/errors/wording.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
@@ -21,9 +25,9 @@ import {
   withEngineFlags,
   withJobFlags,
 } from "./jobs/job-options.ts";
+import { table } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
-import { table } from "./terminal/table.ts";
 
 interface AuditFlags extends JobFlags {
   readonly prices?: string;

@@ -13,8 +13,8 @@ import {
   withEngineFlags,
   withReportFlags,
 } from "./jobs/job-options.ts";
+import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
-import { table } from "./terminal/table.ts";
 
 interface ReplayFlags extends ReportFlags {
   readonly output: string;

@@ -5,7 +5,7 @@ import { problemOf } from "../contract/problems/problem.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
 import { outputVerdict } from "../outputs/output-verdict.ts";
-import { hitRateErrorOf } from "../report/statistics/date-sums.ts";
+import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
 import { type OutputColumn, outputTable } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
-import { namedFailure } from "../contract/problems/failures.ts";
+import { namedFailure } from "../contract/problems/problem.ts";
 import type { JobPreview, PooledPreview, RefitsPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./jobs/job-options.ts";
+import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
-import { table } from "./terminal/table.ts";
 
 const HELP = `
 Example:

@@ -1,10 +1,14 @@
 import type { ForecastView } from "../contract/api/forecast-view.ts";
-import type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
+import type {
+  OperationPage,
+  OperationStatus,
+  OperationView,
+  ReportLink,
+  VerdictView,
+} from "../contract/api/operation-view.ts";
 import type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
-import type { ReportLink } from "../contract/api/report-link.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
-import type { VerdictView } from "../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { htmlText, objectWith } from "./api-error.ts";

@@ -1,5 +1,4 @@
 import { errorOf, MucastApiError } from "./api-error.ts";
-import { type Query, searchOf } from "./query.ts";
 
 export interface ClientOptions {
   /** Where the service is, such as `http://127.0.0.1:8080`; a path before `/v1` may be part of it. */
@@ -129,4 +128,16 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
     }, milliseconds);
     signal?.addEventListener("abort", abort, { once: true });
   });
+}
+
+/** A list gives its name once for each entry. */
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+/** What follows the path of a URL: empty, or with its question mark. */
+export function searchOf(query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of [value ?? []].flat()) search.append(name, String(item));
+  }
+  return search.size === 0 ? "" : `?${search}`;
 }

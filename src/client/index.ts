@@ -1,10 +1,14 @@
 export type { ForecastView } from "../contract/api/forecast-view.ts";
-export type { OperationPage, OperationStatus, OperationView } from "../contract/api/operation-view.ts";
+export type {
+  OperationPage,
+  OperationStatus,
+  OperationView,
+  ReportLink,
+  VerdictView,
+} from "../contract/api/operation-view.ts";
 export type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
 export type { QueueView } from "../contract/api/queue-view.ts";
-export type { ReportLink } from "../contract/api/report-link.ts";
 export type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
-export type { VerdictView } from "../contract/api/verdict-view.ts";
 export type { Operation, SubmittedOperation } from "../contract/config/job-operations.ts";
 export type { ErrorCode } from "../contract/errors/error-codes.ts";
 export type { Fault } from "../contract/errors/errors.ts";

@@ -1,7 +1,6 @@
 import { MucastApiError, type MucastClient, type QueueView } from "../client/index.ts";
 import { element, fill } from "./dom.ts";
-import { pause } from "./pause.ts";
-import type { ServiceLink } from "./service-link.ts";
+import { pause, type ServiceLink } from "./service-link.ts";
 import { code, counted } from "./words.ts";
 
 const BETWEEN_MS = 5_000;

@@ -1,7 +1,6 @@
 import { MucastApiError, type Problem } from "../client/index.ts";
 import { element } from "./dom.ts";
-import { prose, shown } from "./shown-text.ts";
-import { code } from "./words.ts";
+import { code, prose, shown } from "./words.ts";
 
 /** Maximum number of faults that are listed; the rest are counted. */
 const MAX_FAULTS = 20;

@@ -1,5 +1,3 @@
-import { pause } from "./pause.ts";
-
 /** Statuses that a proxy returns if its service does not respond. */
 const UNREACHABLE_STATUSES = new Set([502, 504]);
 /** Milliseconds between two tries while the service is away: doubling, from the first to the most. */
@@ -101,4 +99,18 @@ async function pauseUntilOnline(milliseconds: number, signal: AbortSignal): Prom
   addEventListener("online", () => over.abort(), { signal: over.signal });
   await pause(milliseconds, AbortSignal.any([signal, over.signal]));
   over.abort();
+}
+
+/** Resolves after `milliseconds`, or as soon as the signal aborts. */
+export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+  });
 }

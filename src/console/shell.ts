@@ -1,14 +1,13 @@
 import { MucastClient } from "../client/index.ts";
 import { element, fill } from "./dom.ts";
-import { discardDrafts, SessionLost } from "./forms/payload/kept-drafts.ts";
+import { discardDrafts, SessionLost } from "./forms/payload/payload-draft.ts";
 import { Gauge } from "./gauge.ts";
 import { errorBox } from "./problem.ts";
 import { type Address, addressOf, LINKS } from "./routes.ts";
 import { ServiceLink } from "./service-link.ts";
 import { PAGE } from "./session.ts";
-import { shown } from "./shown-text.ts";
 import type { ViewContext, ViewRoute } from "./view.ts";
-import { clock } from "./words.ts";
+import { clock, shown } from "./words.ts";
 
 interface ShellOptions {
   /** The key or token of the session; undefined if the service needs none. */

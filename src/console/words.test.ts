@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ticksWithin } from "./views/operation/line-chart.ts";
+import { ticksWithin } from "./views/operation/training-panel.ts";
 import { bytes, counted, duration, kindOf, operationName, stageWords } from "./words.ts";
 
 test("a time span is written in its two largest units", () => {

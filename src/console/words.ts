@@ -1,8 +1,6 @@
-import { shortVisibleText } from "../contract/visible-text.ts";
+import { shortVisibleText, visibleText } from "../contract/visible-text.ts";
 import { figure } from "../report/figures.ts";
-import { element } from "./dom.ts";
-import { type MarkName, mark } from "./mark.ts";
-import { shown } from "./shown-text.ts";
+import { element, svgElement } from "./dom.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -125,4 +123,38 @@ export function facts(...pairs: readonly (Fact | false)[]): HTMLElement {
 /** A code of the API. */
 export function code(text: string): HTMLElement {
   return element("code", {}, shown(text, 200));
+}
+
+/** Drawn, because not every font has them. */
+const MARKS = {
+  open: "M8 2.5a5.5 5.5 0 1 0 .01 0z",
+  half: "M8 2.5a5.5 5.5 0 1 0 .01 0zM8 5.2v2.8l2.2 1.6",
+  tick: "M2.5 8.5l3.5 3.5 7-8",
+  cross: "M3.5 3.5l9 9M12.5 3.5l-9 9",
+  dash: "M3 8h10",
+} as const;
+
+type MarkName = keyof typeof MARKS;
+
+/** A small mark beside a word that says the same; screen readers skip it. */
+export function mark(name: MarkName): SVGElement {
+  const attributes = { class: "mark", viewBox: "0 0 16 16", width: 13, height: 13, "aria-hidden": "true" };
+  return svgElement("svg", attributes, svgElement("path", { d: MARKS[name] }));
+}
+
+/**
+ * Untrusted text, such as the name of a ticker or a blob. Invisible characters appear as their code points, and right-to-left text
+ * does not move its neighbours.
+ * @param most characters; the title then has the whole text, up to 1000 characters.
+ */
+export function shown(text: string, most?: number): HTMLElement {
+  const whole = visibleText(text);
+  const short = most === undefined ? whole : shortVisibleText(text, most);
+  return element("bdi", short === whole ? {} : { title: shortVisibleText(text, 1_000) }, short);
+}
+
+/** The same for a sentence of the service, in which names in backquotes are code. */
+export function prose(text: string, most: number): HTMLElement[] {
+  const parts = shortVisibleText(text, most).split("`");
+  return parts.map((part, i) => element(i % 2 === 1 ? "code" : "bdi", {}, part));
 }

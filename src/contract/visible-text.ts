@@ -19,3 +19,16 @@ export function shortVisibleText(text: string, most: number): string {
   const characters = [...visibleText(text)];
   return characters.length <= most ? characters.join("") : `${characters.slice(0, most - 1).join("")}\u2026`;
 }
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Escapes text for HTML or SVG, including quoted attribute values. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (mark) => ENTITIES[mark]!);
+}

@@ -1,8 +1,7 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
-import { type ForecastTable, forecastTable } from "./forecast-table.ts";
+import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
 import { mean } from "./statistics.ts";
-import { tableRows } from "./table-rows.ts";
 
 /** The tables of one set of rows: those of the model's own forecasts, and those of the baselines on the same rows. */
 export interface SetTables {

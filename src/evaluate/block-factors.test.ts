@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../test/twins/random.ts";
-import { SHRINKAGES } from "../contract/config/shrinkage.ts";
+import { SHRINKAGES } from "../contract/config/panel-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { blockFactors } from "./block-factors.ts";
 import { shrinkageFactors } from "./shrinkage.ts";

@@ -1,4 +1,4 @@
-import type { ShrinkageChoice } from "../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import { concatenate, type DatedForecasts } from "./forecast-rows.ts";

@@ -1,8 +1,7 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
-import { type ForecastTable, forecastTable } from "./forecast-table.ts";
-import { tableRows } from "./table-rows.ts";
+import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
 
 /** Metrics of the labelled score rows of one block. */
 export interface BlockSkill {

@@ -1,9 +1,9 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { CrossSection } from "../contract/output/metrics-schemas.ts";
-import type { DateLabels, LabelsByDate } from "./labels-by-date.ts";
 import { neweyWestT } from "./newey-west.ts";
 import { averageRanks } from "./rank.ts";
+import type { DateLabels, LabelsByDate } from "./rows-by-date.ts";
 import {
   correlationOf,
   correlationSide,

@@ -1,4 +1,4 @@
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 
 /** Forecasts of one ticker with the realised returns. */
 export interface DatedForecasts {

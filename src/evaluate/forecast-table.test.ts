@@ -4,8 +4,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../test/twins/random.ts";
 import { outOfFoldMeans, trainingMeans } from "./baselines.ts";
 import type { ForecastRows } from "./forecast-rows.ts";
-import type { ForecastTable } from "./forecast-table.ts";
-import { metrics } from "./metrics.ts";
+import { type ForecastTable, metrics } from "./forecast-table.ts";
 import { setTablesOf, tableOf } from "./tables.testing.ts";
 
 type Entry = { ticker: string; date: number; y: number; p: number; benchmark: number };

@@ -1,11 +1,17 @@
-import type { Pausable } from "../contract/machine/pausable.ts";
+import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import type { CrossSection, Metrics } from "../contract/output/metrics-schemas.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
-import { concatenate } from "./forecast-rows.ts";
-import { metrics, metricsInSteps } from "./metrics.ts";
-import { laidByDate } from "./rows-by-date.ts";
-import { median } from "./statistics.ts";
-import type { TableRows } from "./table-rows.ts";
+import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
+import { type LabelsByDate, labelsByDate, laidByDate } from "./rows-by-date.ts";
+import {
+  type CorrelationSide,
+  correlationOf,
+  correlationSideInSteps,
+  finiteOrNull,
+  isConstant,
+  median,
+  rootMeanSquare,
+} from "./statistics.ts";
 
 /** One table of the output's `metrics`. A Map because a plain object would move tickers such as `10`. */
 export interface ForecastTable {
@@ -39,4 +45,139 @@ export function* forecastTable(
   }
   const skills = [...by_ticker.values()].flatMap(({ r2_zero }) => r2_zero ?? []);
   return { pooled, by_ticker, cross_section, r2_zero_median: median(Float64Array.from(skills)) };
+}
+
+/** Labelled rows of all tickers, with what the tables of all their forecasts share. */
+interface TableRows {
+  /** Ascending by code point, including those without a labelled row. */
+  readonly tickers: readonly ForecastRows[];
+  /** Shape (n), for the concatenated rows of the tickers; `trainingMean` likewise. */
+  readonly realised: Float64Array;
+  readonly trainingMean: Float64Array;
+  readonly facts: LabelFacts;
+  readonly byDate: LabelsByDate;
+}
+
+/** Prepares rows for their tables. Rows without a label do not count. @param rows tickers in any order. */
+export function* tableRows(rows: readonly ForecastRows[]): Pausable<TableRows> {
+  const tickers: ForecastRows[] = [];
+  for (const ticker of inTickerOrder(rows)) {
+    tickers.push(labelled(ticker));
+    yield 0;
+  }
+  const realised = concatenate(tickers.map((ticker) => ticker.realised));
+  yield 0;
+  const trainingMean = concatenate(tickers.map((ticker) => ticker.trainingMean));
+  yield 0;
+  const facts = yield* labelFacts(realised);
+  return { tickers, realised, trainingMean, facts, byDate: yield* labelsByDate(tickers) };
+}
+
+/** Labelled rows of one ticker, one fold or all tickers, as parallel arrays of shape (n). */
+interface LabelledForecasts {
+  readonly predicted: Float64Array;
+  /** All finite. */
+  readonly realised: Float64Array;
+  /** Each row's own training mean, so pooled rows keep their ticker's. */
+  readonly trainingMean: Float64Array;
+}
+
+/**
+ * Metrics over the given rows; sums follow their order. Undefined metrics are null: everything for no rows, a hit rate without a signed
+ * pair, an r2 whose benchmark makes no error, a correlation with a constant.
+ */
+export function metrics(rows: LabelledForecasts): Metrics {
+  return atOnce(metricsInSteps(rows));
+}
+
+/** The part of the metrics that depends only on the labels. */
+interface LabelFacts {
+  readonly rootMeanSquare: number;
+  readonly side: CorrelationSide | null;
+}
+
+/** @param realised shape (n), all finite. */
+function* labelFacts(realised: Float64Array): Pausable<LabelFacts> {
+  yield 0;
+  return { rootMeanSquare: rootMeanSquare(realised), side: yield* correlationSideInSteps(realised) };
+}
+
+/** Like `metrics`, for the rows of all tickers. @param facts of these labels, if they are known. */
+function* metricsInSteps(
+  { predicted, realised, trainingMean }: LabelledForecasts,
+  facts?: LabelFacts,
+): Pausable<Metrics> {
+  const n = realised.length;
+  if (n === 0) {
+    const signs = { hit_rate: null, up_share: null, hit_rate_se: null };
+    return { n, rmse: null, mae: null, ...signs, r2_zero: null, r2_mean: null, correlation: null };
+  }
+  // One array for both kinds of errors.
+  const errors = differences(realised, predicted, new Float64Array(n));
+  yield 0;
+  const rmse = rootMeanSquare(errors);
+  yield 0;
+  const mae = finiteOrNull(meanMagnitude(errors));
+  yield 0;
+  const r2_mean = skill(rmse, rootMeanSquare(differences(realised, trainingMean, errors)));
+  yield 0;
+  const signs = signAgreement(realised, predicted);
+  yield 0;
+  const r2_zero = skill(rmse, facts?.rootMeanSquare ?? rootMeanSquare(realised));
+  yield 0;
+  const correlation = yield* correlationWith(realised, predicted, facts);
+  return { n, rmse: finiteOrNull(rmse), mae, ...signs, r2_zero, r2_mean, correlation };
+}
+
+function* correlationWith(
+  realised: Float64Array,
+  predicted: Float64Array,
+  facts: LabelFacts | undefined,
+): Pausable<number | null> {
+  // A constant forecast, such as that of a baseline, is known without looking at the labels.
+  if (isConstant(predicted)) return null;
+  const labels = facts === undefined ? yield* correlationSideInSteps(realised) : facts.side;
+  return labels === null ? null : correlationOf(labels, yield* correlationSideInSteps(predicted));
+}
+
+/** Writes y minus p. */
+function differences(y: Float64Array, p: Float64Array, into: Float64Array): Float64Array {
+  for (let i = 0; i < into.length; i++) into[i] = y[i]! - p[i]!;
+  return into;
+}
+
+function meanMagnitude(values: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += Math.abs(values[i]!);
+  return sum / values.length;
+}
+
+/** An R² below this is the rounding of its two sums: forecasts equal to the benchmark have 0. */
+const ROUNDING = 1e-12;
+
+/** 1 - SSE / SSE of the benchmark; null if the benchmark makes no error, which would divide by 0. */
+function skill(rmse: number, benchmarkRmse: number): number | null {
+  const r2 = 1 - (rmse / benchmarkRmse) ** 2;
+  return Math.abs(r2) < ROUNDING ? 0 : finiteOrNull(r2);
+}
+
+/** Over the rows in which neither side is 0; null without such a row. */
+function signAgreement(
+  realised: Float64Array,
+  predicted: Float64Array,
+): Pick<Metrics, "hit_rate" | "up_share" | "hit_rate_se"> {
+  let signed = 0;
+  let hits = 0;
+  let ups = 0;
+  for (let i = 0; i < realised.length; i++) {
+    const y = realised[i]!;
+    const p = predicted[i]!;
+    if (y === 0 || p === 0) continue;
+    signed++;
+    if (y > 0) ups++;
+    if (y > 0 === p > 0) hits++;
+  }
+  if (signed === 0) return { hit_rate: null, up_share: null, hit_rate_se: null };
+  const rate = hits / signed;
+  return { hit_rate: rate, up_share: ups / signed, hit_rate_se: Math.sqrt((rate * (1 - rate)) / signed) };
 }

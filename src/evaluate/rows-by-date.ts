@@ -1,6 +1,8 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
 import type { DatedForecasts } from "./forecast-rows.ts";
+import { averageRanks } from "./rank.ts";
+import { type CorrelationSide, correlationSide } from "./statistics.ts";
 
 /** The positions of the tickers' rows when sorted by date; rows of a date keep the order of the given tickers. */
 export interface DateLayout {
@@ -75,7 +77,7 @@ export function* sortedByDate(rows: readonly DatedForecasts[]): Pausable<RowsByD
 }
 
 /** The rows of one date. */
-export interface DateRows extends Pick<RowsByDate, "predicted" | "realised"> {
+interface DateRows extends Pick<RowsByDate, "predicted" | "realised"> {
   readonly day: Day;
 }
 
@@ -87,4 +89,47 @@ export function* eachDate({ first, starts, predicted, realised }: RowsByDate): G
     if (from === to) continue;
     yield { day: first + d, predicted: predicted.subarray(from, to), realised: realised.subarray(from, to) };
   }
+}
+
+/** A correlation across fewer tickers is noise: two always correlate by 1 or -1. */
+export const MIN_TICKERS = 3;
+
+/** The labels of one date, at positions [from, to), prepared for correlations. */
+export interface DateLabels {
+  readonly day: Day;
+  readonly from: number;
+  readonly to: number;
+  readonly side: CorrelationSide;
+  readonly rankSide: CorrelationSide;
+}
+
+/** The labels of all tickers, date after date, ranked once for all forecasts. */
+export interface LabelsByDate {
+  readonly layout: DateLayout;
+  /** Ascending; without dates of fewer than MIN_TICKERS tickers or of equal labels. */
+  readonly dates: readonly DateLabels[];
+}
+
+/** @param rows labelled rows, with tickers in the order of the sums of a date. */
+export function* labelsByDate(
+  rows: readonly Pick<DatedForecasts, "days" | "realised">[],
+): Pausable<LabelsByDate> {
+  const layout = yield* dateLayout(rows);
+  const realised = yield* laidByDate(
+    layout,
+    rows.map((row) => row.realised),
+  );
+  const { first, starts } = layout;
+  const dates: DateLabels[] = [];
+  for (let d = 0; d + 1 < starts.length; d++) {
+    const [from, to] = [starts[d]!, starts[d + 1]!];
+    if (to - from < MIN_TICKERS) continue;
+    yield 0;
+    const labels = realised.subarray(from, to);
+    const side = correlationSide(labels);
+    // Ranks are constant exactly when the values are, so IC and RankIC cover the same dates.
+    const rankSide = side && correlationSide(averageRanks(labels));
+    if (side !== null && rankSide !== null) dates.push({ day: first + d, from, to, side, rankSide });
+  }
+  return { layout, dates };
 }

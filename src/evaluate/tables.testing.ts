@@ -3,10 +3,8 @@ import type { CrossSection } from "../contract/output/metrics-schemas.ts";
 import { type SetTables, setTables } from "./baselines.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
 import type { DatedForecasts, ForecastRows } from "./forecast-rows.ts";
-import { type ForecastTable, forecastTable } from "./forecast-table.ts";
-import { labelsByDate } from "./labels-by-date.ts";
-import { laidByDate } from "./rows-by-date.ts";
-import { tableRows } from "./table-rows.ts";
+import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
+import { labelsByDate, laidByDate } from "./rows-by-date.ts";
 
 /** The table of rows' own forecasts. */
 export function tableOf(rows: readonly ForecastRows[]): ForecastTable {

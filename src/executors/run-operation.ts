@@ -10,7 +10,7 @@ import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob } from "../jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
-import { runReplayJob } from "../replay/replay-job.ts";
+import { runReplayJob } from "../replay/replay.ts";
 
 /** The options of an operation: its payload without the three inputs. */
 interface OperationKind {

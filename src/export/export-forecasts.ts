@@ -1,19 +1,22 @@
 import { basename, dirname, extname } from "node:path";
-import type { Content } from "../blob/content.ts";
+import { ByteWriter, type ColumnSource, parquetWrite } from "hyparquet-writer";
 import { replaceByStaged, stageFile } from "../blob/folder/staged-file.ts";
+import type { Content } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { formatDay } from "../contract/market/dates.ts";
+import { MUCAST_VERSION } from "../contract/version.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
+import { COLUMNS, type Column, type ColumnKind } from "./columns.ts";
 import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
-import { forecastsCsv } from "./forecasts-csv.ts";
 
 /** The writer for each file extension. The Parquet writer is loaded on demand. */
 const FORMATS: Readonly<Record<string, (parts: readonly ForecastPart[]) => Promise<Content>>> = {
   ".csv": async (parts) => forecastsCsv(parts),
-  ".parquet": async (parts) => (await import("./forecasts-parquet.ts")).forecastsParquet(parts),
+  ".parquet": async (parts) => (await import("./export-forecasts.ts")).forecastsParquet(parts),
 };
 
 /** A request for an export. */
-export interface ExportRequest {
+interface ExportRequest {
   /** The output of a job: a path, a file: URL or an https URL. */
   readonly output: string;
   /** The path of the file; its extension selects the format, and an existing file is replaced. */
@@ -37,4 +40,81 @@ export async function exportForecasts({ output, out }: ExportRequest, reading: R
   const content = await format(parts);
   await replaceByStaged(await stageFile(dirname(out), basename(out), content, { signal, shown: out }));
   return parts.reduce((rows, { days }) => rows + days.length, 0);
+}
+
+/**
+ * The forecasts as CSV (RFC 4180, lines end with LF): a header, then one line per row. Numbers have the fewest digits that give the
+ * same float64 back, dates are YYYY-MM-DD, and missing values are empty. Yields one piece of text per part.
+ */
+export function* forecastsCsv(parts: Iterable<ForecastPart>): Generator<string> {
+  yield `${COLUMNS.map(({ name }) => name).join(",")}\n`;
+  for (const part of parts) {
+    let text = "";
+    for (let row = 0; row < part.days.length; row++) {
+      text += `${COLUMNS.map((column) => cell(column, part, row)).join(",")}\n`;
+    }
+    if (text !== "") yield text;
+  }
+}
+
+function cell(column: Column, part: ForecastPart, row: number): string {
+  const value = column.of(part, row);
+  if (value === undefined || Number.isNaN(value)) return "";
+  switch (column.kind) {
+    case "text":
+      return quoted(value as string);
+    case "date":
+      return formatDay(value as number);
+    case "integer":
+    case "number":
+      return Object.is(value, -0) ? "-0" : String(value);
+    default:
+      return column satisfies never;
+  }
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];
+
+/** How Parquet stores a kind of value; dates are days since 1970-01-01. */
+const ELEMENTS: Readonly<Record<ColumnKind, Omit<SchemaElement, "name">>> = {
+  text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
+  date: { type: "INT32", converted_type: "DATE" },
+  integer: { type: "INT32" },
+  number: { type: "DOUBLE" },
+};
+
+/** The number of rows that a reader decodes at a time. */
+const ROW_GROUP = 100_000;
+
+/** The forecasts as one Parquet file, compressed with Snappy. Missing values are null. The same forecasts give the same bytes. */
+export async function forecastsParquet(parts: readonly ForecastPart[]): Promise<Uint8Array> {
+  const writer = new ByteWriter();
+  const leaves = COLUMNS.map(({ name, kind }) => ({
+    name,
+    ...ELEMENTS[kind],
+    repetition_type: "OPTIONAL" as const,
+  }));
+  await parquetWrite({
+    writer,
+    columnData: COLUMNS.map((column) => columnSource(column, parts)),
+    schema: [{ name: "forecasts", num_children: leaves.length }, ...leaves],
+    rowGroupSize: ROW_GROUP,
+    createdBy: `mucast version ${MUCAST_VERSION}`,
+  });
+  return writer.getBytes();
+}
+
+function columnSource(column: Column, parts: readonly ForecastPart[]): ColumnSource {
+  const data: (string | number | null)[] = [];
+  for (const part of parts) {
+    for (let row = 0; row < part.days.length; row++) {
+      const value = column.of(part, row);
+      data.push(value === undefined || Number.isNaN(value) ? null : value);
+    }
+  }
+  return { name: column.name, data };
 }

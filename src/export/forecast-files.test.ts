@@ -7,9 +7,8 @@ import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { outputDocument } from "../outputs/open-document.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 import { COLUMNS } from "./columns.ts";
+import { forecastsCsv, forecastsParquet } from "./export-forecasts.ts";
 import { type ForecastPart, forecastParts } from "./forecast-parts.ts";
-import { forecastsCsv } from "./forecasts-csv.ts";
-import { forecastsParquet } from "./forecasts-parquet.ts";
 
 type Row = Record<string, string | number | null>;
 

@@ -1,4 +1,4 @@
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { foldRows } from "../outputs/fold-rows.ts";
 import type { OutputDocument } from "../outputs/open-document.ts";

@@ -1,9 +1,9 @@
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
-import type {
-  ByteSource,
-  RequestedWindow,
-  TickerPrices,
-  TickerSeries,
+import {
+  type ByteSource,
+  compareCodePoints,
+  type RequestedWindow,
+  type TickerPrices,
+  type TickerSeries,
 } from "../contract/market/ticker-series.ts";
 import { type BlockSpan, BlockStore } from "./block-store.ts";
 import { ColumnRoles, priceColumn } from "./column-names.ts";

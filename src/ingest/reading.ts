@@ -1,9 +1,8 @@
 import { BLOB_BOUNDS, type BlobLimits } from "../contract/blob-limits.ts";
 import { MAX_COLUMNS, type TickerSeries } from "../contract/market/ticker-series.ts";
 import { invalid, type Position, quote, tooLarge } from "./blob-errors.ts";
-import type { BlobNames } from "./blob-names.ts";
 import type { BlockStore } from "./block-store.ts";
-import { type BlobKind, type ColumnRoles, priceColumn } from "./column-names.ts";
+import { type BlobKind, type BlobNames, type ColumnRoles, priceColumn } from "./column-names.ts";
 import type { Doubles } from "./json/doubles.ts";
 import { type JsonReader, Token } from "./json/json-reader.ts";
 

@@ -1,5 +1,5 @@
-import { operationsOf } from "../contract/config/audited-job.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
+import { operationsOf } from "../contract/config/payload.ts";
 import { previewDl } from "./dl/dl-preview.ts";
 import { previewMl } from "./ml/ml-preview.ts";
 import type { JobContext, JobRequest } from "./shared/job.ts";

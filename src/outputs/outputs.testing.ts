@@ -3,7 +3,7 @@ import { parseDlSettings } from "../contract/config/dl-settings.ts";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { trainingMeans } from "../evaluate/baselines.ts";
 import { mean } from "../evaluate/statistics.ts";
@@ -11,8 +11,7 @@ import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
-import { NO_ENGINE } from "../jobs/shared/engine-facts.ts";
-import { provenance } from "../jobs/shared/job-document.ts";
+import { NO_ENGINE, provenance } from "../jobs/shared/job-document.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
 
 /** A market whose forecasts were not made by a model, so that outputs of any size and skill are available at once. */

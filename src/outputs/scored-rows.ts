@@ -1,6 +1,6 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import type { Bounds } from "../evaluate/intervals/conformal.ts";

@@ -1,6 +1,6 @@
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
-import { listNames } from "./row-counts.ts";
+import { listNames } from "./rows.ts";
 
 /** The features of several tickers as one list, and the indices of each ticker's own features in it. */
 export interface FeatureUnion {

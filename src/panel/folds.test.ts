@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fewerFolds, walkForwardFolds } from "./folds.ts";
+import { fewerFolds, hasFewRows, walkForwardFolds } from "./folds.ts";
 
 /** The loop of scikit-learn's TimeSeriesSplit.split with gap 0 and no max_train_size, written out row by row. */
 function timeSeriesSplit(n: number, splits: number, testSize: number): { train: number[]; test: number[] }[] {
@@ -92,4 +92,17 @@ test("with shrinkage by out-of-fold evidence, warns that the forecasts of a tick
   } as const;
   assert.match(fewerFolds({ ...facts, got: 0 })!.message, /; with shrinkage own its forecasts are 0\.$/);
   assert.doesNotMatch(fewerFolds({ ...facts, got: 1 })!.message, /shrinkage/);
+});
+
+test("five fit rows per feature are enough, without folds", () => {
+  assert.deepEqual([hasFewRows(50, 10, []), hasFewRows(49, 10, [])], [false, true]);
+  assert.equal(hasFewRows(38, 26, []), true);
+});
+
+test("folds that train on too few rows count if they test a third of the out-of-fold rows", () => {
+  // Six folds of 5 rows over 60: they train on 30, 35, 40, 45, 50 and 55 rows.
+  const folds = walkForwardFolds(60, 5, 6);
+  assert.equal(hasFewRows(60, 7, folds), false, "one of six trains on fewer than 35");
+  assert.equal(hasFewRows(60, 8, folds), true, "two of six train on fewer than 40");
+  assert.equal(hasFewRows(60, 6, folds), false);
 });

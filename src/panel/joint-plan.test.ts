@@ -8,8 +8,7 @@ import { seededRandom } from "../../test/twins/random.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
 import { uniteFeatures } from "./feature-union.ts";
-import { type JointPlan, planJoint } from "./joint-plan.ts";
-import { jointSamples, ownSamples } from "./joint-samples.ts";
+import { type JointPlan, jointSamples, ownSamples, planJoint } from "./joint-plan.ts";
 import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const NAMES = ["B", "10", "A", "9"];

@@ -3,8 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { hasLateForecasts, joiningAt } from "./late-network.ts";
 import { latePanelAt } from "./late-ticker.ts";
-import type { RefitBlock } from "./refit-blocks.ts";
-import { rowsByBlock } from "./rows-by-block.ts";
+import { type RefitBlock, rowsByBlock } from "./refit-blocks.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
 
 const LENGTH = 100;

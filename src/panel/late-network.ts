@@ -2,8 +2,8 @@ import type { Day } from "../contract/market/dates.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import type { PlanRows } from "./late-ticker.ts";
 import type { RefitBlock } from "./refit-blocks.ts";
-import { MIN_TRAINING_SAMPLES } from "./sample-split.ts";
 import { type PanelRows, targetsOf } from "./ticker-panel.ts";
+import { MIN_TRAINING_SAMPLES } from "./window-plan.ts";
 
 /** A ticker that has too little at the cut for a network, and may have enough at a later block. */
 export interface LateCandidate<P extends PanelRows> {

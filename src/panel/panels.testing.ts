@@ -1,6 +1,6 @@
 /** Random panels of a few tickers, for properties of code that compares tickers. */
 import fc from "fast-check";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 
 /** The rows of one ticker, without features. */

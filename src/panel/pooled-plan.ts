@@ -1,7 +1,6 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../contract/market/price-gaps.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints, MAX_GAP_DAYS } from "../contract/market/ticker-series.ts";
 import type { Fold } from "./folds.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import {
@@ -12,7 +11,7 @@ import {
   type TickerBlock,
   tickerBlocks,
 } from "./refit-blocks.ts";
-import { orderByDates, valuesAt } from "./row-order.ts";
+import { orderByDates, valuesAt } from "./rows.ts";
 import { MIN_FIT_ROWS, type PanelRows } from "./ticker-panel.ts";
 
 type PooledRows = Pick<

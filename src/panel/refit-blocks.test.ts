@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
 import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
 import { randomPanels } from "./panels.testing.ts";
-import { refitBlocks, tickerBlocks } from "./refit-blocks.ts";
+import { refitBlocks, rowsByBlock, tickerBlocks } from "./refit-blocks.ts";
 
 const CUT = 30;
 const panels = randomPanels(60, CUT).map((all) => all.filter(({ fit }) => fit.length > 0));
@@ -99,4 +99,77 @@ test("too many blocks cause one error with the smallest setting that works", () 
     },
   );
   assert.equal(refitBlocks([panel], 3).length, 668);
+});
+
+/**
+ * Rows on days `from` to 59, except the `absent` ones; the label of a row is known on the ticker's next day, and labels up to day 29 are
+ * fit labels.
+ */
+function panel(from: number, absent: readonly number[] = []) {
+  const days = Array.from({ length: 60 - from }, (_, i) => from + i).filter((day) => !absent.includes(day));
+  const labelDays = [...days.slice(1), -2_147_483_648];
+  const y = days.map((day, i) => (i === days.length - 1 ? Number.NaN : day / 100));
+  const rows = days.map((_, i) => i);
+  const fit = rows.filter((i) => labelDays[i]! <= 29 && i < days.length - 1);
+  return {
+    days: Int32Array.from(days),
+    labelDays: Int32Array.from(labelDays),
+    y: Float64Array.from(y),
+    fit: Int32Array.from(fit),
+    score: Int32Array.from(rows.slice(fit.length)),
+  };
+}
+
+const PANELS = [panel(0), panel(7, [20, 21, 22, 40, 41]), panel(3, [31, 32])];
+
+/** Dates of the rows, and of their labels. */
+const dated = ({ days, labelDays }: (typeof PANELS)[number], rows: Int32Array) =>
+  Array.from(rows, (row) => [days[row]!, labelDays[row]!]);
+
+describe("the networks of a block learn what is known at its first date, compared with a slow twin,", () => {
+  for (const window of [undefined, 12, 40]) {
+    for (const [name, groups] of [
+      ["each ticker alone", PANELS.map((own) => [own])],
+      ["all tickers together", [PANELS]],
+    ] as const) {
+      test(`${name}, with a window of ${window}`, () => {
+        const blocks = refitBlocks(PANELS, 8);
+        assert.ok(blocks.length > 3);
+        for (const panels of groups) {
+          const rows = rowsByBlock(panels, blocks, window);
+          for (const [b, { from, known = 29 }] of blocks.entries()) {
+            const learnable = panels.map((own) =>
+              dated(own, Int32Array.from(own.days.keys())).filter(
+                ([, label]) => label! >= 0 && label! <= known,
+              ),
+            );
+            const labels = [...new Set(learnable.flat().map(([, label]) => label!))].sort((p, q) => p - q);
+            const first = window === undefined ? 0 : labels.slice(-window)[0]!;
+            const next = blocks[b + 1]?.from ?? 60;
+            for (const [i, own] of rows(b, b).entries()) {
+              assert.deepEqual(
+                dated(own, own.fit),
+                learnable[i]!.filter(([, label]) => label! >= first),
+              );
+              const scored = dated(own, panels[i]!.score).map(([day]) => day!);
+              assert.deepEqual(
+                dated(own, own.score).map(([day]) => day!),
+                scored.filter((day) => (b === 0 || day >= from) && day < next),
+              );
+            }
+            if (b === 0) continue;
+            const standIn = rows(b - 1, b);
+            assert.deepEqual(
+              standIn.map(({ fit }) => [...fit]),
+              rows(b - 1, b - 1).map(({ fit }) => [...fit]),
+            );
+            assert.deepEqual(
+              standIn.map(({ score }) => [...score]),
+              rows(b, b).map(({ score }) => [...score]),
+            );
+          }
+        }
+      });
+    }
+  }
 });

@@ -1,8 +1,8 @@
 import type { Pausable } from "../contract/machine/pausable.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { compareCodePoints } from "../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../contract/market/ticker-series.ts";
 import { NO_LABEL_DAY } from "./labels.ts";
-import { orderByDates, valuesAt } from "./row-order.ts";
+import { orderByDates, valuesAt } from "./rows.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
 /** A date needs this many labelled tickers for its mean and deviation to represent the market. */

@@ -1,14 +1,25 @@
 import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import type { Day } from "../contract/market/dates.ts";
-import { sparseGapDays, sparsePrices } from "../contract/market/price-gaps.ts";
-import type { TickerFeatures, TickerPrices } from "../contract/market/ticker-series.ts";
+import {
+  sparseGapDays,
+  sparsePrices,
+  type TickerFeatures,
+  type TickerPrices,
+} from "../contract/market/ticker-series.ts";
 import type { Warning } from "../contract/problems/warnings.ts";
 import { labelPrices, NO_LABEL_DAY, recentVolatility } from "./labels.ts";
 import { priceDates } from "./price-dates.ts";
 import type { RelativeTarget } from "./relative-target.ts";
-import { describeCounts, type RowCounts, rowWarnings } from "./row-counts.ts";
-import { columnsWithValues, completeRows, gatherRowMajor, joinRows } from "./rows.ts";
+import {
+  columnsWithValues,
+  completeRows,
+  describeCounts,
+  gatherRowMajor,
+  joinRows,
+  type RowCounts,
+  rowWarnings,
+} from "./rows.ts";
 import type { ResolvedWindow } from "./window.ts";
 
 /** A ticker with fewer fit rows fails; a first walk-forward fold trains on at least this many. */

@@ -6,9 +6,14 @@ import { slowWindows } from "../../test/twins/network-plan-twin.ts";
 import { slowPanel, type TwinRow } from "../../test/twins/panel-twin.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
-import { isConstantTarget, splitSizes } from "./sample-split.ts";
 import { buildTickerPanel } from "./ticker-panel.ts";
-import { planWindows, type WindowPlan, type WindowRows } from "./window-plan.ts";
+import {
+  isConstantTarget,
+  planWindows,
+  splitSizes,
+  type WindowPlan,
+  type WindowRows,
+} from "./window-plan.ts";
 
 const WINDOW = { start: parseDay("2019-01-01")!, end: parseDay("2029-12-31")! };
 

@@ -5,12 +5,10 @@ import { checkId, inputNames } from "../blob/names.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
-import { sparseGapDays, sparsePrices } from "../contract/market/price-gaps.ts";
-import type { TickerPrices } from "../contract/market/ticker-series.ts";
-import { dataExtractorText, featureEngineText } from "./canonical-blobs.ts";
+import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { type CsvLimits, readPriceCsv } from "./csv/read-price-csv.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
-import { publishBlobs } from "./publish-blobs.ts";
+import { dataExtractorText, featureEngineText, publishBlobs } from "./publish-blobs.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
 
 export interface PrepareOptions {

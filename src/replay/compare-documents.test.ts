@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { mayLackNothing, mayLackOptional } from "./compare-documents.ts";
 import { compareTexts } from "./documents.testing.ts";
-import { mayLackNothing, mayLackOptional } from "./may-lack.ts";
 
 const text = (more: object) =>
   JSON.stringify({ schema: "s", id: "a", created_at: "t", machine: { n: 1 }, ...more });

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { addedMember, compareValues, type MayLack } from "./compare-values.ts";
-import type { Differences, Path } from "./differences.ts";
+import { z } from "zod";
+import { outputBlobSchema } from "../contract/output/output-blob.ts";
+import { type Differences, type Path, spellingOf } from "./differences.ts";
 import type { Child, JsonFile, Span } from "./json-file.ts";
-import { spellingOf } from "./spelling.ts";
 
 /** Members that identify a run and its machine. A replay does not compare them. */
-export const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
+const NOT_COMPARED: ReadonlySet<string> = new Set(["id", "created_at", "machine"]);
 
 /** Values up to this size are parsed; of larger values the members are compared one by one. */
 const PARSED_BYTES = 4 * 2 ** 20;
@@ -201,4 +201,97 @@ async function quotedValue(file: JsonFile, span: Span): Promise<unknown> {
 
 function lengthOf({ start, end }: Span): number {
   return end - start;
+}
+
+/**
+ * Decides whether the recorded document may lack a member: returns the pattern of the path, such as
+ * `metrics.score.by_ticker.*.up_share`, or undefined for a member that every output has.
+ */
+export type MayLack = (path: Path) => string | undefined;
+
+/** Counts every difference between two JSON values, in the order of the recorded one. At most MAX_JSON_DEPTH levels deep. */
+function compareValues(
+  path: Path,
+  recorded: unknown,
+  replayed: unknown,
+  differences: Differences,
+  mayLack: MayLack,
+): void {
+  if (typeof recorded === "number" && typeof replayed === "number") {
+    if (Object.is(recorded, replayed)) return;
+    if (Number.isFinite(recorded)) differences.number(path, recorded, replayed);
+    // From a text such as 1e999, which no job writes.
+    else differences.other(path, String(recorded), replayed);
+  } else if (Array.isArray(recorded) && Array.isArray(replayed)) {
+    const shared = Math.min(recorded.length, replayed.length);
+    for (let i = 0; i < shared; i++) {
+      compareValues([...path, i], recorded[i], replayed[i], differences, mayLack);
+    }
+    if (recorded.length !== replayed.length) {
+      differences.other([...path, "length"], recorded.length, replayed.length);
+    }
+  } else if (isObject(recorded) && isObject(replayed)) {
+    for (const [key, value] of Object.entries(recorded)) {
+      const other = Object.hasOwn(replayed, key) ? replayed[key] : undefined;
+      if (other === undefined) differences.other([...path, key], value, undefined);
+      else compareValues([...path, key], value, other, differences, mayLack);
+    }
+    for (const [key, value] of Object.entries(replayed)) {
+      if (!Object.hasOwn(recorded, key)) addedMember([...path, key], value, differences, mayLack);
+    }
+  } else if (recorded !== replayed) differences.other(path, recorded, replayed);
+}
+
+/** A member that only the replayed document has. */
+function addedMember(path: Path, value: unknown, differences: Differences, mayLack: MayLack): void {
+  const pattern = mayLack(path);
+  if (pattern === undefined) differences.other(path, undefined, value);
+  else differences.lack(pattern);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** For an output that records everything that this version records: nothing may be missing. */
+export const mayLackNothing: MayLack = () => undefined;
+
+/**
+ * For an output of an older version: members that are optional in the schema, because later versions added them, and settings of the
+ * resolved configuration (`model`).
+ */
+export const mayLackOptional: MayLack = (path) => {
+  let schema: z.ZodType = outputBlobSchema;
+  const pattern: string[] = [];
+  for (const [depth, part] of path.entries()) {
+    const isLast = depth === path.length - 1;
+    const inside = withoutWrappers(schema);
+    if (inside instanceof z.ZodObject) {
+      const member = (inside.shape as Record<string, z.ZodType>)[String(part)];
+      pattern.push(String(part));
+      if (member === undefined) {
+        const rest = path.slice(depth + 1).map((inner) => (typeof inner === "number" ? "*" : inner));
+        return isLoose(inside) ? [...pattern, ...rest].join(".") : undefined;
+      }
+      if (isLast) return member instanceof z.ZodOptional ? pattern.join(".") : undefined;
+      schema = member;
+    } else if (inside instanceof z.ZodRecord || inside instanceof z.ZodArray) {
+      pattern.push("*");
+      if (isLast) return undefined;
+      schema = (inside instanceof z.ZodArray ? inside.element : inside.valueType) as z.ZodType;
+    } else return undefined;
+  }
+  return undefined;
+};
+
+/** Strict objects have a catchall too, which accepts nothing. */
+function isLoose({ def }: z.ZodObject): boolean {
+  return def.catchall !== undefined && !(def.catchall instanceof z.ZodNever);
+}
+
+function withoutWrappers(schema: z.ZodType): z.ZodType {
+  let inside = schema;
+  while (inside instanceof z.ZodOptional || inside instanceof z.ZodNullable)
+    inside = inside.unwrap() as z.ZodType;
+  return inside;
 }

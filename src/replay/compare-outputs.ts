@@ -1,14 +1,22 @@
 import { MucastError } from "../contract/errors/errors.ts";
-import { REPLAY_REASONS } from "../contract/output/replay-blob.ts";
-import { changedMachine, changedVersions } from "./changed-facts.ts";
-import { compareDocuments, comparedText } from "./compare-documents.ts";
-import { Differences } from "./differences.ts";
+import {
+  type ChangedFact,
+  REPLAY_LISTS,
+  REPLAY_REASONS,
+  REPLAY_SCHEMA_NAME,
+  type ReplayBlob,
+} from "../contract/output/replay-blob.ts";
+import { compareDocuments, comparedText, mayLackNothing, mayLackOptional } from "./compare-documents.ts";
+import { Differences, MAX_QUOTED } from "./differences.ts";
 import { publicName } from "./find-input.ts";
 import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
-import { mayLackNothing, mayLackOptional } from "./may-lack.ts";
-import { type RecordedFacts, type RecordedProvenance, readFacts } from "./recorded-output.ts";
-import type { Found } from "./replay-document.ts";
+import {
+  type RecordedFacts,
+  type RecordedOutput,
+  type RecordedProvenance,
+  readFacts,
+} from "./recorded-output.ts";
 
 /**
  * Compares an output with the new one of its job.
@@ -70,4 +78,106 @@ function changedInputs(recorded: RecordedProvenance, replayed: RecordedProvenanc
 function without(names: readonly string[], others: readonly string[]): string[] {
   const known = new Set(others);
   return names.filter((name) => !known.has(name));
+}
+
+/** The part of a verdict that does not depend on the output's name. */
+export type Found = Partial<Omit<ReplayBlob, "schema" | "id" | "output">> & Pick<ReplayBlob, "verdict">;
+
+/** The document of the verdict, with members in the order of its schema. */
+export function replayDocument(id: string, recorded: RecordedOutput, found: Found): ReplayBlob {
+  const { verdict, reason, compared, differences, inputs, problem } = found;
+  return {
+    schema: REPLAY_SCHEMA_NAME,
+    id,
+    verdict,
+    ...(reason === undefined ? {} : { reason }),
+    output: {
+      url: publicName(recorded.name),
+      sha256: recorded.sha256,
+      operation: recorded.facts?.operation ?? null,
+      id: quotedText(recorded.id),
+      created_at: quotedText(recorded.createdAt),
+    },
+    ...(compared === undefined ? {} : { compared }),
+    ...(differences === undefined ? {} : { differences }),
+    lacks: found.lacks ?? [],
+    ...(inputs === undefined ? {} : { inputs }),
+    versions: found.versions ?? [],
+    machine: found.machine ?? [],
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function quotedText(value: unknown): string | null {
+  return typeof value === "string" ? value.slice(0, MAX_QUOTED.text) : null;
+}
+
+/** The versions that differ between two outputs, and the lock of the Python environment if both record it. */
+function changedVersions(recorded: RecordedProvenance, replayed: RecordedProvenance): ChangedFact[] {
+  const locks =
+    recorded.lock_sha256 === undefined
+      ? []
+      : changedFacts({ lock: recorded.lock_sha256 }, { lock: replayed.lock_sha256 });
+  return [...changedFacts(recorded.versions, replayed.versions), ...locks].slice(0, REPLAY_LISTS.facts);
+}
+
+/**
+ * The facts that differ between two machines, and the kernel level and threads of both runs; none if the recorded output does not
+ * name its machine.
+ */
+function changedMachine(
+  recorded: { readonly machine: unknown; readonly provenance: RecordedProvenance },
+  replayed: { readonly machine: unknown; readonly provenance: RecordedProvenance },
+): ChangedFact[] {
+  if (recorded.machine === undefined) return [];
+  const factsOf = ({ machine, provenance }: typeof recorded) => ({
+    machine,
+    kernel_level: provenance.kernel_level ?? null,
+    threads: provenance.threads ?? null,
+  });
+  return changedFacts(factsOf(recorded), factsOf(replayed));
+}
+
+/** Limits far beyond anything that a job writes. */
+const MAX_DEPTH = 8;
+const MAX_LEAVES = 1_000;
+
+/** The leaves of two JSON values that differ, each by its path. */
+function changedFacts(recorded: unknown, replayed: unknown): ChangedFact[] {
+  const [before, after] = [leavesOf(recorded), leavesOf(replayed)];
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  return names
+    .map((name) => ({ name, recorded: before.get(name) ?? null, replayed: after.get(name) ?? null }))
+    .filter((fact) => fact.recorded !== fact.replayed)
+    .slice(0, REPLAY_LISTS.facts);
+}
+
+/** Lists become one text each. If a value has too many leaves, only the first ones count. */
+function leavesOf(
+  value: unknown,
+  path = "",
+  depth = 0,
+  leaves = new Map<string, string>(),
+): Map<string, string> {
+  if (value === null || value === undefined) return leaves;
+  if (typeof value !== "object" || Array.isArray(value) || depth === MAX_DEPTH) {
+    leaves.set(path, cut(Array.isArray(value) ? value.map(textOf).join(" ") : textOf(value)));
+    return leaves;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    if (leaves.size >= MAX_LEAVES) break;
+    leavesOf(member, path === "" ? cut(name) : `${path}.${cut(name)}`, depth + 1, leaves);
+  }
+  return leaves;
+}
+
+/** An object becomes its JSON text, because its `toString` may be anything. */
+function textOf(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+const MAX_LENGTH = 200;
+
+function cut(text: string): string {
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }

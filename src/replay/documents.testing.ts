@@ -2,12 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ComparedText, compareDocuments, comparedText } from "./compare-documents.ts";
-import type { MayLack } from "./compare-values.ts";
+import type { MayLack } from "./compare-documents.ts";
+import { type ComparedText, compareDocuments, comparedText, mayLackNothing } from "./compare-documents.ts";
 import { Differences } from "./differences.ts";
-import { JsonFile } from "./json-file.ts";
-import { mayLackNothing } from "./may-lack.ts";
-import { writeCompact } from "./write-compact.ts";
+import { JsonFile, writeCompact } from "./json-file.ts";
 
 export interface Comparison {
   readonly differences: Differences;

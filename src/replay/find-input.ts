@@ -1,8 +1,7 @@
 import { basename, dirname, join } from "node:path";
-import { filePath, isUrl } from "../blob/location.ts";
+import { filePath, isUrl, refusePipe } from "../blob/location.ts";
 import { openBlob } from "../blob/open-blob.ts";
 import { redactUrl } from "../blob/policy.ts";
-import { refusePipe } from "../blob/refuse-pipe.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";

@@ -6,8 +6,7 @@ import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
 import type { Reading } from "./find-input.ts";
-import { JsonFile } from "./json-file.ts";
-import { writeCompact } from "./write-compact.ts";
+import { JsonFile, writeCompact } from "./json-file.ts";
 
 /** The output to replay. */
 export interface RecordedOutput {

@@ -1,17 +1,19 @@
-import { refusePipe } from "../blob/refuse-pipe.ts";
+import { refusePipe } from "../blob/location.ts";
+import { containerJob } from "../blob/names.ts";
+import type { ReplayOptions } from "../contract/config/payload-schemas.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
 import { REPLAY_REASONS, type ReplayBlob, type ReplayReason } from "../contract/output/replay-blob.ts";
-import type { JobContext } from "../jobs/shared/job.ts";
+import type { ResultRecord } from "../contract/output/result-record.ts";
+import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
+import { openResult } from "../jobs/shared/job-output.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
-import { compareOutputs } from "./compare-outputs.ts";
+import { compareOutputs, type Found, replayDocument } from "./compare-outputs.ts";
 import { MAX_QUOTED } from "./differences.ts";
 import type { Reading } from "./find-input.ts";
 import { type FoundInputs, findInputs, missingInputs, otherInputs } from "./find-inputs.ts";
 import { reasonOf } from "./likely-reason.ts";
-import { replayConfig } from "./recorded-config.ts";
 import { openRecorded, type RecordedOutput } from "./recorded-output.ts";
-import { type Found, replayDocument } from "./replay-document.ts";
-import { type FailedRun, runRecorded } from "./run-recorded.ts";
+import { type FailedRun, replayConfig, runRecorded } from "./run-recorded.ts";
 
 /** A caller's request for a replay. */
 export interface ReplayRequest {
@@ -107,4 +109,40 @@ async function failedVerdict(
 /** The verdict without a comparison of documents. */
 function ended(code: ReplayReason, message: string, more: Partial<ReplayBlob> = {}): Found {
   return { verdict: REPLAY_REASONS[code].verdict, reason: reasonOf(code, message), ...more };
+}
+
+/**
+ * A replay as an operation of a service: it writes its verdict to `replay_<id>.json`, even if the output differs or cannot be
+ * replayed.
+ * @param request inputs and config are empty to use those of the output.
+ * @throws MucastError as replayOutput; then it writes no blob.
+ */
+export function runReplayJob(
+  { id, blobUrl, featureUrl, dataExtractorUrl, config }: JobRequest,
+  options: ReplayOptions,
+  context: JobContext,
+): Promise<ResultRecord> {
+  return withMemoryGuard(context, async (guarded) => {
+    const outputUrl = options.output_url;
+    const place = { id, blobUrl, featureUrl: featureUrl || outputUrl };
+    const blob = await openResult("replay", containerJob("replay", options), place, guarded);
+    const request = {
+      id,
+      outputUrl,
+      featureUrl: featureUrl || undefined,
+      dataExtractorUrl: dataExtractorUrl || undefined,
+      config: config || undefined,
+      blobUrl,
+    };
+    const verdict = await replayOutput(request, quiet(guarded, options));
+    return blob.write(JSON.stringify(verdict), guarded);
+  });
+}
+
+/** The replayed job writes to a scratch folder, which does not end the replay. */
+function quiet(context: JobContext, { portable }: ReplayOptions): JobContext {
+  const report: JobContext["report"] = (event) => {
+    if (event.kind !== "progress" || event.stage !== "write") context.report(event);
+  };
+  return { ...context, portable, report };
 }

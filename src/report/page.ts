@@ -1,4 +1,4 @@
-import { escapeText } from "./charts/escape-text.ts";
+import { escapeText } from "./charts/plot.ts";
 import type { Report } from "./evidence/reported-outputs.ts";
 import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
 import type { Section } from "./panels/section.ts";

@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { LIBRARIES } from "../../src/engine/environment/engine-status.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
-import { LIBRARIES } from "../../src/engine/environment/libraries.ts";
 import { EnginePool } from "../../src/engine/pool/pool.ts";
 import type { EngineNeed, JobEngine, OpenEngine } from "../../src/jobs/shared/job.ts";
 import { openWorkFolder, type WorkFolder } from "../../src/jobs/shared/work-folder.ts";

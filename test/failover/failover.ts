@@ -4,7 +4,7 @@
  * the end, no job may be lost or run twice, and no service may have run more than half of them.
  */
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/terminal/table.ts";
+import { table } from "../../src/cli/terminal/output-table.ts";
 import { unconfined } from "../deployment/confined.testing.ts";
 import { startAzurite } from "../servers/azurite.testing.ts";
 import { startPostgres } from "../servers/postgres.testing.ts";

@@ -16,7 +16,7 @@ import {
   StorageSharedKeyCredential,
 } from "@azure/storage-blob";
 import { AzureTransport } from "../../src/blob/azure/azure-transport.ts";
-import { DEFAULT_TRANSFER_LIMITS } from "../../src/blob/transfer-limits.ts";
+import { DEFAULT_TRANSFER_LIMITS } from "../../src/blob/policy.ts";
 
 const AZURITE = fileURLToPath(
   new URL("../../tools/test-servers/node_modules/azurite/dist/src/blob/main.js", import.meta.url),

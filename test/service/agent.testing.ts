@@ -4,8 +4,13 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type ForecastView, forecastViewSchema } from "../../src/contract/api/forecast-view.ts";
-import { isEnded, type OperationView, operationSchema } from "../../src/contract/api/operation-view.ts";
-import { type VerdictView, verdictViewSchema } from "../../src/contract/api/verdict-view.ts";
+import {
+  isEnded,
+  type OperationView,
+  operationSchema,
+  type VerdictView,
+  verdictViewSchema,
+} from "../../src/contract/api/operation-view.ts";
 import { until } from "../end-to-end/command.ts";
 import { ONE_JOB } from "./service.testing.ts";
 

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { OperationView } from "../../src/contract/api/operation-view.ts";
-import { type VerdictView, verdictViewSchema } from "../../src/contract/api/verdict-view.ts";
+import {
+  type OperationView,
+  type VerdictView,
+  verdictViewSchema,
+} from "../../src/contract/api/operation-view.ts";
 import type { VerdictOperation } from "../../src/contract/config/job-operations.ts";
 import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { collect, problemOf } from "./api.testing.ts";

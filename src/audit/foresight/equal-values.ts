@@ -1,4 +1,4 @@
-import { MAX_LAG } from "./later-returns.ts";
+import { MAX_LAG } from "./return-correlations.ts";
 import { MIN_PAIRS } from "./significance.ts";
 import type { FeatureColumn, TickerHistory } from "./ticker-history.ts";
 

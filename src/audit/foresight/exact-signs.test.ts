@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { laterCopy } from "./equal-values.ts";
-import { missingnessTest } from "./missing-values.ts";
+import { missingnessTest, unpricedRows, unpricedValues, usualShare } from "./missing-values.ts";
 import { addValues, hasManyValues, isStandard, isStandardAtEndOnly, noSums } from "./standardised.ts";
 import { featureColumn, tickerHistory } from "./ticker-history.ts";
-import { unpricedRows, unpricedValues, usualShare } from "./unpriced-values.ts";
 
 const N = 400;
 const DAYS = Int32Array.from({ length: N }, (_, i) => 18_000 + i);

@@ -2,9 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../../test/twins/random.ts";
 import { slowPartial, slowSpearman } from "./foresight-twin.testing.ts";
-import { LAST_RETURNS, RETURN_LIMIT, type ReturnCorrelation } from "./last-returns.ts";
-import { LATER_LIMIT, MAX_LAG } from "./later-returns.ts";
-import { LabelRanks, returnCorrelations } from "./return-correlations.ts";
+import {
+  LAST_RETURNS,
+  LATER_LIMIT,
+  LabelRanks,
+  MAX_LAG,
+  RETURN_LIMIT,
+  type ReturnCorrelation,
+  returnCorrelations,
+} from "./return-correlations.ts";
 import { featureColumn, tickerHistory } from "./ticker-history.ts";
 
 const DAYS = 260;

@@ -1,23 +1,22 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Content } from "../../blob/content.ts";
 import { isWebUrl, writeOutput } from "../../blob/folder/output-folder.ts";
+import type { Content } from "../../blob/store.ts";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
+import type { Operation } from "../../contract/config/job-operations.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { type RawObject, rawNumber, rawNumbers } from "../../contract/json/json-text.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/problems/failures.ts";
+import { crashIn, type Failure, isCrash, namedFailure } from "../../contract/problems/problem.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import type { Jobs } from "../../jobs/run-job.ts";
 import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
-import type { AuditInputs } from "../audit-inputs.ts";
-import type { AuditedBlobs } from "../audited-blobs.ts";
-import { auditedConfig } from "./audited-config.ts";
+import type { AuditedBlobs, AuditInputs } from "../audit-inputs.ts";
 import { type AuditedPrices, readAuditedPrices, tickersOf } from "./audited-prices.ts";
-import { cutFeaturesText, cutPricesText } from "./cut-blobs.ts";
-import { type CutPlan, planCuts } from "./cut-plan.ts";
+import { type CutPlan, cutFeaturesText, cutPricesText, planCuts } from "./cut-blobs.ts";
 import { outputProvenance } from "./output-parts.ts";
 
 /** The inputs of a job on this machine. */
@@ -32,7 +31,7 @@ export interface WholeRun {
 }
 
 /** The reason why the job cannot be judged. */
-export interface NotAudited {
+interface NotAudited {
   readonly reason: string;
 }
 
@@ -183,4 +182,35 @@ function crashError(failure: Failure): MucastError {
   const { ticker } = failure;
   const message = `${namedFailure(failure)}; a job of the audit lost the ticker so, which says nothing of the blobs: audit again`;
   return new MucastError("engine_crashed", message, { ticker });
+}
+
+/** Epochs of a network in a quick audit. */
+const QUICK_EPOCHS = "2";
+
+/**
+ * The config that the audit runs, as JSON text; numbers keep the caller's own text. Networks train on the CPU, where equal inputs
+ * give equal bits. A quick audit of run_ml_job uses a ridge regression with the caller's folds, intervals, scaler and shrinkage; one
+ * of run_dl_job uses one network of the caller's for 2 epochs.
+ * @param config a config that the job accepts.
+ */
+export function auditedConfig(config: string, operation: Operation, quick: boolean): string {
+  const given = rawNumbers(config) as RawObject;
+  return JSON.stringify(operation === "run_ml_job" ? mlConfig(given, quick) : dlConfig(given, quick));
+}
+
+function mlConfig(given: RawObject, quick: boolean): RawObject {
+  const params = given["ML params"] as RawObject;
+  return { "ML params": quick ? { ...params, model: "ridge", model_params: {} } : params };
+}
+
+function dlConfig(given: RawObject, quick: boolean): RawObject {
+  const dot = (given["NN params"] as RawObject)["Dot prediction"] as RawObject;
+  const { global_settings = {}, training_params = {} } = dot as Record<string, RawObject>;
+  const { ensemble: _, ...ofOne } = training_params;
+  const audited = {
+    ...dot,
+    global_settings: { ...global_settings, device: "cpu" },
+    training_params: quick ? { ...ofOne, epochs: rawNumber(QUICK_EPOCHS) } : training_params,
+  };
+  return { "NN params": { "Dot prediction": audited } };
 }

@@ -12,7 +12,7 @@ import {
   preparePrices,
 } from "../../prepare/prepare-prices.ts";
 import { tickersOf } from "../../prepare/selection.ts";
-import { type CutPlan, planCuts } from "../job/cut-plan.ts";
+import { type CutPlan, planCuts } from "../job/cut-blobs.ts";
 
 /** A price CSV of an audit, with the flags of `mucast prepare`. */
 export interface AuditedCsv {

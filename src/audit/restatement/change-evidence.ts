@@ -3,7 +3,7 @@ import { formatDay } from "../../contract/market/dates.ts";
 import type { AuditFacts } from "../../contract/output/audit-blob.ts";
 import { finiteOrNull } from "../../evaluate/statistics.ts";
 import type { ChangeTally, LargestChange } from "./change-tally.ts";
-import type { ChangedDays } from "./changed-days.ts";
+import type { ChangedDays } from "./common-days.ts";
 
 /** How many values, tickers and dates changed, and since when. */
 export function extent({ values, tickers, days, examples, reach }: ChangeTally): AuditFacts {

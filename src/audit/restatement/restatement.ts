@@ -1,13 +1,18 @@
+import type { Blob } from "../../blob/open-blob.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { Turns } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { priceSeries, type TickerSeries } from "../../contract/market/ticker-series.ts";
+import type { AuditFacts } from "../../contract/output/audit-blob.ts";
+import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
+import { readFeatures } from "../../ingest/read-features.ts";
+import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
+import { priceDates } from "../../panel/price-dates.ts";
 import type { AuditInputs } from "../audit-inputs.ts";
 import { type AuditCheck, type AuditContext, type CheckResult, notRun, ranCheck } from "../check.ts";
-import {
-  type ComparedBlobs,
-  type ComparedPrices,
-  compareFeatureBlobs,
-  comparePriceBlobs,
-} from "./compare-blobs.ts";
-import { featureFindings } from "./feature-findings.ts";
-import { priceFindings } from "./price-findings.ts";
+import { HistoryComparison } from "./history-comparison.ts";
+import { featureFindings, type PastReturns, priceFindings } from "./restatement-findings.ts";
+import { type TickerPair, tickerPairs } from "./ticker-pairs.ts";
 
 /**
  * Compares an earlier day's blobs with today's: values on days that both cover must be the same. A rewritten value, a filled null or
@@ -52,4 +57,162 @@ function resultOf(prices: ComparedPrices | undefined, features: ComparedBlobs | 
     ],
     facts: { data_extractor: prices?.facts ?? null, feature: features?.facts ?? null },
   });
+}
+
+/** An earlier day's blob and today's, compared to the last byte. */
+interface ComparedBlobs {
+  readonly comparison: HistoryComparison;
+  readonly facts: AuditFacts;
+}
+
+interface ComparedPrices extends ComparedBlobs {
+  readonly returns: PastReturns;
+}
+
+/** Names of features in the facts. */
+const MAX_NAMES = 10;
+
+/**
+ * Compares two feature blobs in one reading of both, side by side.
+ * @throws MucastError of the blobs; invalid_data if the earlier one ends later.
+ */
+async function compareFeatureBlobs(
+  previousUrl: string,
+  currentUrl: string,
+  context: AuditContext,
+): Promise<ComparedBlobs> {
+  return withBlobs([previousUrl, currentUrl], context, async (previous, current) => {
+    const reading = readingOf(context);
+    const comparison = new HistoryComparison();
+    const pairs = tickerPairs(
+      readFeatures(previous, reading),
+      readFeatures(current, reading),
+      context.workFolder,
+    );
+    for await (const pair of pairs) comparison.add(pair);
+    return { comparison, facts: factsOf(comparison, previous, current) };
+  });
+}
+
+/**
+ * Compares the prices of two data-extraction blobs, on the dates with a price.
+ * @throws MucastError of the blobs; invalid_data if the earlier one ends later.
+ */
+async function comparePriceBlobs(
+  previousUrl: string,
+  currentUrl: string,
+  context: AuditContext,
+): Promise<ComparedPrices> {
+  return withBlobs([previousUrl, currentUrl], context, async (previous, current) => {
+    const before = await readPrices(previous, readingOf(context));
+    try {
+      const after = await readPrices(current, readingOf(context));
+      try {
+        const compared = await compareEvery(before, after, context.signal);
+        return { ...compared, facts: factsOf(compared.comparison, previous, current) };
+      } finally {
+        after.close();
+      }
+    } finally {
+      before.close();
+    }
+  });
+}
+
+async function compareEvery(before: PriceBlob, after: PriceBlob, signal: AbortSignal) {
+  const comparison = new HistoryComparison();
+  const returns = { vanished: [] as number[], kept: [] as number[] };
+  const turns = new Turns(signal);
+  for (const pair of pricePairs(before, after)) {
+    comparison.add(pair);
+    const { previous, current } = pair;
+    const past = previous === undefined ? undefined : pastReturn(previous.values);
+    if (past !== undefined) returns[current === undefined ? "vanished" : "kept"].push(past);
+    await turns.pauseIfOver();
+  }
+  const meanOf = (values: readonly number[]) => finiteOrNull(mean(Float64Array.from(values)));
+  return { comparison, returns: { vanished: meanOf(returns.vanished), kept: meanOf(returns.kept) } };
+}
+
+function* pricePairs(before: PriceBlob, after: PriceBlob): Generator<TickerPair> {
+  const there = new Set(after.tickers);
+  for (const ticker of before.tickers) {
+    const previous = pricesOf(before, ticker);
+    yield there.delete(ticker) ? { previous, current: pricesOf(after, ticker) } : { previous };
+  }
+  for (const ticker of there) yield { current: pricesOf(after, ticker) };
+}
+
+const EVERY_DAY = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };
+
+function pricesOf(blob: PriceBlob, ticker: string): TickerSeries {
+  return priceSeries({ ticker, ...priceDates(blob.load(ticker), EVERY_DAY) });
+}
+
+/** Log-return over the whole history; undefined for fewer than two prices. */
+function pastReturn(prices: Float64Array): number | undefined {
+  return prices.length < 2 ? undefined : Math.log(prices.at(-1)! / prices[0]!);
+}
+
+async function withBlobs<T>(
+  [previousUrl, currentUrl]: readonly [string, string],
+  { blobs }: AuditContext,
+  body: (previous: Blob, current: Blob) => Promise<T>,
+): Promise<T> {
+  const previous = await blobs.open(previousUrl);
+  try {
+    const current = await blobs.open(currentUrl);
+    try {
+      return await body(previous, current);
+    } finally {
+      await current.close();
+    }
+  } finally {
+    await previous.close();
+  }
+}
+
+function readingOf({ signal, policy, workFolder }: AuditContext) {
+  return { workFolder, signal, limits: policy.limits };
+}
+
+/** The extent of the comparison. @throws MucastError invalid_data if the earlier blob ends later. */
+function factsOf(comparison: HistoryComparison, previous: Blob, current: Blob): AuditFacts {
+  const { calendar, tickers, columns, values, features, added } = comparison;
+  requireOrder(comparison, previous, current);
+  let [changed, rounded, warmUp] = [0, 0, 0];
+  for (const tally of features.values()) {
+    rounded += tally.rounded;
+    warmUp += tally.warmUp;
+    for (const kind of tally.kinds.values()) changed += kind.values;
+  }
+  return {
+    tickers,
+    columns,
+    values,
+    changed,
+    rounded,
+    warm_up: warmUp,
+    previous_end: dateOf(calendar.previous.last),
+    current_end: dateOf(calendar.current.last),
+    previous_start: dateOf(calendar.previous.first),
+    current_start: dateOf(calendar.current.first),
+    features_added: added.size,
+    added: [...added].slice(0, MAX_NAMES),
+  };
+}
+
+function requireOrder({ calendar }: HistoryComparison, previous: Blob, current: Blob): void {
+  const [last, end] = [calendar.previous.last, calendar.current.last];
+  if (last <= end || !Number.isFinite(end)) return;
+  throw new MucastError(
+    "invalid_data",
+    `the earlier blob ${previous.name} ends on ${formatDay(last)}, after today's ${current.name}, which ends on ` +
+      `${formatDay(end)}; were they exchanged?`,
+    { source: previous.name, end: formatDay(last), current: current.name, current_end: formatDay(end) },
+  );
+}
+
+function dateOf(day: number): string | null {
+  return Number.isFinite(day) ? formatDay(day) : null;
 }

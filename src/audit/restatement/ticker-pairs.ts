@@ -1,6 +1,5 @@
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
-import { BlockStore } from "../../ingest/block-store.ts";
-import { SeriesStore } from "../../ingest/series-store.ts";
+import { BlockStore, SeriesStore } from "../../ingest/block-store.ts";
 
 /** A ticker in the earlier day's blob, in today's, or in both. */
 export interface TickerPair {

@@ -4,8 +4,7 @@ import { type Random, seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
-import { BLOCK_DATES, blockPermutations } from "./block-permutations.ts";
-import { permutedSkill } from "./permuted-skill.ts";
+import { BLOCK_DATES, blockPermutations, permutedSkill } from "./permuted-skill.ts";
 
 /** Returns with a common factor, and forecasts that hold a share `skill` of each; some rows are missing. */
 function forecasts(skill: number, random: Random, dates = 250): ForecastRows[] {

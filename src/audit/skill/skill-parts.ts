@@ -3,8 +3,7 @@ import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean } from "../../evaluate/statistics.ts";
 import { dateT } from "../../evaluate/verdict/date-t.ts";
-import { tickerPermutations } from "./block-permutations.ts";
-import { dateIcs, onDates, type PermutedSkill, permutedSkill } from "./permuted-skill.ts";
+import { dateIcs, onDates, type PermutedSkill, permutedSkill, tickerPermutations } from "./permuted-skill.ts";
 
 /** The minimum number of forecasts for a meaningful mean. */
 export const MIN_FORECASTS = 20;

@@ -3,7 +3,7 @@ import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type AuditCheck, notRun, ranCheck } from "../check.ts";
 import { outputParts, outputVerdict, type ReadObject, type ReadValue } from "../job/output-parts.ts";
-import { BLOCK_DATES, MIN_BLOCKS } from "./block-permutations.ts";
+import { BLOCK_DATES, MIN_BLOCKS } from "./permuted-skill.ts";
 import { implausibleJob, judgeSkill } from "./skill-findings.ts";
 import { MIN_FORECASTS, skillParts } from "./skill-parts.ts";
 

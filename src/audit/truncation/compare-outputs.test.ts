@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Changes } from "./changes.ts";
 import { compareOutputs } from "./compare-outputs.ts";
+import { Changes } from "./truncation.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-compare-"));
 after(() => rmSync(folder, { recursive: true }));

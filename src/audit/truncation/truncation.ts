@@ -3,10 +3,17 @@ import { join } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import { type AuditCheck, type AuditContext, type CheckResult, notRun, ranCheck } from "../check.ts";
+import {
+  type AuditCheck,
+  type AuditContext,
+  type CheckResult,
+  type Finding,
+  notRun,
+  ranCheck,
+} from "../check.ts";
+import { finding } from "../findings.ts";
 import type { WholeRun } from "../job/audited-job.ts";
-import { Changes } from "./changes.ts";
-import { type Compared, compareOutputs } from "./compare-outputs.ts";
+import { type Compared, compareOutputs, type Difference } from "./compare-outputs.ts";
 
 /**
  * Cuts both blobs after dates past the cut and runs the job on each pair: nothing dated up to such a date may change. Only one cut is
@@ -94,4 +101,70 @@ class Cuts {
       await rm(folder, { recursive: true, force: true });
     }
   }
+}
+
+/** The differences of one kind of one ticker, over all cuts. */
+interface Change {
+  readonly ticker: string;
+  readonly first: Difference;
+  /** The last date of the blobs in the first difference. */
+  readonly date: string;
+  count: number;
+  readonly cuts: Set<string>;
+  /** Largest absolute difference of two numbers; undefined without two numbers. */
+  largest: number | undefined;
+}
+
+/** Collects differences by ticker and kind: one finding each, whatever their number. */
+export class Changes {
+  readonly #changes = new Map<string, Change>();
+  readonly #withoutTicker: Finding[] = [];
+
+  add(date: string, ticker: string, difference: Difference): void {
+    const key = `${difference.code} ${ticker}`;
+    let change = this.#changes.get(key);
+    if (change === undefined) {
+      change = { ticker, first: difference, date, count: 0, cuts: new Set(), largest: undefined };
+      this.#changes.set(key, change);
+    }
+    change.count += 1;
+    change.cuts.add(date);
+    const { whole, cut } = difference;
+    if (typeof whole !== "number" || typeof cut !== "number") return;
+    change.largest = Math.max(change.largest ?? 0, Math.abs(whole - cut));
+  }
+
+  /** The job has forecasts with the whole blobs, and none with the cut ones. */
+  addNoTicker(date: string, message: string): void {
+    this.#withoutTicker.push(
+      finding("ticker_changed", {
+        message: `No ticker is left if the blobs end after ${date}: ${message}`,
+        evidence: { cut_after: [date] },
+      }),
+    );
+  }
+
+  findings(): Finding[] {
+    return [...this.#withoutTicker, ...[...this.#changes.values()].map(findingOf)];
+  }
+}
+
+function findingOf({ ticker, first, date, count, cuts, largest }: Change): Finding {
+  const { code, at, whole, cut } = first;
+  const message =
+    code === "ticker_changed"
+      ? `${ticker} has ${at} ${whole === null ? "only with the blobs cut after" : "with the whole blobs and none with those cut after"} ${date}`
+      : `${ticker}: ${counted(count, "value")} differ where the blobs end after ${date}; the first is ${at}: ${whole} with the whole blobs, ${cut} with the cut ones`;
+  return finding(code, {
+    ticker,
+    message,
+    evidence: {
+      at,
+      whole,
+      cut,
+      values: count,
+      cut_after: [...cuts],
+      ...(largest === undefined ? {} : { largest_difference: largest }),
+    },
+  });
 }

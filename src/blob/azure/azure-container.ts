@@ -10,8 +10,7 @@ import {
 } from "@azure/storage-blob";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { canceled, outputFailed } from "../blob-errors.ts";
-import { failureOf, isPassingStatus, isTrustFailure } from "../remote/remote-request.ts";
-import { Retry } from "../remote/retry.ts";
+import { failureOf, isPassingStatus, isTrustFailure, Retry } from "../remote/remote-request.ts";
 import type { AzureCredentials } from "./azure-credentials.ts";
 import { AzureTransport, type TransportOptions } from "./azure-transport.ts";
 

@@ -1,8 +1,8 @@
 import { nameTaken } from "../blob-errors.ts";
-import type { Content } from "../content.ts";
 import { checkSpace } from "../names.ts";
 import { openRemoteBlob } from "../remote/remote-blob.ts";
 import {
+  type Content,
   checkKey,
   type JobStore,
   type ReadPart,

@@ -1,10 +1,9 @@
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import type { HttpOperationResponse, IHttpClient, WebResource } from "@azure/storage-blob";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { AddressRule } from "../remote/addresses.ts";
-import { guardedAgent } from "../remote/guarded-agent.ts";
+import type { TransferLimits } from "../policy.ts";
+import { type AddressRule, guardedAgent } from "../remote/addresses.ts";
 import { bodyOf, send } from "../remote/remote-request.ts";
-import type { TransferLimits } from "../transfer-limits.ts";
 
 export interface TransportOptions {
   readonly limits: TransferLimits;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { BlockBlobClient, BlockBlobCommitBlockListOptions } from "@azure/storage-blob";
 import { nameTaken, throwIfAborted } from "../blob-errors.ts";
-import { blocksOf, type Content } from "../content.ts";
+import { blocksOf, type Content } from "../store.ts";
 import { type Asked, type AzureContainer, failed, Refusal } from "./azure-container.ts";
 
 /** Small enough to be sent within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */

@@ -19,8 +19,7 @@ import { pathToFileURL } from "node:url";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { openBlob } from "../open-blob.ts";
-import { openOutput } from "../open-output.ts";
-import { openStore } from "../open-store.ts";
+import { openOutput, openStore } from "../open-store.ts";
 import { FolderStore } from "./folder-store.ts";
 
 const BASE = "http://127.0.0.1:8080";

@@ -4,9 +4,9 @@ import { basename, dirname, join, relative } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { changed, nameTaken, outputFailed, throwIfAborted } from "../blob-errors.ts";
-import type { Content } from "../content.ts";
 import { checkSpace } from "../names.ts";
 import {
+  type Content,
   checkKey,
   type JobStore,
   type ReadPart,

@@ -5,9 +5,9 @@ import { pathToFileURL } from "node:url";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { nameTaken, outputFailed, throwIfAborted } from "../blob-errors.ts";
-import type { Content } from "../content.ts";
 import { filePath, isUrl } from "../location.ts";
 import { redactUrl, withoutSignature } from "../policy.ts";
+import type { Content } from "../store.ts";
 import { discardStaged, publishStaged, stageFile } from "./staged-file.ts";
 
 const DATA = "data";

@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { writeOutput } from "./output-folder.ts";
-import { discardStaged, stageFile } from "./staged-file.ts";
-import { isGone, ownMark } from "./sweep-staged.ts";
+import { discardStaged, isGone, ownMark, stageFile } from "./staged-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-sweep-"));
 after(() => rmSync(root, { recursive: true }));

@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { DEFAULT_TRANSFER_LIMITS } from "../transfer-limits.ts";
-import { guardedAgent, guardedLookup } from "./guarded-agent.ts";
+import { DEFAULT_TRANSFER_LIMITS } from "../policy.ts";
+import { guardedAgent, guardedLookup } from "./addresses.ts";
 import { send } from "./remote-request.ts";
 
 /** A fake: a resolver whose answers change from one query to the next. */

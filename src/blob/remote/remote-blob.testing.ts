@@ -10,8 +10,7 @@ import { inspect } from "node:util";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { type OpenOptions, openBlob } from "../open-blob.ts";
-import type { BlobPolicy } from "../policy.ts";
-import type { TransferLimits } from "../transfer-limits.ts";
+import type { BlobPolicy, TransferLimits } from "../policy.ts";
 
 const certificates = new URL("../../../test/certificates/", import.meta.url);
 export const cert = readFileSync(new URL("localhost.cert.pem", certificates), "utf8");

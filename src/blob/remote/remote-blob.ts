@@ -2,10 +2,9 @@ import { createHash, type Hash } from "node:crypto";
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { canceled, changed } from "../blob-errors.ts";
+import type { TransferLimits } from "../policy.ts";
 import type { StoredBytes } from "../store.ts";
-import type { TransferLimits } from "../transfer-limits.ts";
-import type { AddressRule } from "./addresses.ts";
-import { guardedAgent } from "./guarded-agent.ts";
+import { type AddressRule, guardedAgent } from "./addresses.ts";
 import {
   bodyOf,
   checkStatus,
@@ -13,12 +12,12 @@ import {
   failureOf,
   isGzipEncoded,
   isTrustFailure,
+  Retry,
   type Span,
   send,
   spanOf,
   strongTag,
 } from "./remote-request.ts";
-import { Retry } from "./retry.ts";
 
 interface RemoteOptions {
   readonly limits: TransferLimits;

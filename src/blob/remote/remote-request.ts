@@ -1,12 +1,13 @@
 import { type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { type Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { changed } from "../blob-errors.ts";
-import type { TransferLimits } from "../transfer-limits.ts";
+import type { TransferLimits } from "../policy.ts";
 
 /** A failure of the server or the network that may pass. */
-export class PassingFailure extends Error {}
+class PassingFailure extends Error {}
 
 interface RemoteRequest {
   readonly url: URL;
@@ -184,4 +185,31 @@ export function failureOf(error: unknown): string {
     ? "; its certificate is not trusted here (see NODE_EXTRA_CA_CERTS)"
     : "";
   return `the connection failed: ${code || String(error)}${trust}`;
+}
+
+/** Counts the failures of one request in a row, and pauses between its attempts. */
+export class Retry {
+  failures = 0;
+  readonly #limits: TransferLimits;
+
+  constructor(limits: TransferLimits) {
+    this.#limits = limits;
+  }
+
+  /** Counts a failure. @returns false if there is no further attempt. */
+  another(): boolean {
+    this.failures += 1;
+    return this.failures < this.#limits.attempts;
+  }
+
+  /** Waits before the next attempt: longer after each failure, and a little at random. @throws if the signal aborts. */
+  async pause(signal: AbortSignal): Promise<void> {
+    const factor = Math.min(16, 2 ** (this.failures - 1)) * (0.75 + Math.random() / 2);
+    await pause(this.#limits.backoffMs * factor, undefined, { signal });
+  }
+
+  /** For an error message. */
+  get note(): string {
+    return this.failures > 1 ? ` (tried ${this.failures} times)` : "";
+  }
 }

@@ -1,7 +1,6 @@
 import { counted, printable } from "../../contract/errors/wording.ts";
 import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
-import { table } from "./table.ts";
 
 /** An output under the name of its column. */
 export interface OutputColumn {
@@ -114,4 +113,16 @@ function percent(share: number | null | undefined): string {
 
 function figure(value: number | null): string {
   return value === null ? "-" : value.toFixed(4);
+}
+
+/** A table in plain text: the first column to the left, the others to the right. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .join("  ")
+      .trimEnd();
+  return [line(header), widths.map((width) => "-".repeat(width)).join("  "), ...rows.map(line)].join("\n");
 }

@@ -3,8 +3,7 @@ import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultLine } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import type { JobEvent, Progress, Report, Stage } from "../../contract/output/job-events.ts";
-import { type Failure, namedFailure } from "../../contract/problems/failures.ts";
-import { type Problem, problemOf } from "../../contract/problems/problem.ts";
+import { type Failure, namedFailure, type Problem, problemOf } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { CodeCounts } from "../../contract/schema/answer-limits.ts";
 

@@ -1,4 +1,4 @@
-import type { FormSchemas } from "../../contract/api/form-schemas.ts";
+import type { FormSchemas } from "../../contract/api/published-schemas.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 
 /** The part of JSON Schema (draft 2020-12) that payloads use. */

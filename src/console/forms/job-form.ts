@@ -9,7 +9,7 @@ import { formSchemas, payloadSchema } from "./form-schemas.ts";
 import { makeInputs } from "./inputs/input-forms.ts";
 import { offerKnownBlobs } from "./inputs/url-fields.ts";
 import { addModelParameters } from "./model-parameters.ts";
-import { hasDraft } from "./payload/kept-drafts.ts";
+import { hasDraft } from "./payload/payload-draft.ts";
 import { PayloadForm } from "./payload/payload-form.ts";
 
 /** The two jobs, in words. */

@@ -1,4 +1,4 @@
-import type { FormSchemas, ModelParameter } from "../../contract/api/form-schemas.ts";
+import type { FormSchemas, ModelParameter } from "../../contract/api/published-schemas.ts";
 import { element, fill } from "../dom.ts";
 import { faultLine, newId } from "./fields/field-control.ts";
 import { isObject, readTree } from "./fields/payload-tree.ts";

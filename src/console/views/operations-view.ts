@@ -5,8 +5,7 @@ import type {
   SubmittedOperation,
 } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
-import { pause } from "../pause.ts";
-import { shown } from "../shown-text.ts";
+import { pause } from "../service-link.ts";
 import type { View, ViewContext } from "../view.ts";
 import {
   code,
@@ -16,6 +15,7 @@ import {
   moment,
   operationName,
   STATUSES,
+  shown,
   stageWords,
   statusBadge,
 } from "../words.ts";

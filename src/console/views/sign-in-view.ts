@@ -1,7 +1,7 @@
 import type { Problem } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
 import { PAGE } from "../session.ts";
-import { prose, shown } from "../shown-text.ts";
+import { prose, shown } from "../words.ts";
 
 interface SignIn {
   /** Why the reader has to sign in again. */

@@ -6,7 +6,6 @@ import {
   shrinkageSchema,
 } from "../output/metrics-schemas.ts";
 import { outputBlobSchema } from "../output/output-blob.ts";
-import { queryCount } from "./query-count.ts";
 
 /** Maximum number of tickers in one answer, and the number if none are requested. */
 export const FORECAST_LIMITS = { tickers: 50, default: 20 } as const;
@@ -134,3 +133,12 @@ export const forecastQuery = z.strictObject(query).refine(isOneWay, ONE_WAY);
 export const forecastInput = z.strictObject({ ...params, ...query }).refine(isOneWay, ONE_WAY);
 
 export type ForecastQuery = z.infer<typeof forecastInput>;
+
+/** A number from 1 to `most`, or its decimal digits in a query. */
+export function queryCount(most: number) {
+  return z.preprocess(ofDigits, z.int().min(1).max(most));
+}
+
+function ofDigits(value: unknown): unknown {
+  return typeof value === "string" && /^[0-9]+$/.test(value) ? Number(value) : value;
+}

@@ -1,10 +1,38 @@
 import { z } from "zod";
+import { VERDICT_OPERATIONS } from "../config/job-operations.ts";
+import { auditBlobSchema } from "../output/audit-blob.ts";
 import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
 import { submittedOperationSchema } from "../output/operation-schemas.ts";
+import { replayBlobSchema } from "../output/replay-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
-import { failureSchema } from "../problems/failures.ts";
-import { problemSchema } from "../problems/problem.ts";
+import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
+import { mayGrow } from "../schema/open-schema.ts";
+
+/** The verdict of an audit or a replay that succeeded: its blob, as it is stored. */
+export const verdictViewSchema = z
+  .strictObject({
+    id: z.string(),
+    operation: mayGrow(z.enum(VERDICT_OPERATIONS)),
+    output_name: z.string().describe("Name of the blob with the verdict."),
+    audit: auditBlobSchema.optional().describe("The verdict of an audit."),
+    replay: replayBlobSchema.optional().describe("The verdict of a replay."),
+  })
+  .meta({ id: "VerdictView" });
+
+export type VerdictView = z.infer<typeof verdictViewSchema>;
+
+/** A link that opens a report once. */
+export const reportLinkSchema = z
+  .strictObject({
+    url: z
+      .string()
+      .describe("Opens the report once, without credentials. Anyone who has it can read the report."),
+    expires_at: z.iso.datetime().describe("One minute after the link was created."),
+  })
+  .meta({ id: "ReportLink", title: "Link to a report" });
+
+export type ReportLink = z.infer<typeof reportLinkSchema>;
 
 /** The states of an operation: NotStarted, Running, then one of the last three, which is final. */
 export const OPERATION_STATUSES = ["NotStarted", "Running", "Succeeded", "Failed", "Canceled"] as const;

@@ -5,10 +5,13 @@ import { mlConfigSchema } from "../config/ml-config.ts";
 import { architecturesOf } from "../config/networks.ts";
 import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
 import { MODELS } from "../model-params/models.ts";
-import { forecastInput, forecastViewSchema } from "./forecast-view.ts";
-import { OPERATION_STATUSES, operationPageSchema, operationSchema } from "./operation-view.ts";
-import { queryCount } from "./query-count.ts";
-import { verdictViewSchema } from "./verdict-view.ts";
+import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
+import {
+  OPERATION_STATUSES,
+  operationPageSchema,
+  operationSchema,
+  verdictViewSchema,
+} from "./operation-view.ts";
 
 /** One operation of the API. The HTTP routes, the OpenAPI document and the MCP tools are made from this table. */
 export interface ApiOperation {

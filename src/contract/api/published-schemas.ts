@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { dlConfigSchema } from "../config/dl-config.ts";
+import type { ExampleConfig } from "../config/example-configs.ts";
+import type { SubmittedOperation } from "../config/job-operations.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
 import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
 import { auditBlobSchema } from "../output/audit-blob.ts";
@@ -33,4 +35,25 @@ export type SchemaName = keyof typeof PUBLISHED_SCHEMAS;
 /** JSON Schema (draft 2020-12) of one published schema; a field with a default is not required. */
 export function jsonSchema(name: SchemaName): object {
   return z.toJSONSchema(PUBLISHED_SCHEMAS[name], { io: "input" });
+}
+
+/** An argument of a model's constructor that a config may give. */
+export interface ModelParameter {
+  readonly name: string;
+  /** A phrase such as `an integer or null`; empty if only a fit can tell. */
+  readonly takes: string;
+  readonly choices: readonly string[];
+  /** The library's default as JSON text, which distinguishes `1.0` from `1`; null if it has no single value. */
+  readonly byDefault: string | null;
+}
+
+/** The console's forms are made of this: what the service accepts, according to its own schemas. `forms.json` of the console. */
+export interface FormSchemas {
+  /** The JSON Schema of each operation's payload. */
+  readonly payloads: Readonly<Record<SubmittedOperation, object>>;
+  /** By every name of a model, including aliases: the name under which `parameters` lists it. */
+  readonly models: Readonly<Record<string, string>>;
+  /** By model: what `model_params` may contain. */
+  readonly parameters: Readonly<Record<string, readonly ModelParameter[]>>;
+  readonly examples: readonly ExampleConfig[];
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { epochsSchema, progressSchema } from "../output/job-events.ts";
 import { submittedOperationSchema } from "../output/operation-schemas.ts";
-import { failureSchema } from "../problems/failures.ts";
+import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 import { operationSchema } from "./operation-view.ts";

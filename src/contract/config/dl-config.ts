@@ -8,9 +8,8 @@ import {
   NETWORKS,
   trainingParamsSchema,
 } from "./networks.ts";
-import { crossSectionSchema, targetSchema } from "./panel-settings.ts";
+import { crossSectionSchema, shrinkageSchema, targetSchema } from "./panel-settings.ts";
 import { networkWindowSchema, refitEverySchema, refitStartSchema } from "./refit-settings.ts";
-import { shrinkageSchema } from "./shrinkage.ts";
 
 type Entries = { [A in Architecture]: z.ZodOptional<(typeof NETWORKS)[A]["entry"]> };
 

@@ -4,11 +4,9 @@ import { dlConfigSchema } from "./dl-config.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { checkNetworkSize, networkFaults } from "./network-faults.ts";
 import { LOSS_TYPES, NETWORKS, type NetworkSpec, networkOf, type TrainingSpec } from "./networks.ts";
-import { SECTION_KEYS } from "./own-section.ts";
-import type { PanelSettings } from "./panel-settings.ts";
-import { type NoField, parseConfig } from "./parse-config.ts";
+import type { PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
+import { type NoField, parseConfig, SECTION_KEYS } from "./parse-config.ts";
 import { type RefitSettings, type RefitStart, refitSettings } from "./refit-settings.ts";
-import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_dl_job with every default filled in. */
 export interface DlSettings extends PanelSettings, RefitSettings {

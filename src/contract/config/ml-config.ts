@@ -2,9 +2,8 @@ import { z } from "zod";
 import { MODEL_NAMES, MODELS } from "../model-params/models.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
-import { crossSectionSchema, targetSchema } from "./panel-settings.ts";
+import { crossSectionSchema, shrinkageSchema, targetSchema } from "./panel-settings.ts";
 import { refitEverySchema, windowSchema } from "./refit-settings.ts";
-import { shrinkageSchema } from "./shrinkage.ts";
 
 /** The tickers whose rows a regressor learns from. Our addition. */
 export const FITS = ["per_ticker", "pooled"] as const;

@@ -6,11 +6,9 @@ import { type Estimator, type RawJson, type RawObject, resolveModelParams } from
 import type { Warning } from "../problems/warnings.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { DEFAULT_CV_TEST_SIZE, type FitKind, mlConfigSchema } from "./ml-config.ts";
-import { SECTION_KEYS } from "./own-section.ts";
-import type { PanelSettings } from "./panel-settings.ts";
-import { type NoField, parseConfig } from "./parse-config.ts";
+import type { PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
+import { type NoField, parseConfig, SECTION_KEYS } from "./parse-config.ts";
 import { type RefitSettings, refitSettings } from "./refit-settings.ts";
-import type { ShrinkageChoice } from "./shrinkage.ts";
 
 /** A config of run_ml_job with every default filled in. */
 export interface MlSettings extends PanelSettings, RefitSettings {

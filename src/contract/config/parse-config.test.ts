@@ -5,7 +5,7 @@ import type { ErrorCode } from "../errors/error-codes.ts";
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { dlConfigSchema } from "./dl-config.ts";
 import { mlConfigSchema } from "./ml-config.ts";
-import { parseConfig } from "./parse-config.ts";
+import { ownSection, parseConfig } from "./parse-config.ts";
 
 const ml = (params: object, beside: object = {}) =>
   parseConfig(JSON.stringify({ "ML params": params, ...beside }), mlConfigSchema, ["ML params"]);
@@ -172,4 +172,23 @@ test("refuses a config that is not an object, over 32 KiB, or broken", () => {
   const long = JSON.stringify({ "ML params": { model: "rf", model_params: { a: "x".repeat(33_000) } } });
   faults(() => parseConfig(long, mlConfigSchema, ["ML params"]), "too_large");
   faults(() => parseConfig('{"ML params": ', mlConfigSchema, ["ML params"]));
+});
+
+const ML = '{\n  "model": "ridge", "model_params": {"alpha": 1.0, "tol": 1e-04}\n}';
+
+test("keeps only run_ml_job's own section, as it was written", () => {
+  const config = `\uFEFF {"keys": {"password": "hunter2"}, "\\u004dL params": ${ML} , "NN params": {"a": 1}}`;
+  assert.equal(ownSection(config, "run_ml_job"), ML);
+});
+
+test("keeps run_dl_job's own section as it was written if Dot prediction is alone in it", () => {
+  const section = '{ "Dot prediction": { "current option" : "lstm" } }';
+  assert.equal(ownSection(`{"ML params": ${ML}, "NN params":${section}}`, "run_dl_job"), section);
+});
+
+test("keeps only the names of what is next to Dot prediction", () => {
+  const own = '{ "current option" : "lstm" }';
+  const config = `{"NN params": {"Portfolio \\"x\\"": {"token": "hunter2"}, "Dot prediction": ${own}, "b": {}}}`;
+  const kept = ownSection(config, "run_dl_job");
+  assert.equal(kept, `{"Portfolio \\"x\\"": {}, "Dot prediction": ${own}, "b": {}}`);
 });

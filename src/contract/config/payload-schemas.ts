@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { BLOB_CHECKS } from "./audit-checks.ts";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
+
+/** The parts of an audit of both blobs, in the order in which they run. */
+export const BLOB_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
+
+/** All parts. If there is a price CSV, the check of its preparation comes first. */
+export const AUDIT_CHECKS = ["preparation", ...BLOB_CHECKS] as const;
+export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
 const featureUrl = z.string().min(1).describe("The feature blob: {blob_url}/data/feature_engine_<id>.json");
 const dataExtractorUrl = z
@@ -86,7 +92,7 @@ export const auditPayloadSchema = z
   .meta({ id: "AuditPayload", title: "Payload of audit" });
 
 /** Inputs that a replay uses in place of the recorded ones. */
-export const replayOptionsSchema = z.strictObject({
+const replayOptionsSchema = z.strictObject({
   output_url: z
     .string()
     .min(1)

@@ -1,9 +1,14 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
 import { faultsOf, invalidRequest } from "../errors/faults.ts";
+import { hasMoreValues } from "../json/bounded-json.ts";
 import { scanJson } from "../json/json-scan.ts";
-import { canonicalJson, MAX_JSON_DEPTH, rawNumbersOf, withoutByteOrderMark } from "../json/json-text.ts";
-import { hasMoreValues } from "../json/value-count.ts";
-import { auditedJob } from "./audited-job.ts";
+import {
+  canonicalJson,
+  MAX_JSON_DEPTH,
+  parseJson,
+  rawNumbersOf,
+  withoutByteOrderMark,
+} from "../json/json-text.ts";
 import { parseDlSettings } from "./dl-settings.ts";
 import { JOB_OPERATIONS, type Operation, type SubmittedOperation } from "./job-operations.ts";
 import { parseMlSettings } from "./ml-settings.ts";
@@ -179,4 +184,36 @@ function withoutRoot(path: string): string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The jobs whose sections a config has, judged by its keys alone. @throws MucastError invalid_request if it is not JSON. */
+export function operationsOf(text: string): Operation[] {
+  const config = parseJson(text);
+  const has = (section: string) =>
+    typeof config === "object" && config !== null && Object.hasOwn(config, section);
+  return [
+    ...(has("ML params") ? (["run_ml_job"] as const) : []),
+    ...(has("NN params") ? (["run_dl_job"] as const) : []),
+  ];
+}
+
+/**
+ * The job that an audit examines: the one whose section the config has, or, if it has both, the given one.
+ * @param given the member `operation`, or undefined.
+ * @param path of that member, for a fault.
+ * @throws MucastError invalid_request if the config is ambiguous, or lacks the section of the given job.
+ */
+export function auditedJob(config: string, given: Operation | undefined, path = "operation"): Operation {
+  const held = operationsOf(config);
+  const found = given === undefined && held.length < 2 ? held[0] : held.find((name) => name === given);
+  if (found !== undefined) return found;
+  if (held.length === 2) {
+    const message = `must be ${JOB_OPERATIONS.join(" or ")}, because the config contains both sections`;
+    throw invalidRequest([{ path, message } satisfies Fault]);
+  }
+  const message =
+    held.length === 0
+      ? 'has neither "ML params" nor "NN params"'
+      : `has no section of ${JSON.stringify(given)}; it is one of ${held[0]}`;
+  throw new MucastError("invalid_request", `config ${message}`, { path: "config" });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { boundedCopy, jsonBytes } from "./bounded-json.ts";
+import { boundedCopy, hasMoreValues, jsonBytes } from "./bounded-json.ts";
 
 /** Texts that are longer as JSON. */
 const hostile = fc.string({
@@ -51,4 +51,25 @@ test("a list keeps whole entries only", () => {
   const entry = { code: "fit_failed", message: "m".repeat(50) };
   const copy = boundedCopy(Array(100).fill(entry), { bytes: 1_000, text: 1_000 });
   assert.deepEqual(copy, Array(Math.floor((1_000 - 1) / (jsonBytes(entry) + 1))).fill(entry));
+});
+
+function countOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, part) => sum + countOf(part), 1);
+}
+
+test("counts leaves, arrays and objects as values", () => {
+  fc.assert(
+    fc.property(fc.json(), fc.nat(30), (text, most) => {
+      const value: unknown = JSON.parse(text);
+      assert.equal(hasMoreValues(value, most), countOf(value) > most);
+    }),
+    { seed: 1, numRuns: 500 },
+  );
+});
+
+test("counts nested values at any depth", () => {
+  let deep: unknown = [];
+  for (let depth = 1; depth < 100_000; depth++) deep = [deep];
+  assert.deepEqual([hasMoreValues(deep, 99_999), hasMoreValues(deep, 100_000)], [true, false]);
 });

@@ -1,3 +1,4 @@
+import { counted } from "../errors/wording.ts";
 import type { Day } from "./dates.ts";
 
 /** Maximum number of columns of a ticker in a blob. */
@@ -47,4 +48,43 @@ export interface ByteSource {
   /** Its name in errors: a path, or a URL without its query string. */
   readonly name: string;
   readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Compares two texts by Unicode code point, the order of tickers in the output. JavaScript's own `<` and its default
+ * sort compare UTF-16 units, which puts U+1F600 before U+FF21.
+ * @returns negative, zero or positive, as `Array.prototype.sort` expects.
+ */
+export function compareCodePoints(a: string, b: string): number {
+  const shorter = Math.min(a.length, b.length);
+  for (let i = 0; i < shorter; ) {
+    const left = a.codePointAt(i)!;
+    const right = b.codePointAt(i)!;
+    if (left !== right) return left - right;
+    i += left > 0xffff ? 2 : 1;
+  }
+  return a.length - b.length;
+}
+
+/** A next price more than this many calendar days away gives no label, and an older last price no forecast. */
+export const MAX_GAP_DAYS = 10;
+
+/** Fewer prices have no typical distance. */
+const MIN_PRICES = 3;
+
+/**
+ * The median distance between neighbouring price dates, if it is too long for labels, as with monthly prices.
+ * @param days shape (m), price dates, ascending.
+ * @returns calendar days; undefined if at least half of the dates have their next one within MAX_GAP_DAYS.
+ */
+export function sparseGapDays(days: Int32Array): number | undefined {
+  if (days.length < MIN_PRICES) return undefined;
+  const gaps = days.subarray(1).map((day, i) => day - days[i]!);
+  const median = gaps.sort()[(gaps.length - 1) >> 1]!;
+  return median > MAX_GAP_DAYS ? median : undefined;
+}
+
+/** The clause about prices that are this far apart; the name of their ticker precedes it. */
+export function sparsePrices(gapDays: number): string {
+  return `has prices ${counted(gapDays, "calendar day")} apart (median), and a label needs the next one within ${MAX_GAP_DAYS}`;
 }

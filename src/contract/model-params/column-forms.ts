@@ -1,7 +1,7 @@
 import { show } from "../errors/faults.ts";
 import { isRawNumber } from "../json/json-text.ts";
 import { MAX_COLUMNS } from "../market/ticker-series.ts";
-import { jsonType } from "./json-types.ts";
+import { jsonType } from "./catalogue.ts";
 
 /**
  * A value's demand on the columns of a fit:

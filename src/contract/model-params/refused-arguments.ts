@@ -1,4 +1,4 @@
-import { stringsOf } from "./json-types.ts";
+import { stringsOf } from "./catalogue.ts";
 import type { Library } from "./models.ts";
 
 /**

@@ -2,11 +2,8 @@ import type { Fault } from "../errors/errors.ts";
 import { show } from "../errors/faults.ts";
 import { nearestName } from "../errors/nearest-name.ts";
 import { isRawNumber, type RawObject } from "../json/json-text.ts";
-import type { Parameter } from "./catalogue.ts";
-import { type AcceptedType, hasType, inWords, jsonType, stringsOf } from "./json-types.ts";
-import type { Model } from "./models.ts";
-import { isAllowedObjective, isOneQuantile, objectivesOf } from "./objectives.ts";
-import { pairFaults } from "./pair-rules.ts";
+import { type AcceptedType, hasType, inWords, jsonType, type Parameter, stringsOf } from "./catalogue.ts";
+import type { Library, Model, ModelName } from "./models.ts";
 import { valueRule } from "./value-rules.ts";
 
 /** The path of an argument, by the constructor's own name. */
@@ -153,4 +150,148 @@ function catboostFaults(params: ReadonlyMap<string, unknown>, pathOf: PathOf): F
     faults.push({ path: pathOf(other), message: `${first} says the same in another way; keep one of them` });
   }
   return faults;
+}
+
+/** Two parameters of a library whose values are valid one by one, but together crash its process or fail a fit. */
+interface PairRule {
+  readonly library: Library;
+  /** The parameter whose path the fault reports, and the other one, by the constructor's own names. */
+  readonly pair: readonly [string, string];
+  /** What to do; undefined if the values are compatible. Absent arguments are undefined. */
+  readonly fault: (given: ReadonlyMap<string, unknown>, otherPath: string) => string | undefined;
+}
+
+const PAIR_RULES: readonly PairRule[] = [
+  {
+    // lightgbm throws in a thread that catches nothing: SIGABRT.
+    library: "lightgbm",
+    pair: ["monotone_constraints", "categorical_feature"],
+    fault: (given, otherPath) => {
+      const signs = numbersIn(given.get("monotone_constraints"));
+      const both = [...new Set(numbersIn(given.get("categorical_feature")))].filter(
+        (column) => (signs[column] ?? 0) !== 0,
+      );
+      if (both.length === 0) return undefined;
+      const columns = both.length === 1 ? `column ${both[0]}` : `columns ${both.join(", ")}`;
+      return `constrains ${columns}, which ${otherPath} names: categories have no order; give 0 there, or leave it out of the categories`;
+    },
+  },
+  {
+    // lightgbm creates no constraints for an empty list, and its advanced method reads them for every split by categories: SIGSEGV.
+    library: "lightgbm",
+    pair: ["monotone_constraints_method", "categorical_feature"],
+    fault: (given, otherPath) => {
+      const isAlone = numbersIn(given.get("monotone_constraints")).length === 0;
+      const isAdvanced = given.get("monotone_constraints_method") === "advanced";
+      if (!isAlone || !isAdvanced || numbersIn(given.get("categorical_feature")).length === 0)
+        return undefined;
+      return `"advanced" needs monotone_constraints beside ${otherPath}, one value a column; without constraints, leave the method out`;
+    },
+  },
+];
+
+/** Faults of incompatible values. @param params arguments by the constructor's own names. @param pathOf the path of each. */
+function pairFaults(
+  library: Library,
+  params: ReadonlyMap<string, unknown>,
+  pathOf: (own: string) => string,
+): Fault[] {
+  return PAIR_RULES.filter((rule) => rule.library === library).flatMap(({ pair: [own, other], fault }) => {
+    const message = fault(params, pathOf(other));
+    return message === undefined
+      ? []
+      : [{ path: pathOf(own), message: `${message}; got ${show(params.get(own))}` }];
+  });
+}
+
+/** The numbers of a list, of a list in a string, or one number; value-rules.ts refuses other notations. */
+function numbersIn(raw: unknown): number[] {
+  if (isRawNumber(raw)) return [Number(raw.rawJSON)];
+  if (Array.isArray(raw)) return raw.flatMap(numbersIn);
+  return typeof raw === "string" && raw !== "" ? raw.split(",").map(Number) : [];
+}
+
+/**
+ * The losses that a model may use: regression only, because predictions are next-day log-returns. Names are the library's own, with its
+ * aliases; `parameter` is the catalogue's name of the argument.
+ */
+interface Objectives {
+  readonly parameter: string;
+  readonly accepted: readonly string[];
+  /** Whether the library compares names without case. */
+  readonly anyCase: boolean;
+}
+
+/** Null for models whose loss cannot be chosen. */
+const OBJECTIVES: Readonly<Record<ModelName, Objectives | null>> = {
+  random_forest: {
+    parameter: "criterion",
+    accepted: ["squared_error", "absolute_error", "friedman_mse"],
+    anyCase: false,
+  },
+  xgboost: {
+    parameter: "objective",
+    accepted: [
+      "reg:squarederror",
+      // The old name of squarederror, which xgboost still accepts.
+      "reg:linear",
+      "reg:absoluteerror",
+      "reg:pseudohubererror",
+      "reg:squaredlogerror",
+      "reg:quantileerror",
+    ],
+    anyCase: false,
+  },
+  lightgbm: {
+    parameter: "objective",
+    // One line each: l2, l1, rmse and mape with the aliases of lightgbm's C++ ParseObjectiveAlias.
+    accepted: [
+      ...["l2", "regression", "regression_l2", "mean_squared_error", "mse"],
+      ...["l1", "regression_l1", "mean_absolute_error", "mae"],
+      ...["rmse", "l2_root", "root_mean_squared_error"],
+      ...["mape", "mean_absolute_percentage_error"],
+      "huber",
+      "fair",
+      "quantile",
+    ],
+    anyCase: true,
+  },
+  catboost: {
+    parameter: "loss_function",
+    accepted: ["RMSE", "MAE", "Quantile", "Huber", "Lq", "LogCosh", "Expectile", "MAPE"],
+    anyCase: false,
+  },
+  linear: null,
+  ridge: null,
+  lasso: null,
+  elastic_net: null,
+  quantile: null,
+};
+
+/** @returns undefined for models whose loss cannot be chosen. */
+export function objectivesOf(model: ModelName): Objectives | undefined {
+  return OBJECTIVES[model] ?? undefined;
+}
+
+/**
+ * Whether a loss is allowed. catboost's losses have options after a colon (`Quantile:alpha=0.1`), which catboost itself
+ * checks.
+ */
+function isAllowedObjective(model: ModelName, objective: string): boolean {
+  const known = OBJECTIVES[model];
+  if (known === null) return true;
+  const name = model === "catboost" ? objective.replace(/:.*$/s, "") : objective;
+  return known.accepted.includes(known.anyCase ? name.toLowerCase() : name);
+}
+
+const ONE_NUMBER = /^\s*[[(]?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*,?\s*[\])]?\s*$/;
+
+/**
+ * Whether xgboost's `quantile_alpha` is one quantile. Several would give one column of predictions each, and in some spellings (`"0.1
+ * 0.2"`) xgboost reads only the first quantile, without an error.
+ * @param raw a value of a `rawNumbers` tree.
+ */
+function isOneQuantile(raw: unknown): boolean {
+  if (Array.isArray(raw)) return raw.length === 1 && isRawNumber(raw[0]);
+  return isRawNumber(raw) || (typeof raw === "string" && ONE_NUMBER.test(raw));
 }

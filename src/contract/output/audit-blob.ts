@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AUDIT_CHECKS, type AuditCheckName } from "../config/audit-checks.ts";
+import { AUDIT_CHECKS, type AuditCheckName } from "../config/payload-schemas.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 import { jobOperationSchema } from "./operation-schemas.ts";
 

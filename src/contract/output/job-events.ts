@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AUDIT_CHECKS } from "../config/audit-checks.ts";
-import { type Failure, failureSchema } from "../problems/failures.ts";
+import { AUDIT_CHECKS } from "../config/payload-schemas.ts";
+import { type Failure, failureSchema } from "../problems/problem.ts";
 import { type Warning, warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { failureSchema } from "../problems/failures.ts";
+import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { byTicker, count, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
 import { jobOperationSchema } from "./operation-schemas.ts";

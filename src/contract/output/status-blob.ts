@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { failureSchema } from "../problems/failures.ts";
-import { problemSchema } from "../problems/problem.ts";
+import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { codeCountsSchema, epochsSchema, progressSchema } from "./job-events.ts";
 import { resultRecordSchema } from "./result-record.ts";

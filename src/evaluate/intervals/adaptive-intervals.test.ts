@@ -4,8 +4,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
-import type { Bound } from "./conformal.ts";
-import type { IntervalRows, Residuals } from "./interval-rows.ts";
+import type { Bound, IntervalRows, Residuals } from "./conformal.ts";
 
 const NONE = Number.NaN;
 

@@ -6,9 +6,10 @@ import {
   type Ends,
   endsAt,
   hasNoEnds,
+  type IntervalRows,
   noBounds,
+  type Residuals,
 } from "./conformal.ts";
-import type { IntervalRows, Residuals } from "./interval-rows.ts";
 import { RunningQuantile } from "./running-quantile.ts";
 
 /** Weights of the recursion. The output records them. */

@@ -8,8 +8,7 @@ import type {
 } from "../../contract/output/metrics-schemas.ts";
 import { inTickerOrder } from "../forecast-rows.ts";
 import { finiteOrNull } from "../statistics.ts";
-import { type Bounds, hasNoEnds } from "./conformal.ts";
-import type { IntervalRows, Residuals } from "./interval-rows.ts";
+import { type Bounds, hasNoEnds, type IntervalRows, type Residuals } from "./conformal.ts";
 
 /** Score rows of one ticker with the ends of one method. */
 export interface CoveredRows extends Omit<IntervalRows, "labelDays">, Bounds {

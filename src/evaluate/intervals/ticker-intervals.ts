@@ -2,14 +2,23 @@ import { INTERVAL_METHODS, type IntervalMethod, type Intervals } from "../../con
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { ADAPTIVE_CONSTANTS, adaptiveIntervals, prequentialIntervals } from "./adaptive-intervals.ts";
-import { type Bound, type Bounds, intervalUnsupported, noBounds, splitIntervals } from "./conformal.ts";
-import type { IntervalRows, Residuals } from "./interval-rows.ts";
+import {
+  type Bound,
+  type Bounds,
+  hasNoEnds,
+  type IntervalRows,
+  intervalUnsupported,
+  noBounds,
+  type Residuals,
+  splitIntervals,
+} from "./conformal.ts";
+import { type CoverageTable, type CoveredRows, coverageTable, scoreRatio } from "./coverage.ts";
 
 /** The settings of intervals that are on; undefined if a job makes none. */
 export type IntervalChoice = Intervals | undefined;
 
 /** The intervals of one method around a ticker's forecasts. */
-export interface MethodIntervals {
+interface MethodIntervals {
   readonly method: IntervalMethod;
   /** Shape (n). */
   readonly bounds: Bounds;
@@ -79,4 +88,42 @@ export function* tickerIntervals(
     intervals: { ticker, rows, asked, others: made.filter((one) => one !== asked) },
     warnings: unsupported === undefined ? [] : [unsupported],
   };
+}
+
+/** The evidence for the requested method, and for the others on the same rows, by name. */
+export interface IntervalTables extends CoverageTable {
+  readonly others: ReadonlyMap<string, CoverageTable & { readonly score_ratio: number | null }>;
+}
+
+/** @param tickers in any order. */
+export function* intervalTables(
+  tickers: readonly TickerIntervals[],
+  alpha: number,
+): Pausable<IntervalTables> {
+  const asked = tickers.map((ticker) => coveredRows(ticker, ticker.asked));
+  const others: [string, CoverageTable & { readonly score_ratio: number | null }][] = [];
+  for (const [k, { method }] of (tickers[0]?.others ?? []).entries()) {
+    const other: CoveredRows[] = [];
+    for (const ticker of tickers) {
+      other.push(onSameRows(coveredRows(ticker, ticker.others[k]!), ticker.asked));
+      yield 0;
+    }
+    const table = yield* coverageTable(other, alpha);
+    const pairs = asked.map((rows, i) => [rows, other[i]!] as const);
+    others.push([method, { ...table, score_ratio: yield* scoreRatio(pairs, alpha) }]);
+  }
+  return { ...(yield* coverageTable(asked, alpha)), others: new Map(others) };
+}
+
+function coveredRows(
+  { ticker, rows }: TickerIntervals,
+  { bounds, method: _, ...tested }: MethodIntervals,
+): CoveredRows {
+  return { ticker, ...rows, ...bounds, ...tested };
+}
+
+/** Without the ends of rows for which the requested method has none. */
+function onSameRows(rows: CoveredRows, { bounds }: MethodIntervals): CoveredRows {
+  const kept = (end: number, i: number) => (hasNoEnds(bounds, i) ? Number.NaN : end);
+  return { ...rows, lower: rows.lower.map(kept), upper: rows.upper.map(kept) };
 }

@@ -3,14 +3,11 @@ import type { TokenCredential } from "@azure/identity";
 import { containerJob, jobName } from "../../blob/names.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
-import { isFinal } from "../polling/execution-end.ts";
-import { ExecutionPoll, type ReadStatus } from "../polling/execution-poll.ts";
+import { ExecutionPoll, isFinal, type ReadStatus } from "../polling/execution-poll.ts";
 import { WatchedExecution } from "../polling/watched-execution.ts";
-import { AzureExecution, type ExecutionKey } from "./azure-execution.ts";
+import { AzureExecution, type ExecutionKey, findExecution, startExecution } from "./azure-execution.ts";
 import type { JobSettings } from "./execution-template.ts";
-import { JobsApi } from "./jobs-api.ts";
-import { faultOf } from "./sdk-fault.ts";
-import { findExecution, startExecution } from "./start-execution.ts";
+import { faultOf, JobsApi } from "./jobs-api.ts";
 
 export interface ContainerAppsOptions {
   readonly subscription: string | undefined;

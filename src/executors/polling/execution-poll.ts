@@ -1,8 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { StatusBlob } from "../../contract/output/status-blob.ts";
-import type { ExecutionEnd, ExecutionListener, JobOrder } from "../executor.ts";
-import { ApiFault } from "./api-fault.ts";
-import { endOf, isFinal, type StopCode, successIn } from "./execution-end.ts";
+import { type Problem, problemOf } from "../../contract/problems/problem.ts";
+import type { ExecutionEnd, ExecutionListener, JobOrder, StopReason } from "../executor.ts";
 import { StatusEvents } from "./status-events.ts";
 
 /** Reads the status blob of an attempt; undefined if the job has not written one yet. */
@@ -122,5 +121,70 @@ export class ExecutionPoll {
   #ended(end: ExecutionEnd, status: StatusBlob | undefined): ExecutionEnd {
     this.#events.reportTimings(status);
     return end;
+  }
+}
+
+/** Why an execution was asked to stop. A service that drains does not ask. */
+export type StopCode = Exclude<StopReason, "draining">;
+
+const STOPPED: Record<StopCode, string> = {
+  canceled: "the execution was stopped, as asked",
+  timed_out: "the execution had reached its time limit and was stopped",
+};
+
+/** The end of a job whose status blob reports success: its output is stored, however the container ends. */
+function successIn(status: StatusBlob | undefined): ExecutionEnd | undefined {
+  const end = status?.end;
+  return end && "record" in end ? { kind: "succeeded", record: end.record } : undefined;
+}
+
+/**
+ * How an execution ended. The job's status blob decides; the platform gives only a reason.
+ * @param reason what the platform reports about the end.
+ * @param asked why the service asked it to stop; undefined if it did not.
+ */
+function endOf(status: StatusBlob | undefined, reason: string, asked: StopCode | undefined): ExecutionEnd {
+  const success = successIn(status);
+  if (success !== undefined) return success;
+  if (asked !== undefined)
+    return { kind: "failed", problem: problemOf(new MucastError(asked, STOPPED[asked])) };
+  const problem = problemIn(status);
+  // Canceled without a request of the service: its machine was taken away, or an operator stopped it.
+  if (problem !== undefined && problem.code !== "canceled") return { kind: "failed", problem };
+  return { kind: "lost", reason };
+}
+
+/** Whether the job's status blob says how it ended. */
+export function isFinal(status: StatusBlob | undefined): boolean {
+  return status !== undefined && status.end !== null;
+}
+
+function problemIn(status: StatusBlob | undefined): Problem | undefined {
+  const end = status?.end;
+  return end && "problem" in end ? (end.problem as Problem) : undefined;
+}
+
+/**
+ * How a call of a platform's API failed.
+ *
+ * - `missing`: what it asked for is not there (404).
+ * - `throttled`: too many calls (429); `retryAfterMs` if the platform said for how long.
+ * - `denied`: no credentials, or not the right ones (401, 403).
+ * - `refused`: the platform understood and said no (other 4xx).
+ * - `transient`: no answer, or a server error; the call may or may not have been carried out.
+ */
+export type FaultKind = "missing" | "throttled" | "denied" | "refused" | "transient";
+
+/** A failed call. The message contains no secret. The client's error is dropped, because it includes the request with its body. */
+export class ApiFault extends Error {
+  readonly kind: FaultKind;
+  /** Milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: FaultKind, message: string, retryAfterMs?: number) {
+    super(message);
+    this.name = "ApiFault";
+    this.kind = kind;
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -1,7 +1,5 @@
 import type { Execution, ExecutionEnd, StopReason } from "../executor.ts";
-import { ApiFault } from "./api-fault.ts";
-import type { StopCode } from "./execution-end.ts";
-import type { ExecutionPoll } from "./execution-poll.ts";
+import { ApiFault, type ExecutionPoll, type StopCode } from "./execution-poll.ts";
 
 /** How to watch an execution. */
 interface WatchOptions {

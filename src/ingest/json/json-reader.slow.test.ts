@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { cut, cuts, sourceOf } from "../chunks.testing.ts";
+import { checkEncoding } from "../read-blob.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { Doubles } from "./doubles.ts";
-import { checkEncoding } from "./encoding.ts";
 import { JsonReader, Token } from "./json-reader.ts";
 
 type Json = number | string | boolean | null | Json[] | { [key: string]: Json };

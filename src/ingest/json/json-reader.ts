@@ -5,8 +5,7 @@ import { quote, tooLarge, unreadable } from "../blob-errors.ts";
 import type { ByteWindow } from "./byte-window.ts";
 import { scanNumber } from "./decimal.ts";
 import type { Doubles } from "./doubles.ts";
-import { checkText, decodeText } from "./json-strings.ts";
-import { TextCache } from "./text-cache.ts";
+import { checkText, decodeText, TextCache } from "./json-strings.ts";
 
 /** The kind of token that `next` has read. */
 export const Token = {

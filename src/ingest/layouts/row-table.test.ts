@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
-import { BlobNames } from "../blob-names.ts";
 import { BlockStore } from "../block-store.ts";
 import { sourceOf } from "../chunks.testing.ts";
-import { ColumnRoles } from "../column-names.ts";
+import { BlobNames, ColumnRoles } from "../column-names.ts";
 import { ByteWindow } from "../json/byte-window.ts";
 import { Doubles } from "../json/doubles.ts";
 import { JsonReader } from "../json/json-reader.ts";

@@ -14,7 +14,6 @@ import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
-import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
@@ -27,10 +26,10 @@ import {
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
-import { blockTrainingOf } from "./block-training.ts";
+import { verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { TrainingRecord } from "./ensemble.ts";
 import type { TrainedTicker } from "./planned-network.ts";
-import type { TrainOutcome } from "./trained-blocks.ts";
+import { blockTrainingOf, type TrainOutcome } from "./trained-blocks.ts";
 
 /** The forecasts of one ticker, with their intervals. */
 interface EvaluatedTicker extends ScoredTicker {

@@ -3,10 +3,8 @@ import type { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf } from "../../panel/as-of.ts";
-import type { JointPlan } from "../../panel/joint-plan.ts";
-import { jointSamples, ownSamples } from "../../panel/joint-samples.ts";
-import { firstBlock, type RefitBlock } from "../../panel/refit-blocks.ts";
-import type { RowsByBlock } from "../../panel/rows-by-block.ts";
+import { type JointPlan, jointSamples, ownSamples } from "../../panel/joint-plan.ts";
+import { firstBlock, type RefitBlock, type RowsByBlock } from "../../panel/refit-blocks.ts";
 import { hasScoreWindow } from "../../panel/window-plan.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
 import {

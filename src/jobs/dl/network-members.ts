@@ -1,5 +1,5 @@
 import type { MucastError } from "../../contract/errors/errors.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { ArrayRef } from "../../engine/npy.ts";
 import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine/pool/network-protocol.ts";
 import { memberTask, predictionsOf, removeFiles, type TrainedNetwork, trainedNetwork } from "./ensemble.ts";

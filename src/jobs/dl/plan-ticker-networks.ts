@@ -2,7 +2,7 @@ import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { checkNetworkSize } from "../../contract/config/network-faults.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import {
   hasLateForecasts,
@@ -14,8 +14,7 @@ import {
   noLateTickers,
 } from "../../panel/late-network.ts";
 import type { PlanRows } from "../../panel/late-ticker.ts";
-import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
-import { type RowsByBlock, rowsByBlock } from "../../panel/rows-by-block.ts";
+import { ONE_BLOCK, type RefitBlock, type RowsByBlock, rowsByBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import { hasScoreWindow, planWindows, type WindowOptions, type WindowPlan } from "../../panel/window-plan.ts";
 import { failuresWithout } from "../shared/late-tickers.ts";

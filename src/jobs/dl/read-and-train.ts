@@ -1,6 +1,6 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
@@ -11,9 +11,9 @@ import { failuresWithout, LateTickers } from "../shared/late-tickers.ts";
 import { writePanels } from "../shared/panel-files.ts";
 import { preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
-import { noRefit } from "../shared/refit-warnings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
+import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";

@@ -1,14 +1,12 @@
 import { type DlSettings, parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import { networkLibraries } from "../../engine/environment/libraries.ts";
-import { type EngineFacts, engineFacts, NO_ENGINE } from "../shared/engine-facts.ts";
-import { wildForecasts } from "../shared/forecast-warnings.ts";
+import { networkLibraries } from "../../engine/environment/engine-status.ts";
 import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from "../shared/job.ts";
-import { provenance } from "../shared/job-document.ts";
+import { type EngineFacts, engineFacts, NO_ENGINE, provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
 import { chosenEarly } from "../shared/listed-warnings.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
-import { tickerWarnings } from "../shared/ticker-warnings.ts";
+import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { timed } from "../shared/timings.ts";
 import { dlEvaluationUnits, dlOutput, evaluateDl } from "./dl-output.ts";
 import { DISABLED, type ReadAndTrained, readAndTrain, readDisabled } from "./read-and-train.ts";

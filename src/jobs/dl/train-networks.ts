@@ -1,4 +1,4 @@
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { removeFiles } from "./ensemble.ts";
 import { EpochCount } from "./epoch-count.ts";
 import { NetworkMembers } from "./network-members.ts";

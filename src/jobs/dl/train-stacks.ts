@@ -4,8 +4,7 @@ import { runEach } from "../shared/run-concurrently.ts";
 import { memberName } from "./ensemble.ts";
 import type { EpochCount } from "./epoch-count.ts";
 import { type Member, membersInTurn, type NetworkMembers } from "./network-members.ts";
-import { costsOneTicker } from "./ticker-errors.ts";
-import { ownFault, reportEnd, type TrainOptions } from "./train-network.ts";
+import { costsOneTicker, ownFault, reportEnd, type TrainOptions } from "./train-network.ts";
 
 /**
  * Networks of one task. A worker that dies twice costs every network that has a member in its task, also an ensemble whose other

@@ -1,14 +1,17 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { type FailedRefit, failedRefits } from "../shared/refit-warnings.ts";
-import { type BlockTraining, blockTraining } from "./block-training.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { isConstant, mean } from "../../evaluate/statistics.ts";
+import type { OrderedJson } from "../shared/ordered-json.ts";
+import type { ScoreRows } from "../shared/score-tables.ts";
+import { constantWarning, type FailedRefit, failedRefits } from "../shared/ticker-warnings.ts";
 import type { TrainedNetwork, TrainingRecord } from "./ensemble.ts";
-import { joinedBlocks, type TickerPart } from "./joined-blocks.ts";
 import { type NetworkFault, NetworkMembers, type WarmStart } from "./network-members.ts";
-import type { PlannedNetwork, TrainedTicker } from "./planned-network.ts";
-import { isOfLearnedRows } from "./ticker-errors.ts";
+import type { PlannedNetwork, TickerForecasts, TrainedTicker } from "./planned-network.ts";
+import { isOfLearnedRows } from "./train-network.ts";
 
 /** What became of the networks of all blocks. */
 export interface TrainOutcome {
@@ -218,4 +221,113 @@ function blockOf({ forecasts }: TickerPart): number {
 
 function rowsOf({ tickers }: TrainedNetwork): number {
   return tickers.reduce((sum, { models: [model] }) => sum + model!.fitRows, 0);
+}
+
+/** What one network forecasts for a ticker. */
+interface TickerPart<T extends TickerForecasts = TickerForecasts> {
+  readonly forecasts: T;
+  /** Of the network. */
+  readonly predictionScale: number | undefined;
+}
+
+/**
+ * One ticker with the forecasts of the networks of all blocks; `spread` is that of the network that forecasts its last row.
+ * @param first of the first block; `later` of the other blocks with score rows of the ticker, in time order.
+ * @param warnings about the later networks.
+ */
+function joinedBlocks(
+  first: TickerPart<TrainedTicker>,
+  later: readonly TickerPart[],
+  warnings: readonly Warning[],
+): TrainedTicker {
+  const parts = [first, ...later];
+  const told = [...first.forecasts.warnings, ...constantWarnings(parts), ...warnings];
+  const last = later.at(-1)?.forecasts;
+  if (last === undefined) return { ...first.forecasts, warnings: told };
+  let from = 0;
+  const models = parts.flatMap(({ forecasts: { models: own, score } }) => {
+    const at = from;
+    from += score.days.length;
+    return own.map((model) => ({ ...model, from: at, to: from }));
+  });
+  return {
+    ...first.forecasts,
+    score: joinedRows(parts.map(({ forecasts }) => forecasts.score)),
+    models,
+    predictions: concatenate(parts.map(({ forecasts }) => forecasts.predictions)),
+    predictionUnit: last.predictionUnit,
+    ...(last.spread === undefined ? {} : { spread: last.spread }),
+    warnings: told,
+  };
+}
+
+function joinedRows(parts: readonly ScoreRows[]): ScoreRows {
+  const days = (key: "days" | "labelDays") => Int32Array.from(parts.flatMap((part) => [...part[key]]));
+  const values = (key: "labels" | "volatility" | "predicted") => concatenate(parts.map((part) => part[key]));
+  return {
+    days: days("days"),
+    labelDays: days("labelDays"),
+    labels: values("labels"),
+    volatility: values("volatility"),
+    predicted: values("predicted"),
+  };
+}
+
+/**
+ * Tells that each network predicts one value, and one of them for at least two rows. Looks at predictions: with target `relative` the
+ * forecasts that they stand for vary by date.
+ */
+function constantWarnings(parts: readonly TickerPart[]): Warning[] {
+  if (!parts.every(({ forecasts }) => isConstant(forecasts.predictions))) return [];
+  const shown = parts.find(({ forecasts }) => forecasts.predictions.length >= 2);
+  if (shown === undefined) return [];
+  const { forecasts, predictionScale } = shown;
+  const constant = { value: forecasts.predictions[0]!, prediction_scale: predictionScale };
+  return [constantWarning(forecasts.ticker, constant)];
+}
+
+/** How the network of one block was trained; of an ensemble, the means over its members. */
+interface BlockTraining {
+  /** Epochs until training stopped. */
+  readonly epochs: number;
+  readonly bestEpoch: number;
+  /** After the best epoch. */
+  readonly validationLoss: number;
+  /** Of the zero forecast. */
+  readonly zeroValidationLoss: number;
+  /** After the best epoch, with `monitor` `ic`. */
+  readonly validationIc?: number;
+}
+
+function blockTraining({ members = [], ...first }: TrainingRecord): BlockTraining {
+  const all = [first, ...members];
+  const best = all.map(({ epochs, best_epoch }) => epochs[best_epoch - 1]!);
+  const ics = best.flatMap(({ validation_ic }) => validation_ic ?? []);
+  const meanOf = (values: readonly number[]) => mean(Float64Array.from(values));
+  return {
+    epochs: meanOf(all.map(({ epochs }) => epochs.length)),
+    bestEpoch: meanOf(all.map(({ best_epoch }) => best_epoch)),
+    validationLoss: meanOf(best.map(({ validation_loss }) => validation_loss)),
+    zeroValidationLoss: meanOf(all.map(({ zero_validation_loss }) => zero_validation_loss)),
+    ...(ics.length === all.length ? { validationIc: meanOf(ics) } : {}),
+  };
+}
+
+type Training = NonNullable<NonNullable<OutputBlob["refits"]>["training"]>[string];
+
+/** The entry of a network in the output's `refits.training`. @param trained by block; a block without a network of its own has none. */
+export function blockTrainingOf(trained: ReadonlyMap<number, BlockTraining>, blocks: number) {
+  const byBlock = (value: (training: BlockTraining) => number): (number | null)[] =>
+    Array.from({ length: blocks }, (_, b) => {
+      const training = trained.get(b);
+      return training === undefined ? null : value(training);
+    });
+  const hasIc = trained.values().some(({ validationIc }) => validationIc !== undefined);
+  return {
+    epochs: byBlock(({ epochs }) => epochs),
+    best_epochs: byBlock(({ bestEpoch }) => bestEpoch),
+    validation_losses: byBlock(({ validationLoss }) => validationLoss),
+    zero_validation_losses: byBlock(({ zeroValidationLoss }) => zeroValidationLoss),
+    ...(hasIc ? { validation_ics: byBlock(({ validationIc }) => validationIc!) } : {}),
+  } satisfies Readonly<Record<keyof Omit<Training, "validation_ics">, OrderedJson>>;
 }

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { counted } from "../../contract/errors/wording.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import { removeArray } from "../../engine/npy.ts";
 import type { FitPredictResult, FitPredictTask } from "../../engine/pool/protocol.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import { type FeatureUnion, uniteFeatures } from "../../panel/feature-union.ts";
-import { hasFewRows } from "../../panel/few-rows.ts";
+import { hasFewRows } from "../../panel/folds.ts";
 import { type PooledBlock, type PooledPlan, planPooled } from "../../panel/pooled-plan.ts";
 import { fitLabels, type PanelRows } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
@@ -18,12 +18,12 @@ import type { Importance } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import type { FitOutcome } from "./fit-tickers.ts";
+import { importancesOf, type SpreadImportance } from "./fitted-ticker.ts";
 import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.ts";
 import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
 import { type FitPredictions, type ListedPanel, type PooledFits, pooledTickers } from "./pooled-tickers.ts";
 import { type BlockPredictions, constantOf, runRefits, standInWarnings } from "./run-refits.ts";
-import { importancesOf, type SpreadImportance } from "./spread-importances.ts";
 
 /** The name of the single fit in warnings, progress and errors. */
 export const POOLED = "pooled";

@@ -1,5 +1,5 @@
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import { runEach } from "../shared/run-concurrently.ts";
 import { type FitOptions, fitTicker } from "./fit-ticker.ts";

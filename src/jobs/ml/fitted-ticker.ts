@@ -4,21 +4,19 @@ import type { Warning } from "../../contract/problems/warnings.ts";
 import { readArray } from "../../engine/inline-array.ts";
 import type { FitPredictResult } from "../../engine/pool/protocol.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
-import { mean } from "../../evaluate/statistics.ts";
+import { mean, sampleDeviation } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import { fitLabels, forecastReturns, type PanelRows } from "../../panel/ticker-panel.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { ScoreModel } from "../shared/refits-output.ts";
-import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
-import type { Importance } from "../shared/ticker-fits.ts";
+import { type Importance, type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FitPlan, learnedRows, planWarnings } from "./plan-fits.ts";
 import { type BlockPredictions, constantOf, standInWarnings } from "./run-refits.ts";
-import { importancesOf, type SpreadImportance } from "./spread-importances.ts";
 
 /** The forecasts of one ticker, without the features that they were made from. */
 export interface FittedTicker {
@@ -168,4 +166,41 @@ function convergenceWarnings(ticker: string, results: readonly FitPredictResult[
       message: `${ticker}: ${counted(count, "fit")} did not converge.`,
     },
   ];
+}
+
+/** An importance from the last of several fits. */
+export interface SpreadImportance extends Importance {
+  /** Standard deviation (ddof 1) over the fits; absent if one of them does not list the feature. */
+  readonly spread?: number;
+}
+
+/**
+ * The importances of the last fit with their deviations over all fits.
+ * @param fits in time order, at least one; undefined if its library has none.
+ */
+export function spreadImportances(
+  fits: readonly (readonly Importance[] | undefined)[],
+): SpreadImportance[] | undefined {
+  const byFit = fits.map((fit) => new Map(fit?.map(({ feature, importance }) => [feature, importance])));
+  return fits.at(-1)?.map(({ feature, importance }) => {
+    const values = byFit.map((fit) => fit.get(feature) ?? Number.NaN);
+    if (values.length < 2 || values.some(Number.isNaN)) return { feature, importance };
+    return { feature, importance, spread: sampleDeviation(Float64Array.from(values)) };
+  });
+}
+
+/** The importances of the first and of the last fit. @param blocks in time order; `names` of the columns. */
+export function importancesOf(
+  blocks: readonly Pick<BlockPredictions, "diagnosis" | "error">[],
+  names: readonly string[],
+): {
+  readonly importances: readonly Importance[] | undefined;
+  readonly lastImportances: readonly SpreadImportance[] | undefined;
+} {
+  const own = blocks
+    .filter(({ error }) => error === undefined)
+    .map(({ diagnosis }) =>
+      diagnosis?.importances?.map(([column, importance]) => ({ feature: names[column]!, importance })),
+    );
+  return { importances: own[0], lastImportances: spreadImportances(own) };
 }

@@ -3,15 +3,14 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { Intervals } from "../../contract/config/intervals.ts";
 import { parseMlSettings } from "../../contract/config/ml-settings.ts";
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { atOnce } from "../../contract/machine/pausable.ts";
 import { outputBlobSchema } from "../../contract/output/output-blob.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
-import { NO_ENGINE } from "../shared/engine-facts.ts";
-import { wildForecasts } from "../shared/forecast-warnings.ts";
-import { provenance } from "../shared/job-document.ts";
+import { NO_ENGINE, provenance } from "../shared/job-document.ts";
 import { listedWarnings } from "../shared/listed-warnings.ts";
 import { orderedPieces } from "../shared/ordered-json.ts";
+import { wildForecasts } from "../shared/ticker-warnings.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "./ml-output.ts";
 

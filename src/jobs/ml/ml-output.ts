@@ -1,5 +1,5 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
-import { recordedPanelSettings } from "../../contract/config/panel-settings.ts";
+import { recordedPanelSettings, type ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import {
   type RefitSettings,
   recordedRefitSettings,
@@ -9,18 +9,18 @@ import {
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Metrics } from "../../contract/output/metrics-schemas.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { outOfFoldMeans } from "../../evaluate/baselines.ts";
 import { blockFactors } from "../../evaluate/block-factors.ts";
 import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { metrics } from "../../evaluate/metrics.ts";
+import { metrics } from "../../evaluate/forecast-table.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
-import { verdictWarnings } from "../shared/forecast-warnings.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
-import type { EvaluatedBlock } from "../shared/refits-output.ts";
+import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
 import {
   evaluationUnits,
   type ScoredTicker,
@@ -29,9 +29,9 @@ import {
   scoreTables,
   scoreTicker,
 } from "../shared/score-tables.ts";
+import { verdictWarnings } from "../shared/ticker-warnings.ts";
 import type { PooledFit } from "./fit-pooled.ts";
-import type { FittedTicker } from "./fitted-ticker.ts";
-import { refitsOf } from "./refits-output.ts";
+import type { FittedTicker, SpreadImportance } from "./fitted-ticker.ts";
 
 /** The forecasts of one ticker, with their intervals and its out-of-fold metrics. */
 interface EvaluatedTicker extends ScoredTicker {
@@ -230,4 +230,45 @@ function modelOf(settings: MlSettings): OrderedJson {
     ...recordedPanelSettings({ target, crossSection }),
     ...recordedRefitSettings(refitSettings(refitEvery, window)),
   };
+}
+
+type Refits = NonNullable<OutputBlob["refits"]>;
+type Members<Part> = Readonly<Record<keyof Part, OrderedJson>>;
+
+interface RefitParts {
+  readonly blocks: readonly EvaluatedBlock[];
+  /** Ascending by code point. */
+  readonly tickers: readonly { readonly fitted: FittedTicker }[];
+}
+
+/** The member `refits` of an output. */
+function refitsOf(
+  { blocks, tickers }: RefitParts,
+  pooled: PooledFit | undefined,
+  settings: { readonly shrinkage: ShrinkageChoice },
+): OrderedJson {
+  const fitted = tickers.map((ticker) => ticker.fitted);
+  return {
+    blocks: refitBlocksOf(blocks, fitted, pooled?.blockRows),
+    by_ticker: new Map(
+      fitted.map((ticker) => [
+        ticker.ticker,
+        () => ({ ...tickerRefitsOf(ticker, blocks, settings), ...importancesOf(ticker) }),
+      ]),
+    ),
+    ...importancesOf(pooled),
+  } satisfies Members<Omit<Refits, "importances" | "training">>;
+}
+
+function importancesOf(fit: { readonly lastImportances?: readonly SpreadImportance[] } | undefined) {
+  const importances = fit?.lastImportances;
+  return importances === undefined
+    ? {}
+    : {
+        importances: importances.map(({ feature, importance, spread }) => ({
+          feature,
+          importance,
+          ...(spread === undefined ? {} : { spread }),
+        })),
+      };
 }

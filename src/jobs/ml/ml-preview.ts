@@ -1,7 +1,7 @@
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { intervalUnsupported } from "../../evaluate/intervals/conformal.ts";
 import type { Fold } from "../../panel/folds.ts";
@@ -11,8 +11,8 @@ import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
-import { noRefit } from "../shared/refit-warnings.ts";
-import { rowFacts } from "../shared/row-facts.ts";
+import { rowFacts } from "../shared/ticker-fits.ts";
+import { noRefit } from "../shared/ticker-warnings.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import {
   type FitPlan,

@@ -1,13 +1,13 @@
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { unmetDemands } from "../../contract/model-params/column-demands.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { featureSpread } from "../../panel/feature-spread.ts";
 import { type Fold, fewerFolds, walkForwardFolds } from "../../panel/folds.ts";
 import { firstBlock, ONE_BLOCK, type RefitBlock, tickerBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
-import { type RowFacts, rowFacts } from "../shared/row-facts.ts";
+import { type RowFacts, rowFacts } from "../shared/ticker-fits.ts";
 
 /** Half-open row range of a matrix, whose rows are those that some fit learns from, followed by the score rows. */
 export type RowRange = readonly [from: number, to: number];

@@ -9,7 +9,7 @@ import { forecastReturns } from "../../panel/ticker-panel.ts";
 import { hasForecasts } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import type { PanelOnDisk } from "../shared/panel-files.ts";
-import { rowFacts } from "../shared/row-facts.ts";
+import { rowFacts } from "../shared/ticker-fits.ts";
 import { type FittedTicker, fittedRows, scoreModels } from "./fitted-ticker.ts";
 import { planWarnings } from "./plan-fits.ts";
 import type { BlockPredictions } from "./run-refits.ts";

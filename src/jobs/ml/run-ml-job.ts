@@ -2,18 +2,16 @@ import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import { regressorLibraries } from "../../engine/environment/libraries.ts";
+import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import { engineFacts } from "../shared/engine-facts.ts";
-import { wildForecasts } from "../shared/forecast-warnings.ts";
 import {
   type JobContext,
   type JobEngine,
@@ -21,17 +19,16 @@ import {
   withEngine,
   withMemoryGuard,
 } from "../shared/job.ts";
-import { provenance } from "../shared/job-document.ts";
+import { engineFacts, provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
 import { failuresWithout, featuresOf, hasForecasts, LateTickers } from "../shared/late-tickers.ts";
 import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";
 import { type Prepared, preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
-import { noRefit } from "../shared/refit-warnings.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
-import { tickerWarnings } from "../shared/ticker-warnings.ts";
+import { noRefit, tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
 import { fitPooled, type PooledOutcome } from "./fit-pooled.ts";
 import type { FitOptions } from "./fit-ticker.ts";

@@ -1,7 +1,7 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription, Diagnosis, FitPredictResult } from "../../engine/pool/protocol.ts";
-import { failedRefits } from "../shared/refit-warnings.ts";
+import { failedRefits } from "../shared/ticker-warnings.ts";
 import type { PlannedFit, PlannedRefit, RowRange } from "./plan-fits.ts";
 
 /** The predictions of the score rows of one block, and the model that made them. */

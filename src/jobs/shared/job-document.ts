@@ -1,19 +1,28 @@
 import { createHash } from "node:crypto";
 import { withoutSignature } from "../../blob/policy.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
-import { ownSection } from "../../contract/config/own-section.ts";
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import { ownSection } from "../../contract/config/parse-config.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import { type Machine, OUTPUT_SCHEMA_NAME, type OutputBlob } from "../../contract/output/output-blob.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import {
+  type Machine,
+  OUTPUT_SCHEMA_NAME,
+  type OutputBlob,
+  type Threads,
+} from "../../contract/output/output-blob.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
-import type { IntervalTables } from "../../evaluate/intervals/interval-tables.ts";
-import { type IntervalChoice, METHOD_CONSTANTS } from "../../evaluate/intervals/ticker-intervals.ts";
+import { lockSha256 } from "../../engine/environment/environment.ts";
+import type { EnginePool } from "../../engine/pool/pool.ts";
+import {
+  type IntervalChoice,
+  type IntervalTables,
+  METHOD_CONSTANTS,
+} from "../../evaluate/intervals/ticker-intervals.ts";
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
-import type { EngineFacts } from "./engine-facts.ts";
-import type { RecordedInputs } from "./job.ts";
+import type { EngineNeed, RecordedInputs } from "./job.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
@@ -201,4 +210,36 @@ function keptConfig(section: string): string | null {
   const decoded = JSON.stringify(JSON.parse(section));
   const isSecret = [section, decoded].some((text) => withoutSignature(text) !== text);
   return isSecret ? null : section;
+}
+
+/** What the engine of a job reports about its machine, and the lock of its environment. */
+export interface EngineFacts {
+  /** Versions of Python and of each library, by name. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** Threads of one fit, by library. */
+  readonly threads: Threads | null;
+  /** Digest of the lock of its environment; null with an interpreter of the operator. */
+  readonly lockSha256: string | null;
+  /** The processor level to which the libraries' kernels are pinned. */
+  readonly kernelLevel: string | null;
+  /** What the libraries run on. */
+  readonly machine: Machine | null;
+}
+
+/** For a job that needs no engine. */
+export const NO_ENGINE: EngineFacts = {
+  versions: {},
+  threads: null,
+  lockSha256: null,
+  kernelLevel: null,
+  machine: null,
+};
+
+/** The facts of a job's engine, once its libraries are imported. @throws MucastError engine_unavailable. */
+export async function engineFacts(
+  pool: Pick<EnginePool, "greeting">,
+  environment: EngineNeed["environment"],
+): Promise<EngineFacts> {
+  const { versions, threads, kernel_level: kernelLevel, machine } = await pool.greeting;
+  return { versions, threads, kernelLevel, machine, lockSha256: lockSha256(environment) };
 }

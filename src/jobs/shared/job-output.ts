@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Content } from "../../blob/content.ts";
 import { executionName, outputName } from "../../blob/names.ts";
-import { openOutput } from "../../blob/open-output.ts";
+import { openOutput } from "../../blob/open-store.ts";
+import type { Content } from "../../blob/store.ts";
 import type { Operation, SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts";

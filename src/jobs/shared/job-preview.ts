@@ -2,9 +2,9 @@ import type { PanelSettings } from "../../contract/config/panel-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { datesOf, muRow } from "../../panel/as-of.ts";
 import { type LateSource, noLateTickers } from "../../panel/late-network.ts";
@@ -15,8 +15,7 @@ import type { Listed } from "./listed-warnings.ts";
 import { preparedRows } from "./prepare-panels.ts";
 import type { Inputs } from "./read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "./require-forecasts.ts";
-import { rowFacts } from "./row-facts.ts";
-import { medianSpacing } from "./ticker-fits.ts";
+import { medianSpacing, rowFacts } from "./ticker-fits.ts";
 import { tickerWarnings } from "./ticker-warnings.ts";
 
 /** What a job would make of its request, without training. Counts are rows; dates are `YYYY-MM-DD`. */

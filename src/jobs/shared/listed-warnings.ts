@@ -1,14 +1,13 @@
 import { counted } from "../../contract/errors/wording.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
-import { MAX_GAP_DAYS } from "../../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
-import { hasFewRows } from "../../panel/few-rows.ts";
-import type { Fold } from "../../panel/folds.ts";
-import { medianSpan } from "../../panel/label-spans.ts";
-import { listNames } from "../../panel/row-counts.ts";
+import { type Fold, hasFewRows } from "../../panel/folds.ts";
+import { medianSpan } from "../../panel/labels.ts";
+import { listNames } from "../../panel/rows.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
-import type { RowFacts } from "./row-facts.ts";
+import type { RowFacts } from "./ticker-fits.ts";
 
 /** One ticker in a warning that a job gives once, with a list of tickers. */
 export interface Listed {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 

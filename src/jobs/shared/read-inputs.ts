@@ -2,16 +2,19 @@ import { basename } from "node:path";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import type { TickerFeatures, TickerPrices } from "../../contract/market/ticker-series.ts";
+import {
+  compareCodePoints,
+  type TickerFeatures,
+  type TickerPrices,
+} from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { readFeatures } from "../../ingest/read-features.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import { asOf } from "../../panel/as-of.ts";
 import { isShort } from "../../panel/late-ticker.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
-import { unpairedTickers } from "../../panel/unpaired-tickers.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
 
@@ -149,4 +152,20 @@ function countBytes(blobs: readonly Blob[], report: Report) {
       }
     })(),
   }));
+}
+
+/** Warns about each ticker that is in only one of the blobs. @returns a warning for each, in ascending code-point order. */
+export function unpairedTickers(
+  priceTickers: Iterable<string>,
+  featureTickers: Iterable<string>,
+): readonly Warning[] {
+  const priced = new Set(priceTickers);
+  const featured = new Set(featureTickers);
+  return [...priced.symmetricDifference(featured)]
+    .sort(compareCodePoints)
+    .map((ticker) =>
+      priced.has(ticker)
+        ? { code: "no_features", ticker, message: `${ticker} is in the data-extraction blob only.` }
+        : { code: "no_prices", ticker, message: `${ticker} is in the feature blob only.` },
+    );
 }

@@ -1,4 +1,4 @@
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import type { BlockSkill } from "../../evaluate/block-skill.ts";

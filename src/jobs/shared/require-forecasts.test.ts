@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import { requireForecasts } from "./require-forecasts.ts";
 
 /** The error of a job in which every ticker has failed. */

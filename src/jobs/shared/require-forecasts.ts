@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
-import { type Failure, namedFailure } from "../../contract/problems/failures.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import { type Failure, namedFailure } from "../../contract/problems/problem.ts";
 import { muRow, noForecast, type PanelDates } from "../../panel/as-of.ts";
 
 /**

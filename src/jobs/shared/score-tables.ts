@@ -1,4 +1,4 @@
-import type { ShrinkageChoice } from "../../contract/config/shrinkage.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { inTurns, type Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Coverage } from "../../contract/output/metrics-schemas.ts";
@@ -8,16 +8,16 @@ import { type SetTables, setTables } from "../../evaluate/baselines.ts";
 import { type DatedForecasts, type ForecastRows, labelled } from "../../evaluate/forecast-rows.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { Bounds } from "../../evaluate/intervals/conformal.ts";
-import { type IntervalTables, intervalTables } from "../../evaluate/intervals/interval-tables.ts";
 import {
   type IntervalChoice,
+  type IntervalTables,
+  intervalTables,
   type TickerIntervals,
   tickerIntervals,
 } from "../../evaluate/intervals/ticker-intervals.ts";
-import { type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
-import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/coverage-by-date.ts";
+import { isWild, type ShrinkageTable, shrinkageTable } from "../../evaluate/shrinkage.ts";
+import { type BoundedRows, coverageByDate } from "../../evaluate/verdict/findings.ts";
 import { type JudgedSet, verdictOf } from "../../evaluate/verdict/verdict.ts";
-import { isWild } from "../../evaluate/wild-forecast.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
 import type { JobContext } from "./job.ts";
 import { timed } from "./timings.ts";

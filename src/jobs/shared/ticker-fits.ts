@@ -1,9 +1,9 @@
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { mean } from "../../evaluate/statistics.ts";
-import { medianSpan, pooledSpans } from "../../panel/label-spans.ts";
+import { type LabelSpans, labelSpans, latestSpan, medianSpan, pooledSpans } from "../../panel/labels.ts";
+import type { PanelRows, WarmUp } from "../../panel/ticker-panel.ts";
 import type { OrderedJson } from "./ordered-json.ts";
-import type { RowFacts } from "./row-facts.ts";
 
 /** The rows that a ticker's model was fitted on, and the weights of its features. */
 export interface TickerFit {
@@ -64,4 +64,26 @@ function dated(span: DateSpan | undefined): OrderedJson {
 /** The median calendar days that the labels of all tickers span; null without a ticker. */
 export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): number | null {
   return medianSpan(pooledSpans(tickers.map(({ rows }) => rows.spans)));
+}
+
+/** The facts about a ticker's rows that a job keeps for its final report. */
+export interface RowFacts {
+  readonly fitRows: number;
+  /** The number of features that are not empty. */
+  readonly features: number;
+  readonly spans: LabelSpans;
+  /** The median of the last labels before mu's row, in calendar days. */
+  readonly latestSpan: number;
+  readonly warmUp: WarmUp;
+}
+
+export function rowFacts(panel: PanelRows): RowFacts {
+  const { fit, columns, warmUp } = panel;
+  return {
+    fitRows: fit.length,
+    features: columns.length,
+    spans: labelSpans(panel),
+    latestSpan: latestSpan(panel),
+    warmUp,
+  };
 }

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { constantWarning } from "./ticker-warnings.ts";
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import type { Verdict, VerdictState } from "../../contract/output/verdict.ts";
+import type { Shrinkage } from "../../evaluate/shrinkage.ts";
+import { constantWarning, verdictWarnings } from "./ticker-warnings.ts";
 
 const CONSTANT = { value: 0.25, train_rows: 40 };
 
@@ -32,4 +35,46 @@ test("names the loss of a network whose forecasts were scaled to 0", () => {
     /^AAA: the model predicts 0 for every score row\. The loss directional leaves the size/,
   );
   assert.doesNotMatch(constantWarning("AAA", { value: 0.1, prediction_scale: 0.5 }).message, /directional/);
+});
+
+/** The warning of a verdict in that state on those rows, if held-out rows give `pooled` that factor. */
+function warned(
+  state: VerdictState,
+  { rows = "score" as Verdict["rows"], choice = "none" as ShrinkageChoice, factor = 0.256 } = {},
+) {
+  const by_date: Shrinkage = { n: 100, b: factor, se: 0.1, s: factor };
+  const verdict: Verdict = { state, rows, title: "T", sentence: "T on the rows.", judged: [] };
+  const shrinkage = { pooled: by_date, by_date, by_ticker: new Map() };
+  return verdictWarnings({ verdict, shrinkage }, choice);
+}
+
+test("warns nothing of skill, and no_skill with the verdict's sentence of none, worse and too few dates", () => {
+  assert.deepEqual(warned("skill"), []);
+  for (const state of ["none", "worse", "too_few"] as const) {
+    assert.deepEqual(warned(state), [{ code: "no_skill", message: "T on the rows." }]);
+  }
+});
+
+test("names the factor and the setting that correct sizes that are too large", () => {
+  const [warning] = warned("oversized");
+  assert.equal(warning!.code, "oversized");
+  assert.equal(
+    warning!.message,
+    "T on the rows. Set shrinkage to pooled: it multiplies every forecast by 0.26 and keeps their order.",
+  );
+});
+
+test("advises to rank if the factor would remove every forecast or change none", () => {
+  assert.match(
+    warned("oversized", { factor: 0 })[0]!.message,
+    /Rank by mu: .* would set every forecast to 0\.$/,
+  );
+  assert.match(warned("oversized", { factor: 1 })[0]!.message, /Rank by mu: .* would change nothing\.$/);
+  assert.match(warned("oversized", { factor: 0.998 })[0]!.message, /multiplies every forecast by 0\.99 and/);
+});
+
+test("with shrinkage, held-out forecasts differ from published ones, and score rows show what is left", () => {
+  assert.deepEqual(warned("oversized", { choice: "pooled", rows: "out_of_fold" }), []);
+  const [score] = warned("oversized", { choice: "own" });
+  assert.match(score!.message, /They are too large although shrinkage is own\.$/);
 });

@@ -1,9 +1,14 @@
+import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
+import type { RefitSettings } from "../../contract/config/refit-settings.ts";
+import { counted } from "../../contract/errors/wording.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { ConstantDescription } from "../../engine/pool/protocol.ts";
 import { muRow, type PanelDates } from "../../panel/as-of.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import { type Listed, listedWarnings, olderForecast, warmUpWarning } from "./listed-warnings.ts";
 import type { Inputs } from "./read-inputs.ts";
-import type { RowFacts } from "./row-facts.ts";
+import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
+import type { RowFacts } from "./ticker-fits.ts";
 
 /** A ticker with forecasts. */
 interface ForecastTicker {
@@ -77,4 +82,80 @@ function remedy({ largest_alpha, min_child_samples, train_rows, prediction_scale
     return " The loss directional leaves the size of forecasts open; on the validation part none was better than 0 by more than its error.";
   }
   return "";
+}
+
+/**
+ * The warning that follows from the verdict of a job: its forecasts show no skill, or they show some and are too large. On rows before the
+ * score rows, the verdict judges the models' own forecasts, so shrinkage corrects their size.
+ */
+export function verdictWarnings(
+  { verdict, shrinkage }: Pick<ScoreTables, "verdict" | "shrinkage">,
+  choice: ShrinkageChoice,
+): Warning[] {
+  if (verdict === undefined) return [];
+  const { state, rows, sentence } = verdict;
+  if (state === "skill") return [];
+  if (state !== "oversized") return [{ code: "no_skill", message: sentence }];
+  if (choice !== "none" && rows !== "score") return [];
+  const cure =
+    choice === "none"
+      ? pooledCure(shrinkage.by_date.s)
+      : `They are too large although shrinkage is ${choice}.`;
+  return [{ code: "oversized", message: `${sentence} ${cure}` }];
+}
+
+/** Two digits round factors above this to 1, which would change nothing. */
+const MAX_FACTOR = 0.99;
+
+/** @param factor that `pooled` would multiply every forecast by; 0 and 1 correct nothing. */
+function pooledCure(factor: number): string {
+  if (factor === 0) {
+    return "Rank by mu: the held-out rows support no size, so shrinkage pooled would set every forecast to 0.";
+  }
+  if (factor === 1) {
+    return "Rank by mu: the sizes were right on the held-out rows, so shrinkage pooled would change nothing.";
+  }
+  return `Set shrinkage to pooled: it multiplies every forecast by ${Math.min(MAX_FACTOR, Number(factor.toPrecision(2)))} and keeps their order.`;
+}
+
+/** Lists the tickers whose forecasts are too large. */
+export function wildForecasts(tickers: readonly ScoredTicker[]): Listed[] {
+  const wild = tickers.filter((ticker) => ticker.isWild);
+  return wild.map(({ score: { ticker } }) => ({ code: "wild_forecast", ticker }));
+}
+
+/** Score rows of a block whose own model could not be fitted. */
+export interface FailedRefit {
+  readonly block: number;
+  readonly rows: number;
+  /** Text of the error. */
+  readonly message: string;
+}
+
+/** The warning that models of earlier blocks are used instead. @param ticker undefined for one model of all tickers. */
+export function failedRefits(failed: readonly FailedRefit[], ticker?: string): Warning[] {
+  const [first] = failed;
+  if (first === undefined) return [];
+  const count = new Set(failed.map(({ block }) => block)).size;
+  const rows = failed.reduce((sum, one) => sum + one.rows, 0);
+  const summary = `${counted(count, "refit")} failed, and the ${count === 1 ? "model" : "models"} before forecast ${counted(rows, "row")}`;
+  const subject = ticker === undefined ? "" : `${ticker}: `;
+  return [
+    {
+      code: "failed_refit",
+      ...(ticker === undefined ? {} : { ticker }),
+      count,
+      message: `${subject}${summary}. The first error: ${first.message}`,
+    },
+  ];
+}
+
+/** The warning that there is nothing to refit for. */
+export function noRefit(
+  blocks: readonly RefitBlock[],
+  { refitEvery }: Pick<RefitSettings, "refitEvery">,
+): readonly Warning[] {
+  if (refitEvery === undefined || blocks.length > 1) return [];
+  const message = `refit_every ${refitEvery} changes nothing: the score rows lie on ${counted(refitEvery, "date")} or fewer.`;
+  return [{ code: "no_refit", message }];
 }

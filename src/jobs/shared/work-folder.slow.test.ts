@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { writeOutput } from "../../blob/folder/output-folder.ts";
-import { ownMark } from "../../blob/folder/sweep-staged.ts";
+import { ownMark } from "../../blob/folder/staged-file.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { inWorkFolder, openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
 

@@ -3,9 +3,8 @@ import { scaleLinear } from "d3-scale";
 import type { Day } from "../../contract/market/dates.ts";
 import type { Unit } from "../figures.ts";
 import { area, GRID, gridX, gridY, type Point, polyline, segment } from "./path.ts";
-import { type AxisLabel, mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
+import { type AxisLabel, mark, plotSvg, tickLabels, timeLabels, yGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
-import { timeLabels } from "./time-axis.ts";
 
 /** Lines over a common x: dates or epochs. */
 export interface LineChart {

@@ -1,5 +1,7 @@
+import { scaleUtc } from "d3-scale";
+import { type Day, formatDay, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
+import { escapeHtml, shortVisibleText, visibleText } from "../../contract/visible-text.ts";
 import type { Unit } from "../figures.ts";
-import { escapeText } from "./escape-text.ts";
 import { GRID, gridX, gridY, segment } from "./path.ts";
 import type { Scale } from "./scale.ts";
 
@@ -13,7 +15,7 @@ export interface AxisLabel {
 }
 
 /** A chart: marks on a grid that stretches, and text beside it that does not. */
-export interface Plot {
+interface Plot {
   /** What the chart says, in one sentence; its accessible name. */
   readonly finding: string;
   /** Its SVG elements on the grid, with classes of the style sheet. */
@@ -58,7 +60,7 @@ function yLabel({ at, text }: AxisLabel): string {
 }
 
 /** A share in SVG notation. */
-export function percent(share: number): string {
+function percent(share: number): string {
   return `${Number((100 * share).toFixed(2))}%`;
 }
 
@@ -107,4 +109,45 @@ function tickText(value: number, step: number, unit: Unit): string {
   const hasSign = unit === "percent" || unit === "return";
   const sign = value < 0 ? "\u2212" : hasSign && value > 0 ? "+" : "";
   return value === 0 ? `0${isShare ? "\u202f%" : ""}` : `${sign}${amount}${isShare ? "\u202f%" : ""}`;
+}
+
+/** Untrusted text, escaped as HTML or SVG text or as an attribute value. Invisible characters appear as their code points. */
+export function escapeText(text: string): string {
+  return escapeHtml(visibleText(text));
+}
+
+/** Like `escapeText`, shortened to `most` characters, the last of which stands for the omitted text. */
+export function escapeShortText(text: string, most: number): string {
+  return escapeHtml(shortVisibleText(text, most));
+}
+
+/** The maximum number of labels on a time axis. */
+const MAX_LABELS = 6;
+
+/** The starts of months, quarters or years between two days; for a span without two such starts, its two ends. */
+export function timeLabels(first: Day, last: Day): AxisLabel[] {
+  if (first === last) return [{ at: 0.5, text: formatDay(first) }];
+  const scale = scaleUtc([first * MILLISECONDS_PER_DAY, last * MILLISECONDS_PER_DAY], [0, 1]);
+  const starts = monthStarts(scale);
+  if (starts.length < 2) {
+    return [
+      { at: 0, text: formatDay(first) },
+      { at: 1, text: formatDay(last) },
+    ];
+  }
+  const isYearly = starts.every((date) => date.getUTCMonth() === 0);
+  return starts.map((date, i) => ({
+    at: scale(date),
+    text: date.toISOString().slice(0, isYearly ? 4 : 7),
+    isSpare: !isYearly && starts.length > 4 && i % 2 === 1,
+  }));
+}
+
+/** As many labels as there is space for. */
+function monthStarts(scale: ReturnType<typeof scaleUtc<number>>): Date[] {
+  for (let count = MAX_LABELS; count > 0; count--) {
+    const ticks = scale.ticks(count);
+    if (ticks.length <= MAX_LABELS && ticks.every((date) => date.getUTCDate() === 1)) return ticks;
+  }
+  return [];
 }

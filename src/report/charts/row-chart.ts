@@ -1,7 +1,6 @@
 import type { Unit } from "../figures.ts";
-import { escapeShortText } from "./escape-text.ts";
 import { box, dot, GRID, gridX, segment } from "./path.ts";
-import { type AxisLabel, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
+import { type AxisLabel, escapeShortText, mark, plotSvg, tickLabels, xGrid } from "./plot.ts";
 import { extentOf, linearScale, type Scale, type ScaledChart } from "./scale.ts";
 
 /** A row: a bar from the base or, with `low` and `high`, a dot within its interval. */

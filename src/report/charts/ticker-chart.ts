@@ -1,8 +1,7 @@
 import { columnsOf } from "./line-chart.ts";
 import { area, dot, gridY, type Point, polyline, segment } from "./path.ts";
-import { mark, plotSvg, tickLabels, yGrid } from "./plot.ts";
+import { mark, plotSvg, tickLabels, timeLabels, yGrid } from "./plot.ts";
 import { linearScale, type Scale } from "./scale.ts";
-import { timeLabels } from "./time-axis.ts";
 
 /** All score rows of a ticker; a page with many tickers draws fewer points. */
 export interface TickerSeries {

@@ -2,15 +2,13 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import type { Verdict } from "../../contract/output/verdict.ts";
 import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { type ForecastTable, forecastTable } from "../../evaluate/forecast-table.ts";
+import { type ForecastTable, forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { type CoverageTable, coverageTable } from "../../evaluate/intervals/coverage.ts";
-import { laidByDate, type RowsByDate } from "../../evaluate/rows-by-date.ts";
-import { tableRows } from "../../evaluate/table-rows.ts";
+import { laidByDate, MIN_TICKERS, type RowsByDate } from "../../evaluate/rows-by-date.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
 import { outputVerdict } from "../../outputs/output-verdict.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
-import { type DateSkill, DateSkillCollector } from "../statistics/date-skill.ts";
 import {
   type DateCoverage,
   dateCoverage,
@@ -18,6 +16,7 @@ import {
   intervalOutcomes,
   outcomesByDate,
 } from "../statistics/interval-outcomes.ts";
+import { type DateSkill, DateSkillCollector } from "../statistics/over-dates.ts";
 
 /** The input of all sections of a report. */
 export interface OutputEvidence extends ScoreEvidence {
@@ -112,4 +111,22 @@ function coverageOf(rows: readonly ScoredRows[], alpha: number): CoverageTable {
       alpha,
     ),
   );
+}
+
+/** The reason why there are no labelled rows. */
+export function whyNoLabels({ rows, document }: OutputEvidence): string {
+  if (document.warnings.some(({ code }) => code === "disabled")) {
+    return "The job was disabled in its config, so there are no forecasts.";
+  }
+  if (rows.length === 0) return "The output has no forecasts.";
+  return "No realised return is known for these forecasts yet.";
+}
+
+/** The reason why no date has a correlation across tickers. */
+export function whyNoOrder(evidence: OutputEvidence): string {
+  if (evidence.dateCount === 0) return whyNoLabels(evidence);
+  if (evidence.rows.length < MIN_TICKERS) {
+    return `An order needs at least ${MIN_TICKERS} tickers; the output has ${evidence.rows.length}.`;
+  }
+  return `No date has ${MIN_TICKERS} tickers whose forecasts and returns differ.`;
 }

@@ -1,9 +1,12 @@
+import { MucastError } from "../../contract/errors/errors.ts";
+import { formatDay } from "../../contract/market/dates.ts";
 import type { Verdict } from "../../contract/output/verdict.ts";
+import { scoreVerdict } from "../../outputs/output-verdict.ts";
+import type { ScoredRows } from "../../outputs/scored-rows.ts";
 import { type AdjustedVerdict, adjustedVerdict } from "./adjusted-verdict.ts";
 import type { CheckVerdicts } from "./check-verdicts.ts";
-import { onCommonRows } from "./common-rows.ts";
 import { type ComparisonTests, comparisonTests } from "./comparison-tests.ts";
-import type { OutputEvidence } from "./output-evidence.ts";
+import { type OutputEvidence, scoreEvidence } from "./output-evidence.ts";
 
 /** An output with the verdicts of replays and audits on it. */
 export interface CheckedOutput extends CheckVerdicts {
@@ -65,4 +68,85 @@ function distinctNames(names: readonly string[]): string[] {
   return names.map((name, i) =>
     names.filter((other) => other === name).length === 1 ? name : `${name} (${i + 1})`,
   );
+}
+
+/** Labels that differ by less come from the same prices. */
+const SAME_LABEL = 1e-9;
+
+/**
+ * The same outputs on the rows, by ticker and date, that all of them have.
+ * @throws MucastError invalid_data if two outputs have different returns for one row, because they come from different prices.
+ */
+function onCommonRows(outputs: readonly OutputEvidence[]): OutputEvidence[] {
+  const byTicker = outputs.map(({ rows }) => new Map(rows.map((row) => [row.ticker, row])));
+  const kept: ScoredRows[][] = outputs.map(() => []);
+  for (const { ticker } of outputs[0]!.rows) {
+    const found = byTicker.flatMap((rows) => rows.get(ticker) ?? []);
+    if (found.length < outputs.length) continue;
+    const days = found.map((row) => row.days).reduce(intersection);
+    if (days.length === 0) continue;
+    const rows = found.map((row) => onDays(row, days));
+    for (const [k, row] of rows.entries()) {
+      checkLabels([outputs[0]!.source, rows[0]!], [outputs[k]!.source, row]);
+      kept[k]!.push(row);
+    }
+  }
+  return outputs.map((output, k) => {
+    // A label that one output does not know yet counts for none of them.
+    const rows = kept[k]!.map((row, at) =>
+      withLabelsOf(
+        row,
+        kept.map((others) => others[at]!),
+      ),
+    );
+    const { document } = output;
+    return {
+      ...output,
+      ...scoreEvidence(rows, document.metrics.intervals?.alpha),
+      // Outputs side by side are judged on the same rows.
+      verdict: scoreVerdict(document, rows),
+    };
+  });
+}
+
+function intersection(a: Int32Array, b: Int32Array): Int32Array {
+  const other = new Set(b);
+  return a.filter((day) => other.has(day));
+}
+
+/** @param days ascending; the row has all of them. */
+function onDays(row: ScoredRows, days: Int32Array): ScoredRows {
+  let at = 0;
+  const places = Int32Array.from(days, (day) => {
+    while (row.days[at] !== day) at++;
+    return at;
+  });
+  const taken = (values: Float64Array) => Float64Array.from(places, (place) => values[place]!);
+  return {
+    ticker: row.ticker,
+    days,
+    predicted: taken(row.predicted),
+    realised: taken(row.realised),
+    lower: taken(row.lower),
+    upper: taken(row.upper),
+    trainingMean: taken(row.trainingMean),
+  };
+}
+
+function withLabelsOf(row: ScoredRows, all: readonly ScoredRows[]): ScoredRows {
+  const isKnown = (i: number) => all.every(({ realised }) => !Number.isNaN(realised[i]!));
+  return { ...row, realised: row.realised.map((label, i) => (isKnown(i) ? label : Number.NaN)) };
+}
+
+function checkLabels(
+  [firstName, first]: readonly [string, ScoredRows],
+  [name, row]: readonly [string, ScoredRows],
+): void {
+  for (const [i, label] of row.realised.entries()) {
+    const other = first.realised[i]!;
+    if (!(Math.abs(label - other) > SAME_LABEL)) continue;
+    const place = `${row.ticker} on ${formatDay(row.days[i]!)}`;
+    const message = `${firstName} and ${name} cannot be compared: the return of ${place} is ${other} in the one and ${label} in the other, so the outputs were made from different prices`;
+    throw new MucastError("invalid_data", message, { source: name, ticker: row.ticker, value: label });
+  }
 }

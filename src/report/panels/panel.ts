@@ -1,6 +1,10 @@
-import { escapeText } from "../charts/escape-text.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import { columnChart } from "../charts/column-chart.ts";
+import { lineChart } from "../charts/line-chart.ts";
+import { escapeText } from "../charts/plot.ts";
 import type { ScaledChart } from "../charts/scale.ts";
-import { figure } from "../figures.ts";
+import { bandFigure, countedRows, figure, NO_FIGURE, type Unit, wholePercent } from "../figures.ts";
+import type { Band } from "../statistics/over-dates.ts";
 
 /** One chart of a section: its title, its finding in words, the chart and its numbers. */
 export interface Panel {
@@ -30,7 +34,7 @@ export function panelHtml(
 }
 
 /** The marks of a chart, as the style sheet draws them. */
-export type KeyMark =
+type KeyMark =
   | "line"
   | "line second"
   | "line faint"
@@ -83,7 +87,7 @@ export function sentenceHtml(text: string): string {
 const MAX_ROWS = 60;
 
 /** A table of text. The first column names the row; the other columns are numbers, aligned right. */
-export interface NumbersTable {
+interface NumbersTable {
   readonly caption: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -106,4 +110,150 @@ export function plainTable({ caption, columns, rows }: NumbersTable): string {
       `<tr><th scope="row"><bdi>${escapeText(name!)}</bdi></th>${cells.map((cell) => `<td>${escapeText(cell)}</td>`).join("")}</tr>`,
   );
   return `<div class="scroll" tabindex="0" role="group" aria-label="${escapeText(caption)}"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>`;
+}
+
+/** A line over dates. */
+interface DatedLine {
+  readonly title: string;
+  readonly finding: string;
+  /** Shape (n), ascending; NaN in `values` is a gap. */
+  readonly days: Int32Array;
+  readonly values: Float64Array;
+  readonly unit: Unit;
+  /** The name of the line in the readout. */
+  readonly name: string;
+  /** The meaning of the line. */
+  readonly meaning: string;
+  /** Half the width of a band around 0, shape (n), and its meaning; NaN without a band. */
+  readonly band?: { readonly half: Float64Array; readonly meaning: string };
+  /** A horizontal dashed line, and its meaning if the reader needs to know it. */
+  readonly level?: { readonly value: number; readonly meaning?: string };
+  /** Short ticks up from the axis, and their meaning. */
+  readonly ticks?: { readonly days: readonly number[]; readonly meaning: string } | undefined;
+  /** Columns of the table of numbers beside the date: shape (n) each. */
+  readonly columns: readonly (readonly [name: string, values: Float64Array])[];
+}
+
+/** A line over dates with a key and its numbers; without values only its finding. */
+export function linePanel({
+  title,
+  finding,
+  days,
+  values,
+  unit,
+  name,
+  meaning,
+  band,
+  level,
+  ticks,
+  columns,
+}: DatedLine): Panel {
+  if (values.every(Number.isNaN)) return { title, finding, chart: "" };
+  const drawn = band === undefined || band.half.every(Number.isNaN) ? undefined : band;
+  return {
+    title,
+    finding,
+    chart: lineChart({
+      finding,
+      x: days,
+      xKind: "day",
+      unit,
+      lines: [{ name, values }],
+      band: drawn && { low: drawn.half.map((half) => -half), high: drawn.half },
+      levels: level === undefined ? [] : [level.value],
+      ...(ticks && { ticks: ticks.days }),
+    }),
+    key: keyLine([
+      ["line", meaning],
+      ...(drawn === undefined ? [] : [["band", drawn.meaning] as const]),
+      ...(level?.meaning === undefined ? [] : [["level", level.meaning] as const]),
+      ...(ticks === undefined ? [] : [["at", ticks.meaning] as const]),
+    ]),
+    numbers: numbersTable({
+      caption: title,
+      columns: ["Date", ...columns.map(([column]) => column)],
+      rows: Array.from(days, (_, i) => i)
+        .filter((i) => columns.some(([, column]) => !Number.isNaN(column[i]!)))
+        .map((i) => [formatDay(days[i]!), ...columns.map(([, column]) => figure(column[i], unit))]),
+    }),
+  };
+}
+
+/** Means over dates, a column for each. */
+interface DateMeans {
+  readonly title: string;
+  readonly finding: string;
+  readonly unit: Unit;
+  /** The meaning of a column. */
+  readonly meaning: string;
+  /** Of the table of numbers. */
+  readonly caption: string;
+  /** The headings of the names and of the means in that table. */
+  readonly headings: readonly [name: string, mean: string];
+  readonly means: readonly DateMean[];
+}
+
+interface DateMean {
+  /** In the table, and below the column unless it has a label. */
+  readonly name: string;
+  readonly label?: string;
+  readonly dates: number;
+  readonly mean: number;
+  readonly band: Band | null;
+}
+
+/** Columns with their bands, a key, and their numbers. */
+export function meanPanel({ title, finding, unit, meaning, caption, headings, means }: DateMeans): Panel {
+  const band = `${wholePercent(95)} band`;
+  return {
+    title,
+    finding,
+    chart: columnChart({
+      finding,
+      labels: means.map(({ name, label = name }) => label),
+      unit,
+      series: [means.map(({ mean }) => mean)],
+      bands: means.map((one) => one.band),
+    }),
+    key: keyLine([
+      ["bar", meaning],
+      ["whisker", `its ${band}`],
+    ]),
+    numbers: numbersTable({
+      caption,
+      columns: [headings[0], "Dates", headings[1], band],
+      rows: means.map((one) => [
+        one.name,
+        figure(one.dates, "count"),
+        figure(one.mean, unit),
+        one.band === null ? NO_FIGURE : bandFigure(one.band, unit),
+      ]),
+    }),
+  };
+}
+
+/** Up to this many tickers, each has a bar. */
+const MAX_BARS = 44;
+/** Beyond that, show only this many at the top and at the bottom. */
+export const END_BARS = 20;
+
+/** The top and the bottom of a list that is too long for a chart, or the whole list. */
+export function ends<T>(rows: readonly T[]): readonly T[] {
+  return rows.length <= MAX_BARS ? rows : [...rows.slice(0, END_BARS), ...rows.slice(-END_BARS)];
+}
+
+/** A year whose number of dates or rows is below this share of the longest year gets no column: one date would dwarf the rest. */
+const MIN_SHARE = 0.05;
+
+/** The years that a chart shows, and a sentence about the omitted years. */
+export function longYears<T extends { readonly year: number; readonly n: number }>(
+  years: readonly T[],
+  noun: string,
+): { readonly long: readonly T[]; readonly note: string } {
+  const longest = years.reduce((most, { n }) => Math.max(most, n), 0);
+  const isLong = ({ n }: T) => n >= MIN_SHARE * longest;
+  const short = years.filter((year) => !isLong(year));
+  const named = short.map(({ year, n }) => `${year} (${countedRows(n, noun)})`).join(", ");
+  const note = short.length === 0 ? "" : ` Not shown, too few: ${named}.`;
+  return { long: years.filter(isLong), note };
 }

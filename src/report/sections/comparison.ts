@@ -1,5 +1,5 @@
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
-import { escapeText } from "../charts/escape-text.ts";
+import { escapeText } from "../charts/plot.ts";
 import { type ComparisonTests, LEVEL, MIN_SET_DATES } from "../evidence/comparison-tests.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";

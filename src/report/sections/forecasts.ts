@@ -1,11 +1,10 @@
-import { compareCodePoints } from "../../contract/market/ticker-order.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
 import { histogramChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { countedRows, figure, NO_FIGURE } from "../figures.ts";
-import { END_BARS, ends } from "../panels/long-lists.ts";
-import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
+import { END_BARS, ends, keyLine, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";
 

@@ -6,8 +6,7 @@ import { columnChart } from "../charts/column-chart.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { countedRows, figure } from "../figures.ts";
-import { END_BARS, ends, longYears } from "../panels/long-lists.ts";
-import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
+import { END_BARS, ends, keyLine, longYears, numbersTable, type Panel } from "../panels/panel.ts";
 import { countOf, type IntervalOutcomes } from "../statistics/interval-outcomes.ts";
 
 /** The coverage of intervals by ticker, year and volatility. */

@@ -1,19 +1,15 @@
 import { neweyWestT } from "../../evaluate/newey-west.ts";
 import { finiteOrNull, mean, median } from "../../evaluate/statistics.ts";
 import { columnChart } from "../charts/column-chart.ts";
-import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { whyNoOrder } from "../evidence/why-absent.ts";
+import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import { bandFigure, countedRows, figure, NO_FIGURE, wholePercent } from "../figures.ts";
-import { linePanel } from "../panels/line-panel.ts";
-import { meanPanel } from "../panels/mean-panel.ts";
-import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
+import { keyLine, linePanel, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type HorizonSkill, horizonSkill } from "../statistics/horizon-skill.ts";
 import { type Band, meanBand } from "../statistics/over-dates.ts";
 import { type QuantileReturns, quantileCount, quantileReturns } from "../statistics/quantile-returns.ts";
 import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
-import { type SpreadAfterCosts, spreadAfterCosts } from "../statistics/spread-after-costs.ts";
-import { type Turnover, turnover } from "../statistics/turnover.ts";
+import { type SpreadAfterCosts, spreadAfterCosts, type Turnover, turnover } from "../statistics/turnover.ts";
 
 /** What the order of the forecasts is worth. */
 export const orderSection = chartSection({

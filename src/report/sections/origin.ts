@@ -1,7 +1,7 @@
 import { WARNING_TABLE } from "../../contract/problems/warnings.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
-import { escapeText } from "../charts/escape-text.ts";
+import { escapeText } from "../charts/plot.ts";
 import { rowChart } from "../charts/row-chart.ts";
 import type { CheckVerdict } from "../evidence/check-verdicts.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";

@@ -4,18 +4,13 @@ import { mean } from "../../evaluate/statistics.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 import { columnChart, histogramChart } from "../charts/column-chart.ts";
 import { monthTable } from "../charts/month-table.ts";
-import type { OutputEvidence } from "../evidence/output-evidence.ts";
-import { whyNoOrder } from "../evidence/why-absent.ts";
+import { type OutputEvidence, whyNoOrder } from "../evidence/output-evidence.ts";
 import { countedRows, figure, wholePercent } from "../figures.ts";
-import { linePanel } from "../panels/line-panel.ts";
-import { longYears } from "../panels/long-lists.ts";
-import { meanPanel } from "../panels/mean-panel.ts";
-import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";
+import { keyLine, linePanel, longYears, meanPanel, numbersTable, type Panel } from "../panels/panel.ts";
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";
 import { type AgeSkill, skillByAge } from "../statistics/model-age.ts";
-import { noSkillFunnel, noSkillMean } from "../statistics/no-skill-funnel.ts";
-import { months, type Period, years } from "../statistics/periods.ts";
+import { months, noSkillFunnel, noSkillMean, type Period, years } from "../statistics/over-dates.ts";
 import { cumulative, ROLLING_DATES, rollingMean } from "../statistics/running-sums.ts";
 
 /** IC and RankIC over the dates. */

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../contract/output/metrics-schemas.ts";
 import { mean } from "../../evaluate/statistics.ts";
 import type { ScoredRows } from "../../outputs/scored-rows.ts";
-import { escapeShortText, escapeText } from "../charts/escape-text.ts";
+import { escapeShortText, escapeText } from "../charts/plot.ts";
 import { type TickerSeries, tickerChart } from "../charts/ticker-chart.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import type { ReportedOutput } from "../evidence/reported-outputs.ts";

@@ -1,7 +1,7 @@
 import type { OutputBlob } from "../../contract/output/output-blob.ts";
 import { byTicker } from "../../outputs/scored-rows.ts";
-import { escapeText } from "../charts/escape-text.ts";
 import { lineChart } from "../charts/line-chart.ts";
+import { escapeText } from "../charts/plot.ts";
 import type { OutputEvidence } from "../evidence/output-evidence.ts";
 import { countedRows, figure } from "../figures.ts";
 import { keyLine, numbersTable, type Panel } from "../panels/panel.ts";

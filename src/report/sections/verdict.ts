@@ -2,9 +2,8 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { Verdict as ForecastVerdict } from "../../contract/output/verdict.ts";
 import type { ForecastTable } from "../../evaluate/forecast-table.ts";
 import type { RowsByDate } from "../../evaluate/rows-by-date.ts";
-import { escapeText } from "../charts/escape-text.ts";
 import { dot, GRID, gridX, segment } from "../charts/path.ts";
-import { mark } from "../charts/plot.ts";
+import { escapeText, mark } from "../charts/plot.ts";
 import { linearScale } from "../charts/scale.ts";
 import { verdictSentences } from "../evidence/adjusted-verdict.ts";
 import { heldOutSlope } from "../evidence/held-out-slope.ts";
@@ -13,8 +12,15 @@ import { type ReportedOutput, stateOf } from "../evidence/reported-outputs.ts";
 import { bandFigure, countedRows, figure, type Unit, wholePercent } from "../figures.ts";
 import { plainTable, sentenceHtml } from "../panels/panel.ts";
 import type { Section } from "../panels/section.ts";
-import { dateSums, HIT_RATE, R2_ZERO, type RowTerms } from "../statistics/date-sums.ts";
-import { type Band, meanBand, ratioOverDates } from "../statistics/over-dates.ts";
+import {
+  type Band,
+  dateSums,
+  HIT_RATE,
+  meanBand,
+  R2_ZERO,
+  type RowTerms,
+  ratioOverDates,
+} from "../statistics/over-dates.ts";
 
 /** The conclusion for the reader: the verdict in sentences, the tiles, and the forecasts that any model has to beat. */
 export const verdictSection: Section = {

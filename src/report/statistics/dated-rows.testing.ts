@@ -3,7 +3,7 @@ import { atOnce } from "../../contract/machine/pausable.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
 import { type RowsByDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { crossSectionOf } from "../../evaluate/tables.testing.ts";
-import { type DateSkill, DateSkillCollector } from "./date-skill.ts";
+import { type DateSkill, DateSkillCollector } from "./over-dates.ts";
 
 /** A row as a plain object, for slow twins. */
 export interface PlainRow {

@@ -1,9 +1,8 @@
 import { atOnce } from "../../contract/machine/pausable.ts";
-import { MAX_GAP_DAYS } from "../../contract/market/price-gaps.ts";
+import { MAX_GAP_DAYS } from "../../contract/market/ticker-series.ts";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { MIN_TICKERS } from "../../evaluate/labels-by-date.ts";
 import { MIN_DATES, NEWEY_WEST_LAG, neweyWestError } from "../../evaluate/newey-west.ts";
-import { eachDate, sortedByDate } from "../../evaluate/rows-by-date.ts";
+import { eachDate, MIN_TICKERS, sortedByDate } from "../../evaluate/rows-by-date.ts";
 import { correlation, mean } from "../../evaluate/statistics.ts";
 import { type Band, bandOf } from "./over-dates.ts";
 

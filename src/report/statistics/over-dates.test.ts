@@ -1,19 +1,37 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
-import { dateSums, HIT_RATE, hitRateErrorOf, R2_ZERO } from "./date-sums.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
+import { MIN_DATES, neweyWestT } from "../../evaluate/newey-west.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { crossSectionOf } from "../../evaluate/tables.testing.ts";
 import {
   average,
   byDate,
   datedRows,
+  dateSkill,
   isNear,
   laid,
   plainRows,
   slowBandQuantile,
   slowError,
 } from "./dated-rows.testing.ts";
-import { bandOf, meanBand, ratioOverDates } from "./over-dates.ts";
+import {
+  bandOf,
+  dateSums,
+  HIT_RATE,
+  hitRateErrorOf,
+  meanBand,
+  months,
+  noSkillFunnel,
+  noSkillMean,
+  R2_ZERO,
+  ratioOverDates,
+  years,
+} from "./over-dates.ts";
+import { cumulative } from "./running-sums.ts";
 
 test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
@@ -123,4 +141,123 @@ test("without an error there is no band", () => {
   assert.equal(bandOf(1, 1, MIN_DATES - 1), null);
   const none = ratioOverDates(dateSums(laid([]), R2_ZERO));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
+});
+
+test("IC and RankIC by date have the means of the cross-section to the last bit, and stand at their dates", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const rows = datedRows(seed, 5);
+    const { days, ic, rankIc, tickers } = dateSkill(rows);
+    const across = crossSectionOf(rows);
+    assert.deepEqual(
+      [days.length, mean(ic), mean(rankIc)],
+      [across.dates, across.ic_mean, across.rank_ic_mean],
+    );
+    const counted = byDate(plainRows(rows)).filter(
+      ([, date]) =>
+        date.length >= 3 &&
+        [date.map(({ p }) => p), date.map(({ y }) => y)].every((side) => new Set(side).size > 1),
+    );
+    assert.deepEqual(
+      [...days],
+      counted.map(([day]) => day),
+    );
+    assert.deepEqual(
+      [...tickers],
+      counted.map(([, date]) => date.length),
+    );
+  }
+});
+
+test("no rows have no dates", () => {
+  assert.equal(dateSkill([]).days.length, 0);
+});
+
+test("the funnel after k dates is that of k values with the variance that all weighted pairs give", () => {
+  const random = seededRandom(2);
+  const values = Float64Array.from({ length: 120 }, () => 0.3 * random.normal() + 0.02);
+  const deviation = slowError([...values]) * Math.sqrt(values.length);
+  const funnel = noSkillFunnel(values);
+  for (const [i, half] of funnel.entries()) {
+    assert.ok(isNear(half, slowBandQuantile(120) * deviation * Math.sqrt(i + 1)));
+  }
+  assert.ok(isNear(noSkillMean(values, 63), (slowBandQuantile(120) * deviation) / Math.sqrt(63)));
+});
+
+test("the sum of all dates leaves the funnel exactly where the t is beyond the quantile", () => {
+  const random = seededRandom(8);
+  let outside = 0;
+  for (let draw = 0; draw < 300; draw++) {
+    const drift = 0.08 * random.uniform();
+    const values = Float64Array.from({ length: 50 }, () => 0.3 * random.normal() + drift);
+    const isOut = Math.abs(cumulative(values).at(-1)!) > noSkillFunnel(values).at(-1)!;
+    assert.equal(isOut, Math.abs(neweyWestT(values)!) > slowBandQuantile(50));
+    if (isOut) outside++;
+  }
+  assert.ok(outside > 30 && outside < 270, `${outside} of 300 are outside`);
+});
+
+/** Returns with a common factor, and forecasts that favour the same tickers for long, but know nothing. */
+function withoutSkill(seed: number, tickers: number, dates: number): DatedForecasts[] {
+  const random = seededRandom(seed);
+  const factor = Array.from({ length: dates }, () => random.normal());
+  return Array.from({ length: tickers }, (_, t) => {
+    const beta = t / tickers;
+    const taste = t / tickers + 0.2 * random.normal();
+    return {
+      ticker: `T${t}`,
+      days: Int32Array.from({ length: dates }, (_, d) => d),
+      predicted: Float64Array.from({ length: dates }, () => taste + 0.2 * random.normal()),
+      realised: Float64Array.from(factor, (common) => 2 * beta * common + random.normal()),
+    };
+  });
+}
+
+test("without skill the sum ends outside one time in twenty, also where tickers move together", () => {
+  let [outside, ofShuffled] = [0, 0];
+  const draws = 300;
+  for (let draw = 0; draw < draws; draw++) {
+    const { ic, tickers } = dateSkill(withoutSkill(draw, 8, 150));
+    const sum = Math.abs(cumulative(ic).at(-1)!);
+    if (sum > noSkillFunnel(ic).at(-1)!) outside++;
+    const shuffled = tickers.reduce((variance, n) => variance + 1 / (n - 1), 0);
+    if (sum > 1.96 * Math.sqrt(shuffled)) ofShuffled++;
+  }
+  assert.ok(outside / draws > 0.02 && outside / draws < 0.1, `outside ${outside / draws}`);
+  assert.ok(ofShuffled / draws > outside / draws, `outside that of shuffled forecasts ${ofShuffled / draws}`);
+});
+
+test("one date, and values that are all the same, have no funnel", () => {
+  assert.ok(noSkillFunnel(Float64Array.of(1)).every(Number.isNaN));
+  assert.ok(noSkillFunnel(Float64Array.of(1, 1, 1)).every(Number.isNaN));
+  assert.ok(Number.isNaN(noSkillMean(Float64Array.of(1, 1, 1), 2)));
+});
+
+/** Successive positions whose dates begin with the same characters. */
+function slowGroups(days: Int32Array, characters: number): [string, number, number][] {
+  const groups: [string, number, number][] = [];
+  for (const [i, day] of days.entries()) {
+    const name = formatDay(day).slice(0, characters);
+    const last = groups.at(-1);
+    if (last?.[0] === name) last[2] = i + 1;
+    else groups.push([name, i, i + 1]);
+  }
+  return groups;
+}
+
+test("months and years are those in which the days are written", () => {
+  const day = fc.integer({ min: -800, max: 40_000 });
+  const property = fc.property(fc.uniqueArray(day, { maxLength: 60 }), (list) => {
+    const days = Int32Array.from(list).sort();
+    const month = months(days).map(({ year, month: number, from, to }) => [
+      `${year}-${String(number).padStart(2, "0")}`,
+      from,
+      to,
+    ]);
+    assert.deepEqual(month, slowGroups(days, 7));
+    assert.deepEqual(
+      years(days).map(({ year, from, to }) => [String(year), from, to]),
+      slowGroups(days, 4),
+    );
+  });
+  fc.assert(property, { seed: 1 });
 });

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { noLog } from "../telemetry/log.ts";
-import { parseApiKey } from "./api-key.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./build-authenticate.ts";
 import { FakeIssuerStore } from "./fake-issuer-store.testing.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
+import { parseApiKey } from "./key-store.ts";
 
 const keys = new FakeKeyStore();
 const parts = { keys, issuers: new FakeIssuerStore(), log: noLog };

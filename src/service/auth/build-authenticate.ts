@@ -2,12 +2,10 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { isLoopbackName } from "../../contract/machine/loopback.ts";
 import type { Settings } from "../../contract/settings.ts";
 import type { Log } from "../telemetry/log.ts";
-import { isSecretOf, secretHash } from "./api-key.ts";
-import { type Authenticate, LOCAL_SUBJECT, tokenIn } from "./authenticate.ts";
+import { type Authenticate, bearerToken, LOCAL_SUBJECT, tokenIn, unauthorized } from "./authenticate.ts";
 import { type Caller, SCOPES } from "./caller.ts";
 import { type IssuerStore, subjectsOf } from "./issuer-store.ts";
-import { keyAuthenticate } from "./key-authenticate.ts";
-import type { KeyStore } from "./key-store.ts";
+import { isSecretOf, type KeyStore, parseApiKey, secretHash } from "./key-store.ts";
 
 interface AuthenticateParts {
   readonly keys: KeyStore;
@@ -137,4 +135,20 @@ function isTrusted({ protocol, hostname }: URL): boolean {
 
 function refused(path: string, value: unknown, message: string): MucastError {
   return new MucastError("invalid_request", message, { path, value });
+}
+
+/** The hash of no secret. With it, an unknown key takes as long to refuse as a wrong secret. */
+const NO_SECRETS_HASH = "0".repeat(64);
+
+/** Authentication by API key. It reads the key at every request, so a revoked key is refused at once. */
+export function keyAuthenticate(keys: KeyStore): Authenticate {
+  return async (authorization): Promise<Caller> => {
+    const parts = parseApiKey(bearerToken(authorization));
+    if (parts === undefined) throw unauthorized("the token is not a key of this service");
+    const stored = await keys.find(parts.id);
+    const isRight = isSecretOf(stored?.hash ?? NO_SECRETS_HASH, parts.secret);
+    if (stored === undefined || !isRight) throw unauthorized("the key is unknown, wrong or revoked");
+    await keys.recordUse(parts.id);
+    return { subject: stored.subject, scopes: new Set(stored.scopes) };
+  };
 }

@@ -1,6 +1,13 @@
-import { newApiKey, secretHash } from "./api-key.ts";
 import type { Scope } from "./caller.ts";
-import { type ApiKey, type KeyPage, type KeyStore, pageOf, type StoredKey } from "./key-store.ts";
+import {
+  type ApiKey,
+  type KeyPage,
+  type KeyStore,
+  newApiKey,
+  pageOf,
+  type StoredKey,
+  secretHash,
+} from "./key-store.ts";
 
 /** A fake: keys in memory. It stores only the first use of each. */
 export class FakeKeyStore implements KeyStore {

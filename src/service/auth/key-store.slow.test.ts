@@ -3,10 +3,9 @@ import { describe, test } from "node:test";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { parseApiKey } from "./api-key.ts";
+import { keyAuthenticate } from "./build-authenticate.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
-import { keyAuthenticate } from "./key-authenticate.ts";
-import { apiKeySchema, DatabaseKeyStore, type KeyStore, MAX_KEYS_OF_PAGE } from "./key-store.ts";
+import { apiKeySchema, DatabaseKeyStore, type KeyStore, MAX_KEYS_OF_PAGE, parseApiKey } from "./key-store.ts";
 
 /** The tests that every KeyStore has to pass. */
 function keyStoreSuite(open: () => KeyStore): void {

@@ -13,8 +13,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type Authenticate, bearerToken, unauthorized } from "./authenticate.ts";
 import type { Scope } from "./caller.ts";
-import { type IssuerAddress, keySetReader } from "./issuer-documents.ts";
-import { IssuerKeys } from "./issuer-keys.ts";
+import { type IssuerAddress, IssuerKeys, keySetReader } from "./issuer-keys.ts";
 import { ALGORITHMS, type KeySet } from "./key-set.ts";
 
 type OidcScope = Exclude<Scope, "admin">;

@@ -7,8 +7,7 @@ import { copyNewDatabase } from "../../../test/servers/database-template.testing
 import { MucastError } from "../../contract/errors/errors.ts";
 import { noLog } from "../telemetry/log.ts";
 import type { Database } from "./database.ts";
-import { dumpFolder, listDumps, MAX_DUMPS, readDump, writeDump } from "./dump-files.ts";
-import { keepDumps } from "./keep-dumps.ts";
+import { dumpFolder, keepDumps, listDumps, MAX_DUMPS, readDump, writeDump } from "./keep-dumps.ts";
 import { openDatabase } from "./open-database.ts";
 import { restoreDatabase } from "./restore-database.ts";
 import { MIGRATIONS } from "./schema.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { PGlite } from "@electric-sql/pglite";
 import { copyNewDatabase } from "../../../test/servers/database-template.testing.ts";
-import { DatabaseFiles } from "./pglite-files.ts";
+import { DatabaseFiles } from "./pglite-instance.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-pglite-files-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,8 +1,7 @@
 import pg from "pg";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable, StatementTime } from "./database.ts";
-import { connectWhenFree, listenOn } from "./postgres-connection.ts";
-import { endsConnection, mapPassing } from "./postgres-errors.ts";
+import { connectWhenFree, endsConnection, listenOn, mapPassing } from "./postgres-connection.ts";
 import { StatementQueue } from "./statement-queue.ts";
 
 const POOL = {

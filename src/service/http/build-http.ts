@@ -16,7 +16,7 @@ import { queueRoutes } from "./queue-routes.ts";
 import { connectionLimit } from "./server/connection-limit.ts";
 import { type HttpApp, type HttpOptions, withZod } from "./server/http-app.ts";
 import { HttpServer } from "./server/http-server.ts";
-import { answerClientError, SAFE_HEADERS, sendProblem } from "./server/send-problem.ts";
+import { answerClientError, SAFE_HEADERS, sendProblem } from "./server/problem-answer.ts";
 
 /** Every group of routes; its file is `<group>-routes.ts`. */
 export const ROUTE_GROUPS = {

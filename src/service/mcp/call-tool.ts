@@ -1,11 +1,10 @@
 import type { ForecastView } from "../../contract/api/forecast-view.ts";
-import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
+import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import {
   API_OPERATIONS,
   type ApiOperationName,
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
-import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
 import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";

@@ -1,5 +1,5 @@
 import { INVALID_REQUEST, PARSE_ERROR } from "@modelcontextprotocol/server";
-import { hasMoreValues } from "../../contract/json/value-count.ts";
+import { hasMoreValues } from "../../contract/json/bounded-json.ts";
 import { withConfigTexts } from "./config-texts.ts";
 
 /** Far more than a tool has arguments for. The SDK checks each value several times, which takes time of the event loop. */

@@ -8,15 +8,15 @@ import {
   type OperationPage,
   type OperationView,
   operationSchema,
+  type VerdictView,
 } from "../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../contract/api/operations.ts";
 import { samplesOf } from "../../contract/api/samples.testing.ts";
-import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Problem } from "../../contract/problems/problem.ts";
 import { ask, type Listening, listen } from "../http/listening.testing.ts";
 import { FORECAST, ML_PAYLOAD } from "../http/openapi/examples.ts";
-import { loopTurns } from "../http/server/loop-turns.ts";
+import { loopTurns } from "../http/server/request-bodies.ts";
 
 interface Answer<T> {
   readonly isError: boolean;

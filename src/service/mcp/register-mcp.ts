@@ -1,8 +1,7 @@
 import { createMcpHandler, type McpRequestContext } from "@modelcontextprotocol/server";
 import type { FastifyRequest } from "fastify";
 import type { Settings } from "../../contract/settings.ts";
-import type { HttpApp } from "../http/server/http-app.ts";
-import { publicOrigin } from "../http/server/public-origin.ts";
+import { type HttpApp, publicOrigin } from "../http/server/http-app.ts";
 import { requestAbort } from "../http/server/request-abort.ts";
 import { readBodiesAsBytes } from "../http/server/request-bodies.ts";
 import type { Log } from "../telemetry/log.ts";

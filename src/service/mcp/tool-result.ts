@@ -1,7 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ForecastView, TickerForecast } from "../../contract/api/forecast-view.ts";
-import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
-import type { VerdictView } from "../../contract/api/verdict-view.ts";
+import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import { show } from "../../contract/errors/faults.ts";
 import { counted, printable } from "../../contract/errors/wording.ts";
 import { shortText } from "../../contract/json/bounded-json.ts";

@@ -7,8 +7,7 @@ import {
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
-import { keepDefault } from "../../contract/schema/keep-default.ts";
-import { openSchema } from "../../contract/schema/open-schema.ts";
+import { keepDefault, openSchema } from "../../contract/schema/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 

@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
-import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
+import {
+  isEnded,
+  type OperationPage,
+  type OperationView,
+  type VerdictView,
+} from "../../contract/api/operation-view.ts";
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
-import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
-import type { ListQuery } from "../store/operation-rows.ts";
-import { cursorAfter, pageEndOf } from "../store/operation-rows.ts";
+import { cursorAfter, type ListQuery, pageEndOf } from "../store/operation-rows.ts";
 import type { Operations, Submission } from "./operations.ts";
 
 type EventBody = Pick<StoredEvent, "type" | "data">;

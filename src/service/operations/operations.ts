@@ -1,8 +1,7 @@
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
-import type { OperationPage, OperationView } from "../../contract/api/operation-view.ts";
+import type { OperationPage, OperationView, VerdictView } from "../../contract/api/operation-view.ts";
 import type { QueueView } from "../../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
-import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ListQuery } from "../store/operation-rows.ts";

@@ -1,8 +1,12 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ForecastQuery, ForecastView } from "../../contract/api/forecast-view.ts";
-import { isEnded, type OperationPage, type OperationView } from "../../contract/api/operation-view.ts";
+import {
+  isEnded,
+  type OperationPage,
+  type OperationView,
+  type VerdictView,
+} from "../../contract/api/operation-view.ts";
 import type { Snapshot, StoredEvent } from "../../contract/api/stored-event.ts";
-import type { VerdictView } from "../../contract/api/verdict-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { counted } from "../../contract/errors/wording.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
@@ -19,10 +23,10 @@ import { type Quota, quotaExceeded } from "../store/blob-uploads.ts";
 import { endOperation, requestCancel } from "../store/end-operation.ts";
 import type { WebhookTypes } from "../store/events.ts";
 import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";
-import type { ListQuery } from "../store/operation-rows.ts";
 import {
   countActive,
   cursorAfter,
+  type ListQuery,
   listedViewOf,
   listOperations,
   type OperationRow,

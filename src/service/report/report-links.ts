@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { secretHash } from "../auth/api-key.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { KeyStore } from "../auth/key-store.ts";
+import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Database } from "../database/database.ts";
 import { findLink, insertLink, type LinkedReport, takeLink } from "../store/report-links.ts";
 

@@ -6,7 +6,7 @@ import { MUCAST_VERSION } from "../../contract/version.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import { abortError } from "../caller-turns.ts";
-import { type JobOutput, jobOutput, outputGone } from "../forecast/job-output.ts";
+import { type JobOutput, jobOutput, outputGone } from "../forecast/forecasts.ts";
 import { PageCache } from "./page-cache.ts";
 
 /** An output whose report can be drawn. */

@@ -1,5 +1,5 @@
 import type { EventBatch } from "../../contract/output/job-events.ts";
-import type { Failure } from "../../contract/problems/failures.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { CappedList } from "../../contract/schema/answer-limits.ts";
 import type { Database, Queryable } from "../database/database.ts";

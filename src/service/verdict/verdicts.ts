@@ -1,6 +1,9 @@
 import type { z } from "zod";
-import type { OperationView } from "../../contract/api/operation-view.ts";
-import { type VerdictView, verdictViewSchema } from "../../contract/api/verdict-view.ts";
+import {
+  type OperationView,
+  type VerdictView,
+  verdictViewSchema,
+} from "../../contract/api/operation-view.ts";
 import { VERDICT_OPERATIONS, type VerdictOperation } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";

@@ -8,10 +8,9 @@ import { onEachDatabase } from "../database/databases.testing.ts";
 import { appendEvents, type NewEvent, webhookTypes } from "../store/events.ts";
 import { openLog } from "../telemetry/log.ts";
 import type { DeliveryOutcome } from "../telemetry/telemetry.ts";
-import { startDeliverer } from "./deliverer.ts";
+import { MAX_ATTEMPTS, type Pace, startDeliverer } from "./deliverer.ts";
 import { claimDeliveries } from "./deliveries.ts";
 import { SECRET, WebhookReceiver } from "./receiver.testing.ts";
-import { MAX_ATTEMPTS, type Pace } from "./target-deliverer.ts";
 
 const PACE: Pace = {
   claimMilliseconds: 20,

@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { EVENT_TYPES } from "../../contract/api/stored-event.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { WebhookTarget } from "../../contract/settings.ts";
-import { checkTargets } from "./deliverer.ts";
-import { MAX_ATTEMPTS, retryDelay } from "./target-deliverer.ts";
+import { checkTargets, MAX_ATTEMPTS, retryDelay } from "./deliverer.ts";
 
 const named = (name: string, url: string): WebhookTarget => ({
   name,

@@ -1,6 +1,6 @@
 import { FAMILY_ERROR } from "../significance.ts";
-import { CHANGE_OVER_LEVEL } from "../suspicion.ts";
-import { isBeyondLimit, type PooledSide, type PooledTest } from "./pooled-test.ts";
+import { CHANGE_OVER_LEVEL } from "../suspects.ts";
+import { isBeyondLimit, type PooledSide, type PooledTest } from "./pooled-tests.ts";
 
 /** A feature that is suspected over all tickers together. */
 export interface PooledSuspect {

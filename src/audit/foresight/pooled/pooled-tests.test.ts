@@ -6,9 +6,7 @@ import { expandingRanks, MIN_EARLIER } from "../expanding-ranks.ts";
 import { FAST_LIMIT, FeaturePace, SLOW_LIMIT } from "../feature-pace.ts";
 import { returnSurprises, TickerSurprises } from "../return-surprises.ts";
 import { featureColumn, tickerHistory } from "../ticker-history.ts";
-import { orderedDates } from "./ordered-dates.ts";
-import { dateQuantile, isBeyondLimit, type PooledTest } from "./pooled-test.ts";
-import { PooledTests } from "./pooled-tests.ts";
+import { dateQuantile, isBeyondLimit, orderedDates, type PooledTest, PooledTests } from "./pooled-tests.ts";
 
 const normals = (n: number, random: Random) => Float64Array.from({ length: n }, () => random.normal());
 

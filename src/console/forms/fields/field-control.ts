@@ -1,6 +1,6 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element, fill } from "../../dom.ts";
-import { prose, shown } from "../../shown-text.ts";
+import { prose, shown } from "../../words.ts";
 import { acceptedText, defaultText, fieldText, fieldValue, numberFault } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
 import { MAX_PAYLOAD_LENGTH } from "./payload-tree.ts";

@@ -1,6 +1,6 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element } from "../../dom.ts";
-import { prose } from "../../shown-text.ts";
+import { prose } from "../../words.ts";
 import { type Control, faultLine, fieldControl, nameOf, newId } from "./field-control.ts";
 import { labelOf } from "./labels.ts";
 import type { Path } from "./payload-tree.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FormSchemas } from "../../../contract/api/form-schemas.ts";
-import { formSchemasText } from "../../../service/http/page/console-forms.ts";
-import { pathName } from "../payload/fault-places.ts";
+import type { FormSchemas } from "../../../contract/api/published-schemas.ts";
+import { formSchemasText } from "../../../service/http/page/console-files.ts";
+import { pathName } from "../payload/refusal.ts";
 import { labelOf } from "./labels.ts";
 import { allParts, type Field, formParts, prunable } from "./schema-fields.ts";
 

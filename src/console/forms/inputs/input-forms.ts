@@ -1,6 +1,6 @@
 import { element, fill } from "../../dom.ts";
 import type { View, ViewContext } from "../../view.ts";
-import { rememberBlob } from "./known-blobs.ts";
+import { rememberBlob } from "./blob-name.ts";
 import { makePrepareForm } from "./prepare-form.ts";
 import { makeUploadList } from "./upload-list.ts";
 

@@ -1,25 +1,25 @@
-import type { MucastClient, OperationView, SubmitOptions } from "../../../client/index.ts";
-import { MucastApiError } from "../../../client/index.ts";
+import {
+  MucastApiError,
+  type MucastClient,
+  type OperationView,
+  type SubmitOptions,
+} from "../../../client/index.ts";
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 import { curlLine } from "../../../contract/curl-line.ts";
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import type { Problem } from "../../../contract/problems/problem.ts";
 import { element, fill } from "../../dom.ts";
 import type { ViewContext } from "../../view.ts";
-import type { Control } from "../fields/field-control.ts";
+import { type Control, newId } from "../fields/field-control.ts";
 import { type FaultPlace, makeFields } from "../fields/field-group.ts";
 import type { Path } from "../fields/payload-tree.ts";
 import { type FormPart, prunable } from "../fields/schema-fields.ts";
 import { copiedCommand } from "./copied-command.ts";
-import { faultsIn, pathName, placeFaults } from "./fault-places.ts";
-import { keepDraft, takeDraft } from "./kept-drafts.ts";
-import { PayloadDraft } from "./payload-draft.ts";
+import { keepDraft, PayloadDraft, takeDraft } from "./payload-draft.ts";
 import { makeRawPayload } from "./raw-payload.ts";
-import { makeRefusal } from "./refusal.ts";
-import { SubmissionKey } from "./submission-key.ts";
-import { makeTabs } from "./tabs.ts";
+import { faultsIn, makeRefusal, pathName, placeFaults } from "./refusal.ts";
 
-export interface PayloadFormOptions {
+interface PayloadFormOptions {
   readonly operation: SubmittedOperation;
   readonly parts: readonly FormPart[];
   /** The initial payload of the form, as JSON text; a draft from before a lost session takes precedence. */
@@ -255,4 +255,83 @@ function submitPayload(
   options: SubmitOptions,
 ): Promise<OperationView> {
   return SUBMITS[operation](client, text, options);
+}
+
+interface Tab {
+  readonly name: string;
+  readonly panel: HTMLElement;
+}
+
+/**
+ * Panels, one of which is visible. The arrow keys, Home and End move between tabs, and Tab moves into the panel.
+ * @param shown is called with the number of the selected panel.
+ */
+function makeTabs(label: string, tabs: readonly Tab[], shown: (chosen: number) => void): HTMLElement {
+  const buttons = tabs.map(({ name, panel }) => {
+    const id = newId();
+    panel.id = `${id}-panel`;
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", id);
+    return element("button", { type: "button", role: "tab", id, "aria-controls": panel.id }, name);
+  });
+  const choose = (chosen: number) => {
+    for (const [i, button] of buttons.entries()) {
+      button.setAttribute("aria-selected", String(i === chosen));
+      button.tabIndex = i === chosen ? 0 : -1;
+      tabs[i]!.panel.hidden = i !== chosen;
+    }
+    shown(chosen);
+  };
+  for (const [i, button] of buttons.entries()) {
+    button.addEventListener("click", () => choose(i));
+    button.addEventListener("keydown", (event) => {
+      const target = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: tabs.length - 1 }[event.key];
+      if (target === undefined) return;
+      event.preventDefault();
+      const next = (target + tabs.length) % tabs.length;
+      choose(next);
+      buttons[next]!.focus();
+    });
+  }
+  choose(0);
+  return element("div", { class: "tabs", role: "tablist", "aria-label": label }, ...buttons);
+}
+
+/** Maximum number of texts whose keys a form remembers. */
+const MAX_KEYS = 20;
+
+/**
+ * Idempotency keys of one form. A sent text keeps its key, so a double click, a retry and the curl command are one operation; another
+ * text is another request. A newly opened form starts with a new key.
+ */
+export class SubmissionKey {
+  #next = newKey();
+  readonly #sent = new Map<string, string>();
+
+  /** The key for this text. */
+  of(text: string): string {
+    return this.#sent.get(text) ?? this.#next;
+  }
+
+  /** The same, for a request that is sent now. */
+  sent(text: string): string {
+    const key = this.of(text);
+    if (key !== this.#next) return key;
+    this.#sent.set(text, key);
+    this.#next = newKey();
+    if (this.#sent.size > MAX_KEYS) this.#sent.delete(this.#sent.keys().next().value!);
+    return key;
+  }
+
+  /** Uses new keys, also for texts that were already sent. */
+  renew(): void {
+    this.#sent.clear();
+    this.#next = newKey();
+  }
+}
+
+/** 128 random bits. Not crypto.randomUUID, which pages over plain http lack. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

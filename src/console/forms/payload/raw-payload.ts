@@ -1,8 +1,8 @@
 import { element, fill } from "../../dom.ts";
-import { shown } from "../../shown-text.ts";
+import { shown } from "../../words.ts";
 import { faultLine, newId } from "../fields/field-control.ts";
 import { MAX_PAYLOAD_LENGTH } from "../fields/payload-tree.ts";
-import type { PlacedFault } from "./fault-places.ts";
+import type { PlacedFault } from "./refusal.ts";
 
 /** The payload as JSON text that the reader can edit. */
 export interface RawPayload {

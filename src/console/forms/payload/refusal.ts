@@ -1,8 +1,7 @@
 import type { Problem } from "../../../contract/problems/problem.ts";
 import { element, fill } from "../../dom.ts";
-import { shown } from "../../shown-text.ts";
-import { counted } from "../../words.ts";
-import type { PlacedFault } from "./fault-places.ts";
+import { counted, shown } from "../../words.ts";
+import type { Path } from "../fields/payload-tree.ts";
 
 /** Maximum characters of one sentence of the service that a form shows. */
 const MAX_SENTENCE_LENGTH = 1_000;
@@ -36,4 +35,52 @@ export function makeRefusal(): Refusal {
       box.append(element("ul", {}, ...items));
     },
   };
+}
+
+/** A fault as a form shows it. */
+export interface PlacedFault {
+  /** The path as the service names it, such as `config.ML params.n_splits`; empty for a fault of the whole request. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Maximum number of faults that a form shows per answer; the service lists at most as many. */
+export const MAX_FAULTS = 100;
+
+/** Every fault of a problem; for a problem without a list, the problem itself. */
+export function faultsIn({ faults, path = "", detail }: Problem): readonly PlacedFault[] {
+  if (faults === undefined || faults.length === 0) return [{ path, message: detail }];
+  return faults.slice(0, MAX_FAULTS).map(({ path: at, message, suggestion }) => ({
+    path: at,
+    message: suggestion === undefined ? message : `${message} (did you mean ${suggestion}?)`,
+  }));
+}
+
+/** A member's path as the service writes it: keys joined by dots, unchanged. */
+export function pathName(path: Path): string {
+  return path.join(".");
+}
+
+/**
+ * Groups faults by the place that shows them: the longest of these paths that is a fault's own path or a prefix of it. Keys can
+ * contain dots, so paths are compared as text from their start.
+ * @returns `elsewhere`: faults without a place.
+ */
+export function placeFaults(
+  faults: readonly PlacedFault[],
+  places: readonly Path[],
+): { readonly at: ReadonlyMap<string, readonly PlacedFault[]>; readonly elsewhere: readonly PlacedFault[] } {
+  // The longest first.
+  const names = places.map(pathName).sort((a, b) => b.length - a.length);
+  const byPlace = Map.groupBy(faults, ({ path }) => names.find((name) => isAtOrBelow(path, name)));
+  const { elsewhere = [], at } = {
+    elsewhere: byPlace.get(undefined),
+    at: new Map<string, readonly PlacedFault[]>(),
+  };
+  for (const [name, found] of byPlace) if (name !== undefined) at.set(name, found);
+  return { at, elsewhere };
+}
+
+function isAtOrBelow(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
 }

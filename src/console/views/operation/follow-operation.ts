@@ -4,7 +4,7 @@ import {
   type Snapshot,
   type StoredEvent,
 } from "../../../client/index.ts";
-import { pause } from "../../pause.ts";
+import { pause } from "../../service-link.ts";
 import type { ViewContext } from "../../view.ts";
 import type { Followed, HistoryEntry } from "./panel.ts";
 import { TrainingCurves } from "./training-curves.ts";

@@ -2,9 +2,8 @@ import type { ForecastView } from "../../../client/index.ts";
 import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
-import { shown } from "../../shown-text.ts";
 import type { ViewContext } from "../../view.ts";
-import { counted } from "../../words.ts";
+import { counted, shown } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 import { verdictWords } from "./verdict-words.ts";
 

@@ -2,13 +2,12 @@ import { element, fill } from "../../dom.ts";
 import { errorBox, problemBox } from "../../problem.ts";
 import type { View } from "../../view.ts";
 import { kindOf, moment, operationName } from "../../words.ts";
-import { codeGroups, codesPanel } from "./codes-panel.ts";
 import { FollowedOperation } from "./follow-operation.ts";
 import { forecastPanel } from "./forecast-panel.ts";
 import type { HistoryEntry, Panel } from "./panel.ts";
 import { progressPanel } from "./progress-panel.ts";
 import { resultPanel } from "./result-panel.ts";
-import { summaryPanel } from "./summary-panel.ts";
+import { codeGroups, codesPanel, summaryPanel } from "./summary-panel.ts";
 import { trainingPanel } from "./training-panel.ts";
 import { verdictPanel } from "./verdict-panel.ts";
 

@@ -1,9 +1,9 @@
+import type { OperationView } from "../../../client/index.ts";
 import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
-import { mark } from "../../mark.ts";
+import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { bytes, kindOf, stageWords } from "../../words.ts";
-import { confirmCancel } from "./cancel-dialog.ts";
+import { bytes, kindOf, mark, operationName, shown, stageWords } from "../../words.ts";
 import type { Followed, Panel } from "./panel.ts";
 
 /** The stages of a job, in order. An audit has its checks instead, a replay the stages of a job. */
@@ -111,4 +111,44 @@ function unitOf(operation: string, stage: string): string {
     : operation === "run_dl_job"
       ? "epochs"
       : `steps of the ${kindOf(operation)}`;
+}
+
+/** Asks for confirmation, then cancels an operation. */
+function confirmCancel(operation: OperationView, { client, notify, signal }: ViewContext): void {
+  const cancel = element("button", { type: "button", class: "danger" }, "Cancel operation");
+  const keep = element("button", { type: "button" }, "Keep running");
+  const dialog = element(
+    "dialog",
+    { "aria-labelledby": "cancel-title", "aria-describedby": "cancel-words" },
+    element("h2", { id: "cancel-title" }, "Cancel ", shown(operationName(operation), 60), "?"),
+    element(
+      "p",
+      { id: "cancel-words" },
+      operation.status === "NotStarted"
+        ? "The operation has not started. It is canceled immediately."
+        : "The job stops within seconds and writes no output. All progress is lost.",
+    ),
+    element("p", { class: "buttons" }, keep, cancel),
+  );
+  keep.addEventListener("click", () => dialog.close());
+  cancel.addEventListener("click", () => {
+    dialog.close();
+    client.cancelOperation(operation.id, { signal }).then(
+      ({ status }) =>
+        notify(
+          status === "Canceled"
+            ? "The operation is canceled."
+            : status === "Running"
+              ? "The operation is stopping."
+              : `The operation had already ended: ${status}.`,
+        ),
+      (error: unknown) => {
+        if (!signal.aborted) notify(`Could not cancel the operation. ${errorWords(error)}`, "failed");
+      },
+    );
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  signal.addEventListener("abort", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
 }

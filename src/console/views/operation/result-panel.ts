@@ -1,9 +1,8 @@
 import type { OperationView } from "../../../client/index.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
-import { shown } from "../../shown-text.ts";
 import type { ViewContext } from "../../view.ts";
-import { code } from "../../words.ts";
+import { code, shown } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 const VERDICT_OPERATIONS = new Set(["audit", "replay"]);

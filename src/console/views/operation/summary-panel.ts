@@ -1,6 +1,6 @@
 import { element, fill } from "../../dom.ts";
 import type { ViewContext } from "../../view.ts";
-import { code, duration, facts, kindOf, moment, statusBadge } from "../../words.ts";
+import { code, counted, duration, facts, kindOf, moment, shown, statusBadge } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 const TICK_MS = 1_000;
@@ -45,4 +45,61 @@ export function summaryPanel({ signal }: ViewContext): Panel {
       );
     },
   };
+}
+
+/** Maximum number of listed entries per code. */
+const MAX_LISTED = 50;
+
+interface Entry {
+  readonly code: string;
+  readonly message: string;
+  readonly ticker?: string | undefined;
+}
+
+/** The warnings of an operation and its failed tickers, by code. */
+export function codesPanel(): Panel {
+  const section = element("section", { hidden: true });
+  let drawn = "";
+  return {
+    element: section,
+    show: ({ operation: { warnings, warning_counts = {}, failures = [], failure_counts = {} } }) => {
+      const text = JSON.stringify([warning_counts, failure_counts, warnings.length, failures.length]);
+      if (text === drawn) return;
+      drawn = text;
+      const groups = [
+        ["Tickers without a forecast", codeGroups(failures, failure_counts, "ticker")] as const,
+        ["Warnings", codeGroups(warnings, warning_counts, "warning")] as const,
+      ].filter(([, elements]) => elements.length > 0);
+      section.hidden = groups.length === 0;
+      fill(section, ...groups.flatMap(([title, elements]) => [element("h2", {}, title), ...elements]));
+    },
+  };
+}
+
+/** The number of entries per code, and the first ones in full. */
+export function codeGroups(
+  entries: readonly Entry[],
+  counts: Readonly<Record<string, number>>,
+  noun: string,
+): HTMLElement[] {
+  const listed = Map.groupBy(entries, (entry) => entry.code);
+  const codes = [...new Set([...Object.keys(counts), ...listed.keys()])];
+  return codes.map((name) => {
+    const all = listed.get(name) ?? [];
+    const count = Object.hasOwn(counts, name) ? counts[name]! : all.length;
+    const first = all.slice(0, MAX_LISTED);
+    const more = count - first.length;
+    return element(
+      "details",
+      { class: "codes", open: codes.length === 1 && count <= 3 },
+      element("summary", {}, code(name), ` ${counted(count, noun)}`),
+      element(
+        "ul",
+        {},
+        ...first.map(({ message }) => element("li", {}, shown(message, 500))),
+        more > 0 &&
+          element("li", { class: "hint" }, `and ${counted(more, noun)} more; the output lists them all`),
+      ),
+    );
+  });
 }

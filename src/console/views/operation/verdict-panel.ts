@@ -2,9 +2,8 @@ import type { AuditBlob, ReplayBlob } from "../../../client/index.ts";
 import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
-import { shown } from "../../shown-text.ts";
 import type { ViewContext } from "../../view.ts";
-import { code, counted, type Fact, facts } from "../../words.ts";
+import { code, counted, type Fact, facts, shown } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 /** Maximum number of listed findings; the blob has all that the audit lists. */

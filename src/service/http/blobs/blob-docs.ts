@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
-import { inputBlobSchema, type UploadedBlob, uploadedBlobSchema } from "../openapi/body-schemas.ts";
+import { inputBlobSchema, type UploadedBlob, uploadedBlobSchema } from "../openapi/component-schemas.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 

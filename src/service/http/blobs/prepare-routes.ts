@@ -11,11 +11,9 @@ import { type Prepared, tooLarge } from "../../preparation/preparations.ts";
 import { OpenAnswers } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
-import { gatheredPieces } from "../server/gathered-pieces.ts";
-import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { blobBase } from "../server/public-origin.ts";
+import { blobBase, type HttpApp, type HttpOptions } from "../server/http-app.ts";
 import { requestAbort, whileIdle } from "../server/request-abort.ts";
-import { ignoreContentType } from "../server/request-bodies.ts";
+import { gatheredPieces, ignoreContentType } from "../server/request-bodies.ts";
 
 /** Each has a folder for its files, which may be some hundred megabytes. */
 const MAX_OPEN = { ofCaller: 2, all: 8, what: "preparations" };

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { ask, eventually, listenFor } from "../listening.testing.ts";
-import { uploadedBlobSchema } from "../openapi/body-schemas.ts";
+import { uploadedBlobSchema } from "../openapi/component-schemas.ts";
 import {
   closeWithoutDefects,
   codeOf,

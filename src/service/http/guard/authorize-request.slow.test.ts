@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Settings } from "../../../contract/settings.ts";
-import { newApiKey } from "../../auth/api-key.ts";
 import { FakeIssuer } from "../../auth/fake-issuer.testing.ts";
+import { newApiKey } from "../../auth/key-store.ts";
 import { ask, eventually, LOCAL_TOKEN, listenFor } from "../listening.testing.ts";
 import { KnownTokens } from "./authorize-request.ts";
 

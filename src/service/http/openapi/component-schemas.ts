@@ -1,21 +1,59 @@
 import { z } from "zod";
 import { forecastViewSchema } from "../../../contract/api/forecast-view.ts";
-import { operationPageSchema, operationSchema } from "../../../contract/api/operation-view.ts";
+import {
+  operationPageSchema,
+  operationSchema,
+  reportLinkSchema,
+  verdictViewSchema,
+} from "../../../contract/api/operation-view.ts";
 import { preparedBlobsSchema } from "../../../contract/api/prepared-blobs.ts";
 import { queueSchema } from "../../../contract/api/queue-view.ts";
-import { reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { snapshotSchema, storedEventSchema } from "../../../contract/api/stored-event.ts";
-import { verdictViewSchema } from "../../../contract/api/verdict-view.ts";
 import { dlConfigSchema } from "../../../contract/config/dl-config.ts";
+import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 import { mlConfigSchema } from "../../../contract/config/ml-config.ts";
+import {
+  auditPayloadSchema,
+  payloadSchema,
+  replayPayloadSchema,
+} from "../../../contract/config/payload-schemas.ts";
 import { progressSchema } from "../../../contract/output/job-events.ts";
 import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { resultRecordSchema } from "../../../contract/output/result-record.ts";
 import { problemSchema } from "../../../contract/problems/problem.ts";
 import { warningSchema } from "../../../contract/problems/warnings.ts";
-import { keepDefault } from "../../../contract/schema/keep-default.ts";
-import { openSchema } from "../../../contract/schema/open-schema.ts";
-import { inputBlobSchema, JOB_PAYLOADS, uploadedBlobSchema } from "./body-schemas.ts";
+import { keepDefault, openSchema } from "../../../contract/schema/open-schema.ts";
+
+/** The payload schema of each operation, with the schema of its config. */
+export const JOB_PAYLOADS = {
+  run_ml_job: payloadSchema
+    .extend({ config: mlConfigSchema })
+    .meta({ id: "MlPayload", title: "Payload of run_ml_job" }),
+  run_dl_job: payloadSchema
+    .extend({ config: dlConfigSchema })
+    .meta({ id: "DlPayload", title: "Payload of run_dl_job" }),
+  audit: auditPayloadSchema,
+  replay: replayPayloadSchema,
+} as const satisfies Record<SubmittedOperation, unknown>;
+
+/** Open: the job that reads a blob checks its content; the upload does not. */
+export const inputBlobSchema = z.looseObject({}).meta({
+  id: "InputBlob",
+  description:
+    "Prices or features, in one of the layouts of docs/blobs.md; another layout is a list of records.",
+});
+
+/** The answer to an upload. */
+export const uploadedBlobSchema = z
+  .strictObject({
+    name: z.string(),
+    url: z.string().describe("To submit as `feature_url` or `data_extractor_url`."),
+    size: z.int().nonnegative().describe("Bytes."),
+    etag: z.string().describe("As in the ETag header."),
+  })
+  .meta({ id: "UploadedBlob", title: "Uploaded blob" });
+
+export type UploadedBlob = z.infer<typeof uploadedBlobSchema>;
 
 const SENT: readonly z.ZodType[] = [
   ...Object.values(JOB_PAYLOADS),

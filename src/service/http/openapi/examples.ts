@@ -1,8 +1,7 @@
 import type { ForecastView } from "../../../contract/api/forecast-view.ts";
-import type { OperationView } from "../../../contract/api/operation-view.ts";
+import type { OperationView, VerdictView } from "../../../contract/api/operation-view.ts";
 import type { QueueView } from "../../../contract/api/queue-view.ts";
 import type { StoredEvent } from "../../../contract/api/stored-event.ts";
-import type { VerdictView } from "../../../contract/api/verdict-view.ts";
 import type { SubmittedOperation } from "../../../contract/config/job-operations.ts";
 
 const ID = "5f0c2d1e-8a57-4c0e-9d2b-3f1f6a7b8c9d";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { reportLinkSchema } from "../../../contract/api/report-link.ts";
+import { reportLinkSchema } from "../../../contract/api/operation-view.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { DrawPage } from "../../report/reports.ts";
 import { eventually, type Listening, listen } from "../listening.testing.ts";

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { type ReportLink, reportLinkSchema } from "../../../contract/api/operation-view.ts";
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
-import { type ReportLink, reportLinkSchema } from "../../../contract/api/report-link.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
 import type { ReportedOutput } from "../../report/reports.ts";
@@ -9,8 +9,7 @@ import { OpenAnswers } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
-import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { publicOrigin } from "../server/public-origin.ts";
+import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
 import { requestAbort, whileIdle } from "../server/request-abort.ts";
 import { discardBodies } from "../server/request-bodies.ts";
 

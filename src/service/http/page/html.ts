@@ -1,4 +1,4 @@
-import { escapeHtml } from "../../../contract/escape-html.ts";
+import { escapeHtml } from "../../../contract/visible-text.ts";
 
 /** Text that is HTML; `html` inserts it without escaping. */
 export interface Html {

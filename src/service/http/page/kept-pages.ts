@@ -1,4 +1,4 @@
-import { loopTurns } from "../server/loop-turns.ts";
+import { loopTurns } from "../server/request-bodies.ts";
 
 /** More than a service has names; callers may spell one in many ways. */
 const MAX_ORIGINS = 8;

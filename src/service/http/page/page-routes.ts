@@ -4,7 +4,7 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 import { addressKey } from "../server/address-key.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { loopTurns } from "../server/loop-turns.ts";
+import { loopTurns } from "../server/request-bodies.ts";
 import { readConsoleFiles } from "./console-files.ts";
 import { CONSOLE_POLICY, consolePage } from "./console-page.ts";
 import { DOCS_POLICY, docsPage } from "./docs-page.ts";

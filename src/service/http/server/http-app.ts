@@ -2,11 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type {
   FastifyBaseLogger,
   FastifyInstance,
+  FastifyRequest,
   FastifySchemaCompiler,
   FastifyTypeProvider,
   RawServerDefault,
 } from "fastify";
 import type { z } from "zod";
+import type { BlobStore } from "../../../blob/store.ts";
 import type { QueueView } from "../../../contract/api/queue-view.ts";
 import { faultsOf, invalidRequest } from "../../../contract/errors/faults.ts";
 import type { Settings } from "../../../contract/settings.ts";
@@ -124,3 +126,17 @@ const checkInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
     return { error: invalidRequest(faultsOf(checked.error, schema, root, input)) };
   };
 };
+
+/** The part of this service's URLs before the path, as the sender of a request can reach it. */
+export function publicOrigin({ public_url }: Pick<Settings, "public_url">, request: FastifyRequest): string {
+  return public_url?.replace(/\/+$/, "") ?? `http://${request.headers.host}`;
+}
+
+/** The part of a blob's URL before `/data/<name>`: the store's URL, or for a folder the origin of this service. */
+export function blobBase(
+  settings: Pick<Settings, "public_url">,
+  store: Pick<BlobStore, "url">,
+  request: FastifyRequest,
+): string {
+  return store.url === "" ? publicOrigin(settings, request) : store.url;
+}

@@ -9,8 +9,7 @@ import type { Socket } from "node:net";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { OpenConnections } from "./open-connections.ts";
-import { PROBLEM_TYPE, problemAnswer } from "./problem-answer.ts";
-import { endWithProblem, SAFE_HEADERS } from "./send-problem.ts";
+import { endWithProblem, PROBLEM_TYPE, problemAnswer, SAFE_HEADERS } from "./problem-answer.ts";
 import type { StallLimits } from "./stalled-answers.ts";
 
 const HEADERS_MILLISECONDS = 15_000;

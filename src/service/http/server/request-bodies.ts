@@ -1,9 +1,9 @@
+import { pipeline, type Readable, Transform, type TransformCallback } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { MucastError } from "../../../contract/errors/errors.ts";
+import { afterFreeTurns } from "../../free-turns.ts";
 import { addressKey } from "./address-key.ts";
-import { gatheredPieces } from "./gathered-pieces.ts";
 import type { HttpApp } from "./http-app.ts";
-import { loopTurns } from "./loop-turns.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i;
 const SLOWEST_BODY_MILLISECONDS = 30_000;
@@ -103,3 +103,96 @@ function decoded(body: Buffer): string {
     );
   }
 }
+
+/** Bytes of a gathered piece; the last one of a stream may be smaller. */
+const PIECE_BYTES = 64 * 2 ** 10;
+
+/** Bytes that are allocated for the first piece. */
+const FIRST_BYTES = 1 * 2 ** 10;
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Joins the small pieces of a body into pieces of 64 KiB. A client may send it in chunks of one byte, and Node keeps each in a
+ * separate buffer, which takes hundreds of bytes. If the body ends early, the gathered stream ends with that error.
+ */
+export function gatheredPieces(body: Readable): Readable {
+  return pipeline(body, new GatheredPieces(), () => undefined);
+}
+
+class GatheredPieces extends Transform {
+  #gathered: Buffer = EMPTY;
+  #length = 0;
+
+  override _transform(piece: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const length = this.#length + piece.length;
+    if (length > this.#gathered.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.#gathered.length, FIRST_BYTES));
+      this.#gathered.copy(larger, 0, 0, this.#length);
+      this.#gathered = larger;
+    }
+    piece.copy(this.#gathered, this.#length);
+    this.#length = length;
+    if (length >= PIECE_BYTES) this.#pass();
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    if (this.#length > 0) this.#pass();
+    done();
+  }
+
+  #pass(): void {
+    this.push(this.#gathered.subarray(0, this.#length));
+    this.#gathered = EMPTY;
+    this.#length = 0;
+  }
+}
+
+/**
+ * Turns of the event loop for work that takes some milliseconds of it: to parse and check a body, or to write a page. The requests of
+ * many connections often arrive together: without turns, every other request would wait for all of them.
+ *
+ * A turn of the loop begins the next piece of work of one caller, and callers alternate. Some turns without such work follow
+ * it, in which the loop accepts connections.
+ */
+export class LoopTurns {
+  /** For each caller, the functions that start its work. The caller whose turn is next comes first. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #isScheduled = false;
+
+  /** @returns when the next piece of work of the caller may start: in a later turn of the event loop. */
+  next(caller: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const own = this.#waiting.get(caller);
+    if (own === undefined) this.#waiting.set(caller, [resolve]);
+    else own.push(resolve);
+    this.#schedule();
+    return promise;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#begin();
+      afterFreeTurns(() => {
+        this.#isScheduled = false;
+        if (this.#waiting.size > 0) this.#schedule();
+      });
+    });
+  }
+
+  #begin(): void {
+    const [first] = this.#waiting;
+    if (first === undefined) return;
+    const [caller, own] = first;
+    const begin = own.shift();
+    this.#waiting.delete(caller);
+    if (own.length > 0) this.#waiting.set(caller, own);
+    begin?.();
+  }
+}
+
+/** One for the process: all routes share its event loop. */
+export const loopTurns = new LoopTurns();

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { jsonBytes } from "../contract/json/bounded-json.ts";
+import { type EpochPoint, epochsSchema } from "../contract/output/job-events.ts";
+import { SIZES } from "../contract/schema/answer-limits.ts";
+import { EpochPoints, pointOf } from "./event-gatherer.ts";
+
+function point(ticker: string, epoch: number, validation_loss: number | null): EpochPoint {
+  return { ticker, epoch, train_loss: 1 / epoch, validation_loss };
+}
+
+test("returns a few epochs unchanged and in order", () => {
+  const epochs = new EpochPoints();
+  const points = [
+    point("A", 1, 0.5),
+    point("B", 1, 0.4),
+    point("A", 2, 0.6),
+    { ...point("A", 1, 1), member: 3 },
+  ];
+  for (const each of points) epochs.add(each);
+  assert.deepEqual(epochs.bounded(), { points });
+  epochs.clear();
+  assert.equal(epochs.bounded(), undefined);
+});
+
+test("keeps the best and the last of very many epochs for each network, and thins the others evenly", () => {
+  const epochs = new EpochPoints();
+  for (let epoch = 1; epoch <= 10_000; epoch++) {
+    epochs.add(point("A", epoch, Math.abs(epoch - 6_007)));
+    epochs.add(point("B", epoch, epoch));
+  }
+  const { points, left_out } = epochs.bounded()!;
+  const of = (name: string) => points.filter(({ ticker }) => ticker === name).map(({ epoch }) => epoch);
+  assert.ok(points.length <= 204 && points.length > 100);
+  assert.equal(left_out, 20_000 - points.length);
+  assert.ok(of("A").includes(6_007) && of("A").includes(10_000));
+  assert.ok(of("B").includes(1) && of("B").includes(10_000));
+  const even = points.filter(({ ticker, epoch }) => ticker === "A" && ![6_007, 10_000].includes(epoch));
+  const gaps = even.slice(1).map(({ epoch }, i) => epoch - even[i]!.epoch);
+  assert.ok(Math.max(...gaps) <= 2 * Math.min(...gaps), `${gaps}`);
+});
+
+test("stays within its size limit with tickers of any name", () => {
+  const ticker = fc.string({ unit: fc.constantFrom("a", "\u0001", '"', "😀"), minLength: 1, maxLength: 256 });
+  fc.assert(
+    fc.property(fc.array(ticker, { minLength: 1, maxLength: 40 }), fc.nat(60), (names, rounds) => {
+      const epochs = new EpochPoints();
+      for (let epoch = 1; epoch <= rounds + 1; epoch++) {
+        for (const [i, name] of names.entries()) {
+          for (let copy = 0; copy < 20; copy++)
+            epochs.add(point(`${copy}${name}`, epoch, Math.sin(i * epoch)));
+        }
+      }
+      const told = epochsSchema.parse(epochs.bounded());
+      assert.ok(jsonBytes(told) <= SIZES.epochs);
+      assert.equal(told.points.length + (told.left_out ?? 0), 20 * names.length * (rounds + 1));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("counts nothing twice when epochs pass through two gatherers", () => {
+  const first = new EpochPoints();
+  const second = new EpochPoints();
+  for (let epoch = 1; epoch <= 3_000; epoch++) {
+    first.add(point("A", epoch, epoch));
+    if (epoch % 1_000 === 0) {
+      second.addAll(first.bounded()!);
+      first.clear();
+    }
+  }
+  const { points, left_out } = second.bounded()!;
+  assert.equal(points.length + left_out!, 3_000);
+  assert.deepEqual([points[0]!.epoch, points.at(-1)!.epoch], [1, 3_000]);
+});
+
+test("writes a loss that is not finite as null, and makes no point of progress without an epoch", () => {
+  const progress = { kind: "progress", stage: "fit", done: 1, ticker: "A", epoch: 1 } as const;
+  assert.deepEqual(
+    pointOf({ ...progress, train_loss: Number.NaN, validation_loss: Number.POSITIVE_INFINITY }),
+    {
+      ...{ ticker: "A", epoch: 1, train_loss: null, validation_loss: null },
+    },
+  );
+  assert.equal(pointOf({ kind: "progress", stage: "fit", done: 1 }), undefined);
+});
