@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settingNames, settingsSchema } from "../../contract/settings.ts";
-import { secretHider } from "../telemetry/log.ts";
+import { secretHider } from "../telemetry/hide-secrets.ts";
 import { secretsOf } from "./load-settings.ts";
 
 test("the password of a database is hidden in every spelling of its URL", () => {

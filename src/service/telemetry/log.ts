@@ -1,5 +1,6 @@
 import pino from "pino";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { secretHider } from "./hide-secrets.ts";
 
 /**
  * The service's log. A line has fields in addition to its message, with an error as `err`. The log removes query strings of URLs and
@@ -70,77 +71,4 @@ function describe(error: unknown, depth = 0): DescribedError {
     ...(isExpected || stack === undefined ? {} : { stack }),
     ...(cause === undefined || depth === MAX_CAUSES ? {} : { cause: describe(cause, depth + 1) }),
   };
-}
-
-/** The replacement for a secret. */
-const HIDDEN = "…";
-
-/** Shorter texts are not hidden: they are not secrets, and would be replaced in every line. */
-const MIN_SECRET_LENGTH = 8;
-
-type Replacement = readonly [pattern: RegExp, replacement: string];
-
-// A value ends before the end of its JSON string, so that the line stays JSON. A backslash starts an escape.
-const FIELDS =
-  "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|webhook-signature|password|passwd|secret|client_secret|token" +
-  "|access_token|id_token|refresh_token|api_key|connection_?string|database_url|account_?key|sas";
-
-const RULES: readonly Replacement[] = [
-  // Fields by their names; then fields of JSON inside a string, whose quotes are escaped.
-  [new RegExp(`("(?:${FIELDS})"\\s*:\\s*)(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\]]*\\])`, "gi"), `$1"${HIDDEN}"`],
-  [
-    new RegExp(
-      `(?<!\\\\)((\\\\+)"(?:${FIELDS})\\2"\\s*:\\s*)(?:\\2"(?:\\\\.|[^"\\\\])*?(?<!\\\\)\\2"|\\[(?:\\\\.|[^"\\\\\\]])*\\])`,
-      "gi",
-    ),
-    `$1${HIDDEN}`,
-  ],
-  // User names and passwords in URLs, including those of databases.
-  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s"\\<>]*@/gi, `$1${HIDDEN}@`],
-  // Query strings, of whole URLs and of paths.
-  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'\\<>?]*)\?[^\s"'\\<>]*/gi, `$1?${HIDDEN}`],
-  [/\?[\w.~%$-]+=[^\s"'\\<>]*/g, `?${HIDDEN}`],
-  // Pairs of connection strings, of signatures, of forms.
-  [
-    /\b(AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd|client_secret|sig)(=|%3D)[^;&\s"'\\<>]*/gi,
-    `$1$2${HIDDEN}`,
-  ],
-  [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
-  [/\bmucast_([0-9a-f]{16})_[\w-]{20,}/g, `mucast_$1_${HIDDEN}`],
-  [/(\/reports\/)[\w-]{20,}/gi, `$1${HIDDEN}`],
-  [/\bwhsec_[\w+/=]+/g, `whsec_${HIDDEN}`],
-  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, HIDDEN],
-];
-
-/**
- * @returns a function that hides secrets in a line of JSON, which stays JSON: credentials by the names of their fields and by
- *   their patterns, the query of every URL and path, and the `known` secrets everywhere.
- */
-export function secretHider(known: readonly string[]): (line: string) => string {
-  const texts = known
-    .flatMap((secret) => [secret, ...passwordsIn(secret)])
-    .filter((text) => text.length >= MIN_SECRET_LENGTH)
-    .map((text) => JSON.stringify(text).slice(1, -1))
-    .sort((a, b) => b.length - a.length);
-  return (line) => {
-    const without = texts.reduce((text, secret) => text.replaceAll(secret, HIDDEN), line);
-    return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), without);
-  };
-}
-
-/** The password in a database URL and the keys in a connection string, which may appear alone. */
-function passwordsIn(secret: string): string[] {
-  const keys = [...secret.matchAll(/(?:AccountKey|SharedAccessSignature)=([^;]*)/gi)].map(([, key]) => key!);
-  if (!URL.canParse(secret)) return keys;
-  const { password } = new URL(secret);
-  return [...keys, password, decoded(password)];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // It is not percent-encoded UTF-8, so it has no other spelling.
-    return text;
-  }
 }

@@ -1,7 +1,7 @@
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
-import { noTraces, type Traces, wantsTraces } from "./otlp-traces.ts";
 import type { Telemetry } from "./telemetry.ts";
+import { noTraces, type Traces, wantsTraces } from "./traces.ts";
 
 /**
  * Opens metrics, and traces if the environment names an endpoint for them.

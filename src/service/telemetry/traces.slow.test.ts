@@ -6,8 +6,8 @@ import { problemOf } from "../../contract/problems/problem.ts";
 import { noLog, openLog } from "./log.ts";
 import { openTelemetry } from "./open-telemetry.ts";
 import { FakeOtlpReceiver, type ReceivedSpan } from "./otlp-receiver.testing.ts";
-import { readTraceparent } from "./otlp-traces.ts";
 import type { WatchedOperation } from "./telemetry.ts";
+import { readTraceparent } from "./traces.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
