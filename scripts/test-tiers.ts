@@ -59,7 +59,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["src/service/queue/dispatcher", "src/service/webhooks/"],
   ["src/audit/", "test/end-to-end/audit-foresight-skill"],
   ["src/service/database/"],
-  ["src/service/http/"],
+  ["src/service/http/", "src/service/mcp/"],
   ["src/blob/folder/", "src/blob/open-blob", "src/blob/remote/"],
   ["src/executors/container-apps/"],
   ["src/replay/"],

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { operationSchema } from "../../contract/api/operation-view.ts";
+import { API_OPERATIONS } from "../../contract/api/operations.ts";
+import { samplesOf } from "../../contract/api/samples.testing.ts";
+import { type Listening, listen } from "../http/listening.testing.ts";
+import { ML_PAYLOAD } from "../http/openapi/examples.ts";
+import { connect } from "./client.testing.ts";
+
+let service: Listening;
+
+before(async () => {
+  service = await listen();
+});
+after(() => service.close());
+
+test("docs/mcp.md names every tool, and no other", () => {
+  const docs = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8");
+  const rows = [...docs.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name]) => name);
+  assert.deepEqual(rows.toSorted(), Object.keys(API_OPERATIONS).toSorted());
+});
+
+describe("the tools", () => {
+  test("publish every field of a config, in schemas without $ref that accept the examples", async () => {
+    const client = await connect(service, "legacy");
+    const { tools } = await client.listTools();
+    await client.close();
+    for (const { name, inputSchema } of tools)
+      assert.doesNotMatch(JSON.stringify(inputSchema), /\$ref/, name);
+    const { inputSchema } = tools.find(({ name }) => name === "run_ml_job")!;
+    const holds = new Ajv2020({ strict: false }).compile(inputSchema);
+    assert.ok(holds(ML_PAYLOAD), JSON.stringify(holds.errors));
+    assert.ok(holds({ ...ML_PAYLOAD, config: JSON.stringify(ML_PAYLOAD.config), idempotency_key: "k" }));
+    assert.ok(!holds({ ...ML_PAYLOAD, config: { "ML params": { n_splits: 3 } } }));
+    assert.ok(!holds({ ...ML_PAYLOAD, seed: 1 }));
+  });
+
+  test("publish output schemas that are open to a later version, except for the result record", async () => {
+    const client = await connect(service, "legacy");
+    const { tools } = await client.listTools();
+    await client.close();
+    const { outputSchema } = tools.find(({ name }) => name === "get_operation")!;
+    const holds = new Ajv2020({ strict: false, validateFormats: false }).compile(outputSchema as object);
+    const [operation] = samplesOf(operationSchema) as {
+      result: object;
+      progress: object;
+      warnings: object[];
+    }[];
+    const warnings = [{ ...operation!.warnings[0], code: "added_later", added_later: 1 }];
+    const progress = { ...operation!.progress, stage: "added_later", added_later: 1 };
+    assert.ok(holds({ ...operation, warnings, progress, added_later: 1 }), JSON.stringify(holds.errors));
+    assert.ok(!holds({ ...operation, result: { ...operation!.result, added_later: 1 } }));
+  });
+
+  test("state what they change", async () => {
+    const client = await connect(service, "legacy");
+    const { tools } = await client.listTools();
+    await client.close();
+    const hints = tools.map(({ name, annotations: hint }) => [
+      name,
+      [hint?.readOnlyHint, hint?.destructiveHint, hint?.idempotentHint, hint?.openWorldHint],
+    ]);
+    assert.deepEqual(Object.fromEntries(hints), {
+      run_ml_job: [false, false, false, true],
+      run_dl_job: [false, false, false, true],
+      audit: [false, false, false, true],
+      replay: [false, false, false, true],
+      get_verdict: [true, false, true, false],
+      get_operation: [true, false, true, false],
+      get_forecast: [true, false, true, false],
+      list_operations: [true, false, true, false],
+      cancel_operation: [false, true, true, false],
+    });
+  });
+});
