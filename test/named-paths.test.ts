@@ -42,6 +42,30 @@ test("every link of a page to a file leads to one", () => {
   assert.deepEqual(missing, []);
 });
 
+/** The anchors that GitHub gives to the headings of a page; none of the pages repeats a heading that another page links to. */
+function anchorsOf(page: string): Set<string> {
+  const prose = readFileSync(page, "utf8").replaceAll(/^ *```.*?^ *```$/gms, "");
+  return new Set(
+    [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+test("every link of a page to a heading leads to one", () => {
+  const missing = PAGES.flatMap((page) => {
+    const links = readFileSync(page, "utf8").matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g);
+    return [...links].flatMap(([, file, anchor]) => {
+      const target = file === "" ? page : join(dirname(page), file!);
+      return anchorsOf(target).has(anchor!) ? [] : [`${page}: ${file}#${anchor}`];
+    });
+  });
+  assert.deepEqual(missing, []);
+});
+
 test("README.md links every page of docs", () => {
   const readme = readFileSync("README.md", "utf8");
   const unlinked = DOCS.filter((page) => !readme.includes(`(docs/${page})`));
