@@ -83,7 +83,7 @@ describe("an audit", { timeout: 600_000 }, () => {
     });
   });
 
-  test("refuses a pipe, which no check could read again", { timeout: 600_000 }, async () => {
+  test("refuses a pipe without waiting for its writer", { timeout: 600_000 }, async () => {
     const { features, run } = await marketAudit();
     rmSync(features);
     execFileSync("mkfifo", [features]);

@@ -1,4 +1,3 @@
-import { refusePipe } from "../blob/location.ts";
 import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
@@ -38,7 +37,6 @@ export async function runAudit(
     return { check, name: check.name, cost: check.cost(asked, others) };
   });
   for (const { name, cost } of planned) onCheck?.(name, cost);
-  for (const location of readRepeatedly(asked)) await refusePipe(location);
   return inWorkFolder(async (workFolder) => {
     const { csv } = asked;
     const prepared = csv && new PreparedPrices(csv, workFolder, context.signal, prepare);
@@ -60,12 +58,6 @@ export async function runAudit(
       job.close();
     }
   });
-}
-
-/** The files that the checks read more than once. */
-function readRepeatedly({ request, csv }: AskedAudit): string[] {
-  const given = [request.featureUrl, request.dataExtractorUrl, csv?.csvPath];
-  return given.filter((location) => location !== undefined);
 }
 
 /** @throws MucastError of the CSV; invalid_request if there are neither blobs nor a CSV. */

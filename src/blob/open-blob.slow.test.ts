@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -133,29 +135,20 @@ test("refuses a file over the limit on stored bytes as too_large before reading 
   await readAll(path, { limits: { maxStoredBytes: 100, maxBytes: 100 } });
 });
 
-test("reads a pipe, whose size is unknown, within the limits", async () => {
-  const pipe = join(folder, "pipe");
+test("a pipe, a device or a socket is invalid_request, by name and without waiting", async () => {
+  const [pipe, path] = [join(folder, "pipe"), join(folder, "socket")];
   execFileSync("mkfifo", [pipe]);
-  const fill = (bytes: string) => import("node:fs/promises").then(({ writeFile }) => writeFile(pipe, bytes));
-  const [{ blob, bytes }] = await Promise.all([readAll(pipe), fill("[1]")]);
-  assert.equal(bytes.toString(), "[1]");
-  assert.equal(blob.size, undefined);
-  const limited = failure("too_large", readAll(pipe, { limits: { maxStoredBytes: 2 } }));
-  await Promise.all([limited, fill("[1]")]);
-});
-
-test("opens a pipe before a program writes to it, and waits for the first one that does", async () => {
-  const pipe = join(folder, "late pipe");
-  execFileSync("mkfifo", [pipe]);
-  const unread = await openBlob(pipe, NO_HTTPS);
-  await unread.close();
-  const blob = await openBlob(pipe, NO_HTTPS);
-  const read = blob.chunks[Symbol.asyncIterator]();
-  const first = read.next();
-  await new Promise(setImmediate);
-  execFileSync("sh", ["-c", 'printf "[1" > "$0"', pipe]);
-  assert.equal(Buffer.from((await first).value ?? []).toString(), "[1");
-  assert.equal((await read.next()).done, true);
+  const server = createServer().listen(path);
+  await once(server, "listening");
+  for (const [location, kind] of [
+    [pipe, "pipe"],
+    ["/dev/null", "device"],
+    [path, "socket"],
+  ] as const) {
+    const { message } = await failure("invalid_request", openBlob(location, NO_HTTPS));
+    assert.equal(message, `${location} is a ${kind}, not a file; write its bytes to a file and name that`);
+  }
+  server.close();
 });
 
 test("a missing file, a folder, or a path through a file is blob_not_found", async () => {

@@ -62,7 +62,7 @@ async function openLocation(
 ): Promise<StoredBytes> {
   switch (location.kind) {
     case "file":
-      return openLocalFile(location.path, location.name, options.signal);
+      return openLocalFile(location.path, location.name);
     case "remote":
       return openRemoteBlob(location.url, location.name, { ...options, addresses: location.addresses });
     case "mapped":

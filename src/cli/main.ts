@@ -6,9 +6,6 @@ import { createProgram } from "./commands.ts";
 import { explain, Reporter } from "./terminal/reporter.ts";
 import { cancelSignal } from "./terminal/signals.ts";
 
-/** Far more than a process takes that nothing holds. */
-const EXIT_MILLISECONDS = 500;
-
 const program = createProgram();
 
 // A line that cannot be written (a full disk, a reader that is gone) must not end the work that it is about.
@@ -28,15 +25,6 @@ try {
   process.exitCode = exitCodeOf(error);
   // What was half opened, such as a damaged database, may hold the process for minutes, and its supervisor with it.
   if (process.argv[2] === "serve") process.exit();
-  if (process.exitCode === cancelSignal().exitCode) exitBySignal();
-}
-
-/**
- * Ends a process that a call of the system still holds, such as a read from a file server that is away.
- * process.exit would wait for it; a shell gives the end by the signal the same number.
- */
-function exitBySignal(): void {
-  setTimeout(() => process.kill(process.pid, cancelSignal().name), EXIT_MILLISECONDS).unref();
 }
 
 function exitCodeOf(error: unknown): number {

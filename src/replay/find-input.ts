@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { filePath, isUrl, refusePipe } from "../blob/location.ts";
+import { filePath, isUrl } from "../blob/location.ts";
 import { openBlob } from "../blob/open-blob.ts";
 import { redactUrl } from "../blob/policy.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
@@ -113,7 +113,6 @@ export function publicName(location: string): string {
 
 /** SHA-256 of a stored blob, which the job reads again. */
 async function digestOf(location: string, { policy, report, signal, blobUrl }: Reading): Promise<string> {
-  await refusePipe(location);
   const blob = await openBlob(location, policy, { signal, blobUrl });
   let done = 0;
   for await (const chunk of blob.chunks) {

@@ -1,4 +1,3 @@
-import { refusePipe } from "../blob/location.ts";
 import { containerJob } from "../blob/names.ts";
 import type { ReplayOptions } from "../contract/config/payload-schemas.ts";
 import { boundedCopy } from "../contract/json/bounded-json.ts";
@@ -35,12 +34,9 @@ export interface ReplayRequest {
  * digests are not run.
  *
  * @returns the verdict, even if the output differs or cannot be replayed.
- * @throws MucastError invalid_request for a pipe as an input; if the output cannot be read, or the machine or the engine fails;
- * canceled.
+ * @throws MucastError if the output cannot be read, or the machine or the engine fails; canceled.
  */
 export async function replayOutput(request: ReplayRequest, context: JobContext): Promise<ReplayBlob> {
-  for (const given of [request.featureUrl, request.dataExtractorUrl])
-    if (given !== undefined) await refusePipe(given);
   return inWorkFolder(async (workFolder) => {
     const reading = { ...context, blobUrl: request.blobUrl };
     const recorded = await openRecorded(request.outputUrl, reading, workFolder);

@@ -3,12 +3,12 @@
  * processes and files, never for a time. For deaths of the engine's processes, see src/engine/pool/pool.slow.test.ts.
  */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { open, readFile } from "node:fs/promises";
+import { existsSync, readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { type Behaviour, type FakeStorage, startFakeStorage } from "../service/storage.testing.ts";
 import { jobArguments, jsonLines, mucast, processesIn, type Running, startMucast, until } from "./command.ts";
 import { type BlobPair, newFolder, removeFolders, writeMarket } from "./job-runs.ts";
 import { cleanMarket } from "./market.ts";
@@ -24,12 +24,24 @@ const options = {
 };
 
 let pair: BlobPair;
+let storage: FakeStorage;
 before(async () => {
+  storage = await startFakeStorage();
   const market = cleanMarket("2021-10-29");
   const features = new Map([...market.features].slice(0, 2));
   pair = await writeMarket({ ...market, features });
 });
-after(removeFolders);
+after(async () => {
+  await storage.stop();
+  await removeFolders();
+});
+
+/** The prices in a storage that fails, and the settings to read them from there. */
+async function hangingPrices(behaviour: Behaviour) {
+  const name = `data_extractor_${behaviour.kind}.json`;
+  storage.put(name, await readFile(pair.prices, "utf8"), behaviour);
+  return { prices: `${storage.url}/data/${name}`, env: storage.env };
+}
 
 /** A job with one worker and its own folder for temporary files. */
 async function startJob(): Promise<{ job: Running; temporary: string; blobUrl: string }> {
@@ -82,32 +94,27 @@ describe("a stopped job leaves no output, no temporary file and no process", opt
     await assertCanceled(job, "SIGINT", temporary, blobUrl);
   });
 
-  for (const [signal, written, when] of [
-    ["SIGINT", undefined, "that no program writes to"],
-    ["SIGTERM", 1_000, "whose writer stands still"],
+  for (const [signal, behaviour, when] of [
+    ["SIGINT", { kind: "hold" }, "does not answer"],
+    ["SIGTERM", { kind: "stall", after: 1_000 }, "stops in the middle of its answer"],
   ] as const) {
-    test(`${signal} while its engine imports and it reads a pipe ${when}: it ends`, async () => {
+    test(`${signal} while its engine imports and it reads from a storage that ${when}: it ends`, async () => {
       const [temporary, blobUrl] = [await newFolder(), join(await newFolder(), "blobs")];
-      const prices = join(await newFolder(), "data_extractor_1.json");
-      assert.equal(spawnSync("mkfifo", [prices]).status, 0);
+      const { prices, env } = await hangingPrices(behaviour);
       const args = jobArguments({ ...pair, prices }, SLOW, "--log", "json", "--blob-url", blobUrl);
-      const job = await startMucast(args, { temporary });
-      const writer = written === undefined ? undefined : await open(prices, "w");
-      await writer?.write(readFileSync(pair.prices), 0, written);
+      const job = await startMucast(args, { temporary, env });
       await until(async () => some(await processesIn(temporary)));
       job.child.kill(signal);
       await assertCanceled(job, signal, temporary, blobUrl);
-      await writer?.close();
     });
   }
 
-  test("a pipe without a writer does not delay a fault of the parameters: exit code 2", async () => {
+  test("a storage that does not answer does not delay a fault of the parameters: exit code 2", async () => {
     const temporary = await newFolder();
-    const prices = join(await newFolder(), "data_extractor_1.json");
-    assert.equal(spawnSync("mkfifo", [prices]).status, 0);
+    const { prices, env } = await hangingPrices({ kind: "hold" });
     const refused = '{"ML params": {"model": "catboost", "model_params": {"depth": 99}}}';
     const args = jobArguments({ ...pair, prices }, refused, "--log", "json");
-    const { code, stdout, stderr } = await mucast(args, { temporary });
+    const { code, stdout, stderr } = await mucast(args, { temporary, env });
     assert.deepEqual([code, stdout], [2, ""], stderr);
     assert.equal(jsonLines(stderr).at(-1)?.code, "invalid_model_params");
     assert.deepEqual(leftIn(temporary), []);

@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from "node:fs";
-import { access, type FileHandle, lstat, open, realpath, unlink } from "node:fs/promises";
+import { access, type FileHandle, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
@@ -16,7 +16,8 @@ import {
 } from "../store.ts";
 import { type FileState, readHandle, stateOf } from "./local-file.ts";
 import { checkOutput } from "./output-folder.ts";
-import { discardStaged, publishStaged, replaceByStaged, type StagedFile, stageFile } from "./staged-file.ts";
+import { openRegularFile } from "./regular-file.ts";
+import { discardStaged, publishStaged, replaceByStaged, stageFile } from "./staged-file.ts";
 
 /** Many readers may pause for a while: each holds at most one chunk, which is read when the reader asks for it. */
 const CHUNK_BYTES = 64 * 2 ** 10;
@@ -133,7 +134,7 @@ export class FolderStore implements JobStore {
     const shown = this.#name(key);
     const options = { signal, limit, shown, isPrivate: true, root: this.#root };
     const staged = await stageFile(dirname(path), basename(path), content, options);
-    return { staged, etag: await stamped(staged) };
+    return { staged, etag: etagOf(staged.stats) };
   }
 
   async #get(key: string) {
@@ -161,27 +162,10 @@ interface OpenedFile {
   readonly etag: string;
 }
 
-/** Follows no link, and does not wait for a writer if it is a pipe. */
+/** Follows no link. */
 async function openOwnFile(path: string): Promise<OpenedFile> {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
-    const stats = await handle.stat({ bigint: true });
-    if (stats.isFile()) return { handle, state: stateOf(stats), etag: etagOf(stats) };
-    throw Object.assign(new Error("not a file"), { code: "EISDIR" });
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
-async function stamped(staged: StagedFile): Promise<string> {
-  try {
-    return await stamp(staged.path, staged.target);
-  } catch (error) {
-    await discardStaged(staged);
-    throw outputFailed(staged.shown, causeOf(error), error);
-  }
+  const { handle, stats } = await openRegularFile(path, constants.O_NOFOLLOW);
+  return { handle, state: stateOf(stats), etag: etagOf(stats) };
 }
 
 function isMissing(error: unknown): boolean {
@@ -189,32 +173,10 @@ function isMissing(error: unknown): boolean {
 }
 
 /**
- * The strong entity tag of a file that was stamped before it got its name: it stays the same as long as the bytes do, even across restarts.
- * Each version is another file; if it gets the inode number of an earlier one, its time differs. (The inode's change time would not do:
- * naming the file changes it.)
+ * The entity tag of a file: it stays the same as long as the bytes do, even across restarts. Each version is another file; one that gets
+ * the inode number of an earlier version has another time, unless both were written within one tick of the file system's clock. (The
+ * inode's change time would not do: naming the file changes it.)
  */
 function etagOf({ ino, size, mtimeNs }: BigIntStats): string {
   return `"${[ino, size, mtimeNs].map((part) => part.toString(36)).join("-")}"`;
-}
-
-/** Larger than what is lost when a time becomes a double. */
-const LATER_MICROSECONDS = 10n;
-
-/**
- * Gives a staged file a unique modification time, in microseconds, later than that of the file that it will replace, because the system's
- * clock for files stands still for milliseconds.
- * @returns its entity tag.
- */
-async function stamp(path: string, target: string): Promise<string> {
-  const replaced = await lstat(target, { bigint: true }).catch(() => undefined);
-  const now = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000));
-  const after = replaced === undefined ? 0n : replaced.mtimeNs / 1000n + LATER_MICROSECONDS;
-  const seconds = Number(now > after ? now : after) / 1e6;
-  const handle = await open(path, "r+");
-  try {
-    await handle.utimes(seconds, seconds);
-    return etagOf(await handle.stat({ bigint: true }));
-  } finally {
-    await handle.close();
-  }
 }

@@ -43,8 +43,7 @@ test("a folder that cannot take the output is an error before the job, and the c
     writeFileSync(join(folder, "file"), "");
     mkdirSync(join(folder, "data"));
     writeFileSync(join(folder, "data", "o.json"), "{}");
-    // Root has every right in /proc, but cannot create anything there.
-    for (const taken of [join(folder, "data"), join(folder, "file", "data"), "/proc/x/data"]) {
+    for (const taken of [join(folder, "data"), join(folder, "file", "data")]) {
       await assert.rejects(
         checkOutput(taken, "o.json"),
         (error) => error instanceof MucastError && error.code === "output_failed",

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, lstat, mkdtemp, rmdir, stat } from "node:fs/promises";
+import { access, lstat, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -67,8 +67,7 @@ export async function checkOutput(
 }
 
 /**
- * Checks that a folder can be written to, or created in its nearest existing parent. Leaves nothing: it creates a hidden folder in that
- * parent and removes it, because access rights say nothing about /proc and the like.
+ * Checks that a folder can be written to, or created in its nearest existing parent. Writes nothing.
  * @throws MucastError output_failed.
  */
 export async function checkFolder(folder: string, shown: string = folder): Promise<void> {
@@ -79,12 +78,6 @@ export async function checkFolder(folder: string, shown: string = folder): Promi
     await access(parent, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw error instanceof MucastError ? error : outputFailed(shown, causeOf(error), error);
-  }
-  if (parent === folder) return;
-  try {
-    await rmdir(await mkdtemp(join(parent, ".mucast-")));
-  } catch (error) {
-    throw outputFailed(shown, `no folder can be made there: ${causeOf(error)}`, error);
   }
 }
 

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { folderObstacle } from "./staged-file.ts";
 
 const base = mkdtempSync(join(tmpdir(), "mucast-obstacle-"));
 after(() => rmSync(base, { recursive: true }));
@@ -28,11 +27,4 @@ test("for a folder on a read-only file system, the error of its file says so", {
     stdout,
     `output_failed ${base}/new/data/a.json could not be written: the file system is read-only (EROFS)\n`,
   );
-});
-
-test("keeps the error if the nearest parent is writable, or the error is clear already", () => {
-  const missing = Object.assign(new Error("gone"), { code: "ENOENT" });
-  assert.equal(folderObstacle(join(base, "a", "b"), missing), missing);
-  const plain = Object.assign(new Error("no right"), { code: "EACCES" });
-  assert.equal(folderObstacle("/proc/a/b", plain), plain);
 });

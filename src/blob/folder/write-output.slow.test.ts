@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { link } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -9,7 +8,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { writeOutput } from "./output-folder.ts";
-import { publishStaged, stageFile } from "./staged-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mucast-write-"));
 after(() => {
@@ -150,15 +148,4 @@ test("a really full disk is output_failed with ENOSPC and leaves nothing (needs 
   assert.deepEqual(readdirSync(tiny), []);
   await writeOutput(join(tiny, "data"), "o.json", Buffer.alloc(2 ** 19));
   assert.deepEqual(readdirSync(join(tiny, "data")), ["o.json"]);
-});
-
-/** A fake: the answer of link(2) on a file system without hard links. */
-const fakeLink: typeof link = () => Promise.reject(Object.assign(new Error("no links"), { code: "EPERM" }));
-
-test("without hard links (faked here), the name is still taken once and never overwritten", async () => {
-  const folder = freshFolder();
-  assert.equal(await publishStaged(await stageFile(folder, "o", "first"), fakeLink), true);
-  const second = await stageFile(folder, "o", "second");
-  assert.equal(await publishStaged(second, fakeLink), false);
-  assert.equal(readFileSync(join(folder, "o"), "utf8"), "first");
 });

@@ -1,21 +1,22 @@
 /** What remains when a service, a job process or a worker is killed. Each test waits for processes and files, never for a time. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream, existsSync, readFileSync, watch } from "node:fs";
+import { existsSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   type BlobPair,
-  newFolder,
   removeFolders,
   runJob,
   withoutIdentity,
   writeMarket,
 } from "../../../test/end-to-end/job-runs.ts";
 import { cleanMarket } from "../../../test/end-to-end/market.ts";
+import { startFakeStorage } from "../../../test/service/storage.testing.ts";
 import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
+import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";
 import { openEngine } from "../../jobs/shared/job.ts";
 import type { JobOrder } from "../executor.ts";
@@ -108,9 +109,13 @@ describe("a process of a job that is killed", options, () => {
 });
 
 /** A separate service with one job, to be killed. */
-function startService(sandbox: Sandbox, order: JobOrder | undefined, warm = false): ChildProcess {
+function startService(
+  sandbox: Sandbox,
+  order: JobOrder | undefined,
+  { warm = false, policy = { allowed: [] } }: { warm?: boolean; policy?: BlobPolicy } = {},
+): ChildProcess {
   const program = fileURLToPath(new URL("./service.testing.ts", import.meta.url));
-  return spawn(process.execPath, [program, JSON.stringify({ sandbox, order, warm })], {
+  return spawn(process.execPath, [program, JSON.stringify({ sandbox, order, warm, policy })], {
     stdio: ["ignore", "pipe", "inherit"],
   });
 }
@@ -128,19 +133,18 @@ async function said(service: ChildProcess, line: string): Promise<void> {
 describe("a service that is killed leaves no process and no partial output", options, () => {
   test("while its job reads", async () => {
     const sandbox = await newSandbox();
-    const pipe = join(await newFolder(), "feature_engine_1.json");
-    assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
-    const order = orderOf({ ...market, features: pipe }, QUICK);
-    const service = startService(sandbox, order);
-    const features = createWriteStream(pipe);
-    features.on("error", () => undefined); // Its reader is killed.
-    features.write(readFileSync(market.features).subarray(0, 1_000));
+    const storage = await startFakeStorage();
+    const name = "feature_engine_1.json";
+    storage.put(name, readFileSync(market.features, "utf8"), { kind: "stall", after: 1_000 });
+    const order = orderOf({ ...market, features: `${storage.url}/data/${name}` }, QUICK);
+    const policy = policyOf({ allowed: [storage.url], privateOrigins: [storage.origin] });
+    const service = startService(sandbox, order, { policy });
     await said(service, "read");
     service.kill("SIGKILL");
     await untilGone(sandbox);
     assert.deepEqual(outputsOf(sandbox), []);
     assert.equal(await statusOf(sandbox, order), undefined);
-    features.destroy();
+    await storage.stop();
   });
 
   test("while its job fits", async () => {
@@ -169,7 +173,7 @@ describe("a service that is killed leaves no process and no partial output", opt
 
   test("while a job process waits", async () => {
     const sandbox = await newSandbox();
-    const service = startService(sandbox, undefined, true);
+    const service = startService(sandbox, undefined, { warm: true });
     await said(service, "ready");
     assert.equal(processesOf(sandbox).length, 2);
     service.kill("SIGKILL");

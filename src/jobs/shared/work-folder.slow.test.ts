@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { writeOutput } from "../../blob/folder/output-folder.ts";
-import { ownMark } from "../../blob/folder/staged-file.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { ownMark } from "../../contract/machine/process-mark.ts";
 import { inWorkFolder, openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
 
 let base: string;

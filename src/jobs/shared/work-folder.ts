@@ -2,10 +2,10 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
-import { folderObstacle, isGone, isOfThisMachine, ownMark } from "../../blob/folder/staged-file.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, workFolderError } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
+import { isGone, isOfThisMachine, ownMark } from "../../contract/machine/process-mark.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name contains the mark of its
@@ -38,7 +38,7 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
     if (cause instanceof MucastError) throw cause;
     throw new MucastError(
       "output_failed",
-      `cannot make a work folder under ${base}: ${causeOf(folderObstacle(base, cause))}; TMPDIR names another place`,
+      `cannot make a work folder under ${base}: ${causeOf(cause)}; TMPDIR names another place`,
       { path: base },
       { cause },
     );

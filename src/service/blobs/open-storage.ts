@@ -1,11 +1,11 @@
 import { access, chmod } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { checkFolder } from "../../blob/folder/output-folder.ts";
 import { filePath, isUrl } from "../../blob/location.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { type BlobPolicy, policyOf } from "../../blob/policy.ts";
 import type { BlobStore } from "../../blob/store.ts";
-import { codeOf } from "../../contract/errors/system-error.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import { type ServiceUrls, serviceBases } from "./input-urls.ts";
@@ -82,7 +82,20 @@ export async function openBlobFolder(folder: string, dataDir: string): Promise<v
   } catch (error) {
     // The readiness check reports problems of an existing folder.
     if (codeOf(error) !== "ENOENT") return;
-    await checkFolder(folder, `the folder of the blobs, ${folder},`);
+    makeBlobFolder(folder);
+  }
+}
+
+function makeBlobFolder(folder: string): void {
+  try {
     makeFolder(folder, 0o700);
+  } catch (error) {
+    const shown = `the folder of the blobs, ${folder},`;
+    throw new MucastError(
+      "output_failed",
+      `${shown} cannot be created: ${causeOf(error)}`,
+      { path: folder },
+      { cause: error },
+    );
   }
 }

@@ -9,7 +9,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { folderObstacle } from "../../blob/folder/staged-file.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
@@ -139,7 +138,7 @@ function mapFolderErrors<T>(dataDir: string, body: () => T): T {
     return body();
   } catch (cause) {
     if (cause instanceof MucastError) throw cause;
-    const reason = causeOf(folderObstacle(dataDir, cause));
+    const reason = causeOf(cause);
     const message = `the data folder ${dataDir} cannot be used: ${reason}; free it, or give another --data-dir`;
     throw new MucastError("output_failed", message, { path: dataDir }, { cause });
   }
