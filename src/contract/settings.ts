@@ -312,7 +312,7 @@ export const settingsSchema = z.strictObject({
   request_processes: count(1, 100)
     .default(2)
     .describe(
-      "Maximum number of processes that draw a report or prepare a price CSV, each for one request. Further requests wait.",
+      "Maximum number of processes that draw a report or prepare a price CSV, each for one request. Further requests get 503.",
     )
     .register(settingNames, { env: "MUCAST_REQUEST_PROCESSES" }),
   request_memory_bytes: count(128 * 2 ** 20, 2 ** 50)

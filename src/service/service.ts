@@ -160,13 +160,13 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const reports = new Reports({
     blobs,
     cacheBytes: settings.report_cache_bytes,
-    draw: (caller, { space, name, etag }, signal) =>
-      processes.run(caller, { kind: "report", storage: storage.access, space, name, etag }, signal),
+    draw: ({ space, name, etag }, signal) =>
+      processes.run({ kind: "report", storage: storage.access, space, name, etag }, signal),
   });
   const preparations = new Preparations({
     blobs,
     settings,
-    run: (caller, order, signal) => processes.run(caller, order, signal),
+    run: (order, signal) => processes.run(order, signal),
   });
   const keys = new DatabaseKeyStore(database);
   const localToken = parts.lock?.token;

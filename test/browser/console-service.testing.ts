@@ -92,8 +92,7 @@ export class ConsoleService {
       blobs: this.#blobs(),
       reports: new Reports({
         blobs: this.#blobs(),
-        draw: async (_caller, { name }) =>
-          Buffer.from(page(reported(this.queue.store.blobs.get(`data/${name}`)!))),
+        draw: async ({ name }) => Buffer.from(page(reported(this.queue.store.blobs.get(`data/${name}`)!))),
         cacheBytes: settings.report_cache_bytes,
       }),
       reportLinks: new StoredReportLinks(this.database, this.keys),

@@ -1,5 +1,5 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import { abortError } from "../caller-turns.ts";
+import { abortError } from "../abort-error.ts";
 import { afterFreeTurns } from "../free-turns.ts";
 import { currentScope, type RequestScope } from "../request-scope.ts";
 

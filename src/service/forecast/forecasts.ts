@@ -3,12 +3,12 @@ import type { OperationView } from "../../contract/api/operation-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs, FoundBlob } from "../blobs/blobs.ts";
-import { CallerTurns } from "../caller-turns.ts";
 import { verdictOperation } from "../verdict/verdicts.ts";
 import { readForecast } from "./read-forecast.ts";
 
 /** Maximum number of parallel reads. The service reads a whole output, which may be some hundred megabytes. */
-const READ_AT_ONCE = 2;
+const MAX_READS = 4;
+const RETRY_SECONDS = 1;
 /** Answers of some kilobytes each. They stay valid, since an output never changes. */
 const ANSWERS_KEPT = 32;
 
@@ -16,7 +16,7 @@ const ANSWERS_KEPT = 32;
 export class Forecasts {
   readonly #blobs: Pick<Blobs, "find">;
   readonly #answers = new Map<string, ForecastView>();
-  readonly #turns = new CallerTurns({ atOnce: READ_AT_ONCE, what: "read an output" });
+  #reads = 0;
 
   constructor(blobs: Pick<Blobs, "find">) {
     this.#blobs = blobs;
@@ -26,8 +26,7 @@ export class Forecasts {
    * Reads the forecasts of the wanted tickers from the output of an operation.
    * @param operation an operation of the caller.
    * @throws MucastError other_result for an audit or a replay; no_result if it has not succeeded; not_found if its output is gone;
-   * rate_limited if too many requests of the caller wait, unavailable if too many of all callers do; errors of reading the output;
-   * canceled.
+   * unavailable if too many requests read outputs; errors of reading the output.
    */
   async of(
     caller: Caller,
@@ -40,17 +39,26 @@ export class Forecasts {
     const key = JSON.stringify([caller.subject, name, etag, wanted]);
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
-    const view = await this.#turns.run(caller, signal, () =>
-      readForecast(name, store.read(blobKey, { etag, signal }), wanted),
-    );
-    this.#keep(key, view);
-    return view;
+    if (this.#reads >= MAX_READS) throw tooBusy();
+    this.#reads++;
+    try {
+      const view = await readForecast(name, store.read(blobKey, { etag, signal }), wanted);
+      this.#keep(key, view);
+      return view;
+    } finally {
+      this.#reads--;
+    }
   }
 
   #keep(key: string, view: ForecastView): void {
     this.#answers.set(key, view);
     if (this.#answers.size > ANSWERS_KEPT) this.#answers.delete(this.#answers.keys().next().value!);
   }
+}
+
+function tooBusy(): MucastError {
+  const message = `${MAX_READS} other requests read an output; try again later`;
+  return new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
 }
 
 /** The output of a job, as currently stored. */

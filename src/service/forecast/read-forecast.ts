@@ -16,16 +16,15 @@ import { type OutputParts, readParts, type Wanted } from "./output-parts.ts";
 /**
  * Reads the wanted forecasts from the stream of an output, and yields to other requests meanwhile.
  * @param chunks the bytes of the blob.
- * @throws MucastError of `chunks`; unreadable_blob, invalid_data if they are not an output; the reason of `signal`.
+ * @throws MucastError of `chunks`; unreadable_blob, invalid_data if they are not an output.
  */
 export async function readForecast(
   outputName: string,
   chunks: AsyncIterable<Uint8Array>,
   wanted: Wanted,
-  signal?: AbortSignal,
 ): Promise<ForecastView> {
-  const bytes = new ByteWindow({ name: outputName, chunks }, signal);
-  const turns = new Turns(signal);
+  const bytes = new ByteWindow({ name: outputName, chunks });
+  const turns = new Turns(undefined);
   const steps = readParts(new JsonReader(bytes), wanted);
   try {
     for (;;) {

@@ -3,18 +3,14 @@ import { join } from "node:path";
 import type { PrepareQuery } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
+import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Blobs, storageFailed } from "../blobs/blobs.ts";
-import { abortError } from "../caller-turns.ts";
 import { CSV_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storeTogether } from "./store-together.ts";
 
 /** Runs an order in a separate process. */
-export type PrepareFiles = (
-  caller: Pick<Caller, "subject">,
-  order: PrepareOrder,
-  signal: AbortSignal,
-) => Promise<Buffer>;
+export type PrepareFiles = (order: PrepareOrder, signal: AbortSignal) => Promise<Buffer>;
 
 export interface PreparationsParts {
   readonly blobs: Blobs;
@@ -70,7 +66,7 @@ export class Preparations {
         blobBytes,
         tickers: settings.blob_tickers,
       } as const;
-      const answer = await run(caller, order, signal);
+      const answer = await run(order, signal);
       const { files, ...facts } = JSON.parse(answer.toString("utf8")) as PreparedFiles;
       const { prices, features } = files;
       const stored = await this.#inOrder(`${caller.subject} ${facts.id}`, () =>

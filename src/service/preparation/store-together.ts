@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Blobs, type BlobUpload, storageFailed } from "../blobs/blobs.ts";
-import { abortError } from "../caller-turns.ts";
 import type { PreparedFile } from "../request-process/messages.ts";
 
 type StoringBlobs = Pick<Blobs, "find" | "uploadAddress" | "beginUpload">;

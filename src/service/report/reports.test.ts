@@ -21,7 +21,7 @@ class FakeOutput {
 /** Drawings that a test ends by hand. */
 class HeldDrawings {
   readonly begun: { end: PromiseWithResolvers<Buffer>; signal: AbortSignal }[] = [];
-  readonly draw: DrawPage = (_caller, _output, signal) => {
+  readonly draw: DrawPage = (_output, signal) => {
     const end = Promise.withResolvers<Buffer>();
     signal.addEventListener("abort", () => end.reject(new MucastError("canceled", "it was killed")));
     this.begun.push({ end, signal });
@@ -46,16 +46,16 @@ describe("a report", () => {
   test("is drawn once for requests at the same time and those after, until its output changes", async () => {
     const { output, drawings, reports, found } = reportsOf();
     const first = await found();
-    const asked = [reports.page(ANN, first, NEVER), reports.page(ANN, await found(), NEVER)];
+    const asked = [reports.page(first, NEVER), reports.page(await found(), NEVER)];
     assert.equal(drawings.begun.length, 1);
     drawings.begun[0]!.end.resolve(Buffer.from("page"));
     assert.deepEqual((await Promise.all(asked)).map(String), ["page", "page"]);
-    assert.equal(String(await reports.page(ANN, await found(), NEVER)), "page");
+    assert.equal(String(await reports.page(await found(), NEVER)), "page");
     assert.equal(drawings.begun.length, 1);
     output.etag = '"2"';
     const changed = await found();
     assert.notEqual(changed.etag, first.etag);
-    void reports.page(ANN, changed, NEVER);
+    void reports.page(changed, NEVER);
     assert.equal(drawings.begun.length, 2);
   });
 
@@ -63,43 +63,34 @@ describe("a report", () => {
     const { drawings, reports, found } = reportsOf();
     const output = await found();
     const [one, two] = [new AbortController(), new AbortController()];
-    const asked = [reports.page(ANN, output, one.signal), reports.page(ANN, output, two.signal)].map(codeOf);
+    const asked = [reports.page(output, one.signal), reports.page(output, two.signal)].map(codeOf);
     one.abort();
     assert.equal(await asked[0], "canceled");
     assert.equal(drawings.begun[0]!.signal.aborted, false);
     two.abort();
     assert.equal(await asked[1], "canceled");
     assert.equal(drawings.begun[0]!.signal.aborted, true);
-    const next = reports.page(ANN, output, NEVER);
+    const next = reports.page(output, NEVER);
     assert.equal(drawings.begun.length, 2);
     drawings.begun[1]!.end.resolve(Buffer.from("page"));
     assert.equal(String(await next), "page");
-    assert.equal(await codeOf(reports.page(ANN, output, AbortSignal.abort())), "answered", "it is there");
+    assert.equal(await codeOf(reports.page(output, AbortSignal.abort())), "answered", "it is there");
   });
 
-  test("that cannot be drawn is one problem for all who ask within 30 s, and then tried again", async () => {
-    let now = 0;
-    const { drawings, reports, found } = reportsOf({ now: () => now });
+  test("that cannot be drawn is one problem for all who wait, and the next request tries again", async () => {
+    const { drawings, reports, found } = reportsOf();
     const output = await found();
-    const asked = [reports.page(ANN, output, NEVER), reports.page(ANN, output, NEVER)].map(codeOf);
+    const asked = [reports.page(output, NEVER), reports.page(output, NEVER)].map(codeOf);
     drawings.begun[0]!.end.reject(new MucastError("process_lost", "it was ended by SIGKILL"));
     assert.deepEqual(await Promise.all(asked), ["process_lost", "process_lost"]);
-    now = 29_999;
-    assert.equal(await codeOf(reports.page(ANN, output, NEVER)), "process_lost");
-    assert.equal(drawings.begun.length, 1);
-    now = 30_001;
-    const again = codeOf(reports.page(ANN, output, NEVER));
+    void reports.page(output, NEVER);
     assert.equal(drawings.begun.length, 2);
-    drawings.begun[1]!.end.reject(new MucastError("blob_unavailable", "the storage is away"));
-    assert.equal(await again, "blob_unavailable");
-    void reports.page(ANN, output, NEVER);
-    assert.equal(drawings.begun.length, 3, "what is no fault of the output is tried again at once");
   });
 
   test("of an output that is removed before, or while it is drawn, is not found", async () => {
     const { output, drawings, reports, found } = reportsOf();
     const before = await found();
-    const asked = codeOf(reports.page(ANN, before, NEVER));
+    const asked = codeOf(reports.page(before, NEVER));
     drawings.begun[0]!.end.reject(new MucastError("blob_not_found", "there is no blob"));
     assert.equal(await asked, "not_found");
     output.etag = undefined;
@@ -117,7 +108,7 @@ describe("a report", () => {
 
   test("is kept while there is room, the one that was asked for longest ago going first", async () => {
     const drawn: string[] = [];
-    const draw: DrawPage = async (_caller, { etag }) => {
+    const draw: DrawPage = async ({ etag }) => {
       drawn.push(etag);
       return Buffer.alloc(etag === "large" ? 101 : 40);
     };
@@ -127,7 +118,7 @@ describe("a report", () => {
       return found();
     };
     for (const etag of ["a", "b", "a", "c", "a", "b", "large", "a", "large"])
-      await reports.page(ANN, await of(etag), NEVER);
+      await reports.page(await of(etag), NEVER);
     assert.deepEqual(drawn, ["a", "b", "c", "b", "large", "large"]);
   });
 });

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import type { OperationView } from "../../contract/api/operation-view.ts";
-import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { MUCAST_VERSION } from "../../contract/version.ts";
+import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Blobs } from "../blobs/blobs.ts";
-import { abortError } from "../caller-turns.ts";
 import { type JobOutput, jobOutput, outputGone } from "../forecast/forecasts.ts";
 import { PageCache } from "./page-cache.ts";
 
@@ -18,7 +17,6 @@ export interface ReportedOutput {
 
 /** Draws the page of an output, away from the event loop. */
 export type DrawPage = (
-  caller: Pick<Caller, "subject">,
   output: Pick<JobOutput, "space" | "name" | "etag">,
   signal: AbortSignal,
 ) => Promise<Buffer>;
@@ -28,8 +26,6 @@ export interface ReportsParts {
   readonly draw: DrawPage;
   /** Maximum bytes of cached pages (report_cache_bytes). */
   readonly cacheBytes: number;
-  /** Milliseconds on a clock; another one is for tests. */
-  readonly now?: () => number;
 }
 
 /** A page that is being drawn, for all requests that wait for it. */
@@ -39,16 +35,7 @@ interface Drawing {
   waiting: number;
 }
 
-/** Failures that say nothing about the output: the next request retries. */
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
-  "blob_unavailable",
-  "canceled",
-  "not_found",
-  "rate_limited",
-  "unavailable",
-]);
-
-/** Reports of outputs. Concurrent requests for one page draw it once, and a page that could not be drawn is not retried at once. */
+/** Reports of outputs. Concurrent requests for one page draw it once. */
 export class Reports {
   readonly #parts: ReportsParts;
   readonly #cache: PageCache;
@@ -56,7 +43,7 @@ export class Reports {
 
   constructor(parts: ReportsParts) {
     this.#parts = parts;
-    this.#cache = new PageCache(parts.cacheBytes, parts.now);
+    this.#cache = new PageCache(parts.cacheBytes);
   }
 
   /**
@@ -74,19 +61,14 @@ export class Reports {
    * @param signal of the request; when no request waits for a page any more, its drawing ends.
    * @throws MucastError what drawing throws; not_found if the output is gone; canceled.
    */
-  async page(
-    caller: Pick<Caller, "subject">,
-    { output, etag }: ReportedOutput,
-    signal: AbortSignal,
-  ): Promise<Buffer> {
+  async page({ output, etag }: ReportedOutput, signal: AbortSignal): Promise<Buffer> {
     const known = this.#cache.get(etag);
-    if (known instanceof MucastError) throw known;
-    return known ?? this.#wait(etag, this.#drawings.get(etag) ?? this.#begin(caller, output, etag), signal);
+    return known ?? this.#wait(etag, this.#drawings.get(etag) ?? this.#begin(output, etag), signal);
   }
 
-  #begin(caller: Pick<Caller, "subject">, output: JobOutput, etag: string): Drawing {
+  #begin(output: JobOutput, etag: string): Drawing {
     const controller = new AbortController();
-    const page = this.#draw(caller, output, etag, controller.signal);
+    const page = this.#draw(output, etag, controller.signal);
     // Waiting requests get its error; if all have left, there are none.
     page.catch(() => undefined);
     const drawing = { page, controller, waiting: 0 };
@@ -94,21 +76,14 @@ export class Reports {
     return drawing;
   }
 
-  async #draw(
-    caller: Pick<Caller, "subject">,
-    output: JobOutput,
-    etag: string,
-    signal: AbortSignal,
-  ): Promise<Buffer> {
+  async #draw(output: JobOutput, etag: string, signal: AbortSignal): Promise<Buffer> {
     try {
-      const page = await this.#parts.draw(caller, output, signal);
+      const page = await this.#parts.draw(output, signal);
       this.#cache.keep(etag, page);
       return page;
     } catch (error) {
-      const found =
-        error instanceof MucastError && error.code === "blob_not_found" ? outputGone(output.name) : error;
-      if (found instanceof MucastError && !TRANSIENT.has(found.code)) this.#cache.keepFailure(etag, found);
-      throw found;
+      const isGone = error instanceof MucastError && error.code === "blob_not_found";
+      throw isGone ? outputGone(output.name) : error;
     } finally {
       // Another drawing may have started since all requests left this one.
       if (this.#drawings.get(etag)?.controller.signal === signal) this.#drawings.delete(etag);

@@ -1,6 +1,4 @@
 import { MucastError } from "../../contract/errors/errors.ts";
-import type { Caller } from "../auth/caller.ts";
-import { CallerTurns } from "../caller-turns.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { RequestOrder } from "./messages.ts";
@@ -12,20 +10,18 @@ interface RequestProcessesParts {
   readonly limits: () => ProcessLimits;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
-  /** Runs an order in a process; tests replace it. */
-  readonly start?: typeof runProcess;
 }
+
+const RETRY_SECONDS = 5;
 
 /** Runs the long work of single requests in a limited number of parallel processes. */
 export class RequestProcesses {
   readonly #parts: RequestProcessesParts;
-  readonly #turns: CallerTurns;
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
 
   constructor(parts: RequestProcessesParts) {
     this.#parts = parts;
-    this.#turns = new CallerTurns({ atOnce: parts.atOnce, what: "draw a report or prepare blobs" });
   }
 
   /** The number of processes that run. */
@@ -34,19 +30,12 @@ export class RequestProcesses {
   }
 
   /**
-   * Runs an order of a caller when there is room.
-   * @returns the answer of the process. @throws MucastError of `runProcess`; rate_limited and unavailable if too many wait, or a
-   * request has waited for as long as a process may run.
+   * Runs an order if there is room.
+   * @returns the answer of the process. @throws MucastError of `runProcess`; unavailable if too many processes run.
    */
-  run(caller: Pick<Caller, "subject">, order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
-    const either = AbortSignal.any([signal, this.#closing.signal]);
-    const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(tooBusy()), this.#parts.limits().seconds * 1_000);
-    const working = this.#turns.run(caller, AbortSignal.any([either, patience.signal]), () => {
-      clearTimeout(timer);
-      return this.#work(order, either);
-    });
-    return working.finally(() => clearTimeout(timer));
+  async run(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
+    if (this.#running.size >= this.#parts.atOnce) throw tooBusy(this.#running.size);
+    return this.#work(order, AbortSignal.any([signal, this.#closing.signal]));
   }
 
   /** Kills the running processes, and waits until they have ended. */
@@ -56,9 +45,9 @@ export class RequestProcesses {
   }
 
   async #work(order: RequestOrder, signal: AbortSignal): Promise<Buffer> {
-    const { start = runProcess, limits, telemetry, log } = this.#parts;
+    const { limits, telemetry, log } = this.#parts;
     const startedAt = performance.now();
-    const working = start(order, limits(), signal);
+    const working = runProcess(order, limits(), signal);
     this.#running.add(working);
     const [settled] = await Promise.allSettled([working]);
     this.#running.delete(working);
@@ -72,6 +61,7 @@ export class RequestProcesses {
   }
 }
 
-function tooBusy(): MucastError {
-  return new MucastError("unavailable", "the processes of other requests have left no room; try again later");
+function tooBusy(count: number): MucastError {
+  const message = `${count} other requests draw a report or prepare blobs; try again later`;
+  return new MucastError("unavailable", message, { retryAfter: RETRY_SECONDS });
 }

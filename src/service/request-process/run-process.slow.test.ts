@@ -16,7 +16,9 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { jobEnvironment } from "../../executors/process/job-environment.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
 import { drawReport } from "../../report/write-report.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { PreparedFiles, PrepareOrder, ReportOrder } from "./messages.ts";
+import { RequestProcesses } from "./request-processes.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
 const LIMITS: ProcessLimits = {
@@ -231,6 +233,22 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     await asked;
     service.kill("SIGKILL");
     await eventuallyTrue("its process ends", () => stillRunning([worker!]).length === 0);
+  });
+
+  test("is refused beyond the number at once, and is killed where the service closes", async () => {
+    const processes = new RequestProcesses({
+      atOnce: 2,
+      limits: () => LIMITS,
+      log: { info: () => undefined } as unknown as Log,
+      telemetry: { requestProcessEnded: () => undefined },
+    });
+    const running = [1, 2].map(() => processes.run(heldOrder(), NEVER));
+    await assert.rejects(processes.run(heldOrder(), NEVER), { code: "unavailable", data: { retryAfter: 5 } });
+    assert.equal(processes.running, 2);
+    const ended = Promise.all(running.map((each) => assert.rejects(each, { code: "unavailable" })));
+    await processes.close();
+    await ended;
+    assert.equal(processes.running, 0);
   });
 
   test("where it meets a defect says so, and its error has what it said", async () => {

@@ -7,7 +7,7 @@ import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.t
 import { MucastError } from "../../contract/errors/errors.ts";
 import { memoryOf, mib } from "../../engine/process-memory.ts";
 import { killGroup } from "../../executors/process/process-group.ts";
-import { abortError } from "../caller-turns.ts";
+import { abortError } from "../abort-error.ts";
 import type { RequestKind } from "../telemetry/telemetry.ts";
 import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
 

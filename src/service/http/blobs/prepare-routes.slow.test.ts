@@ -20,7 +20,7 @@ const orders: { readonly order: PrepareOrder; readonly signal: AbortSignal }[] =
 let hold: Promise<unknown> | undefined;
 
 /** A fake process: its blobs are the CSV's text, once in each. */
-async function prepare(_caller: unknown, order: PrepareOrder, signal: AbortSignal): Promise<Buffer> {
+async function prepare(order: PrepareOrder, signal: AbortSignal): Promise<Buffer> {
   orders.push({ order, signal });
   await hold;
   const csv = readFileSync(join(order.folder, "prices.csv"), "utf8");

@@ -68,9 +68,8 @@ function drawn(
   found: ReportedOutput,
   { options, open, closing }: ReportParts,
 ): Promise<Buffer> {
-  const caller = request.caller!;
-  open.begin(caller.subject, reply.raw);
-  return whileIdle(request, options.reports.page(caller, found, requestAbort(reply, closing)));
+  open.begin(request.caller!.subject, reply.raw);
+  return whileIdle(request, options.reports.page(found, requestAbort(reply, closing)));
 }
 
 function linkRoute(app: HttpApp, { settings, operations, reports, reportLinks }: HttpOptions): void {

@@ -1,0 +1,8 @@
+import { MucastError } from "../contract/errors/errors.ts";
+
+/** The error of a request whose caller has left, or whose service closes: the signal's reason if that is a MucastError. */
+export function abortError({ reason }: AbortSignal, what: string): MucastError {
+  return reason instanceof MucastError
+    ? reason
+    : new MucastError("canceled", `the request to ${what} was given up`);
+}
