@@ -33,8 +33,17 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "browser",
     processes: [
-      ["test/browser/console.release.test.ts"],
-      ["test/browser/console-forms.release.test.ts"],
+      [
+        "test/browser/console-operations.release.test.ts",
+        "test/browser/console-accessibility.release.test.ts",
+        "test/browser/console-lists.release.test.ts",
+        "test/browser/console-sessions.release.test.ts",
+      ],
+      [
+        "test/browser/console-forms.release.test.ts",
+        "test/browser/console-form-accessibility.release.test.ts",
+        "test/browser/console-uploads.release.test.ts",
+      ],
       ["test/browser/report.release.test.ts"],
       ["test/browser/docs.release.test.ts"],
     ],

@@ -1,184 +1,10 @@
-/** The forms of the console in a real browser, against a real service. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
-import { eventually, eventuallyTrue } from "../service/eventually.testing.ts";
-import { FEATURES, PRICES } from "../service/inputs.testing.ts";
-import { endServices, type Serving, startServe } from "../service/service.testing.ts";
-import {
-  type Browser,
-  type ContextOptions,
-  HANG_MS,
-  isScrolledAway,
-  judge,
-  openBrowser,
-  type Page,
-} from "./browser.testing.ts";
-
-const WIDE = { width: 1280, height: 900 };
-const NARROW = { width: 390, height: 844 };
-/** Upload limit of the service in bytes. */
-const UPLOAD_BYTES = 1_000_000;
-
-let browser: Browser;
-let service: Serving;
-before(async () => {
-  [service, browser] = await Promise.all([
-    startServe({ env: { MUCAST_UPLOAD_BYTES: String(UPLOAD_BYTES) } }),
-    openBrowser(),
-  ]);
-});
-after(async () => {
-  await browser?.close();
-  await endServices();
-});
-
-interface Opened {
-  readonly page: Page;
-  /** What the page did besides being displayed: messages, errors, dialogs, requests to other hosts. */
-  readonly unwanted: string[];
-  readonly close: () => Promise<void>;
-}
-
-/** The browser itself reports answers with an error status. */
-const REFUSED =
-  /^error: Failed to load resource: (?:net::ERR_FAILED|the server responded with a status of (?:400|412|413|422))/;
-
-async function open(address: string, options: ContextOptions = {}): Promise<Opened> {
-  const context = await browser.newContext({ viewport: WIDE, reducedMotion: "reduce", ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(HANG_MS);
-  const unwanted: string[] = [];
-  page.on("console", (message) => {
-    const said = `${message.type()}: ${message.text()}`;
-    if (!REFUSED.test(said)) unwanted.push(said);
-  });
-  page.on("pageerror", (error) => unwanted.push(String(error)));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(`${service.url}/`)) unwanted.push(`request: ${request.url()}`);
-  });
-  page.on("dialog", (dialog) => {
-    unwanted.push(`dialog: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-  await page.goto(`${service.url}/${address}`);
-  await page.waitForSelector(".view > *:not(:empty)");
-  return { page, unwanted, close: () => context.close() };
-}
-
-/** The control of a member, by its name in the payload; `nth` among those with the name. */
-function control(name: string, nth = 0): string {
-  return `:nth-match(.field:has(> label code:text-is("${name}")) > :is(input, select, textarea), ${nth + 1})`;
-}
-
-/** What the form sends. */
-async function sentText(page: Page): Promise<string> {
-  return await page.inputValue("textarea.raw");
-}
-
-/** Waits until an operation is displayed, and returns its id. */
-async function shownOperation(page: Page): Promise<string> {
-  return await eventually("the operation is shown", async () => {
-    const hash = await page.evaluate<string>("location.hash");
-    return /^#\/operations\/([\w-]+)$/.exec(hash)?.[1];
-  });
-}
-
-async function operations(): Promise<{ id: string; operation: string; status: string }[]> {
-  const answer = await fetch(`${service.url}/v1/operations?limit=100`);
-  return ((await answer.json()) as { operations: { id: string; operation: string; status: string }[] })
-    .operations;
-}
-
-const BLOBS = [
-  { name: "feature_engine_ui.json", mimeType: "application/json", buffer: Buffer.from(FEATURES) },
-  { name: "data_extractor_ui.json", mimeType: "application/json", buffer: Buffer.from(PRICES) },
-];
-
-/** Prices of two tickers on 300 days. */
-const CSV = {
-  name: "prices.csv",
-  mimeType: "text/csv",
-  buffer: Buffer.from(
-    [
-      "Date,AAA,BBB",
-      ...Array.from({ length: 300 }, (_, i) => `${dayAfter(i)},${100 + (i % 7)},${50 + (i % 5)}`),
-    ].join("\n"),
-  ),
-};
-
-function dayAfter(days: number): string {
-  return new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
-}
-
-test("uploads files under valid names, replaces one only on request, and fills the job's form with their URLs", async () => {
-  const { page, unwanted, close } = await open("#/upload");
-  await page.setInputFiles("input[type=file]", BLOBS);
-  await page.click("button:text-is('Upload')");
-  await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_ui.json.");
-  // The link has the first blob before both are there.
-  await page.waitForSelector("a[href*='feature_url'][href*='data_extractor_url']");
-  await page.click("text=Submit a job with these inputs");
-  await page.waitForSelector("form.payload");
-  assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_ui.json`);
-  assert.equal(
-    await page.inputValue(control("data_extractor_url")),
-    `${service.url}/data/data_extractor_ui.json`,
-  );
-
-  await page.goto(`${service.url}/#/upload`);
-  await page.waitForSelector("input[type=file]");
-  await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
-  await page.click("button:text-is('Upload')");
-  await page.click("button:text-is('Replace')");
-  await page.waitForSelector("text=Stored as feature_engine_ui.json, replacing the previous blob.");
-  assert.equal(await page.evaluate("document.activeElement.closest('.upload') !== null"), true);
-  assert.deepEqual(unwanted, []);
-  await close();
-});
-
-test("a file's hostile name is text and suggests a valid one; files with the same name and a file too large are refused with a message", async () => {
-  const { page, unwanted, close } = await open("#/upload");
-  const hostile = "<img src=x onerror=alert(1)>\u202egnp.json";
-  await page.setInputFiles("input[type=file]", [
-    { name: hostile, mimeType: "application/json", buffer: Buffer.alloc(UPLOAD_BYTES + 1, " ") },
-    { name: "a b.json", mimeType: "application/json", buffer: Buffer.from("{}") },
-    { name: "a-b.json", mimeType: "application/json", buffer: Buffer.from("{}") },
-  ]);
-  assert.equal(await page.evaluate("document.querySelectorAll('.uploads img').length"), 0);
-  assert.match(
-    (await page.textContent(".upload .file"))!,
-    /^<img src=x onerror=alert\(1\)>\[U\+202E\]gnp\.json \(1.00 MB\)$/,
-  );
-  await page.click("button:text-is('Upload')");
-  await page.waitForSelector(".upload >> nth=0 >> text=at most 1000000 are accepted");
-  await page.waitForSelector(
-    ".upload >> nth=1 >> text=Another file in this list has the name feature_engine_a-b.json.",
-  );
-  await page.fill(".upload >> nth=1 >> input", "no such id");
-  assert.match((await page.textContent(".upload:nth-child(2) .fault"))!, /1 to 64 letters/);
-  assert.deepEqual(unwanted, []);
-  await close();
-});
-
-test("half-written JSON survives an upload and a visit to the other job", async () => {
-  const { page, unwanted, close } = await open("#/job");
-  const half = '{"feature_url": "x", "config": {';
-  await page.click("[role=tab]:text-is('JSON')");
-  await page.fill("textarea.raw", half);
-  await page.click("text=Upload inputs or prepare them from a price CSV");
-  await page.setInputFiles("input[type=file] >> nth=0", [{ ...BLOBS[0]!, name: "feature_engine_half.json" }]);
-  await page.click("button:text-is('Upload')");
-  await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error");
-  assert.equal(await sentText(page), half);
-  await page.click("text=Neural networks");
-  await page.click("text=Regressors (run_ml_job)");
-  assert.equal(await sentText(page), half);
-  assert.deepEqual(unwanted, []);
-  await close();
-});
+import { eventuallyTrue } from "../service/eventually.testing.ts";
+import { control, open, operations, sentText, service, shownOperation } from "./console-forms.testing.ts";
 
 test("an example config replaces the config, and the URLs stay", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=x&operation=run_dl_job");
@@ -194,52 +20,6 @@ test("an example config replaces the config, and the URLs stay", async () => {
   await page.click("button:text-is('Use this config')");
   await page.waitForSelector("text=Fix the JSON on the JSON tab first.");
   assert.equal(await sentText(page), "{");
-  assert.deepEqual(unwanted, []);
-  await close();
-});
-
-test("accepts files dropped onto the list, up to a limit", async () => {
-  const { page, unwanted, close } = await open("#/upload");
-  await page.evaluate(`(() => {
-    const data = new DataTransfer();
-    for (let i = 0; i < 30; i++) data.items.add(new File(["{}"], "f" + i + ".json"));
-    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-  })()`);
-  assert.equal(await page.evaluate("document.querySelectorAll('.upload').length"), 20);
-  await page.waitForSelector("text=Only 20 files at a time");
-  assert.deepEqual(unwanted, []);
-  await close();
-});
-
-test("a price CSV becomes both inputs of a job, and its faults and faulty options are reported at their fields", async () => {
-  const { page, unwanted, close } = await open("#/job");
-  await page.click("text=Upload inputs or prepare them from a price CSV");
-  await page.click("button:text-is('Prepare')");
-  await page.waitForSelector("text=Choose a CSV first.");
-  const broken = Buffer.from("Date,AAA\n2020-01-02,1.5\n2020-01-02,1.6\n");
-  await page.setInputFiles(".prepare input[type=file]", [{ ...CSV, buffer: broken }]);
-  await page.fill(control("id"), "no such id");
-  await page.click("button:text-is('Prepare')");
-  await page.waitForSelector(".prepare .field .fault >> text=must be 1 to 64 letters");
-  await page.fill(control("id"), "csv");
-  assert.equal(
-    await page.textContent(".prepare pre"),
-    `curl -sS --data-binary @prices.csv '${service.url}/v1/prepare?id=csv' \\\n  -H 'Content-Type: text/csv'`,
-  );
-  await page.click("button:text-is('Prepare')");
-  await page.waitForSelector(".prepare .refusal >> text=line 3");
-  await page.setInputFiles(".prepare input[type=file]", [CSV]);
-  await page.fill(control("learning_end"), "2020-06-30");
-  await page.click("button:text-is('Prepare')");
-  await page.waitForSelector("text=A job learns from returns up to 2020-06-30.");
-  assert.match(
-    (await page.textContent(".prepare > [role=status]"))!,
-    /^2 tickers, 300 dates from 2020-01-01 to/,
-  );
-  assert.deepEqual(JSON.parse(await sentText(page)), {
-    feature_url: `${service.url}/data/feature_engine_csv.json`,
-    data_extractor_url: `${service.url}/data/data_extractor_csv.json`,
-  });
   assert.deepEqual(unwanted, []);
   await close();
 });
@@ -352,8 +132,8 @@ test("faults from the service are shown at their fields, and the first of them h
 test("a double click starts one operation, even if the first answer is lost, and so does the curl line of the form, run by a shell", async () => {
   const before = (await operations()).length;
   const inputs = new URLSearchParams({
-    feature_url: `${service.url}/data/feature_engine_ui.json`,
-    data_extractor_url: `${service.url}/data/data_extractor_ui.json`,
+    feature_url: `${service.url}/data/feature_engine_form.json`,
+    data_extractor_url: `${service.url}/data/data_extractor_form.json`,
   });
   const { page, unwanted, close } = await open(`#/job?${inputs}`);
   await page.selectOption(control("model"), "ridge");
@@ -391,7 +171,7 @@ test("a double click starts one operation, even if the first answer is lost, and
 test("fills in an audit from an output, with the config's bytes, and submits it with its options", async () => {
   const [job] = await operations();
   const { page, unwanted, close } = await open(`#/audit?operation=${job!.id}`);
-  assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_ui.json`);
+  assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_form.json`);
   const config = JSON.parse(await page.inputValue(control("config"))) as Record<string, unknown>;
   assert.deepEqual(config["ML params"], { model: "ridge", n_splits: 2 });
   await page.click("text=foresight: does a feature know its label?");
@@ -419,44 +199,3 @@ test("submits a replay of an output as it is filled in", async () => {
   assert.deepEqual(unwanted, []);
   await close();
 });
-
-/** What axe found, and what it could not decide. */
-function findings({ violations, incomplete }: Awaited<ReturnType<typeof judge>>): [string, string[]][] {
-  return [...violations, ...incomplete.filter((finding) => !isScrolledAway(finding))].map(({ id, nodes }) => [
-    id,
-    nodes.map(({ html }) => html),
-  ]);
-}
-
-for (const [address, prepare] of [
-  ["#/job", "refused"],
-  ["#/job?operation=run_dl_job", "as it is"],
-  ["#/upload", "with a file"],
-  ["#/audit", "as it is"],
-  ["#/replay", "as it is"],
-] as const) {
-  test(`${address} ${prepare}: axe finds nothing, and nothing scrolls sideways, wide and narrow, light and dark`, async () => {
-    for (const [viewport, colorScheme] of [
-      [WIDE, "light"],
-      [NARROW, "dark"],
-    ] as const) {
-      const { page, unwanted, close } = await open(address, { viewport, colorScheme });
-      if (prepare === "refused") {
-        await page.selectOption(control("model"), "ridge");
-        await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
-        await page.click(".payload button[type=submit]");
-        await page.waitForSelector(".payload .refusal:not(:empty)");
-      }
-      if (prepare === "with a file") await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
-      assert.deepEqual(findings(await judge(page)), []);
-      assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")) <= 0);
-      const shots = process.env.MUCAST_TEST_SCREENSHOTS;
-      if (shots !== undefined) {
-        const name = `${address.replaceAll(/\W+/g, "-")}-${viewport.width}-${colorScheme}.png`;
-        await page.screenshot({ path: `${shots}/${name}`, fullPage: true });
-      }
-      assert.deepEqual(unwanted, []);
-      await close();
-    }
-  });
-}

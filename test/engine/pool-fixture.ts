@@ -1,8 +1,10 @@
 /** Small tasks for the pool's tests, and functions that inspect the processes they start. */
+import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { MucastError } from "../../src/contract/errors/errors.ts";
 import { isRunning } from "../../src/contract/machine/process-stat.ts";
 import type { Estimator } from "../../src/contract/model-params/resolve.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
@@ -34,6 +36,19 @@ export function catboost(iterations: number): Estimator {
     class: "CatBoostRegressor",
     params: { iterations, ...quiet },
   } as unknown as Estimator;
+}
+
+/** For tests that read /proc. */
+export const LINUX_ONLY = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
+
+/** The error that `promise` rejects with. */
+export async function rejection(promise: Promise<unknown>): Promise<MucastError> {
+  const error = await promise.then(
+    () => assert.fail("it was fulfilled"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof MucastError, String(error));
+  return error;
 }
 
 /** The predictions of a task, to the bit. */
@@ -77,6 +92,11 @@ export class PoolFixture {
     const predictions = { ref: join(this.folder, `p${this.#tasks++}.npy`) };
     const { x, y } = { x: this.#x, y: this.#y };
     return { task: "fit_predict", estimator, scaler: "none", x, y, fits, predictions, ...changes };
+  }
+
+  /** Waits for a worker. @returns its pid. */
+  worker(): Promise<number> {
+    return until(() => engineProcesses(this.folder).workers[0]);
   }
 
   async remove(): Promise<void> {

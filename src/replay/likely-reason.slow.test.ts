@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, before, describe, test } from "node:test";
+import { removeFolders } from "../../test/end-to-end/job-runs.ts";
+import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
+import type { OutputBlob } from "../contract/output/output-blob.ts";
+import type { OpenEngine } from "../jobs/shared/job.ts";
+import { compareOutputs } from "./compare-outputs.ts";
+import { JsonFile } from "./json-file.ts";
+import { readFacts } from "./recorded-output.ts";
+import { changed, edited, type Place, placeOf, replay } from "./replay.testing.ts";
+
+describe("a replay that differs", { timeout: 900_000 }, () => {
+  let place: Place;
+  before(async () => {
+    place = await placeOf();
+  });
+  after(removeFolders);
+
+  test("names the spelling where another program wrote every value again, and not where a value changed too", async () => {
+    const rewritten = (text: string) =>
+      execFileSync("python3", ["-c", "import json, sys; json.dump(json.load(sys.stdin), sys.stdout)"], {
+        input: text.replace(/(?<=[[,])0(?=[,\]])/, "0.0"),
+        encoding: "utf8",
+      });
+    const { verdict, reason, differences } = await replay({ outputUrl: await changed(place, rewritten) });
+    assert.deepEqual([verdict, reason?.code], ["differs", "spelling"]);
+    assert.match(
+      reason!.message,
+      /every value is the same, and \d+ (is|are) written in another way, such as /,
+    );
+    assert.deepEqual([differences!.numbers, differences!.others], [0, 0]);
+    assert.ok(differences!.spellings! > 0);
+
+    const alsoChanged = (text: string) => rewritten(edited(({ mu }) => (mu.ALFA! += 1e-9))(text));
+    const both = await replay({ outputUrl: await changed(place, alsoChanged) });
+    assert.equal(both.reason?.code, "defect");
+    assert.equal(both.differences!.numbers, 1);
+  });
+
+  test("names the version that differs, and how much does", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.provenance.versions.catboost = "1.0.0";
+        document.mu.ALFA! += 1e-9;
+      }),
+    );
+    const { verdict, reason, versions, differences } = await replay({ outputUrl });
+    assert.equal(verdict, "differs");
+    assert.equal(reason?.code, "versions");
+    assert.deepEqual(
+      versions.map(({ name, recorded }) => [name, recorded]),
+      [["catboost", "1.0.0"]],
+    );
+    assert.equal(differences?.first.path, "mu.ALFA");
+    assert.equal(differences?.numbers, 1);
+    assert.equal(differences?.others, 1);
+  });
+
+  test("names the kernels that differ where the numbers do, and is identical where they agree", async () => {
+    const machine = (document: OutputBlob) => {
+      document.machine!.blas.numpy = { name: "openblas", version: "0.3.30", kernel: "Prescott" };
+    };
+    const agreed = await replay({ outputUrl: await changed(place, edited(machine)) });
+    assert.equal(agreed.verdict, "identical");
+    assert.ok(agreed.machine.some(({ name }) => name === "machine.blas.numpy.kernel"));
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        machine(document);
+        document.forecasts.BETA!.predicted[1]! *= 1 + 1e-12;
+      }),
+    );
+    const { reason, differences } = await replay({ outputUrl });
+    assert.equal(reason?.code, "instruction_set");
+    assert.equal(differences?.first.path, "forecasts.BETA.predicted[1]");
+    assert.ok(differences!.largest_relative!.relative! < 1e-11);
+  });
+
+  test("pins the kernels where the output says that its job did", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.provenance.kernel_level = "x86-64-v3";
+      }),
+    );
+    const asked: (boolean | undefined)[] = [];
+    const unpinned: OpenEngine = ({ portable, ...need }) => {
+      asked.push(portable);
+      return openQuickEngine(need);
+    };
+    const { reason, machine } = await replay({ outputUrl }, unpinned);
+    assert.deepEqual(asked, [true]);
+    assert.equal(reason?.code, "instruction_set");
+    assert.deepEqual(machine, [{ name: "kernel_level", recorded: "x86-64-v3", replayed: null }]);
+  });
+
+  test("tells a ticker that one of the two runs lost with a process of its engine", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        document.failures.push({ ticker: "ALFA", code: "engine_crashed", message: "the worker died" });
+      }),
+    );
+    const { verdict, reason } = await replay({ outputUrl });
+    assert.deepEqual([verdict, reason?.code], ["differs", "engine_crashed"]);
+    assert.match(reason!.message, /died at ALFA/);
+
+    const [before, after] = [await JsonFile.open(place.output, "a"), await JsonFile.open(outputUrl, "b")];
+    const compare = async (from: JsonFile, to: string) => compareOutputs(await readFacts(from), from, to);
+    await assert.rejects(compare(before, outputUrl), { code: "engine_crashed" });
+    assert.equal((await compare(after, outputUrl)).verdict, "identical", "both lost it");
+    await Promise.all([before.close(), after.close()]);
+  });
+
+  test("calls a change of the output itself by no other name than a defect", async () => {
+    for (const change of [
+      edited((document) => {
+        document.mu.GAMA = -document.mu.GAMA!;
+      }),
+      edited((document) => {
+        document.warnings.pop();
+      }),
+      edited((document) => {
+        delete document.cross_validation;
+      }),
+      edited((document) => {
+        delete document.metrics.score.pooled.up_share;
+      }),
+      (text: string) => text.replace('"mu":', '"extra":1,"mu":'),
+    ]) {
+      const { verdict, reason, lacks } = await replay({ outputUrl: await changed(place, change) });
+      assert.equal(verdict, "differs");
+      assert.equal(reason?.code, "defect");
+      assert.deepEqual(lacks, []);
+    }
+  });
+});

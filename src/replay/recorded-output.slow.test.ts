@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { removeFolders } from "../../test/end-to-end/job-runs.ts";
+import { CONFIG, changed, edited, noEngine, type Place, placeOf, replay } from "./replay.testing.ts";
+
+const LATER = ["config", "lock_sha256", "threads", "kernel_level"] as const;
+
+describe("a replay of an output of another version or another program", { timeout: 900_000 }, () => {
+  let place: Place;
+  before(async () => {
+    place = await placeOf();
+  });
+  after(removeFolders);
+
+  test("of an output that kept no config asks for it, and compares what is recorded", async () => {
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        for (const name of LATER) delete document.provenance[name];
+        delete document.machine;
+        delete document.metrics.intervals!.method;
+        delete document.metrics.intervals!.constants;
+        delete (document.model.intervals as { method?: string }).method;
+      }),
+    );
+    const without = await replay({ outputUrl }, noEngine);
+    assert.equal(without.verdict, "cannot_replay");
+    assert.equal(without.reason?.code, "config_missing");
+    const other = await replay({ outputUrl, config: `${CONFIG} ` }, noEngine);
+    assert.equal(other.reason?.code, "config_differs");
+    const { verdict, lacks } = await replay({ outputUrl, config: CONFIG });
+    assert.equal(verdict, "identical");
+    assert.deepEqual(lacks, [
+      "metrics.intervals.method",
+      "metrics.intervals.constants",
+      "model.intervals.method",
+      "provenance.config",
+      "provenance.lock_sha256",
+      "provenance.threads",
+      "provenance.kernel_level",
+    ]);
+  });
+
+  test("makes the intervals of a version before there was a method as that version did", async () => {
+    const config = CONFIG.replace(', "method": "split"', "");
+    const outputUrl = await changed(
+      place,
+      edited((document) => {
+        delete document.provenance.config;
+        delete document.metrics.intervals!.method;
+        delete (document.model.intervals as { method?: string }).method;
+        document.provenance.config_sha256 = createHash("sha256").update(config).digest("hex");
+      }),
+    );
+    assert.equal((await replay({ outputUrl, config })).verdict, "identical");
+  });
+
+  test("leaves a config that is none to the job, which refuses it, also where its intervals had no method", async () => {
+    for (const config of ["null", "", "[1", "[]", '{"ML params": null}', '{"ML params": {"intervals": 1}}']) {
+      const outputUrl = await changed(
+        place,
+        edited((document) => {
+          delete document.provenance.config;
+          delete (document.model.intervals as { method?: string }).method;
+          document.provenance.config_sha256 = createHash("sha256").update(config).digest("hex");
+        }),
+      );
+      const { reason, problem } = await replay({ outputUrl, config }, noEngine);
+      assert.deepEqual([reason?.code, problem?.code], ["job_refused", "invalid_request"], config);
+    }
+  });
+
+  test("runs no config that this version refuses, and shows its problem", async () => {
+    for (const [section, code] of [
+      ['{"model": "prophet"}', "unknown_model"],
+      ['{"model": "catboost"}, "NN params": {"x": 1', "invalid_request"],
+      ["", "invalid_request"],
+      ["[".repeat(10_000), "invalid_request"],
+      [`{"model": "${"x".repeat(40_000)}"}`, "too_large"],
+    ] as const) {
+      const outputUrl = await changed(
+        place,
+        edited((document) => {
+          document.provenance.config = section;
+        }),
+      );
+      const { verdict, reason, problem } = await replay({ outputUrl }, noEngine);
+      assert.equal(verdict, "cannot_replay");
+      assert.equal(reason?.code, "job_refused");
+      assert.equal(problem?.code, code, section.slice(0, 80));
+    }
+  });
+
+  test("shows values of any shape where the machine should stand, in a verdict that has a bound", async () => {
+    const odd = { toString: 1, valueOf: null };
+    const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`fact${i}`, "x".repeat(300)]));
+    const nested = JSON.parse(`${'{"a":'.repeat(40)}{"toString":1}${"}".repeat(40)}`);
+    for (const [value, isIdentical] of [
+      [[odd, [odd]], true],
+      [nested, true],
+      [wide, true],
+      ["a\0\u001b[31m\ud800", true],
+      [{ threads: [odd] }, false],
+    ] as const) {
+      const outputUrl = await changed(
+        place,
+        edited((document) => {
+          if (isIdentical) document.machine = value as never;
+          else Object.assign(document.provenance, value);
+        }),
+      );
+      const found = await replay({ outputUrl });
+      assert.equal(found.verdict, isIdentical ? "identical" : "differs");
+      assert.ok(found.machine.length > 0);
+      assert.ok(JSON.stringify(found).length < 40_000);
+    }
+  });
+
+  test("reads no name and no device that is longer than any job's", async () => {
+    for (const name of ["feature_url", "data_extractor_url", "device"] as const) {
+      const long = edited((document) => {
+        document.provenance[name] = "x".repeat(100_000);
+      });
+      const { reason } = await replay({ outputUrl: await changed(place, long) }, noEngine);
+      assert.equal(reason?.code, "another_schema");
+    }
+  });
+
+  test("cannot be of a document of another schema, or without provenance", async () => {
+    for (const change of [
+      (text: string) => text.replace("mucast.forecast/1", "mucast.forecast/2"),
+      (text: string) => text.replace(/"schema":"[^"]*",/, ""),
+      (text: string) => text.replace('"operation":"run_ml_job"', '"operation":["run_ml_job"]'),
+      (text: string) => text.replace('"provenance":', '"origin":'),
+      (text: string) => text.replace(/"feature_sha256":"[^"]*"/, '"feature_sha256":"x"'),
+      () => '{"schema":{"deep":[1]},"id":7,"created_at":null}',
+      () => "{}",
+    ]) {
+      const outputUrl = await changed(place, change);
+      const { verdict, reason } = await replay({ outputUrl }, noEngine);
+      assert.equal(verdict, "cannot_replay");
+      assert.equal(reason?.code, "another_schema");
+    }
+  });
+
+  test("ends with an error where the output is cut off, or is not there", async () => {
+    const half = await changed(place, (text) => text.slice(0, text.length / 2));
+    await assert.rejects(replay({ outputUrl: half }, noEngine), { code: "unreadable_blob" });
+    await assert.rejects(replay({ outputUrl: `${half}.gone` }, noEngine), { code: "blob_not_found" });
+    const url = "https://blobs.example.com/c/data/ml_engine_1.json";
+    await assert.rejects(replay({ outputUrl: url }, noEngine), { code: "url_not_allowed" });
+  });
+});

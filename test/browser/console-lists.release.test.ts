@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page, Route } from "./browser.testing.ts";
+import {
+  beyondRefusals,
+  open,
+  openAs,
+  reader,
+  service,
+  show,
+  signIn,
+  until,
+  untilText,
+  writer,
+} from "./console-pages.testing.ts";
+
+/** In forced colours the current view stands out from the others, and a print-out shows no controls. */
+async function checkOtherMedia(page: Page): Promise<void> {
+  const border = (which: string) =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector("nav a${which}")).borderBottomColor`);
+  await page.emulateMedia({ forcedColors: "active" });
+  assert.notEqual(await border("[aria-current]"), await border(":not([aria-current])"));
+  await page.emulateMedia({ forcedColors: "none", media: "print" });
+  const operated = `[...document.querySelectorAll("nav a, button, .gauge")].filter((each) => each.checkVisibility()).length`;
+  assert.equal(await page.evaluate(operated), 0);
+  assert.ok(await page.evaluate("document.querySelector('tbody tr').checkVisibility()"));
+}
+
+test("a page of operations lists 25 of 10,000, filters by status and kind, and leads to older ones", async () => {
+  const many = await service.signedWith("read");
+  await service.database.query(
+    `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
+       body_sha256, status, finished_at)
+     select 'many-' || n, $1, case when n % 100 = 0 then 'run_dl_job' else 'run_ml_job' end, '', '', '{}', '', '',
+       case when n % 1000 = 0 then 'Failed' else 'Canceled' end, now()
+     from generate_series(1, 10000) n`,
+    [many.caller.subject],
+  );
+  const { page, unwanted, close } = await openAs(many);
+  const names = `[...document.querySelectorAll("tbody th a")].map((link) => link.title.slice(5))`;
+  const first = (place: string) => `(${names})[0] === ${JSON.stringify(place)}`;
+  const rows = 'document.querySelectorAll("tbody tr").length';
+  await until(page, first("10000"));
+  assert.equal(await page.evaluate(rows), 25);
+  await page.focus("select");
+  await page.selectOption("select", "Failed");
+  await until(page, `${rows} === 10`);
+  assert.equal(await page.evaluate("location.hash"), "#/operations?status=Failed");
+  assert.equal(await page.evaluate("document.activeElement.tagName"), "SELECT");
+  await page.selectOption("select", "");
+  await page.selectOption(".filters label:nth-child(2) select", "run_dl_job");
+  await until(page, `${first("10000")} && (${names})[1] === "9900"`);
+  for (const expected of ["7500", "5000"]) {
+    await page.click(".pages a:last-child");
+    await until(page, first(expected));
+    assert.equal(await page.evaluate(rows), 25);
+  }
+  await page.click(".pages a:first-child");
+  await until(page, first("10000"));
+  assert.ok((await page.evaluate<number>('document.querySelectorAll("*").length')) < 600);
+  await checkOtherMedia(page);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("shows no error to a reader who leaves the list while it is being filtered", async () => {
+  const { page, unwanted, close } = await openAs(reader);
+  await untilText(page, "No operations yet");
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const slow = async (route: Route) => {
+    asked.resolve();
+    await answer.promise;
+    await route.abort().catch(() => undefined);
+  };
+  await page.route(/\/v1\/operations\?.*Failed/, slow, { times: 1 });
+  await page.selectOption("select", "Failed");
+  await asked.promise;
+  await show(page, "#/upload");
+  await untilText(page, "Yours has only the scope read");
+  assert.equal(await page.evaluate("document.querySelectorAll('.notice').length"), 0);
+  answer.resolve();
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("reports a queue that cannot be read, and shows the view once it can", async () => {
+  const { page, close } = await open();
+  await page.waitForSelector("#token");
+  await page.click(".check input");
+  await signIn(page, reader.token);
+  await untilText(page, "No operations yet");
+  const problem = { code: "internal", title: "t", status: 500, detail: "d", advice: "a" };
+  const answer = { status: 500, contentType: "application/problem+json", body: JSON.stringify(problem) };
+  await page.route("**/v1/queue", (route) => route.fulfill(answer), { times: 1 });
+  await page.reload();
+  await untilText(page, "Cannot read the queue: internal");
+  await untilText(page, "No operations yet");
+  await close();
+});
+
+test("does not find another caller's operation, of which the gauge shows only totals", async () => {
+  const { id, execution } = await service.begin(writer.caller);
+  const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
+  await untilText(page, "not_found");
+  await show(page, "#/operations");
+  await untilText(page, "No operations yet");
+  await untilText(page, "1 running (0 yours), 0 queued (0 yours)");
+  assert.deepEqual(beyondRefusals(unwanted, 404), []);
+  execution.end({ kind: "lost", reason: "the test is over" });
+  (await service.queue.executor.next()).end({ kind: "lost", reason: "the test is over" });
+  await close();
+});

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BLOBS, control, open, sentText, service, UPLOAD_BYTES } from "./console-forms.testing.ts";
+
+/** Prices of two tickers on 300 days. */
+const CSV = {
+  name: "prices.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from(
+    [
+      "Date,AAA,BBB",
+      ...Array.from({ length: 300 }, (_, i) => `${dayAfter(i)},${100 + (i % 7)},${50 + (i % 5)}`),
+    ].join("\n"),
+  ),
+};
+
+function dayAfter(days: number): string {
+  return new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
+}
+
+test("uploads files under valid names, replaces one only on request, and fills the job's form with their URLs", async () => {
+  const { page, unwanted, close } = await open("#/upload");
+  await page.setInputFiles("input[type=file]", BLOBS);
+  await page.click("button:text-is('Upload')");
+  await page.waitForSelector(".upload >> nth=1 >> text=Stored as data_extractor_ui.json.");
+  // The link has the first blob before both are there.
+  await page.waitForSelector("a[href*='feature_url'][href*='data_extractor_url']");
+  await page.click("text=Submit a job with these inputs");
+  await page.waitForSelector("form.payload");
+  assert.equal(await page.inputValue(control("feature_url")), `${service.url}/data/feature_engine_ui.json`);
+  assert.equal(
+    await page.inputValue(control("data_extractor_url")),
+    `${service.url}/data/data_extractor_ui.json`,
+  );
+
+  await page.goto(`${service.url}/#/upload`);
+  await page.waitForSelector("input[type=file]");
+  await page.setInputFiles("input[type=file]", [BLOBS[0]!]);
+  await page.click("button:text-is('Upload')");
+  await page.click("button:text-is('Replace')");
+  await page.waitForSelector("text=Stored as feature_engine_ui.json, replacing the previous blob.");
+  assert.equal(await page.evaluate("document.activeElement.closest('.upload') !== null"), true);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a file's hostile name is text and suggests a valid one; files with the same name and a file too large are refused with a message", async () => {
+  const { page, unwanted, close } = await open("#/upload");
+  const hostile = "<img src=x onerror=alert(1)>\u202egnp.json";
+  await page.setInputFiles("input[type=file]", [
+    { name: hostile, mimeType: "application/json", buffer: Buffer.alloc(UPLOAD_BYTES + 1, " ") },
+    { name: "a b.json", mimeType: "application/json", buffer: Buffer.from("{}") },
+    { name: "a-b.json", mimeType: "application/json", buffer: Buffer.from("{}") },
+  ]);
+  assert.equal(await page.evaluate("document.querySelectorAll('.uploads img').length"), 0);
+  assert.match(
+    (await page.textContent(".upload .file"))!,
+    /^<img src=x onerror=alert\(1\)>\[U\+202E\]gnp\.json \(1.00 MB\)$/,
+  );
+  await page.click("button:text-is('Upload')");
+  await page.waitForSelector(".upload >> nth=0 >> text=at most 1000000 are accepted");
+  await page.waitForSelector(
+    ".upload >> nth=1 >> text=Another file in this list has the name feature_engine_a-b.json.",
+  );
+  await page.fill(".upload >> nth=1 >> input", "no such id");
+  assert.match((await page.textContent(".upload:nth-child(2) .fault"))!, /1 to 64 letters/);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("half-written JSON survives an upload and a visit to the other job", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  const half = '{"feature_url": "x", "config": {';
+  await page.click("[role=tab]:text-is('JSON')");
+  await page.fill("textarea.raw", half);
+  await page.click("text=Upload inputs or prepare them from a price CSV");
+  await page.setInputFiles("input[type=file] >> nth=0", [{ ...BLOBS[0]!, name: "feature_engine_half.json" }]);
+  await page.click("button:text-is('Upload')");
+  await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error");
+  assert.equal(await sentText(page), half);
+  await page.click("text=Neural networks");
+  await page.click("text=Regressors (run_ml_job)");
+  assert.equal(await sentText(page), half);
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("accepts files dropped onto the list, up to a limit", async () => {
+  const { page, unwanted, close } = await open("#/upload");
+  await page.evaluate(`(() => {
+    const data = new DataTransfer();
+    for (let i = 0; i < 30; i++) data.items.add(new File(["{}"], "f" + i + ".json"));
+    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+  })()`);
+  assert.equal(await page.evaluate("document.querySelectorAll('.upload').length"), 20);
+  await page.waitForSelector("text=Only 20 files at a time");
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
+test("a price CSV becomes both inputs of a job, and its faults and faulty options are reported at their fields", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  await page.click("text=Upload inputs or prepare them from a price CSV");
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector("text=Choose a CSV first.");
+  const broken = Buffer.from("Date,AAA\n2020-01-02,1.5\n2020-01-02,1.6\n");
+  await page.setInputFiles(".prepare input[type=file]", [{ ...CSV, buffer: broken }]);
+  await page.fill(control("id"), "no such id");
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector(".prepare .field .fault >> text=must be 1 to 64 letters");
+  await page.fill(control("id"), "csv");
+  assert.equal(
+    await page.textContent(".prepare pre"),
+    `curl -sS --data-binary @prices.csv '${service.url}/v1/prepare?id=csv' \\\n  -H 'Content-Type: text/csv'`,
+  );
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector(".prepare .refusal >> text=line 3");
+  await page.setInputFiles(".prepare input[type=file]", [CSV]);
+  await page.fill(control("learning_end"), "2020-06-30");
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector("text=A job learns from returns up to 2020-06-30.");
+  assert.match(
+    (await page.textContent(".prepare > [role=status]"))!,
+    /^2 tickers, 300 dates from 2020-01-01 to/,
+  );
+  assert.deepEqual(JSON.parse(await sentText(page)), {
+    feature_url: `${service.url}/data/feature_engine_csv.json`,
+    data_extractor_url: `${service.url}/data/data_extractor_csv.json`,
+  });
+  assert.deepEqual(unwanted, []);
+  await close();
+});
