@@ -17,7 +17,7 @@ export function addDb(program: Command): void {
     .option("--from <file>", "the dump (default: the newest in the data folder)")
     .action(restore);
   withSettings(db.command("unlock"))
-    .description("unlock a data folder whose holder ran on another machine and is gone for good")
+    .description("unlock a data folder whose holder ran on another host and is gone for good")
     .action(unlock);
 }
 
@@ -68,7 +68,7 @@ async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise
     }
     const read = await readDump(path);
     const { taken_at, operations } = read.header;
-    const aside = await restoreDatabase(dataDir, read, () => lock.check());
+    const aside = await restoreDatabase(dataDir, read, () => lock.endIfLost());
     process.stdout.write(`restored the database of ${taken_at} with ${count(operations)}, from ${path}
 ${aside === undefined ? "" : `the previous database is in ${aside}\n`}
 It does not contain anything from after ${taken_at}:
@@ -82,11 +82,8 @@ It does not contain anything from after ${taken_at}:
 
 async function unlock(flags: DbFlags): Promise<void> {
   const dataDir = await dataFolder(flags);
-  const { unlockDataFolder, WATCH_MILLISECONDS } = await import("../service/lock/unlock.ts");
-  process.stderr.write(
-    `watching the lock for ${WATCH_MILLISECONDS / 1_000} s: a running holder touches it every 10 s\n`,
-  );
-  const { pid, host } = await unlockDataFolder(dataDir);
+  const { unlockDataFolder } = await import("../service/lock/unlock.ts");
+  const { pid, host } = unlockDataFolder(dataDir);
   process.stdout.write(`unlocked ${dataDir}; process ${pid} on ${host} held the lock\n`);
 }
 

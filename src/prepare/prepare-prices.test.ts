@@ -258,7 +258,10 @@ test("never replaces a blob of that name with other bytes, and does not write it
 test("refuses a folder that cannot be created before reading the prices", async () => {
   const file = csvOf({ A: [1, 2, 3] });
   const attempt = preparePrices({ csvPath: `${fresh()}-none.csv`, outFolder: file });
-  assert.match((await failure("output_failed", attempt)).message, /data could not be written: a part of its path/);
+  assert.match(
+    (await failure("output_failed", attempt)).message,
+    /data could not be written: a part of its path/,
+  );
 });
 
 test("numbers are written so that they read back as the same float64", async () => {

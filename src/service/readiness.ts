@@ -27,10 +27,7 @@ interface ReadyParts {
   readonly isOneCaller: boolean;
   /** The folder of the embedded database and the lock; undefined with PostgreSQL. */
   readonly dataDir: string | undefined;
-  /**
-   * Checks the lock of the data folder, and ends a process that has lost it. If it throws because the lock could not be read, no
-   * check starts.
-   */
+  /** Ends a process that has lost its data folder, before a check writes anything there. */
   readonly checkLock?: () => void;
   readonly phase: () => ServicePhase;
   /** A monotonic clock in milliseconds. */
@@ -86,19 +83,9 @@ export class Readiness {
   }
 
   async #look(): Promise<void> {
-    const lock = this.#lockFault();
-    const checks = lock ?? (await Promise.all(this.#checks.map((check) => check.run(this.#timeout))));
+    this.#parts.checkLock?.();
+    const checks = await Promise.all(this.#checks.map((check) => check.run(this.#timeout)));
     this.#latest = { checks, at: this.#now() };
-  }
-
-  #lockFault(): ReadyCheck[] | undefined {
-    try {
-      this.#parts.checkLock?.();
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof MucastError)) throw error;
-      return [{ name: "data_folder", ok: false, message: "the lock of the data folder cannot be read" }];
-    }
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */

@@ -178,7 +178,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     blobFolder: storage.folder,
     isOneCaller: settings.auth === "none",
     dataDir: parts.lock && settings.data_dir,
-    checkLock: () => parts.lock?.check(),
+    checkLock: () => parts.lock?.endIfLost(),
     phase: () => {
       if (operations.draining) return "draining";
       return dispatcher === undefined ? "starting" : "accepting";

@@ -1,8 +1,9 @@
 /** A service that was frozen while another one took over its data folder: the files of the database belong to the other one. */
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { type Holder, lockFile } from "../../src/service/lock/lock-holder.ts";
+import { mucast } from "../end-to-end/command.ts";
 import { Api } from "./api.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import {
@@ -19,11 +20,11 @@ after(endServices);
 /** The exit status of a service that has lost its data folder, as docs/deploying.md has it. */
 const LOST = 9;
 
-/** Makes the lock of a service look like that of a service on another machine. */
+/** Makes the lock of a service look like that of a service on another host. */
 function moveElsewhere({ dataDir }: Serving): void {
   const path = lockFile(dataDir);
   const holder = JSON.parse(readFileSync(path, "utf8")) as Holder;
-  writeFileSync(path, JSON.stringify({ ...holder, host: "another-machine", boot: "another-boot" }));
+  writeFileSync(path, JSON.stringify({ ...holder, host: "another-host" }));
 }
 
 test("a frozen service that wakes after another one took over its folder ends before it answers, and the database stays intact", {
@@ -40,13 +41,10 @@ test("a frozen service that wakes after another one took over its folder ends be
 
   const refused = await launchServe({ folder, env });
   assert.equal((await refused.exited).code, 3, refused.logs());
-  assert.match(
-    refused.logs(),
-    new RegExp(`process ${first.pid} on another-machine .*touched its lock last at 20`),
-  );
+  assert.match(refused.logs(), new RegExp(`process ${first.pid} on another-host `));
   assert.ok(refused.logs().includes(`mucast db unlock --data-dir ${first.dataDir}`), refused.logs());
 
-  rmSync(lockFile(first.dataDir));
+  assert.equal((await mucast(["db", "unlock", "--data-dir", first.dataDir])).code, 0);
   const second = await startServe({ folder, env });
   const meanwhile = await new Api(second.url).submit(payload(second.url, "small"));
   // Requests wait in the socket of the first one, which is frozen, and are there when it wakes.

@@ -9,18 +9,16 @@ import { type Dump, dumpTables, loadTables } from "./pglite-dump.ts";
 import { type PgliteInstance, startInstance } from "./pglite-instance.ts";
 import { StatementQueue } from "./statement-queue.ts";
 
-/** What the database requires of the lock of its data folder; both functions end the process if the lock is lost. */
+/** What the database requires of the lock of its data folder. */
 export interface FolderLock {
-  /** Called before each statement; may throw. */
-  check(): void;
-  /** Called before each access to a file. */
+  /** Ends the process if the lock is lost; called before each statement and each access to a file. */
   endIfLost(): void;
 }
 
 /** A restored database beside the folder that it replaces at the end. */
 export const RESTORED = "database.restored";
 
-const UNWATCHED: FolderLock = { check: () => undefined, endIfLost: () => undefined };
+const UNWATCHED: FolderLock = { endIfLost: () => undefined };
 
 /**
  * Opens PostgreSQL inside this process, with its files in a folder. Only one process may have a folder open: the caller holds the
@@ -112,7 +110,7 @@ class EmbeddedDatabase implements Database {
   /** After all statements before it. */
   close(): Promise<void> {
     return this.#queue.runLast(async () => {
-      this.#lock.check();
+      this.#lock.endIfLost();
       this.#closed = true;
       const instance = this.#instance;
       this.#instance = undefined;
@@ -122,7 +120,7 @@ class EmbeddedDatabase implements Database {
 
   #alone<T>(body: (lite: PGlite) => Promise<T>): Promise<T> {
     return this.#queue.run(async () => {
-      this.#lock.check();
+      this.#lock.endIfLost();
       const instance = this.#instance ?? (await this.#openAgain());
       try {
         const answer = await body(instance.lite);

@@ -1,5 +1,5 @@
-import { readFileSync, readlinkSync, statSync } from "node:fs";
-import { hostname, uptime } from "node:os";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { MucastError } from "../../contract/errors/errors.ts";
@@ -9,7 +9,7 @@ import { openSchema } from "../../contract/schema/open-schema.ts";
 /** The content of a lock file: the service that holds the data folder. */
 const holderSchema = z.strictObject({
   pid: z.int(),
-  /** Start time of the process. Together with pid, namespace and boot, it identifies one process. */
+  /** Start time of the process. Together with host, boot and pid, it identifies one process. */
   start: z.string(),
   boot: z.string(),
   host: z.string(),
@@ -26,12 +26,6 @@ export type Holder = z.infer<typeof holderSchema>;
 /** Accepts the fields of a later version. */
 const READ = openSchema(holderSchema);
 
-/** A holder touches its lock this often. */
-export const TOUCH_MILLISECONDS = 10_000;
-
-/** A lock on this machine that was not touched for this long is silent: its holder is gone or frozen. */
-export const SILENT_MILLISECONDS = 2 * TOUCH_MILLISECONDS;
-
 export function lockFile(dataDir: string): string {
   return join(dataDir, "service.lock");
 }
@@ -41,7 +35,7 @@ export function lockFile(dataDir: string): string {
  */
 export function readHolder(dataDir: string): Holder | undefined {
   const found = readLock(lockFile(dataDir));
-  return found && stateOf(found, lockFile(dataDir)) !== "gone" ? found : undefined;
+  return found && stateOf(found) !== "gone" ? found : undefined;
 }
 
 /** Reads a lock file, also that of a dead holder. */
@@ -84,32 +78,17 @@ export function ownHolder(token: string): Holder {
 }
 
 /**
- * The state of a holder as seen from here. `held`: its process runs. `hidden`: it was recently alive in another container of this
- * machine. `elsewhere`: it is on another machine, so nothing is known about its process. `gone`: it has ended.
+ * The state of a holder as seen from here. `held`: its process runs. `elsewhere`: it is on another host, so nothing is known about its
+ * process. `gone`: its process has ended, or its machine has restarted since.
  */
-export type HolderState = "held" | "hidden" | "elsewhere" | "gone";
+export type HolderState = "held" | "elsewhere" | "gone";
 
-/** The state of a holder; for a process in another namespace of this machine, the last touch of its lock decides. */
-export function stateOf(holder: Holder, path: string): HolderState {
-  const isSameHost = holder.host === hostname();
-  const isSameBoot = holder.boot === bootId() && (holder.boot !== "" || isSameHost);
-  if (!isSameBoot) return isSameHost && lastTouch(path) < bootTime() ? "gone" : "elsewhere";
-  const namespace = holder.namespace ?? (isSameHost ? pidNamespace() : undefined);
-  if (namespace === pidNamespace()) return startTimeOf(holder.pid) === holder.start ? "held" : "gone";
-  if (namespace === undefined) return "elsewhere";
-  return Date.now() - lastTouch(path) < SILENT_MILLISECONDS ? "hidden" : "gone";
-}
-
-/** When a lock was last touched, by the clock of its holder. */
-export function lastTouch(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
-function bootTime(): number {
-  return Date.now() - uptime() * 1_000;
+export function stateOf({ host, boot, pid, start }: Holder): HolderState {
+  if (host !== hostname()) return "elsewhere";
+  return boot === bootId() && startTimeOf(pid) === start ? "held" : "gone";
 }
 
 /** Pids mean something only within one namespace. */
-function pidNamespace(): string {
+export function pidNamespace(): string {
   return process.platform === "linux" ? readlinkSync("/proc/self/ns/pid") : "";
 }

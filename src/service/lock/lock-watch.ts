@@ -1,19 +1,12 @@
-import { utimesSync } from "node:fs";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { causeOf } from "../../contract/errors/system-error.ts";
-import { readLock, TOUCH_MILLISECONDS } from "./lock-holder.ts";
+import { readLock } from "./lock-holder.ts";
 
-/** A check of the lock is valid for this long. A lock that another process may take is far older. */
-const FRESH_MILLISECONDS = 1_000;
-
-/** The maximum time between two checks on a file system that machines share. */
-export const MAX_STANDSTILL_MILLISECONDS = 40_000;
+/** A check of the lock is valid for this long. */
+export const FRESH_MILLISECONDS = 1_000;
 
 interface LockWatchParts {
   readonly path: string;
   readonly token: string;
-  /** Whether other machines may write to the folder. Their changes may become visible late, so a check is not enough. */
-  readonly isShared: boolean;
   /** Ends the process. If it returns, as in tests, every later check throws. */
   readonly onLost: (reason: string) => void;
   readonly onError: ((error: unknown) => void) | undefined;
@@ -22,7 +15,8 @@ interface LockWatchParts {
 /** Knows whether this process still holds its lock, even after the process or the machine was frozen. */
 export class LockWatch {
   readonly #parts: LockWatchParts;
-  #looked = clocks();
+  /** By the wall clock, which goes on while a machine is suspended. */
+  #looked = Date.now();
   #lost = false;
 
   constructor(parts: LockWatchParts) {
@@ -33,75 +27,34 @@ export class LockWatch {
     return this.#lost;
   }
 
-  /**
-   * Checks the lock if the last check is more than a second old, and ends the process if it is lost.
-   * @returns why the lock could not be read for 10 s; undefined if it could.
-   */
-  endIfLost(): MucastError | undefined {
-    if (this.#lost) throw lostError();
-    return passedSince(this.#looked) < FRESH_MILLISECONDS ? undefined : this.#look();
+  /** Checks the lock if the last check is more than a second old, or the clock was set, and ends the process if it is lost. */
+  endIfLost(): void {
+    if (Math.abs(Date.now() - this.#looked) >= FRESH_MILLISECONDS) this.look();
+    if (this.#lost) throw new MucastError("unavailable", "this process no longer holds its data folder");
   }
 
-  /** Checks the lock and touches it, unless it could not be read: then it may belong to another process. */
-  touch(): void {
+  look(): void {
     if (this.#lost) return;
+    const { path, token, onLost, onError } = this.#parts;
+    const now = Date.now();
     try {
-      this.#look();
-      const now = new Date();
-      if (passedSince(this.#looked) < FRESH_MILLISECONDS) utimesSync(this.#parts.path, now, now);
-    } catch (error) {
-      if (!this.#lost) this.#parts.onError?.(error);
-    }
-  }
-
-  #look(): MucastError | undefined {
-    const { path, token, isShared, onError } = this.#parts;
-    const now = clocks();
-    const passed = passedSince(this.#looked, now);
-    if (isShared && passed > MAX_STANDSTILL_MILLISECONDS) {
-      const seconds = Math.round(passed / 1_000);
-      this.#lose(
-        `this process stood still for ${seconds} s, and another machine may have its data folder by now`,
-      );
-    }
-    try {
-      if (readLock(path)?.token !== token) throw lostError();
-      this.#looked = now;
-      return undefined;
-    } catch (error) {
-      // The file is not a lock, belongs to another process, or is missing.
-      if (error instanceof MucastError) {
-        this.#lose("the data folder is gone, or another process has its lock");
+      if (isLockOf(path, token)) this.#looked = now;
+      else {
+        this.#lost = true;
+        onLost("the data folder is gone, or another process has its lock");
       }
+    } catch (error) {
       onError?.(error);
-      if (passed < TOUCH_MILLISECONDS) return undefined;
-      const message = `the lock of the data folder cannot be read: ${causeOf(error)}`;
-      return new MucastError("unavailable", message, { retryAfter: 10 }, { cause: error });
     }
   }
+}
 
-  #lose(reason: string): never {
-    this.#lost = true;
-    this.#parts.onLost(reason);
-    throw lostError();
+/** @returns false if there is none, or the file is not a lock. @throws the system's error if it cannot be read. */
+export function isLockOf(path: string, token: string): boolean {
+  try {
+    return readLock(path)?.token === token;
+  } catch (error) {
+    if (error instanceof MucastError) return false;
+    throw error;
   }
-}
-
-function lostError(): MucastError {
-  return new MucastError("unavailable", "this process no longer holds its data folder");
-}
-
-/** The monotonic clock stands still while a machine is suspended; the wall clock may be set. */
-interface Clocks {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-function clocks(): Clocks {
-  return { monotonic: performance.now(), wall: Date.now() };
-}
-
-/** Milliseconds, by the clock that shows more of them. A wall clock that was set back counts as well. */
-function passedSince(before: Clocks, now = clocks()): number {
-  return Math.max(now.monotonic - before.monotonic, Math.abs(now.wall - before.wall));
 }
