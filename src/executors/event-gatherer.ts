@@ -24,6 +24,7 @@ export class EventGatherer {
   readonly #epochs = new EpochPoints();
   #counts: EventBatch["counts"];
   #progress: EventBatch["progress"];
+  #summary: EventBatch["summary"];
   /** How many of the listed warnings and failures `take` has returned. */
   #taken = { warnings: 0, failures: 0 };
 
@@ -41,18 +42,22 @@ export class EventGatherer {
         this.#failures.add(event.failure);
         this.#addCounts();
         break;
+      case "summary":
+        this.#summary = event.summary;
+        break;
       default:
         event satisfies never;
     }
   }
 
   /** Adds a batch from another gatherer. */
-  add({ warnings = [], failures = [], epochs, counts, progress }: EventBatch): void {
+  add({ warnings = [], failures = [], epochs, counts, progress, summary }: EventBatch): void {
     for (const warning of warnings) this.#warnings.add(warning);
     for (const failure of failures) this.#failures.add(failure);
     if (epochs !== undefined) this.#epochs.addAll(epochs);
     this.#counts = counts ?? this.#counts;
     this.#progress = progress ?? this.#progress;
+    this.#summary = summary ?? this.#summary;
   }
 
   /** What was gathered since the last `take`; undefined if nothing was. */
@@ -63,6 +68,7 @@ export class EventGatherer {
       counts: this.#counts,
       epochs: this.#epochs.bounded(),
       progress: this.#progress,
+      summary: this.#summary,
     });
   }
 
@@ -73,6 +79,7 @@ export class EventGatherer {
     this.#epochs.clear();
     this.#counts = undefined;
     this.#progress = undefined;
+    this.#summary = undefined;
     return batch;
   }
 

@@ -6,10 +6,12 @@ import { after, before, test } from "node:test";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import type { EventBatch } from "../contract/output/job-events.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import type { StatusBlob } from "../contract/output/status-blob.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
+import { StatusEvents } from "./polling/status-events.ts";
 import { readStatus } from "./status-reader.ts";
 import { type StatusOptions, StatusWriter } from "./status-writer.ts";
 
@@ -88,6 +90,27 @@ test("writes a problem unchanged, and at most 200 warnings", async () => {
     read.warnings.map(({ message }) => message),
     Array.from({ length: 200 }, (_, i) => `${i}`),
   );
+});
+
+test("writes the summary once, and a reader reports it once", async () => {
+  const status = writer("summarized");
+  const summary = {
+    model: "ridge",
+    fit: "pooled",
+    as_of: "2024-12-30",
+    tickers: 2,
+    failed: 0,
+    verdict: null,
+  } as const;
+  status.report({ kind: "summary", summary });
+  await status.writeEnd({ record: RECORD });
+  const read = await readStatus(store, "summarized", 1);
+  assert.deepEqual(read!.summary, summary);
+  const batches: EventBatch[] = [];
+  const events = new StatusEvents({ onEvents: (batch) => batches.push(batch), onTimings: () => undefined });
+  events.report(read);
+  events.report(read);
+  assert.deepEqual(batches, [{ summary }]);
 });
 
 test("writes failures, epochs and counts", async () => {

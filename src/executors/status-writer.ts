@@ -91,7 +91,14 @@ export class StatusWriter {
     const { store, id, attempt, config, log } = this.#options;
     const key = statusKey(id, attempt);
     this.#hasChanged = false;
-    const { warnings = [], failures = [], counts, epochs, progress = null } = this.#gathered.batch ?? {};
+    const {
+      warnings = [],
+      failures = [],
+      counts,
+      epochs,
+      progress = null,
+      summary,
+    } = this.#gathered.batch ?? {};
     const blob: StatusBlob = {
       schema: "mucast.status/1",
       id,
@@ -106,6 +113,7 @@ export class StatusWriter {
       failure_counts: counts?.failures ?? {},
       timings: this.timings,
       ...(epochs === undefined ? {} : { epochs }),
+      ...(summary === undefined ? {} : { summary }),
     };
     try {
       await store.put(key, withoutSignature(JSON.stringify(blob)), {

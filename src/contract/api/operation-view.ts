@@ -5,6 +5,7 @@ import { codeCountsSchema, progressSchema } from "../output/job-events.ts";
 import { submittedOperationSchema } from "../output/operation-schemas.ts";
 import { replayBlobSchema } from "../output/replay-blob.ts";
 import { resultRecordSchema } from "../output/result-record.ts";
+import { runSummarySchema } from "../output/run-summary.ts";
 import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
@@ -77,6 +78,11 @@ export const operationSchema = z
     failure_counts: codeCountsSchema
       .optional()
       .describe("Number of such tickers by code; absent if there are none."),
+    summary: runSummarySchema
+      .optional()
+      .describe(
+        "What the forecasts are worth; absent before the job writes its output, and for an audit or a replay.",
+      ),
     result: resultRecordSchema.nullable().describe("The result of an operation that succeeded."),
     error: problemSchema.nullable().describe("The problem of an operation that failed or was cancelled."),
   })

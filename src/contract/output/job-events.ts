@@ -3,6 +3,7 @@ import { AUDIT_CHECKS } from "../config/payload-schemas.ts";
 import { type Failure, failureSchema } from "../problems/problem.ts";
 import { type Warning, warningSchema } from "../problems/warnings.ts";
 import { mayGrow } from "../schema/open-schema.ts";
+import { type RunSummary, runSummarySchema } from "./run-summary.ts";
 
 /** The steps of a job, in the order in which they start, and the checks of an audit. */
 export const STAGES = ["read", "fit", "evaluate", "write", ...AUDIT_CHECKS] as const;
@@ -35,7 +36,9 @@ export interface Progress {
 export type JobEvent =
   | Progress
   | { readonly kind: "warning"; readonly warning: Warning }
-  | { readonly kind: "failure"; readonly failure: Failure };
+  | { readonly kind: "failure"; readonly failure: Failure }
+  /** Once, before the output is written. */
+  | { readonly kind: "summary"; readonly summary: RunSummary };
 
 export type Report = (event: JobEvent) => void;
 
@@ -92,6 +95,7 @@ export const eventBatchSchema = z.strictObject({
   counts: z.strictObject({ warnings: codeCountsSchema, failures: codeCountsSchema }).optional(),
   epochs: epochsSchema.optional(),
   progress: progressSchema.optional(),
+  summary: runSummarySchema.optional(),
 });
 
 export type EventBatch = Readonly<z.infer<typeof eventBatchSchema>>;

@@ -3,6 +3,7 @@ import { failureSchema, problemSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
 import { codeCountsSchema, epochsSchema, progressSchema } from "./job-events.ts";
 import { resultRecordSchema } from "./result-record.ts";
+import { runSummarySchema } from "./run-summary.ts";
 
 /** The start and end of a step of a job, for traces. */
 export const timingSchema = z.strictObject({
@@ -33,6 +34,7 @@ export const statusBlobSchema = z
     failure_counts: codeCountsSchema.optional(),
     /** Counts of the attempt so far. */
     epochs: epochsSchema.optional(),
+    summary: runSummarySchema.optional(),
     timings: z.array(timingSchema),
     /** Null while the attempt is running. */
     end: z

@@ -10,7 +10,7 @@ const JUDGED_ROWS = ["score", "out_of_fold", "calibration", "validation"] as con
 /** The state of a finding about the order, the sizes or the intervals of forecasts. */
 const FINDING_STATES = ["evidence", "none", "worse", "too_few"] as const;
 
-/** The state of a verdict. */
+/** The states of a verdict. */
 export const VERDICT_STATES = ["skill", "oversized", "none", "worse", "too_few"] as const;
 
 const findingStateSchema = mayGrow(
@@ -20,7 +20,10 @@ const findingStateSchema = mayGrow(
       "`evidence`: better than chance; `none`: no evidence; `worse`: worse than chance; `too_few`: fewer than 30 dates.",
   }),
 );
-const judgedRowsSchema = mayGrow(z.enum(JUDGED_ROWS).meta({ id: "JudgedRows" }));
+export const judgedRowsSchema = mayGrow(z.enum(JUDGED_ROWS).meta({ id: "JudgedRows" }));
+
+/** The state of a verdict. */
+export const verdictStateSchema = mayGrow(z.enum(VERDICT_STATES));
 
 const findingFields = {
   state: findingStateSchema,
@@ -99,7 +102,7 @@ const rowsVerdictSchema = z
 /** How good forecasts are. The job judges them once, and everything that displays an output displays this verdict. */
 export const verdictSchema = z
   .strictObject({
-    state: mayGrow(z.enum(VERDICT_STATES)).describe(
+    state: verdictStateSchema.describe(
       "Judged by the order and the sizes on `rows`: the score rows if they have labels on at least 250 dates.",
     ),
     rows: judgedRowsSchema,

@@ -14,6 +14,7 @@ export class StatusEvents {
   #ended = 0;
   #counts = "";
   #progress = "";
+  #hasSummary = false;
 
   constructor(listener: ExecutionListener) {
     this.#listener = listener;
@@ -28,6 +29,7 @@ export class StatusEvents {
       counts: this.#newCounts(status),
       epochs: epochs && this.#newEpochs(epochs),
       progress: this.#newProgress(progress),
+      summary: this.#newSummary(status),
     });
     if (batch !== undefined) this.#listener.onEvents(batch);
   }
@@ -61,6 +63,12 @@ export class StatusEvents {
     const more = ended - this.#ended - fresh.length;
     this.#ended = ended;
     return { points: fresh, ...(more > 0 ? { left_out: more } : {}) };
+  }
+
+  #newSummary({ summary }: StatusBlob): EventBatch["summary"] {
+    if (this.#hasSummary || summary === undefined) return undefined;
+    this.#hasSummary = true;
+    return summary;
   }
 
   #newProgress(progress: StatusBlob["progress"]): EventBatch["progress"] {

@@ -5,6 +5,7 @@ import { type JobContext, type JobRequest, withEngine, withMemoryGuard } from ".
 import { type EngineFacts, engineFacts, NO_ENGINE, provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
 import { chosenEarly } from "../shared/listed-warnings.ts";
+import { runSummary } from "../shared/run-summary.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { timed } from "../shared/timings.ts";
@@ -72,7 +73,17 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
       device,
     }),
   });
-  return timed(context, "write", () => output.write(document, { warnings: aboutTickers, failures }, context));
+  const summary = runSummary({
+    model: settings.network.architecture,
+    fit: settings.joint ? "joint" : "per_ticker",
+    asOf: inputs.asOf,
+    tickers: evaluation.tickers,
+    failures,
+    tables: evaluation.tables,
+  });
+  return timed(context, "write", () =>
+    output.write(document, { warnings: aboutTickers, failures, summary }, context),
+  );
 }
 
 /** Trains, and closes the engine before the job evaluates: nothing after training needs it. */

@@ -27,6 +27,7 @@ import { type Prepared, preparePanels } from "../shared/prepare-panels.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
+import { runSummary } from "../shared/run-summary.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
 import { noRefit, tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
@@ -88,8 +89,16 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
         device: "cpu",
       }),
     });
+    const summary = runSummary({
+      model: settings.model.name,
+      fit: settings.fit,
+      asOf: inputs.asOf,
+      tickers: evaluation.tickers,
+      failures,
+      tables: evaluation.tables,
+    });
     return timed(context, "write", () =>
-      output.write(document, { warnings: aboutTickers, failures }, context),
+      output.write(document, { warnings: aboutTickers, failures, summary }, context),
     );
   });
 }

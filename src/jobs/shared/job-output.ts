@@ -4,6 +4,7 @@ import { openOutput } from "../../blob/open-store.ts";
 import type { Content } from "../../blob/store.ts";
 import type { Operation, SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { RunSummary } from "../../contract/output/run-summary.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { JobContext, JobRequest } from "./job.ts";
@@ -11,8 +12,8 @@ import { joinedPieces, type OrderedJson, orderedPieces } from "./ordered-json.ts
 
 /** The output blob of a job, not written yet. */
 interface JobOutput {
-  /** Reports errors of single tickers, then writes the output. @throws MucastError output_failed; the job then leaves no output. */
-  write(document: OrderedJson, tickers: TickerReports, context: JobContext): Promise<ResultRecord>;
+  /** Reports errors of single tickers and the summary, then writes the output. @throws MucastError output_failed; the job then leaves no output. */
+  write(document: OrderedJson, reports: FinalReports, context: JobContext): Promise<ResultRecord>;
 }
 
 /** The blob of an operation, not written yet. */
@@ -22,9 +23,10 @@ interface ResultBlob {
 }
 
 /** The final report of a job, once all tickers have ended. */
-interface TickerReports {
+interface FinalReports {
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
+  readonly summary: RunSummary;
 }
 
 /**
@@ -38,9 +40,10 @@ export async function openJobOutput(
 ): Promise<JobOutput> {
   const blob = await openResult(operation, operation, request, context);
   return {
-    write(document, { warnings, failures }, context) {
+    write(document, { warnings, failures, summary }, context) {
       for (const warning of warnings) context.report({ kind: "warning", warning });
       for (const failure of failures) context.report({ kind: "failure", failure });
+      context.report({ kind: "summary", summary });
       return blob.write(joinedPieces(orderedPieces(document)), context);
     },
   };

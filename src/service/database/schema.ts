@@ -184,4 +184,6 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     "alter table mucast.operations add column drained_attempt int not null default 0",
     "alter table mucast.operations add column losses json not null default '[]'",
   ],
+  // What the forecasts of a job are worth.
+  ["alter table mucast.operations add column summary json"],
 ];

@@ -51,7 +51,7 @@ function sentences(operation: OperationView): string[] {
     ...codesText("Warnings", warning_counts),
     ...codesText("Tickers that failed", failure_counts),
   ];
-  if (result !== null) return [resultText(operation, result.output_url), ...warned];
+  if (result !== null) return [resultText(operation, result.output_url), ...worthText(operation), ...warned];
   if (error !== null) return [`${error.code}: ${printable(error.detail)}.`, error.advice, ...warned];
   const done = progress === null ? [] : [`${progress.stage}: ${progress.done} of ${progress.total ?? "?"}.`];
   return status === "NotStarted" ? [ASK_AGAIN] : [...done, ASK_AGAIN];
@@ -61,6 +61,16 @@ function resultText(operation: OperationView, url: string): string {
   return verdictOperation(operation) === undefined
     ? `The output blob with mu is ${url}; get_forecast summarizes it.`
     : `The verdict is the blob ${url}; get_verdict gives it.`;
+}
+
+/** What the forecasts of a job are worth, in a sentence. */
+function worthText({ summary }: OperationView): string[] {
+  if (summary === undefined) return [];
+  const { model, tickers, verdict } = summary;
+  const forecasts = `${printable(model)} forecasts ${counted(tickers, "ticker")}`;
+  if (verdict === null) return [`${forecasts}.`];
+  const { title, ic, dates } = verdict;
+  return [`${forecasts}. ${printable(title)}: IC ${rounded(ic)} over ${counted(dates, "date")}.`];
 }
 
 /** Each code once, with its count. */

@@ -16,7 +16,7 @@ export async function claimOperation(
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `update operations
-     set status = 'Running', attempt = attempt + 1, owner = $1, handle = null, progress = null,
+     set status = 'Running', attempt = attempt + 1, owner = $1, handle = null, progress = null, summary = null,
        lease_until = now() + make_interval(secs => $2), attempt_started_at = now(),
        started_at = coalesce(started_at, greatest(created_at, now()))
      where id = (

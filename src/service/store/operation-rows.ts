@@ -10,6 +10,7 @@ import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
+import type { RunSummary } from "../../contract/output/run-summary.ts";
 import { boundedProblem, type Failure, type Problem } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { CappedList, type CodeCounts, SIZES } from "../../contract/schema/answer-limits.ts";
@@ -66,6 +67,8 @@ export interface OperationRow {
   /** Counts of all warnings and failures of the newest attempt that reported any. */
   readonly warning_counts: CodeCounts | null;
   readonly failure_counts: CodeCounts | null;
+  /** Reported by a job before it writes its output. */
+  readonly summary: RunSummary | null;
   readonly result: ResultRecord | null;
   readonly error: Problem | null;
   readonly last_seq: number;
@@ -106,6 +109,7 @@ const VIEWED = [
   "warning_counts",
   "failures",
   "failure_counts",
+  "summary",
   "result",
   "error",
   "last_seq",
@@ -130,6 +134,7 @@ export function viewOf(row: ViewedRow): OperationView {
     ...(hasAny(row.warning_counts) ? { warning_counts: row.warning_counts } : {}),
     ...(failures.length > 0 ? { failures } : {}),
     ...(hasAny(row.failure_counts) ? { failure_counts: row.failure_counts } : {}),
+    ...(row.summary === null ? {} : { summary: row.summary }),
     result: row.result,
     error: row.error && boundedProblem(row.error),
   };

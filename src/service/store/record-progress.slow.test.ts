@@ -7,6 +7,7 @@ import { storedEventSchema } from "../../contract/api/stored-event.ts";
 import type { MucastError } from "../../contract/errors/errors.ts";
 import { jsonBytes } from "../../contract/json/bounded-json.ts";
 import type { EpochPoint, EventBatch } from "../../contract/output/job-events.ts";
+import type { RunSummary } from "../../contract/output/run-summary.ts";
 import { type Failure, problemOf } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { countCodes, SIZES } from "../../contract/schema/answer-limits.ts";
@@ -51,6 +52,15 @@ function failuresOf(count: number, mark: string): Failure[] {
   });
 }
 
+const SUMMARY: RunSummary = {
+  model: "ridge",
+  fit: "per_ticker",
+  as_of: "2024-12-30",
+  tickers: 2,
+  failed: 1,
+  verdict: null,
+};
+
 function pointAt(epoch: number): EpochPoint {
   return { ticker: "A", epoch, train_loss: 1 / epoch, validation_loss: null };
 }
@@ -77,6 +87,19 @@ onEachDatabase((tested) => {
     recordProgress(tested.database(), { id, attempt: 1 }, batch, { events, webhooks: NONE });
   const typesOf = async (id: string) =>
     (await readEvents(tested.database(), id, 0, ALL)).map(({ type }) => type);
+
+  test("a summary becomes part of the operation until another attempt starts, and is no event", async (t) => {
+    const { begin } = await waiting(t);
+    const { id } = await begin();
+    await record(id, { summary: SUMMARY });
+    await record(id, { progress: { stage: "write", done: 1, total: 1 } });
+    const view = viewOf((await readOperation(tested.database(), id))!);
+    assert.deepEqual(operationSchema.parse(view).summary, SUMMARY);
+    assert.deepEqual(await typesOf(id), ["queued", "progress"]);
+    await tested.database().query("update operations set status = 'NotStarted' where id = $1", [id]);
+    const again = await claimOperation(tested.database(), "me");
+    assert.equal(viewOf(again!).summary, undefined);
+  });
 
   test("failures, epochs and counts become events and stand in the operation", async (t) => {
     const { begin } = await waiting(t);

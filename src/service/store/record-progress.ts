@@ -45,6 +45,7 @@ const EVENTS: {
   progress: (data) => [{ type: "progress", data }],
   // They stand in the operation alone.
   counts: () => [],
+  summary: () => [],
 };
 
 function eventsOf(batch: EventBatch): NewEvent[] {
@@ -57,13 +58,13 @@ function eventsOf(batch: EventBatch): NewEvent[] {
 async function update(
   statements: Queryable,
   id: string,
-  { progress, counts }: EventBatch,
+  { progress, counts, summary }: EventBatch,
   { warnings, failures }: Listed,
 ): Promise<void> {
   await statements.query(
     `update operations
      set progress = coalesce($2::json, progress), warnings = $3::json, failures = $4::json,
-       warning_counts = coalesce($5::json, warning_counts), failure_counts = coalesce($6::json, failure_counts)
+       warning_counts = coalesce($5::json, warning_counts), failure_counts = coalesce($6::json, failure_counts), summary = coalesce($7::json, summary)
      where id = $1`,
     [
       id,
@@ -72,6 +73,7 @@ async function update(
       JSON.stringify(failures),
       counts === undefined ? null : JSON.stringify(counts.warnings),
       counts === undefined ? null : JSON.stringify(counts.failures),
+      summary === undefined ? null : JSON.stringify(summary),
     ],
   );
 }

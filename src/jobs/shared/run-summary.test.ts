@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { runSummarySchema } from "../../contract/output/run-summary.ts";
+import type { RowsVerdict, Verdict } from "../../contract/output/verdict.ts";
+import { neweyWestError, neweyWestQuantile, neweyWestT } from "../../evaluate/newey-west.ts";
+import { mean } from "../../evaluate/statistics.ts";
+import { runSummary } from "./run-summary.ts";
+
+const JOB = { model: "ridge", fit: "per_ticker", asOf: 20_000, tickers: [], failures: [{}, {}] } as const;
+
+function verdict(order: Partial<RowsVerdict["order"]>, intervals: RowsVerdict["intervals"] = null): Verdict {
+  const finding = { state: "none", dates: 250, t: null, quantile: null, sentence: "" } as const;
+  const tested = { r2: 0.001, clark_west_t: 1, squared_error_t: 1 };
+  const sizes = { ...finding, figure: 0.0005, informative: false, best_baseline: "mean" } as const;
+  const judged: RowsVerdict = {
+    rows: "score",
+    order: { ...finding, figure: null, form: "cross_section", mean_figure: null, ...order },
+    sizes: { ...sizes, against: { zero: tested, mean: { ...tested, r2: 0.0005 } } },
+    intervals,
+  };
+  return { state: "none", rows: "score", title: "No evidence of skill", sentence: "", judged: [judged] };
+}
+
+test("a summary without a verdict counts its tickers alone", () => {
+  const summary = runSummary({ ...JOB, tables: {} });
+  assert.deepEqual(runSummarySchema.parse(summary), {
+    ...{ model: "ridge", fit: "per_ticker", as_of: "2024-10-04", tickers: 0, failed: 2 },
+    verdict: null,
+  });
+});
+
+test("a summary has the headline of the verdict", () => {
+  const finding = { state: "evidence", dates: 250, t: 0, quantile: 1.7, sentence: "" } as const;
+  const tables = { verdict: verdict({}, { ...finding, figure: 0.91, asked: 0.9 }) };
+  assert.deepEqual(runSummary({ ...JOB, tables }).verdict, {
+    ...{ state: "none", title: "No evidence of skill", rows: "score", dates: 250 },
+    ...{ ic: null, ic_low: null, ic_high: null, r2: 0.001, coverage: 0.91, nominal_coverage: 0.9 },
+  });
+});
+
+test("the band is that of the mean IC over its dates", () => {
+  const ics = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 30, maxLength: 60 });
+  fc.assert(
+    fc.property(ics, (values) => {
+      const series = Float64Array.from(values);
+      const [figure, t, error] = [mean(series), neweyWestT(series), neweyWestError(series)];
+      fc.pre(t !== null && error !== null && Math.abs(t) > 1e-6 && Number.isFinite(t));
+      const found = runSummary({ ...JOB, tables: { verdict: verdict({ figure, t, dates: values.length }) } });
+      const half = neweyWestQuantile(values.length, 0.975) * error!;
+      assert.ok(Math.abs(found.verdict!.ic_low! - (figure! - half)) < 1e-9);
+      assert.ok(Math.abs(found.verdict!.ic_high! - (figure! + half)) < 1e-9);
+    }),
+  );
+});
+
+test("too few dates have no band", () => {
+  const found = runSummary({ ...JOB, tables: { verdict: verdict({ figure: 0.1, t: 3, dates: 29 }) } });
+  assert.deepEqual([found.verdict!.ic, found.verdict!.ic_low, found.verdict!.ic_high], [0.1, null, null]);
+});

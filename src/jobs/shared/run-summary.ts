@@ -1,0 +1,51 @@
+import { type Day, formatDay } from "../../contract/market/dates.ts";
+import type { RunSummary } from "../../contract/output/run-summary.ts";
+import type { OrderFinding, Verdict } from "../../contract/output/verdict.ts";
+import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { muRow } from "../../panel/as-of.ts";
+import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
+
+interface SummaryParts {
+  readonly model: string;
+  readonly fit: RunSummary["fit"];
+  readonly asOf: Day;
+  readonly tickers: readonly ScoredTicker[];
+  readonly failures: readonly unknown[];
+  readonly tables: Pick<ScoreTables, "verdict">;
+}
+
+/** The figures by which runs are compared, from the verdict of a job. */
+export function runSummary({ model, fit, asOf, tickers, failures, tables }: SummaryParts): RunSummary {
+  const forecast = tickers.filter(({ dates }) => muRow(dates, asOf).row !== undefined);
+  return {
+    model,
+    fit,
+    as_of: formatDay(asOf),
+    tickers: forecast.length,
+    failed: failures.length,
+    verdict: headlineOf(tables.verdict),
+  };
+}
+
+function headlineOf(verdict: Verdict | undefined): RunSummary["verdict"] {
+  const judged = verdict?.judged[0];
+  if (verdict === undefined || judged === undefined) return null;
+  const { order, sizes, intervals, rows } = judged;
+  const { state, title } = verdict;
+  return {
+    ...{ state, title, rows },
+    dates: sizes.dates,
+    ic: order.figure,
+    ...bandOf(order),
+    r2: sizes.against.zero.r2,
+    coverage: intervals?.figure ?? null,
+    nominal_coverage: intervals?.asked ?? null,
+  };
+}
+
+/** The 95 % band of the mean IC (fixed-b, Kiefer and Vogelsang 2005), from its t. */
+function bandOf({ figure, t, dates }: OrderFinding): { ic_low: number | null; ic_high: number | null } {
+  if (figure === null || t === null || t === 0 || dates < MIN_DATES) return { ic_low: null, ic_high: null };
+  const half = neweyWestQuantile(dates, 0.975) * Math.abs(figure / t);
+  return { ic_low: figure - half, ic_high: figure + half };
+}
