@@ -71,7 +71,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "azure",
     processes: [
-      ["test/end-to-end/azure-storage.release.test.ts"],
+      ["test/end-to-end/jobs/azure-storage.release.test.ts"],
       ["src/blob/azure/azure-faults.release.test.ts"],
       ["src/executors/container-apps/job-container.release.test.ts"],
     ],
@@ -148,16 +148,22 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     name: "numbers",
     processes: [
       ["test/planted-signals.release.test.ts"],
-      ["test/end-to-end/every-model.slow.test.ts", "test/end-to-end/refit-twin.slow.test.ts"],
+      [
+        "test/end-to-end/regressors/every-model.slow.test.ts",
+        "test/end-to-end/twins/refit-twin.slow.test.ts",
+      ],
       ["test/planted-warnings.release.test.ts"],
       [
         "src/panel/natural-log.slow.test.ts",
-        "test/end-to-end/panel-settings.slow.test.ts",
-        "test/end-to-end/network-refits.slow.test.ts",
-        "test/end-to-end/refit-jobs.slow.test.ts",
-        "test/end-to-end/what-changes-nothing.slow.test.ts",
+        "test/end-to-end/regressors/panel-settings.slow.test.ts",
+        "test/end-to-end/networks/network-blocks.slow.test.ts",
+        "test/end-to-end/networks/network-refits.slow.test.ts",
+        "test/end-to-end/networks/network-refits-see-no-future.slow.test.ts",
+        "test/end-to-end/networks/network-stand-ins.slow.test.ts",
+        "test/end-to-end/regressors/refit-jobs.slow.test.ts",
+        "test/end-to-end/jobs/what-changes-nothing.slow.test.ts",
       ],
-      ["test/end-to-end/replay-elsewhere.release.test.ts"],
+      ["test/end-to-end/jobs/replay-elsewhere.release.test.ts"],
       ["test/fuzz/model-params.release.test.ts"],
       ["test/model-params.release.test.ts"],
       ["test/twins/multiple-comparisons.release.test.ts"],

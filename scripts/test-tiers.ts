@@ -10,7 +10,7 @@ import { globSync } from "node:fs";
  * `.slow.test.ts`, here and below.
  */
 const LONGEST: readonly string[] = [
-  "test/end-to-end/every-model",
+  "test/end-to-end/regressors/every-model",
   "test/service/core",
   "test/service/restarts",
   "test/service/shared-database",
@@ -24,29 +24,16 @@ const LONGEST: readonly string[] = [
 
 /**
  * Slow files that share a process, including what takes longer to start than most of their tests: the modules of the service, PGlite's
- * compiled code, or the engines of test/end-to-end/shared-engines.ts. A path that ends with / is all slow files below that folder. Their
+ * compiled code, or the engines of test/end-to-end/jobs/shared-engines.ts. A path that ends with / is all slow files below that folder. Their
  * `before` and `after` outside of a `describe` are those of the whole process.
  */
 const TOGETHER: readonly (readonly string[])[] = [
   [
-    "test/end-to-end/every-model",
-    "test/end-to-end/every-network",
-    "test/end-to-end/failing-tickers",
-    "test/end-to-end/joint-networks",
-    "test/end-to-end/network-bytes",
-    "test/end-to-end/network-ensembles",
-    "test/end-to-end/network-processes",
-    "test/end-to-end/network-refits",
-    "test/end-to-end/network-scalers",
-    "test/end-to-end/networks-see-no-future",
-    "test/end-to-end/panel-jobs",
-    "test/end-to-end/panel-settings",
-    "test/end-to-end/refit-jobs",
-    "test/end-to-end/refit-twin",
-    "test/end-to-end/refused-ml-jobs",
-    "test/end-to-end/refused-network-jobs",
-    "test/end-to-end/warned-jobs",
-    "test/end-to-end/what-changes-nothing",
+    "test/end-to-end/jobs/warned-jobs",
+    "test/end-to-end/jobs/what-changes-nothing",
+    "test/end-to-end/networks/",
+    "test/end-to-end/regressors/",
+    "test/end-to-end/twins/refit-twin",
   ],
   [
     "src/service/auth/",
@@ -57,7 +44,7 @@ const TOGETHER: readonly (readonly string[])[] = [
     "src/service/store/",
   ],
   ["src/service/queue/dispatcher", "src/service/webhooks/"],
-  ["src/audit/", "test/end-to-end/audit-foresight-skill"],
+  ["src/audit/", "test/end-to-end/jobs/audit-foresight-skill"],
   ["src/service/database/"],
   ["src/service/http/", "src/service/mcp/"],
   ["src/blob/folder/", "src/blob/open-blob", "src/blob/remote/"],

@@ -120,7 +120,7 @@ it("the engine draws random numbers for the purposes of docs/semantics.md, and a
 });
 
 it("the plain twin of networks knows the losses and the joint networks, and treats other losses as mse", () => {
-  const twin = readFileSync("test/end-to-end/plain_network_job.py", "utf8");
+  const twin = readFileSync("test/end-to-end/twins/plain_network_job.py", "utf8");
   const namesOf = (list: string) =>
     [...twin.match(new RegExp(`^${list} = \\((.*)\\)$`, "m"))![1]!.matchAll(/"(\w+)"/g)].map(
       ([, name]) => name!,

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { plantedMarket, type SignalName, writePlantedBlobs } from "../bench/planted/planted-signals.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
-import { type BlobPair, runJob } from "./end-to-end/job-runs.ts";
-import { closeSharedEngines } from "./end-to-end/shared-engines.ts";
+import { type BlobPair, runJob } from "./end-to-end/jobs/job-runs.ts";
+import { closeSharedEngines } from "./end-to-end/jobs/shared-engines.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-warnings-"));
 after(async () => {

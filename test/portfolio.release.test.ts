@@ -11,7 +11,7 @@ import { lockedPython } from "../scripts/locked-python.ts";
 import type { OutputBlob } from "../src/contract/output/output-blob.ts";
 import { COLUMNS } from "../src/export/columns.ts";
 import { codeBlocks } from "./docs/code-blocks.testing.ts";
-import { jsonLines, mucast } from "./end-to-end/command.ts";
+import { jsonLines, mucast } from "./end-to-end/commands/command.ts";
 
 const run = promisify(execFile);
 const PRICES = "examples/sp500-prices/prices.csv.gz";

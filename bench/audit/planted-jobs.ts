@@ -17,7 +17,7 @@ import {
 import { truncation } from "../../src/audit/truncation/truncation.ts";
 import { formatDay } from "../../src/contract/market/dates.ts";
 import { dataExtractorText, featureEngineText } from "../../src/prepare/publish-blobs.ts";
-import { closeSharedEngines, openSharedEngine } from "../../test/end-to-end/shared-engines.ts";
+import { closeSharedEngines, openSharedEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 import { plantedMarket, writePlantedBlobs } from "../planted/planted-signals.ts";
 import { cleanMarket, FIRST_SEED, type Market } from "./clean-markets.ts";

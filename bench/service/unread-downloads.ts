@@ -1,6 +1,6 @@
 /** What answers cost that callers request and do not read: the service's resident memory with this many of them open. */
 import { setTimeout as pause } from "node:timers/promises";
-import { mucast } from "../../test/end-to-end/command.ts";
+import { mucast } from "../../test/end-to-end/commands/command.ts";
 import { startAzurite } from "../../test/servers/azurite.testing.ts";
 import { Api } from "../../test/service/api.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "../../test/service/service.testing.ts";

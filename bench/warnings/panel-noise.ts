@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXAMPLE_CONFIGS } from "../../src/contract/config/example-configs.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
-import { type BlobPair, runJob } from "../../test/end-to-end/job-runs.ts";
-import { closeSharedEngines } from "../../test/end-to-end/shared-engines.ts";
+import { type BlobPair, runJob } from "../../test/end-to-end/jobs/job-runs.ts";
+import { closeSharedEngines } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { type Random, seededRandom } from "../../test/twins/random.ts";
 import type { Table } from "../table.ts";
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { parseDay } from "../../src/contract/market/dates.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
-import type { BlobPair } from "../../test/end-to-end/job-runs.ts";
+import type { BlobPair } from "../../test/end-to-end/jobs/job-runs.ts";
 import { plantedMarket, pricesOf, writePlantedBlobs } from "../planted/planted-signals.ts";
 
 const PRICES = fileURLToPath(new URL("../../examples/sp500-prices/prices.csv.gz", import.meta.url));

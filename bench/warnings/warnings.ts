@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { closeSharedEngines } from "../../test/end-to-end/shared-engines.ts";
+import { closeSharedEngines } from "../../test/end-to-end/jobs/shared-engines.ts";
 import type { Table } from "../table.ts";
 import { chanceTable } from "./chance.ts";
 import { magnifiedTable } from "./magnified-forecasts.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { jsonLines, mucast } from "../../test/end-to-end/command.ts";
+import { jsonLines, mucast } from "../../test/end-to-end/commands/command.ts";
 import { auditBlobSchema } from "../contract/output/audit-blob.ts";
 import { refusedCommand } from "./refused-command.testing.ts";
 

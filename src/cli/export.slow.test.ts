@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { jsonLines, mucast } from "../../test/end-to-end/command.ts";
+import { jsonLines, mucast } from "../../test/end-to-end/commands/command.ts";
 import { dlText, mlText } from "../outputs/outputs.testing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-export-"));

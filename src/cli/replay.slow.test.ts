@@ -10,8 +10,8 @@ import {
   type Running,
   startMucast,
   until,
-} from "../../test/end-to-end/command.ts";
-import { newFolder, removeFolders } from "../../test/end-to-end/job-runs.ts";
+} from "../../test/end-to-end/commands/command.ts";
+import { newFolder, removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';

@@ -9,9 +9,9 @@ import {
   jsonLines,
   mucast,
   startMucast,
-} from "../../test/end-to-end/command.ts";
-import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/job-runs.ts";
-import { cleanMarket } from "../../test/end-to-end/market.ts";
+} from "../../test/end-to-end/commands/command.ts";
+import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/jobs/job-runs.ts";
+import { cleanMarket } from "../../test/end-to-end/markets/market.ts";
 import { FakeGateway } from "../../test/engine/fake-gateway.ts";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import { readStatus } from "../executors/status-reader.ts";

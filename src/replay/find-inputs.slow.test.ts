@@ -5,8 +5,8 @@ import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "n
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { newFolder, removeFolders } from "../../test/end-to-end/job-runs.ts";
-import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
+import { newFolder, removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
+import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { REPLAY_EXITS } from "../contract/output/replay-blob.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
-import { removeFolders } from "../../test/end-to-end/job-runs.ts";
-import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
+import { removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
+import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { OpenEngine } from "../jobs/shared/job.ts";
 import { compareOutputs } from "./compare-outputs.ts";

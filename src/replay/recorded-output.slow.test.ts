@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { removeFolders } from "../../test/end-to-end/job-runs.ts";
+import { removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
 import { CONFIG, changed, edited, noEngine, type Place, placeOf, replay } from "./replay.testing.ts";
 
 const LATER = ["config", "lock_sha256", "threads", "kernel_level"] as const;

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { engineThatCrashes } from "../../test/end-to-end/crashing-engine.ts";
-import { removeFolders, runJob } from "../../test/end-to-end/job-runs.ts";
-import { openQuickEngine } from "../../test/end-to-end/shared-engines.ts";
+import { engineThatCrashes } from "../../test/end-to-end/faults/crashing-engine.ts";
+import { removeFolders, runJob } from "../../test/end-to-end/jobs/job-runs.ts";
+import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
 import { FEATURES, noEngine, type Place, PRICES, placeOf, replay } from "./replay.testing.ts";
 
 describe("a replay", { timeout: 900_000 }, () => {

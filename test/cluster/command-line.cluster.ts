@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { jobArguments, mucast } from "../end-to-end/command.ts";
-import { removeFolders, withoutIdentity, writeMarket } from "../end-to-end/job-runs.ts";
-import { cleanMarket } from "../end-to-end/market.ts";
+import { jobArguments, mucast } from "../end-to-end/commands/command.ts";
+import { removeFolders, withoutIdentity, writeMarket } from "../end-to-end/jobs/job-runs.ts";
+import { cleanMarket } from "../end-to-end/markets/market.ts";
 import { startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 after(removeFolders);

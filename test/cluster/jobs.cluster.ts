@@ -17,7 +17,7 @@ import { runDlJob } from "../../src/jobs/dl/run-dl-job.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import type { JobContext } from "../../src/jobs/shared/job.ts";
 import { openEngine } from "../../src/jobs/shared/job.ts";
-import { jobArguments, mucast, startMucast, until } from "../end-to-end/command.ts";
+import { jobArguments, mucast, startMucast, until } from "../end-to-end/commands/command.ts";
 import {
   type BlobPair,
   type Job,
@@ -26,10 +26,15 @@ import {
   runJob,
   withoutIdentity,
   writeMarket,
-} from "../end-to-end/job-runs.ts";
-import { cleanMarket, type Market } from "../end-to-end/market.ts";
-import { networkConfig } from "../end-to-end/network-jobs.ts";
-import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../end-to-end/panel-market.ts";
+} from "../end-to-end/jobs/job-runs.ts";
+import { cleanMarket, type Market } from "../end-to-end/markets/market.ts";
+import {
+  dirtyPanelMarket,
+  lateListings,
+  learningUntil,
+  panelMarket,
+} from "../end-to-end/markets/panel-market.ts";
+import { networkConfig } from "../end-to-end/networks/network-jobs.ts";
 import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 const FEW: Readonly<Record<string, object>> = {

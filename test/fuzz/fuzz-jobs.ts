@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { OutputBlob } from "../../src/contract/output/output-blob.ts";
 import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
-import { featureBlob, priceBlob } from "../end-to-end/market.ts";
+import { featureBlob, priceBlob } from "../end-to-end/markets/market.ts";
 import { fuzzMarket } from "./fuzz-market.ts";
 import { caseOf, type FuzzCase } from "./model-params-cases.ts";
 import { type Watched, WatchedEngine } from "./watched-engine.ts";

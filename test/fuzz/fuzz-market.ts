@@ -1,7 +1,7 @@
 /** The two blobs of every made-up job: two tickers over 70 dates, one of which lacks a feature. */
 
-import { type Cell, type Market, weekdays } from "../end-to-end/market.ts";
-import { Seeded } from "../end-to-end/seeded.ts";
+import { type Cell, type Market, weekdays } from "../end-to-end/markets/market.ts";
+import { Seeded } from "../end-to-end/markets/seeded.ts";
 
 /** Data for which libraries have their own branches: a constant, few distinct whole numbers, a large range, ties. */
 const COLUMNS: Readonly<Record<string, (random: Seeded, row: number) => Cell>> = {

@@ -1,6 +1,6 @@
 /** JSON texts of made-up values for arguments of regressors, valid and invalid. */
 import type { Parameter } from "../../src/contract/model-params/catalogue.ts";
-import type { Seeded } from "../end-to-end/seeded.ts";
+import type { Seeded } from "../end-to-end/markets/seeded.ts";
 
 const INTEGERS = [
   ...[

@@ -5,7 +5,7 @@ import { type Parameter, parametersOf } from "../../src/contract/model-params/ca
 import { findModel, MODELS, type Model } from "../../src/contract/model-params/models.ts";
 import { resolveModelParams } from "../../src/contract/model-params/resolve.ts";
 import { MAX_ROUNDS, valueRule } from "../../src/contract/model-params/value-rules.ts";
-import { Seeded } from "../end-to-end/seeded.ts";
+import { Seeded } from "../end-to-end/markets/seeded.ts";
 import { MadeUpValues } from "./made-up-values.ts";
 import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
 

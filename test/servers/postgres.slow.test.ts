@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { isRunning } from "../../src/contract/machine/process-stat.ts";
-import { until } from "../end-to-end/command.ts";
+import { until } from "../end-to-end/commands/command.ts";
 import { type Postgres, startPostgres } from "./postgres.testing.ts";
 
 let postgres: Postgres;

@@ -11,7 +11,7 @@ import {
   type VerdictView,
   verdictViewSchema,
 } from "../../src/contract/api/operation-view.ts";
-import { until } from "../end-to-end/command.ts";
+import { until } from "../end-to-end/commands/command.ts";
 import { ONE_JOB } from "./service.testing.ts";
 
 export const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isFinal, type StoredEvent } from "../../src/contract/api/stored-event.ts";
-import { featureBlob, type Market, priceBlob, tickerSeries, weekdays } from "../end-to-end/market.ts";
+import { featureBlob, type Market, priceBlob, tickerSeries, weekdays } from "../end-to-end/markets/market.ts";
 import { collect, type WireEvent } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { payload } from "./inputs.testing.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { type Holder, lockFile } from "../../src/service/lock/lock-holder.ts";
-import { mucast } from "../end-to-end/command.ts";
+import { mucast } from "../end-to-end/commands/command.ts";
 import { Api } from "./api.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import {

@@ -1,5 +1,5 @@
 /** Small inputs of jobs, and payloads that name them. */
-import { cleanMarket, featureBlob, type Market, priceBlob } from "../end-to-end/market.ts";
+import { cleanMarket, featureBlob, type Market, priceBlob } from "../end-to-end/markets/market.ts";
 import type { Api } from "./api.testing.ts";
 
 /** A regressor that is fitted in a moment. */

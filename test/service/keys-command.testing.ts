@@ -1,6 +1,6 @@
 /** `mucast keys` as a process, and its output. */
 import assert from "node:assert/strict";
-import { mucast } from "../end-to-end/command.ts";
+import { mucast } from "../end-to-end/commands/command.ts";
 
 export const TOKEN = /^mucast_([0-9a-f]{16})_[\w-]{43}\n$/;
 

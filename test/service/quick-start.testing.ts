@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
-import { mucast } from "../end-to-end/command.ts";
+import { mucast } from "../end-to-end/commands/command.ts";
 import type { Core } from "./core.testing.ts";
 import { eventually } from "./eventually.testing.ts";
 import type { Serving } from "./service.testing.ts";

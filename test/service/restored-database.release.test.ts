@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { mucast } from "../end-to-end/command.ts";
+import { mucast } from "../end-to-end/commands/command.ts";
 import { claimPort } from "../servers/port.testing.ts";
 import { Api } from "./api.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";

@@ -9,7 +9,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Client } from "pg";
-import { mucast } from "../end-to-end/command.ts";
+import { mucast } from "../end-to-end/commands/command.ts";
 import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
 import { type Answer, Api, collect } from "./api.testing.ts";
 import { hold, release } from "./core.testing.ts";

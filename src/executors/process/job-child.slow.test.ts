@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DEFECTIVE } from "../../../test/defective.testing.ts";
-import { removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { JobOrder } from "../executor.ts";

@@ -12,8 +12,8 @@ import {
   runJob,
   withoutIdentity,
   writeMarket,
-} from "../../../test/end-to-end/job-runs.ts";
-import { cleanMarket } from "../../../test/end-to-end/market.ts";
+} from "../../../test/end-to-end/jobs/job-runs.ts";
+import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
 import { startFakeStorage } from "../../../test/service/storage.testing.ts";
 import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { type BlobPolicy, policyOf } from "../../blob/policy.ts";

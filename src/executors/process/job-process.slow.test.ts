@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { newFolder, removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { newFolder, removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { memoryOf } from "../../engine/process-memory.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";
 import {

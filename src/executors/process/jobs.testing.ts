@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type BlobPair, newFolder } from "../../../test/end-to-end/job-runs.ts";
+import { type BlobPair, newFolder } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { FolderStore } from "../../blob/folder/folder-store.ts";
 import type { Execution, JobOrder } from "../executor.ts";
 import { RecordingListener } from "../executor-suite.testing.ts";

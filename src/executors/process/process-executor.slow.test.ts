@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
-import { newFolder, removeFolders } from "../../../test/end-to-end/job-runs.ts";
+import { newFolder, removeFolders } from "../../../test/end-to-end/jobs/job-runs.ts";
 import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
 import type { ExecutionEnd, JobOrder } from "../executor.ts";
 import {

@@ -10,7 +10,7 @@ import {
   removeFolders,
   runJob,
   withoutIdentity,
-} from "../../../test/end-to-end/job-runs.ts";
+} from "../../../test/end-to-end/jobs/job-runs.ts";
 import { WHOLE_MATRIX } from "../../../test/whole-matrix.testing.ts";
 import { findEnvironment } from "../../engine/environment/environment.ts";
 import { runMlJob } from "../../jobs/ml/run-ml-job.ts";

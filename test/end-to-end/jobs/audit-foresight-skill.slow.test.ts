@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { cleanMarket } from "../../../bench/audit/clean-markets.ts";
+import { foresightOf } from "../../../bench/audit/examined-market.ts";
+import { withFeature } from "../../../bench/audit/planted-faults.ts";
+import { aDayEarly } from "../../../bench/audit/spoilt-features.ts";
+import { plantedMarket, type SignalName, writePlantedBlobs } from "../../../bench/planted/planted-signals.ts";
+import type { AuditCheck } from "../../../src/audit/check.ts";
+import { checked } from "../../../src/audit/checked.testing.ts";
+import { foresight } from "../../../src/audit/foresight/foresight.ts";
+import { skill } from "../../../src/audit/skill/skill.ts";
+import { MucastError } from "../../../src/contract/errors/errors.ts";
+import { dataExtractorText, featureEngineText } from "../../../src/prepare/publish-blobs.ts";
+import { newFolder, removeFolders } from "./job-runs.ts";
+import { openSharedEngine } from "./shared-engines.ts";
+
+after(removeFolders);
+
+const RIDGE = '{"ML params":{"model":"ridge","n_splits":5}}';
+
+function audit(
+  check: AuditCheck,
+  [featureUrl, dataExtractorUrl]: readonly [string, string],
+  accepted: readonly string[] = [],
+) {
+  const request = { featureUrl, dataExtractorUrl, config: RIDGE, id: "audit" };
+  return checked(check, { request, accepted: new Set(accepted) }, { openEngine: openSharedEngine });
+}
+
+const SIZE = { tickers: 4, days: 500 };
+
+async function writeBlobs(market: ReturnType<typeof cleanMarket>, extra = ""): Promise<[string, string]> {
+  const data = join(await newFolder(), "data");
+  mkdirSync(data);
+  const dates = market.prices[0]!.days;
+  const window = { start: dates[0]!, end: dates.at(-1)! };
+  const paths: [string, string] = [join(data, "feature_engine_1.json"), join(data, "data_extractor_1.json")];
+  writeFileSync(paths[0], [...featureEngineText(dates, market.features)].join("") + extra);
+  writeFileSync(paths[1], [...dataExtractorText(window, dates, market.prices)].join(""));
+  return paths;
+}
+
+test("foresight reads the blobs ticker by ticker and finds what it finds in memory", async () => {
+  const market = withFeature(cleanMarket(2, SIZE), { ticker: "S02", feature: "mom_5" }, aDayEarly);
+  const { verdict, steps, ...result } = await audit(foresight, await writeBlobs(market));
+  const { findings, suspects } = foresightOf(market);
+  assert.equal(result.status, "found");
+  assert.deepEqual(result.findings, findings);
+  assert.equal(result.tests, suspects.tests + (result.facts.pooled_tests as number));
+  assert.deepEqual([result.facts.tickers, result.facts.ticker_features], [4, 4 * 26]);
+  assert.deepEqual(steps, ["1/4", "2/4", "3/4", "4/4"]);
+  assert.equal(verdict.verdict, "found");
+  assert.equal(JSON.stringify(result), JSON.stringify(JSON.parse(JSON.stringify(result))));
+});
+
+test("values on dates without a price cause one note, and leave the audit clean", async () => {
+  const market = cleanMarket(3, SIZE);
+  const prices = market.prices.map((one) => ({
+    ...one,
+    prices: one.prices.map((price, i) => (i % 50 === 7 ? Number.NaN : price)),
+  }));
+  const features = market.features.map(({ columns, values, ...one }) => ({
+    ...one,
+    columns: columns.slice(1, 2),
+    values: values.slice(one.days.length, 2 * one.days.length),
+  }));
+  const result = await audit(foresight, await writeBlobs({ prices, features }));
+  assert.equal(result.status, "clean");
+  assert.deepEqual(
+    result.findings.map(({ code, severity, evidence }) => [code, severity, evidence]),
+    [["value_without_price", "note", { tickers: 4, features: 4, values: 40 }]],
+  );
+});
+
+test("a person can accept a feature with much skill, which then is a note", async () => {
+  const market = plantedMarket("linear", 1, { days: 400, tickers: 3 });
+  const paths = writePlantedBlobs([market], await newFolder());
+  const run = (accepted: readonly string[]) =>
+    audit(foresight, [paths.featurePath, paths.dataExtractorPath], accepted);
+  const plain = await run([]);
+  assert.equal(plain.status, "found");
+  assert.deepEqual([...new Set(plain.findings.map(({ code }) => code))], ["implausible_skill"]);
+  const names = plain.findings.map(({ feature }) => feature!);
+  const accepted = await run(names);
+  assert.equal(accepted.status, "clean");
+  assert.deepEqual([...new Set(accepted.findings.map(({ severity }) => severity))], ["note"]);
+});
+
+test("a truncated feature blob gives no verdict", async () => {
+  const paths = await writeBlobs(cleanMarket(4, { tickers: 2, days: 200 }), "x");
+  await assert.rejects(audit(foresight, paths), (error: unknown) => {
+    assert.ok(error instanceof MucastError);
+    assert.equal(error.code, "unreadable_blob");
+    return true;
+  });
+});
+
+function skillOf(signal: SignalName, days: number, accepted: readonly string[] = []) {
+  return newFolder().then((folder) => {
+    const market = plantedMarket(signal, 2, { days, tickers: 5 });
+    const { featurePath, dataExtractorPath } = writePlantedBlobs([market], folder);
+    return audit(skill, [featurePath, dataExtractorPath], accepted);
+  });
+}
+
+test("the skill of a ridge on a planted signal is in its timing, and higher than in a real market", async () => {
+  const result = await skillOf("linear", 700);
+  const { timing, lasting, job_verdict } = result.facts.score as Record<string, Record<string, number>>;
+  assert.deepEqual([timing!.rank, timing!.permutations, timing!.p], [1, 19, 0.05]);
+  assert.ok(timing!.dates! > 100 && lasting!.t! < lasting!.quantile!);
+  assert.equal(job_verdict, "skill");
+  assert.equal(result.status, "found");
+  const [finding, ...others] = result.findings;
+  assert.deepEqual([finding!.code, finding!.severity, others], ["implausible_job", "medium", []]);
+  assert.match(finding!.message, /score rows.*out-of-fold rows|out-of-fold rows.*score rows/);
+  assert.match(finding!.message, /A synthetic market with a planted signal shows such a figure/);
+  const accepted = await skillOf("linear", 700, ["implausible_job"]);
+  assert.deepEqual([accepted.status, accepted.findings.map(({ severity }) => severity)], ["clean", ["note"]]);
+});
+
+test("forecasts of noise lack skill, as the job itself says", async () => {
+  const result = await skillOf("null", 700);
+  assert.equal(result.status, "clean");
+  assert.deepEqual(
+    result.findings.map(({ code, severity, evidence }) => [code, severity, evidence.job_verdict]),
+    [["no_skill", "note", "none"]],
+  );
+});
+
+test("a feature that returns follow four dates later is not a high finding, and can be accepted", async () => {
+  const market = plantedMarket("memory", 3, { days: 700, tickers: 5 });
+  const { featurePath, dataExtractorPath } = writePlantedBlobs([market], await newFolder());
+  const run = (accepted: readonly string[]) => audit(foresight, [featurePath, dataExtractorPath], accepted);
+  const plain = await run([]);
+  assert.deepEqual(
+    plain.findings.map(({ code, severity, feature }) => [code, severity, feature]),
+    [["knows_later_return", "medium", "f1"]],
+  );
+  assert.match(plain.findings[0]!.message, /nothing else shows a window/);
+  const accepted = await run(["f1"]);
+  assert.deepEqual(
+    accepted.findings.map(({ severity }) => severity),
+    ["note"],
+  );
+});
+
+test("too few scored dates give no verdict on skill", async () => {
+  const { featurePath, dataExtractorPath } = writePlantedBlobs(
+    [plantedMarket("null", 2, { days: 200, tickers: 5 })],
+    await newFolder(),
+  );
+  const result = await audit(skill, [featurePath, dataExtractorPath]);
+  assert.equal(result.status, "not_run");
+  assert.match(result.reason!, /over 100 dates/);
+});

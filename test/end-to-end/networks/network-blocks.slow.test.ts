@@ -1,0 +1,162 @@
+/** The networks of each block of `refit_every`, compared with those of a job that learns until the first date of the block. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { Architecture } from "../../../src/contract/config/networks.ts";
+import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { removeFolders } from "../jobs/job-runs.ts";
+import type { Market } from "../markets/market.ts";
+import { learningUntil } from "../markets/panel-market.ts";
+import { JOINT, PER_TICKER, type Sections } from "./network-jobs.ts";
+import {
+  between,
+  config,
+  EVERY,
+  jobOn,
+  joinsOf,
+  LISTINGS,
+  MARKET,
+  RELATIVE,
+  sampled,
+} from "./refitted-networks.ts";
+
+after(removeFolders);
+
+/** Of the tickers that have any. */
+function someBetween(...args: Parameters<typeof between>) {
+  return between(...args).filter(([, rows]) => rows!.length > 0);
+}
+
+const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
+  ...[...PER_TICKER, ...JOINT].map((option) => [option, {}, {}] as const),
+  ["mlp", RELATIVE, { intervals: {}, training: { ensemble: 2 } }],
+  ["portfolio_lstm", RELATIVE, { intervals: {}, training: { ensemble: 2 } }],
+  ["portfolio_transformer", {}, { training: { loss_type: "mahalanobis", monitor: "ic" } }],
+  ["lstm", {}, { training: { loss_type: "directional" }, data: { scaler: "minmax" } }],
+];
+
+/** Compares each block with a job that learns until its first date. */
+async function compareBlocks(
+  market: Market,
+  [option, settings, sections]: (typeof SETTINGS)[number],
+): Promise<OutputBlob> {
+  const refitted = await jobOn(market, config(option, { ...settings, refit_every: EVERY }, sections));
+  const { blocks, by_ticker } = refitted.refits!;
+  assert.equal(blocks.length, 3);
+  for (const [b, { start, fit_rows, stand_ins, tickers }] of blocks.entries()) {
+    const cut = b === 0 ? market.bounds.Learning_end! : start;
+    const alone = await jobOn(learningUntil(cut, market), config(option, settings, sections));
+    const next = blocks[b + 1]?.start;
+    assert.deepEqual(someBetween(start, next, refitted), someBetween(start, next, alone));
+    const fits = Object.entries(alone.fits!);
+    assert.deepEqual([stand_ins, tickers], [0, fits.length]);
+    const inWindow = alone.refits;
+    const learned = fits.reduce((sum, [, fit]) => sum + fit.fit_rows, 0);
+    assert.equal(fit_rows, inWindow === undefined ? learned : inWindow.blocks[0]!.fit_rows);
+    for (const [ticker, { label_mean }] of fits) {
+      const expected = inWindow === undefined ? label_mean : inWindow.by_ticker[ticker]!.label_means[0];
+      assert.equal(by_ticker[ticker]!.label_means[b], expected);
+    }
+    if (next === undefined) {
+      assert.deepEqual([refitted.mu, refitted.mu_spread], [alone.mu, alone.mu_spread]);
+    }
+    const [trained, expected] = [refitted.refits!.training!, alone.training!];
+    for (const [name, { epochs, best_epoch, zero_validation_loss, members = [] }] of Object.entries(
+      expected,
+    )) {
+      const all = [{ epochs, best_epoch, zero_validation_loss: zero_validation_loss! }, ...members];
+      const meanOf = (value: (member: (typeof all)[number]) => number) =>
+        all.reduce((sum, member) => sum + value(member), 0) / all.length;
+      const { validation_ics, ...own } = trained[name]!;
+      assert.equal(
+        validation_ics !== undefined,
+        sections.training !== undefined &&
+          "monitor" in sections.training &&
+          sections.training.monitor === "ic",
+      );
+      assert.deepEqual(
+        Object.values(own).map((values) => values[b]),
+        [
+          meanOf((member) => member.epochs.length),
+          meanOf((member) => member.best_epoch),
+          meanOf((member) => member.epochs[member.best_epoch - 1]!.validation_loss),
+          meanOf((member) => member.zero_validation_loss),
+        ],
+      );
+    }
+    // What is told of a ticker is told of its first network.
+    for (const [ticker, fit] of fits) {
+      const { joins } = by_ticker[ticker]!;
+      if (joins === undefined ? b > 0 : joins !== start) continue;
+      assert.deepEqual(refitted.fits![ticker], fit);
+      const name = ticker in alone.training! ? ticker : "portfolio";
+      if (name === ticker || b === 0) assert.deepEqual(refitted.training![name], alone.training![name]);
+    }
+  }
+  return refitted;
+}
+
+describe("the networks of a block are those of a job that learns until its first date", () => {
+  for (const setting of sampled(SETTINGS)) {
+    test(JSON.stringify(setting), async () => {
+      const { fits, refits } = await compareBlocks(MARKET, setting);
+      assert.equal(Object.keys(fits!).length, 7);
+      assert.ok(Object.values(refits!.by_ticker).every(({ joins }) => joins === undefined));
+    });
+  }
+});
+
+describe("so they are where tickers list late, each from the block on that gives it enough", () => {
+  const joining = (option: Architecture) =>
+    JOINT.some((one) => one === option) ? { KO: 1, XOM: 2 } : { 10: 2, KO: 1, XOM: 1 };
+
+  for (const setting of sampled<(typeof SETTINGS)[number]>([
+    ...[...PER_TICKER, ...JOINT].map((option) => [option, {}, {}] as const),
+    ["mlp", { window: 50 }, { training: { ensemble: 2 } }],
+    ["portfolio_lstm", {}, { training: { ensemble: 2, monitor: "loss" }, data: { scaler: "minmax" } }],
+  ])) {
+    test(JSON.stringify(setting), async () => {
+      const output = await compareBlocks(LISTINGS, setting);
+      const expected = joining(setting[0]);
+      assert.deepEqual(joinsOf(output), expected);
+      const told = output.warnings.filter(({ code }) => code === "late_ticker");
+      assert.deepEqual(
+        told.map(({ count }) => count),
+        [Object.keys(expected).length],
+      );
+      assert.deepEqual(
+        output.failures.map(({ ticker, code }) => [ticker, code]),
+        "10" in expected ? [] : [["10", "insufficient_history"]],
+      );
+    });
+  }
+
+  for (const option of ["mlp", "portfolio_lstm"] as const) {
+    test(`a warm start changes no block that a ticker joins, and begins a network of ${option} alone anew`, async () => {
+      const settings = { refit_every: EVERY };
+      const [cold, warm] = await Promise.all(
+        ["cold", "warm"].map((refit_start) => jobOn(LISTINGS, config(option, { ...settings, refit_start }))),
+      );
+      assert.deepEqual(joinsOf(warm!), joinsOf(cold!));
+      const { blocks } = warm!.refits!;
+      for (const [ticker, block] of Object.entries(joinsOf(warm!))) {
+        const own = (blob: OutputBlob) =>
+          between(blocks[block]!.start, blocks[block + 1]?.start, blob).find(([name]) => name === ticker);
+        if (option === "mlp") assert.deepEqual(own(warm!), own(cold!));
+        else assert.notDeepEqual(own(warm!), own(cold!));
+      }
+    });
+  }
+
+  test("without intervals and factors of the dates before", async () => {
+    const text = config("mlp", { refit_every: 10, shrinkage: "own" }, { intervals: { alpha: 0.3 } });
+    const { forecasts, refits, warnings } = await jobOn(LISTINGS, text);
+    const { joins, factors } = refits!.by_ticker.XOM!;
+    assert.equal(forecasts.XOM!.dates[0], joins);
+    assert.ok(
+      forecasts.XOM!.upper.every((end) => end === null) && forecasts.MSFT!.upper.some((end) => end !== null),
+    );
+    const own = factors!.filter((factor) => factor !== null);
+    assert.equal(own[0], 0);
+    assert.ok(!warnings.some(({ code, ticker }) => code === "interval_unsupported" && ticker === "XOM"));
+  });
+});

@@ -1,0 +1,84 @@
+/** What networks of later blocks may not see. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
+import { removeFolders } from "../jobs/job-runs.ts";
+import { changedAfter, pricesChangedAfter } from "../markets/later-changes.ts";
+import { between, config, DIRTY, jobOn, joinsOf, MARKET, RELATIVE, sampled } from "./refitted-networks.ts";
+
+after(removeFolders);
+
+const MARKETS = [["dirty", DIRTY] as const, ...(WHOLE_MATRIX ? [["clean", MARKET] as const] : [])];
+
+/** Dates, forecasts and ends up to `last`, and what is told of the blocks that begin by then. */
+function knownAt(last: string, { forecasts, fits, refits, training }: OutputBlob) {
+  const begun = refits!.blocks.filter(({ start }) => start <= last).length;
+  const hasJoined = ([ticker]: [string, unknown]) => {
+    const { joins } = refits!.by_ticker[ticker] ?? {};
+    return joins === undefined || joins <= last;
+  };
+  return {
+    training: Object.entries(training!).filter(hasJoined),
+    splits: Object.entries(fits!)
+      .filter(hasJoined)
+      .map(([ticker, { fit_rows, label_mean, splits }]) => [ticker, fit_rows, label_mean, splits]),
+    forecasts: Object.entries(forecasts)
+      .filter(hasJoined)
+      .map(([ticker, { dates, predicted, lower, upper }]) => {
+        const rows = dates.filter((date) => date <= last).length;
+        return [ticker, ...[dates, predicted, lower, upper].map((values) => values.slice(0, rows))];
+      }),
+    fits: refits!.blocks.slice(0, begun).map(({ start, fit_rows }) => [start, fit_rows]),
+    means: Object.entries(refits!.by_ticker)
+      .filter(hasJoined)
+      .map(([, own]) => [
+        own.joins,
+        ...[own.label_means, own.factors].map((values) => values?.slice(0, begun)),
+      ]),
+  };
+}
+
+describe("what is dated later changes nothing before it", () => {
+  for (const [option, settings, sections] of sampled([
+    ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
+    ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
+    [
+      "portfolio_lstm",
+      { refit_every: 15, window: 60, ...RELATIVE, shrinkage: "own" },
+      { intervals: { alpha: 0.3 } },
+    ],
+    ["portfolio_transformer", { refit_every: 15, window: 60, refit_start: "warm" }, {}],
+  ] as const)) {
+    for (const [name, market] of MARKETS) {
+      test(`${option} ${JSON.stringify(settings)} on ${name} blobs`, async () => {
+        const text = config(option, settings, sections);
+        const whole = await jobOn(market, text);
+        const { blocks } = whole.refits!;
+        const joined = Object.values(joinsOf(whole));
+        assert.equal(joined.length > 0, market === DIRTY, String(joined));
+        const days = market.priceDates;
+        // On the first date of a block, and inside one.
+        for (const last of [blocks[2]!.start, days[days.indexOf(blocks[3]!.start) + 2]!]) {
+          const changed = await jobOn(changedAfter(last, market), text);
+          assert.deepEqual(knownAt(last, changed), knownAt(last, whole));
+          assert.notDeepEqual(changed.forecasts, whole.forecasts);
+        }
+      });
+    }
+  }
+
+  test("prices after the first date of a block move none of its forecasts, and those of networks that train on them", async () => {
+    for (const option of ["cnn", "portfolio_lstm"] as const) {
+      const text = config(option, { refit_every: 15 });
+      const whole = await jobOn(MARKET, text);
+      const { blocks } = whole.refits!;
+      const [start, next, last] = [1, 2, -1].map((b) => blocks.at(b)!.start) as [string, string, string];
+      const changed = await jobOn(pricesChangedAfter(start, MARKET), text);
+      assert.deepEqual(between("", next, changed), between("", next, whole));
+      for (const [i, [ticker, rows]] of between(last, undefined, whole).entries()) {
+        assert.notDeepEqual(between(last, undefined, changed)[i]![1], rows, `${option} ${String(ticker)}`);
+      }
+    }
+  });
+});

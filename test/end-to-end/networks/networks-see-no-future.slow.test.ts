@@ -1,0 +1,187 @@
+/**
+ * What a network of run_dl_job may not see: what comes after a forecast's date, and in training what comes after the training part.
+ * Compared as bytes.
+ */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { type JobRun, removeFolders, writeMarket } from "../jobs/job-runs.ts";
+import { corruptedAfter, upTo } from "../markets/corrupted-market.ts";
+import { type Cell, type Market, weekdays } from "../markets/market.ts";
+import {
+  type Change,
+  dirtyNetworkMarket,
+  smallMarket,
+  TICKERS,
+  withFeatures,
+  withPrices,
+} from "../markets/network-market.ts";
+import { Seeded } from "../markets/seeded.ts";
+import { networkConfig, runNetworkJob } from "./network-jobs.ts";
+
+after(removeFolders);
+
+const MARKET = smallMarket();
+const DATES = weekdays(160);
+
+const jobOn = async (market: Market, config: string) => runNetworkJob(await writeMarket(market), config);
+
+const undisturbed = new Map<string, Promise<JobRun>>();
+/** The job on the unchanged small market; each config runs once. */
+function whole(config: string): Promise<JobRun> {
+  const run = undisturbed.get(config) ?? jobOn(MARKET, config);
+  undisturbed.set(config, run);
+  return run;
+}
+
+/** The market with every ticker's cells changed. */
+function withAll(market: Market, change: { readonly features?: Change; readonly prices?: Change }): Market {
+  let changed = market;
+  for (const ticker of TICKERS) {
+    if (change.features) changed = withFeatures(changed, ticker, change.features);
+    if (change.prices) changed = withPrices(changed, ticker, change.prices);
+  }
+  return changed;
+}
+
+/** Other cells on the dates that `where` accepts: finite, so that no row is lost, and often far from the rest. */
+function elsewhere(where: (index: number) => boolean, sizes: readonly number[]): Change {
+  const random = new Seeded(5);
+  const pick = () => sizes[Math.floor(sizes.length * random.uniform())]!;
+  return (cell, date) => (where(DATES.indexOf(date)) ? pick() * (0.5 + random.uniform()) : cell);
+}
+
+const FEATURES = [-40, 30, 1, -3];
+const PRICES = [3, 20, 1000];
+
+/** The training losses of every network, without its best epoch and its validation losses. */
+const trainLosses = ({ training }: OutputBlob) =>
+  JSON.stringify(
+    Object.entries(training!).map(([name, { epochs }]) => [name, epochs.map((e) => e.train_loss)]),
+  );
+
+/** With a calibration part, and a stop that may come early. */
+const CALIBRATED = { intervals: {}, training: { epochs: 5, patience: 1 } };
+const LSTM = networkConfig("lstm", CALIBRATED);
+const PORTFOLIO_LSTM = networkConfig("portfolio_lstm", CALIBRATED);
+/** Without one, and without a stop. */
+const LONG = { epochs: 3, patience: 10 };
+const MLP = networkConfig("mlp", { training: { ...LONG, loss_type: "r2" }, data: { scaler: "standard" } });
+const TRANSFORMER = networkConfig("portfolio_transformer", {
+  training: { ...LONG, loss_type: "mahalanobis" },
+  data: { scaler: "minmax" },
+});
+
+describe("data after a day past the cut change no earlier forecast", { concurrency: 2 }, () => {
+  for (const [name, config] of [
+    ["lstm, with intervals", LSTM],
+    ["portfolio_lstm, with intervals", PORTFOLIO_LSTM],
+    ["portfolio_transformer, without", TRANSFORMER],
+  ] as const) {
+    test(name, async () => {
+      const [last, traded] = [DATES[132]!, DATES[155]!];
+      const [one, other] = [await whole(config), await jobOn(corruptedAfter(last, MARKET, traded), config)];
+      assert.equal(upTo(last, other.output), upTo(last, one.output));
+      assert.ok(upTo(last, one.output).includes(last), "something is dated on the last day");
+      assert.notDeepEqual(other.output.forecasts, one.output.forecasts, "something changed after it");
+    });
+  }
+
+  test("portfolio_transformer, with intervals, on blobs with every fault", async () => {
+    const market = dirtyNetworkMarket({ learningEnd: true });
+    const config = networkConfig("portfolio_transformer", { intervals: {} });
+    const last = "2021-11-15";
+    const [one, other] = [await jobOn(market, config), await jobOn(corruptedAfter(last, market), config)];
+    assert.equal(upTo(last, other.output), upTo(last, one.output));
+    assert.ok(upTo(last, one.output).includes(last), "something is dated on the last day");
+  });
+});
+
+test("a value beyond float32 on a day past the cut costs no earlier forecast", async () => {
+  const day = DATES[140]!;
+  const absurd = withFeatures(MARKET, "MSFT", (cell, date) => (date === day ? 1e300 : cell), ["noise"]);
+  const [one, other] = [await whole(TRANSFORMER), await jobOn(absurd, TRANSFORMER)];
+  assert.equal(upTo(DATES[139]!, other.output), upTo(DATES[139]!, one.output));
+  assert.deepEqual(other.output.mu, one.output.mu);
+});
+
+describe("a forecast depends only on the rows of its window", { concurrency: 2 }, () => {
+  for (const [name, config] of [
+    ["lstm", LSTM],
+    ["cnn", networkConfig("cnn")],
+    ["mlp", MLP],
+    ["portfolio_lstm", PORTFOLIO_LSTM],
+    ["portfolio_transformer", TRANSFORMER],
+  ] as const) {
+    test(`${name}, five rows`, async () => {
+      const moved = withAll(MARKET, { features: elsewhere((i) => i === 140, [3, -3, 1e6]) });
+      const [one, other] = [await whole(config), await jobOn(moved, config)];
+      const changed = TICKERS.flatMap((ticker) => {
+        const [a, b] = [one.output.forecasts[ticker]!, other.output.forecasts[ticker]!];
+        assert.deepEqual(b.dates, a.dates);
+        return a.dates.filter((_, i) => a.predicted[i] !== b.predicted[i]);
+      });
+      const dates = [...new Set(changed)].sort();
+      assert.equal(dates[0], DATES[140], "the features of a day are known on that day");
+      // A pooling network need not respond to a day far back.
+      if (name === "cnn") assert.ok(dates.at(-1)! <= DATES[144]!);
+      else assert.deepEqual(dates, DATES.slice(140, 145));
+    });
+  }
+});
+
+/*
+ * 129 fit rows hold 125 windows of five rows. Without intervals 100 of them train, those that end on dates 4 to 103;
+ * with intervals 89, up to date 92, and 18 validate, up to date 110. A label is realised on the next date.
+ */
+describe("training, scaler and target scale see only the training part", { concurrency: 2 }, () => {
+  /** The job after other values from a date on, in some of the tickers. */
+  const trained = async (config: string, first: { features: number; prices: number }) => {
+    const features = elsewhere((i) => i >= first.features, FEATURES);
+    const prices = elsewhere((i) => i >= first.prices, PRICES);
+    return (await jobOn(withAll(MARKET, { features, prices }), config)).output;
+  };
+
+  for (const [name, config] of [
+    ["mlp", MLP],
+    ["portfolio_transformer", TRANSFORMER],
+  ] as const) {
+    test(`${name}: other values from the validation part on leave every training loss unchanged`, async () => {
+      const one = (await whole(config)).output;
+      const other = await trained(config, { features: 104, prices: 105 });
+      assert.equal(trainLosses(other), trainLosses(one));
+      assert.notDeepEqual(other.training, one.training, "validation saw them");
+    });
+  }
+
+  test("mlp: the last training row changes them, and so does its label", async () => {
+    const last = (index: number) => (cell: Cell, date: string) => (date === DATES[index] ? 17 : cell);
+    const moved = withPrices(withFeatures(MARKET, "AAPL", last(103)), "MSFT", last(104));
+    const [one, other] = [(await whole(MLP)).output, (await jobOn(moved, MLP)).output];
+    for (const ticker of ["AAPL", "MSFT"]) {
+      assert.notDeepEqual(other.training![ticker], one.training![ticker], ticker);
+    }
+    for (const ticker of ["JPM", "KO"])
+      assert.deepEqual(other.training![ticker], one.training![ticker], ticker);
+  });
+
+  for (const [name, config] of [
+    ["lstm", LSTM],
+    ["portfolio_lstm", PORTFOLIO_LSTM],
+  ] as const) {
+    test(`${name}: the calibration part affects neither training nor stopping, and gives the interval`, async () => {
+      const between = (first: number) => (i: number) => i >= first && i < 130;
+      const features = elsewhere(between(111), FEATURES);
+      const prices = elsewhere(between(112), PRICES);
+      const one = (await whole(config)).output;
+      const other = (await jobOn(withAll(MARKET, { features, prices }), config)).output;
+      assert.deepEqual(other.training, one.training);
+      assert.deepEqual(other.mu, one.mu);
+      for (const ticker of TICKERS) {
+        const width = ({ forecasts }: OutputBlob) =>
+          forecasts[ticker]!.upper.at(-1)! - forecasts[ticker]!.lower.at(-1)!;
+        assert.notEqual(width(other), width(one), ticker);
+      }
+    });
+  }
+});

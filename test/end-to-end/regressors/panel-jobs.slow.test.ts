@@ -1,0 +1,372 @@
+/** What `fit`, `target` and `cross_section` may not see, what they leave unchanged, and how their jobs fail. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
+import { runAudit } from "../../../src/audit/run-audit.ts";
+import { truncation } from "../../../src/audit/truncation/truncation.ts";
+import type { Architecture } from "../../../src/contract/config/networks.ts";
+import { MucastError } from "../../../src/contract/errors/errors.ts";
+import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { runMlJob } from "../../../src/jobs/ml/run-ml-job.ts";
+import { JOBS } from "../../../src/jobs/run-job.ts";
+import { validateJob } from "../../../src/jobs/validate-job.ts";
+import { replayOutput } from "../../../src/replay/replay.ts";
+import { removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
+import { assertValid } from "../jobs/published-schemas.ts";
+import { openSharedEngine } from "../jobs/shared-engines.ts";
+import { changedAfter, forecastsUpTo } from "../markets/later-changes.ts";
+import type { Cell, Market } from "../markets/market.ts";
+import { dirtyPanelMarket, panelMarket } from "../markets/panel-market.ts";
+import { networkConfig, runNetworkJob, type Sections } from "../networks/network-jobs.ts";
+
+after(removeFolders);
+
+const MARKET = panelMarket();
+const ALL = { fit: "pooled", target: "relative", cross_section: true };
+
+function config(settings: object, params: object = { model: "ridge", scaler: "standard" }): string {
+  return JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3, ...settings } });
+}
+
+/** JSON text: a small network that learns relative targets from features and their z-scores. */
+function relativeNetwork(option: Architecture, sections: Sections): string {
+  const asked = JSON.parse(networkConfig(option, sections));
+  Object.assign(asked["NN params"]["Dot prediction"], { target: "relative", cross_section: true });
+  return JSON.stringify(asked);
+}
+
+async function networkOn(market: Market, text: string): Promise<OutputBlob> {
+  return (await runNetworkJob(await writeMarket(market), text)).output;
+}
+
+function trainLosses({ training }: OutputBlob) {
+  return Object.entries(training!).map(([name, { epochs }]) => [name, epochs.map((e) => e.train_loss)]);
+}
+
+async function jobOn(market: Market, text: string): Promise<OutputBlob> {
+  return (await runJob(await writeMarket(market), text)).output;
+}
+
+describe("later data change no earlier forecast", () => {
+  for (const settings of [
+    ALL,
+    { fit: "pooled" },
+    { target: "relative" },
+    { cross_section: true, target: "relative" },
+  ]) {
+    test(JSON.stringify(settings), async () => {
+      const whole = await jobOn(MARKET, config(settings));
+      const [fold] = whole.cross_validation!.AAPL!.folds.slice(1);
+      // The first test date of the second fold, one in its block, and one among the score rows.
+      const days = MARKET.priceDates;
+      const inside = days[days.indexOf(fold!.test_start) + 4]!;
+      for (const last of [fold!.test_start, inside, days[160]!]) {
+        const changed = await jobOn(changedAfter(last, MARKET), config(settings));
+        const [before, after] = [whole, changed].map((output) => forecastsUpTo(last, output));
+        assert.ok(before!.flat(2).length > 0);
+        assert.deepEqual(after, before);
+        assert.notDeepEqual(changed.forecasts, whole.forecasts);
+      }
+    });
+  }
+});
+
+describe("later data change no earlier forecast,", () => {
+  const last = MARKET.priceDates[160]!;
+
+  test("on blobs with late listings, gaps and absent features", async () => {
+    const market = dirtyPanelMarket();
+    const whole = await jobOn(market, config(ALL));
+    const [fold] = whole.cross_validation!.AAPL!.folds.slice(1);
+    for (const day of [fold!.test_start, last]) {
+      const changed = await jobOn(changedAfter(day, market), config(ALL));
+      assert.deepEqual(forecastsUpTo(day, changed), forecastsUpTo(day, whole));
+      assert.notDeepEqual(changed.forecasts, whole.forecasts);
+    }
+  });
+
+  test("interval or factor", async () => {
+    const text = config({ ...ALL, shrinkage: "pooled", intervals: { alpha: 0.2 } });
+    const [whole, changed] = [await jobOn(MARKET, text), await jobOn(changedAfter(last, MARKET), text)];
+    assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
+    assert.notDeepEqual(changed.forecasts, whole.forecasts);
+  });
+
+  for (const option of ["lstm", "portfolio_lstm", "portfolio_transformer"] as const) {
+    const text = relativeNetwork(option, { intervals: { alpha: 0.2 } });
+    test(`with ${option}`, async () => {
+      const [whole, changed] = [
+        await networkOn(MARKET, text),
+        await networkOn(changedAfter(last, MARKET), text),
+      ];
+      assert.deepEqual(forecastsUpTo(last, changed), forecastsUpTo(last, whole));
+      assert.notDeepEqual(changed.forecasts, whole.forecasts);
+    });
+
+    test(`${option} trains on nothing after its training part`, async () => {
+      const whole = await networkOn(MARKET, text);
+      const days = MARKET.priceDates;
+      const known = days[days.indexOf(whole.fits!.AAPL!.splits!.train!.end) + 1]!;
+      const changed = await networkOn(changedAfter(known, MARKET), text);
+      assert.deepEqual(trainLosses(changed), trainLosses(whole));
+      assert.notDeepEqual(changed.training, whole.training);
+    });
+  }
+});
+
+test("labels after the cut change no fit", async () => {
+  const cut = MARKET.bounds.Learning_end!;
+  const [whole, changed] = await Promise.all([
+    jobOn(MARKET, config(ALL)),
+    jobOn(changedAfter(cut, MARKET), config(ALL)),
+  ]);
+  for (const key of ["pooled", "fits", "cross_validation"] as const)
+    assert.deepEqual(changed[key], whole[key]);
+});
+
+for (const [job, operation, text] of [
+  ["a job with all three", "run_ml_job", config(ALL)],
+  ["a network of relative targets", "run_dl_job", relativeNetwork("portfolio_lstm", {})],
+] as const) {
+  test(`the audit's truncations of ${job} are clean, and a replay is identical`, async () => {
+    const { features, prices } = await writeMarket(MARKET);
+    const request = { featureUrl: features, dataExtractorUrl: prices, config: text, id: "audit" };
+    const context = auditContext({ openEngine: openSharedEngine });
+    const inputs = auditInputs({ request, operation });
+    const { checks } = await runAudit(inputs, context, { checks: [truncation] });
+    assert.equal(checks.truncation!.status, "clean");
+    const record = await JOBS[operation](request, context);
+    const { verdict } = await replayOutput(
+      { id: "replay", outputUrl: fileURLToPath(record.output_url) },
+      context,
+    );
+    assert.equal(verdict, "identical");
+  });
+}
+
+test("explicit defaults give the same bytes as a config without them", async () => {
+  const blobs = await writeMarket(MARKET);
+  const [without, written] = await Promise.all(
+    [{}, { fit: "per_ticker", target: "return", cross_section: false }].map((settings) =>
+      runJob(blobs, config(settings)),
+    ),
+  );
+  const bare = (text: string) =>
+    text.replace(/"(id|created_at|config)":"[^"]*",/g, "").replace(/"config":\{.*?\}\}/, "");
+  assert.deepEqual(without!.output.model, written!.output.model);
+  assert.deepEqual(Object.keys(without!.output), Object.keys(written!.output));
+  for (const key of ["fit", "target", "cross_section"]) assert.ok(!Object.hasOwn(without!.output.model, key));
+  assert.ok(!Object.hasOwn(without!.output, "pooled"));
+  const part = (text: string) =>
+    bare(text).slice(bare(text).indexOf('"mu"'), bare(text).indexOf('"provenance"'));
+  assert.equal(part(without!.text), part(written!.text));
+});
+
+test("any number of workers gives the same forecasts", async () => {
+  const blobs = await writeMarket(MARKET);
+  const one = await runJob(blobs, config(ALL, { model: "linear" }), 1);
+  const two = await runJob(blobs, config(ALL, { model: "linear" }), 2);
+  for (const key of ["mu", "forecasts", "cross_validation", "pooled"] as const) {
+    assert.deepEqual(two.output[key], one.output[key]);
+  }
+});
+
+for (const fit of ["per_ticker", "pooled"]) {
+  test(`warns about constant predictions of relative targets with fit ${fit}`, async () => {
+    const lasso = { model: "lasso", model_params: { alpha: 1e6 } };
+    const { forecasts, warnings } = await jobOn(MARKET, config({ fit, target: "relative" }, lasso));
+    const told = warnings.filter(({ code }) => code === "constant_predictions");
+    const tickers = fit === "pooled" ? [undefined] : Object.keys(forecasts).sort();
+    assert.deepEqual(
+      told.map(({ ticker }) => ticker),
+      tickers,
+    );
+    // A pooled model predicts the mean of all targets, which is 0.
+    if (fit === "per_ticker") assert.ok(new Set(forecasts.AAPL!.predicted).size > 1);
+  });
+}
+
+describe("networks", () => {
+  for (const option of ["lstm", "portfolio_lstm"] as const) {
+    test(`${option} learns relative targets with z-scores, repeatably`, async () => {
+      const blobs = await writeMarket(MARKET);
+      const text = relativeNetwork(option, { intervals: {}, training: { ensemble: 2 } });
+      const relative = await runNetworkJob(blobs, text);
+      const again = await runNetworkJob(blobs, text);
+      assertValid("output-blob", relative.output);
+      const { mu, mu_spread, forecasts, fits, model } = relative.output;
+      assert.deepEqual([model.target, model.cross_section], ["relative", true]);
+      assert.deepEqual(again.output.forecasts, forecasts);
+      assert.equal(Object.keys(mu).length, 7);
+      for (const ticker of Object.keys(mu)) {
+        assert.equal(fits![ticker]!.features, 12);
+        // Predictions in units of volatility would be a hundred times as large.
+        assert.ok(Math.max(...forecasts[ticker]!.predicted.map(Math.abs)) < 0.05, ticker);
+        assert.ok(mu_spread![ticker]! > 0 && mu_spread![ticker]! < 0.05, ticker);
+      }
+    });
+  }
+});
+
+test("a joint network that monitors the IC records it, and keeps the epoch with the highest", async () => {
+  const blobs = await writeMarket(MARKET);
+  const asked = (monitor: object) =>
+    networkConfig("portfolio_lstm", { training: { epochs: 5, patience: 5, ...monitor } });
+  const [byIc, again] = [
+    await runNetworkJob(blobs, asked({ monitor: "ic" }), 1),
+    await runNetworkJob(blobs, asked({ monitor: "ic" }), 2),
+  ];
+  assertValid("output-blob", byIc.output);
+  assert.deepEqual(again.output.forecasts, byIc.output.forecasts);
+  const { epochs, best_epoch } = byIc.output.training!.portfolio!;
+  const ics = epochs.map(({ validation_ic }) => validation_ic!);
+  assert.equal(best_epoch, ics.indexOf(Math.max(...ics)) + 1);
+  const byLoss = await runNetworkJob(blobs, asked({ monitor: "loss" }));
+  const losses = byLoss.output.training!.portfolio!.epochs;
+  assert.deepEqual(
+    losses,
+    epochs.map(({ validation_ic: _, ...epoch }) => epoch),
+  );
+  const recorded = ({ model }: typeof byIc.output) => model.training_params as object;
+  assert.equal((recorded(byIc.output) as { monitor?: string }).monitor, "ic");
+  assert.ok(!Object.hasOwn(recorded(byLoss.output), "monitor"));
+});
+
+test("a joint network of too few tickers cannot monitor the IC", async () => {
+  const blobs = await writeMarket({
+    ...MARKET,
+    features: new Map([...MARKET.features].slice(0, 4)),
+  });
+  const text = networkConfig("portfolio_lstm", { training: { monitor: "ic" } });
+  await assert.rejects(runNetworkJob(blobs, text), {
+    code: "insufficient_history",
+    message: /more than 4 tickers/,
+  });
+});
+
+describe("failures", () => {
+  async function failure(market: Market, text: string): Promise<MucastError> {
+    try {
+      await jobOn(market, text);
+    } catch (error) {
+      assert.ok(error instanceof MucastError);
+      return error;
+    }
+    return assert.fail("the job succeeds");
+  }
+
+  const withFeatures = (change: (cells: readonly Cell[], ticker: string) => readonly Cell[]): Market => ({
+    ...MARKET,
+    features: new Map(
+      [...MARKET.features].map(([ticker, columns]) => [
+        ticker,
+        new Map([...columns].map(([name, cells]) => [name, change(cells, ticker)])),
+      ]),
+    ),
+  });
+
+  test("of a fit end the job with the library's message", async () => {
+    const huge = withFeatures((cells, ticker) => (ticker === "KO" ? cells.map(() => 1e300) : cells));
+    const error = await failure(
+      huge,
+      config({ fit: "pooled" }, { model: "rf", model_params: { n_estimators: 2 } }),
+    );
+    assert.equal(error.code, "fit_failed");
+    assert.match(error.message, /pooled.*float32/s);
+  });
+
+  test("does not start a fit that needs more memory than the job may hold", async () => {
+    const text = config({ fit: "pooled" }, { model: "rf", model_params: { n_estimators: 100_000 } });
+    const limited: typeof runMlJob = (request, context) =>
+      runMlJob(request, { ...context, memoryBytes: 2 ** 32 });
+    await assert.rejects(runJob(await writeMarket(MARKET), text, 1, limited), {
+      code: "out_of_memory",
+      message:
+        /^one random_forest for all tickers, on \d+ rows and 6 columns, takes about \d{5} MiB .* over the limit of 4096 MiB$/,
+    });
+  });
+
+  test("a ticker without a current row has no mu, and the others have theirs", async () => {
+    const ended = withFeatures((cells, ticker) =>
+      ticker === "KO" ? cells.map((cell, i) => (i > 165 ? null : cell)) : cells,
+    );
+    const output = await jobOn(ended, config(ALL));
+    assert.ok(!Object.hasOwn(output.mu, "KO"));
+    assert.equal(Object.keys(output.mu).length, 6);
+    assert.ok(output.warnings.some(({ code, ticker }) => code === "stale_ticker" && ticker === "KO"));
+  });
+
+  test("with fewer than five tickers, no ticker is left", async () => {
+    const few = ["KO", "XOM", "10"];
+    const prices = new Map([...MARKET.prices].filter(([ticker]) => !few.includes(ticker)));
+    const error = await failure({ ...MARKET, prices }, config({ target: "relative" }));
+    assert.equal(error.code, "insufficient_history");
+    assert.match(error.message, /0 fit rows with a relative target, at least 30 are needed/);
+    // No feature is scored, so cross_section adds none.
+    const output = await jobOn({ ...MARKET, prices }, config({ cross_section: true }));
+    assert.equal(output.fits!.AAPL!.features, 6);
+  });
+
+  test("refuses a feature with the name of a z-score", async () => {
+    const columns = MARKET.features.get("KO")!;
+    const features = new Map([
+      ...MARKET.features,
+      ["KO", new Map([...columns, ["noise (z)", columns.get("noise")!]])] as const,
+    ]);
+    const error = await failure({ ...MARKET, features }, config({ cross_section: true }));
+    assert.equal(error.code, "invalid_data");
+    assert.match(error.message, /"noise \(z\)" has the name that cross_section gives/);
+  });
+
+  for (const [key, value] of [
+    ["fit", "all"],
+    ["target", "rank"],
+    ["cross_section", "yes"],
+  ] as const) {
+    test(`refuses ${key} ${value} with its path`, async () => {
+      const error = await failure(MARKET, config({ [key]: value }));
+      assert.equal(error.code, "invalid_request");
+      assert.match(error.message, new RegExp(`ML params.*${key}`));
+    });
+  }
+});
+
+test("a preview shows the matrix, folds and warnings of the job", async () => {
+  const blobs = await writeMarket(MARKET);
+  const request = {
+    featureUrl: blobs.features,
+    dataExtractorUrl: blobs.prices,
+    config: config(ALL),
+    id: "preview",
+  };
+  const preview = await validateJob(request, auditContext());
+  const { output } = await runJob(blobs, config(ALL));
+  const { fit_rows, columns, rows, bytes, fit_bytes, folds } = preview.pooled!;
+  assert.deepEqual([fit_rows, columns, folds], [output.pooled!.fit_rows, output.pooled!.features, 3]);
+  assert.equal(
+    rows,
+    fit_rows + Object.values(output.forecasts).reduce((sum, { dates }) => sum + dates.length, 0),
+  );
+  assert.equal(bytes, 8 * rows * columns);
+  assert.ok(fit_bytes > 8 * fit_rows * columns);
+  assert.deepEqual(
+    preview.tickers.map(({ ticker, fit_rows: own }) => [ticker, own]),
+    Object.entries(output.fits!)
+      .map(([ticker, { fit_rows: own }]) => [ticker, own])
+      .sort(),
+  );
+});
+
+test("shrinkage without a fold says that it multiplies all forecasts by 0", async () => {
+  const text = config({ ...ALL, cv_test_size: 500, shrinkage: "pooled" });
+  const { mu, warnings } = await jobOn(MARKET, text);
+  assert.deepEqual(new Set(Object.values(mu)), new Set([0]));
+  const ofJob = warnings.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined);
+  assert.match(ofJob[0]!.message, /shrinkage pooled multiplies all forecasts by 0/);
+  const { warnings: without } = await jobOn(MARKET, config({ ...ALL, cv_test_size: 500 }));
+  assert.deepEqual(
+    without.filter(({ code, ticker }) => code === "fewer_folds" && ticker === undefined),
+    [],
+  );
+});

@@ -1,0 +1,387 @@
+/** What the fits of `refit_every` may not see, what they leave unchanged, and what happens when they fail. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { auditContext, auditInputs } from "../../../src/audit/checked.testing.ts";
+import { runAudit } from "../../../src/audit/run-audit.ts";
+import { truncation } from "../../../src/audit/truncation/truncation.ts";
+import { outputTable } from "../../../src/cli/terminal/output-table.ts";
+import { MucastError } from "../../../src/contract/errors/errors.ts";
+import { parseDay } from "../../../src/contract/market/dates.ts";
+import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { validateJob } from "../../../src/jobs/validate-job.ts";
+import { openDocument } from "../../../src/outputs/open-document.ts";
+import { checkedEvidence } from "../../../src/report/evidence/check-metrics.ts";
+import { skillOverTime, skillPanels } from "../../../src/report/sections/skill-over-time.ts";
+import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
+import { removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
+import { openSharedEngine } from "../jobs/shared-engines.ts";
+import { changedAfter, pricesChangedAfter } from "../markets/later-changes.ts";
+import type { Cell, Market } from "../markets/market.ts";
+import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../markets/panel-market.ts";
+
+after(removeFolders);
+
+/** 60 dates to forecast. */
+const MARKET = learningUntil("2021-06-04", panelMarket());
+const DIRTY = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
+const RELATIVE = { fit: "pooled", target: "relative", cross_section: true };
+
+function config(settings: object, params: object = { model: "ridge", scaler: "standard" }): string {
+  return JSON.stringify({ "ML params": { ...params, cv_test_size: 10, n_splits: 3, ...settings } });
+}
+
+async function jobOn(market: Market, text: string): Promise<OutputBlob> {
+  return (await runJob(await writeMarket(market), text)).output;
+}
+
+/** Dates, forecasts and ends up to `last`, and the training means of blocks that begin by then. */
+function knownAt(last: string, { forecasts, cross_validation, refits }: OutputBlob) {
+  const begun = refits!.blocks.filter(({ start }) => start <= last).length;
+  const hasJoined = ([ticker]: [string, unknown]) => {
+    const { joins } = refits!.by_ticker[ticker]!;
+    return joins === undefined || joins <= last;
+  };
+  return {
+    cross_validation: Object.entries(cross_validation!).filter(hasJoined),
+    forecasts: Object.entries(forecasts)
+      .filter(hasJoined)
+      .map(([ticker, { dates, predicted, lower, upper }]) => {
+        const rows = dates.filter((date) => date <= last).length;
+        return [ticker, ...[dates, predicted, lower, upper].map((values) => values.slice(0, rows))];
+      }),
+    fits: refits!.blocks.slice(0, begun).map(({ start, fit_rows }) => [start, fit_rows]),
+    means: Object.entries(refits!.by_ticker)
+      .filter(hasJoined)
+      .map(([, own]) => [
+        own.joins,
+        ...[own.label_means, own.factors].map((values) => values?.slice(0, begun)),
+      ]),
+  };
+}
+
+const SETTINGS = [
+  { refit_every: 8, intervals: {}, shrinkage: "pooled" },
+  { refit_every: 8, window: 45, fit: "pooled", intervals: {}, shrinkage: "own" },
+  { ...RELATIVE, refit_every: 8, intervals: { alpha: 0.3 }, shrinkage: "empirical_bayes" },
+  { refit_every: 5, target: "relative", window: 60 },
+];
+
+const MARKETS = [["dirty", DIRTY] as const, ...(WHOLE_MATRIX ? [["clean", MARKET] as const] : [])];
+
+describe("later data change nothing earlier", () => {
+  for (const settings of SETTINGS) {
+    for (const [name, market] of MARKETS) {
+      test(`${JSON.stringify(settings)} on ${name} blobs`, async () => {
+        const whole = await jobOn(market, config(settings));
+        const { blocks } = whole.refits!;
+        // On the first date of a block, inside one, and on the date before the next.
+        const days = market.priceDates;
+        const dayBefore = days[days.indexOf(blocks[4]!.start) - 1]!;
+        for (const last of [blocks[2]!.start, days[days.indexOf(blocks[3]!.start) + 2]!, dayBefore]) {
+          const changed = await jobOn(changedAfter(last, market), config(settings));
+          assert.deepEqual(knownAt(last, changed), knownAt(last, whole));
+          assert.notDeepEqual(changed.forecasts, whole.forecasts);
+        }
+      });
+    }
+  }
+});
+
+test("prices after the first date of a block change none of its forecasts, but those of the next block", async () => {
+  const asked = config({ refit_every: 8, fit: "pooled", shrinkage: "pooled" });
+  const whole = await jobOn(MARKET, asked);
+  const [start, next] = [whole.refits!.blocks[3]!.start, whole.refits!.blocks[4]!.start];
+  const changed = await jobOn(pricesChangedAfter(start, MARKET), asked);
+  for (const [ticker, { dates, predicted }] of Object.entries(whole.forecasts)) {
+    const other = changed.forecasts[ticker]!.predicted;
+    for (const [i, date] of dates.entries()) {
+      if (date < next) assert.equal(other[i], predicted[i], `${ticker} on ${date}`);
+      else assert.notEqual(other[i], predicted[i], `${ticker} on ${date}`);
+    }
+  }
+});
+
+describe("the audit's truncations are clean", () => {
+  for (const settings of [
+    { refit_every: 7, intervals: {} },
+    { ...RELATIVE, refit_every: 7, shrinkage: "pooled" },
+  ]) {
+    test(JSON.stringify(settings), async () => {
+      const { features, prices } = await writeMarket(DIRTY);
+      const request = {
+        featureUrl: features,
+        dataExtractorUrl: prices,
+        config: config(settings),
+        id: "audit",
+      };
+      const context = auditContext({ openEngine: openSharedEngine });
+      const { checks } = await runAudit(auditInputs({ request }), context, { checks: [truncation] });
+      assert.equal(checks.truncation!.status, "clean");
+    });
+  }
+});
+
+test("any number of workers gives the same bytes", async () => {
+  const blobs = await writeMarket(DIRTY);
+  for (const settings of [
+    { refit_every: 8, intervals: {} },
+    { refit_every: 8, ...RELATIVE },
+  ]) {
+    const [one, three] = await Promise.all([1, 3].map((workers) => runJob(blobs, config(settings), workers)));
+    assert.equal(withoutIdentity(three!.text), withoutIdentity(one!.text));
+  }
+});
+
+test("a single block gives the forecasts of a job without refits, and says so", async () => {
+  const blobs = await writeMarket(DIRTY);
+  for (const settings of [
+    { intervals: {}, shrinkage: "own" },
+    { ...RELATIVE, intervals: {} },
+  ]) {
+    const without = await runJob(blobs, config(settings));
+    const one = await runJob(blobs, config({ ...settings, refit_every: 1000 }));
+    const { refits, model, warnings, provenance: _, id: __, created_at: ___, ...rest } = one.output;
+    assert.equal(refits!.blocks.length, 1);
+    assert.equal(model.refit_every, 1000);
+    assert.deepEqual(
+      warnings.filter(({ code }) => code !== "no_refit"),
+      without.output.warnings,
+    );
+    assert.equal(warnings.length, without.output.warnings.length + 1);
+    for (const [key, value] of Object.entries(rest)) {
+      assert.deepEqual(value, without.output[key as keyof OutputBlob], key);
+    }
+  }
+});
+
+test("a job without a cut forecasts one date, and refits change nothing", async () => {
+  const open = { ...MARKET, bounds: { ...MARKET.bounds, Learning_end: null } };
+  const output = await jobOn(open, config({ refit_every: 1 }));
+  assert.ok(output.warnings.some(({ code }) => code === "no_refit"));
+  assert.deepEqual(
+    output.refits!.blocks.map(({ start, end, tickers, n }) => [start, end, tickers, n]),
+    [[output.window.as_of, output.window.as_of, 7, 0]],
+  );
+});
+
+test("the metrics of the output match its forecasts, including training means of blocks", async () => {
+  for (const settings of SETTINGS) {
+    const blobs = await writeMarket(DIRTY);
+    const { url } = await runJob(blobs, config(settings));
+    const document = await openDocument(url, { policy: { allowed: [] }, blobUrl: undefined });
+    const evidence = checkedEvidence(document);
+    assert.ok(evidence.meanTable !== undefined);
+    const means = new Set(evidence.rows.flatMap(({ trainingMean }) => [...trainingMean]));
+    assert.ok(means.size > evidence.rows.length);
+    const { data } = skillOverTime(evidence);
+    const starts = document.document.refits!.blocks.slice(1).map(({ start }) => parseDay(start));
+    assert.deepEqual(data!.refits, starts);
+    const panels = skillPanels(data!).filter(({ key }) => key?.includes("models fitted again"));
+    assert.deepEqual(
+      panels.map(({ title }) => title),
+      ["IC, cumulative", "RankIC, cumulative"],
+    );
+    const { bins } = data!.byAge!;
+    assert.equal(
+      bins.reduce((sum, { dates }) => sum + dates, 0),
+      data!.days.length,
+    );
+    assert.equal(bins[0]!.from, 0);
+    assert.equal(bins.at(-1)!.to, settings.refit_every - 1);
+    assert.ok(skillPanels(data!).some(({ title }) => title === "RankIC by age of the model"));
+    const shown = starts.filter((day) => day! <= data!.days.at(-1)!).length;
+    for (const { chart } of panels) {
+      const drawn = typeof chart === "string" ? chart : chart.draw([]);
+      const [, path] = drawn.match(/<path class="at" d="([^"]*)"/)!;
+      assert.equal(path!.match(/M/g)!.length, shown);
+    }
+  }
+});
+
+describe("failures", () => {
+  /** From the cut on, the prices of a ticker are constant for 40 dates; catboost does not learn equal targets. */
+  function flat(tickers: readonly string[]): Market {
+    const from = MARKET.priceDates.indexOf("2021-06-04");
+    const still = (cells: readonly Cell[]) =>
+      cells.map((cell, i) => (i > from && i <= from + 40 ? cells[from]! : cell));
+    const prices = [...MARKET.prices].map(
+      ([ticker, cells]) => [ticker, tickers.includes(ticker) ? still(cells) : cells] as const,
+    );
+    return { ...MARKET, prices: new Map(prices) };
+  }
+
+  const CATBOOST = { model: "catboost", model_params: { iterations: 3, depth: 2 } };
+
+  test("of a refit keep the previous model in its place", async () => {
+    const asked = { refit_every: 5, window: 30 };
+    const output = await jobOn(flat(["KO"]), config(asked, CATBOOST));
+    const { blocks, by_ticker } = output.refits!;
+    const failed = blocks.flatMap(({ stand_ins }, b) => (stand_ins === 1 ? [b] : []));
+    assert.deepEqual(failed, [6, 7, 8]);
+    const means = by_ticker.KO!.label_means;
+    for (const b of failed) assert.equal(means[b], means[5]);
+    assert.notEqual(means[9], means[5]);
+    const [warning, ...others] = output.warnings.filter(({ code }) => code === "failed_refit");
+    assert.deepEqual([warning!.ticker, warning!.count, others.length], ["KO", 3, 0]);
+    assert.match(warning!.message, /^KO: 3 refits failed, and the models before forecast 15 rows\..*target/);
+    // In blocks of 25 dates the second begins with that of block 5 here, so it has the same model.
+    const stood = await jobOn(flat(["KO"]), config({ ...asked, refit_every: 25 }, CATBOOST));
+    const [from, to] = [30, 45];
+    assert.deepEqual(
+      output.forecasts.KO!.predicted.slice(from, to),
+      stood.forecasts.KO!.predicted.slice(from, to),
+    );
+  });
+
+  test("of a pooled refit keep the previous model in its place for all tickers", async () => {
+    const market = flat([...MARKET.prices.keys()]);
+    const output = await jobOn(market, config({ refit_every: 5, window: 30, fit: "pooled" }, CATBOOST));
+    assert.deepEqual(
+      output.refits!.blocks.map(({ stand_ins }) => stand_ins),
+      [0, 0, 0, 0, 0, 0, 7, 7, 7, 0, 0, 0, 0],
+    );
+    const warning = output.warnings.find(({ code }) => code === "failed_refit")!;
+    assert.deepEqual([warning.ticker, warning.count], [undefined, 3]);
+  });
+
+  /** The market in which KO has its first price this many dates after the cut. */
+  function listedLate(market: Market, after: number): Market {
+    const first = MARKET.priceDates.indexOf("2021-06-04") + after;
+    const cells = market.prices.get("KO")!.map((cell, i) => (i < first ? null : cell));
+    return { ...market, prices: new Map([...market.prices, ["KO", cells]]) };
+  }
+
+  test("of the first fit of a late ticker fail the ticker, and the output lists it with the block", async () => {
+    const asked = config({ refit_every: 5, window: 30 }, CATBOOST);
+    const whole = await jobOn(listedLate(MARKET, 5), asked);
+    const { joins } = whole.refits!.by_ticker.KO!;
+    const output = await jobOn(listedLate(flat(["KO"]), 5), asked);
+    assert.deepEqual(
+      output.failures.map(({ ticker, code }) => [ticker, code]),
+      [["KO", "fit_failed"]],
+    );
+    assert.match(
+      output.failures[0]!.message,
+      new RegExp(`targets.* late ticker, for the block from ${joins}`),
+    );
+    assert.ok(!output.warnings.some(({ code }) => code === "late_ticker"));
+    const { KO: _, ...others } = whole.forecasts;
+    assert.deepEqual(output.forecasts, others);
+  });
+
+  test("of the pooled refit that a late ticker joins keep the previous model, which also forecasts the ticker", async () => {
+    const market = listedLate(flat([...MARKET.prices.keys()]), 5);
+    const output = await jobOn(market, config({ refit_every: 5, window: 30, fit: "pooled" }, CATBOOST));
+    const { blocks, by_ticker } = output.refits!;
+    const first = blocks.findIndex(({ start }) => start === by_ticker.KO!.joins);
+    assert.deepEqual(output.failures, []);
+    assert.deepEqual(
+      blocks.map(({ stand_ins }) => stand_ins),
+      [0, 0, 0, 0, 0, 0, 6, 7, 7, 0, 0, 0, 0],
+    );
+    assert.equal(first, 7);
+    const { dates, predicted } = output.forecasts.KO!;
+    assert.equal(dates[0], by_ticker.KO!.joins);
+    assert.ok(predicted.every(Number.isFinite));
+    // The replacement models have seen none of its rows.
+    assert.deepEqual(by_ticker.KO!.label_means.slice(6, 9), [null, 0, 0]);
+    assert.ok(by_ticker.KO!.label_means[9] !== 0);
+  });
+
+  test("of all tickers, for a column that the matrix lacks, list a late ticker without forecasts once", async () => {
+    const params = { model: "lightgbm", model_params: { interaction_constraints: [[0], [99]] } };
+    const asked = config({ refit_every: 5, fit: "pooled" }, params);
+    await assert.rejects(jobOn(DIRTY, asked), (error) => {
+      assert.ok(error instanceof MucastError);
+      const failures = error.data.failures!;
+      const tickers = failures.map(({ ticker }) => ticker);
+      assert.deepEqual(tickers, [...new Set(tickers)]);
+      // It joins, and has no score row.
+      assert.match(failures.find(({ ticker }) => ticker === "ENDED")!.message, /names column 99/);
+      return true;
+    });
+  });
+
+  test("of a predicted row fail the ticker, as without refits", async () => {
+    const features = new Map(
+      [...MARKET.features].map(([ticker, columns]) => [
+        ticker,
+        new Map(
+          [...columns].map(([name, cells]) => [name, ticker === "KO" ? cells.with(140, 1e300) : cells]),
+        ),
+      ]),
+    );
+    const forest = { model: "rf", model_params: { n_estimators: 2 } };
+    const output = await jobOn({ ...MARKET, features }, config({ refit_every: 5 }, forest));
+    assert.deepEqual(
+      output.failures.map(({ ticker, code }) => [ticker, code]),
+      [["KO", "fit_failed"]],
+    );
+    assert.match(output.failures[0]!.message, /predicting/);
+  });
+
+  for (const [key, value] of [
+    ["refit_every", 0],
+    ["refit_every", 1.5],
+    ["refit_every", "monthly"],
+    ["refit_every", 10_001],
+    ["window", 29],
+    ["window", 100_001],
+  ] as const) {
+    test(`refuses ${key} ${value} with its path`, async () => {
+      await assert.rejects(jobOn(MARKET, config({ [key]: value })), (error) => {
+        assert.ok(error instanceof MucastError);
+        assert.equal(error.code, "invalid_request");
+        assert.match(error.message, new RegExp(`ML params.*${key}`));
+        return true;
+      });
+    });
+  }
+});
+
+test("importances come from the last fit, with their deviation over all fits", async () => {
+  const blobs = await writeMarket(MARKET);
+  const own = await runJob(blobs, config({ refit_every: 20 }));
+  const last = own.output.refits!.by_ticker.KO!.importances!;
+  assert.ok(last.every(({ spread }) => spread! > 0));
+  assert.notDeepEqual(last, own.output.fits!.KO!.importances);
+  const pooled = await runJob(blobs, config({ refit_every: 20, fit: "pooled" }));
+  const { importances } = pooled.output.refits!;
+  assert.equal(importances!.length, pooled.output.pooled!.features);
+  assert.ok(importances!.every(({ spread }) => spread! > 0));
+  const without = importances!.map(({ feature, importance }) => ({ feature, importance }));
+  assert.notDeepEqual(without, pooled.output.pooled!.importances);
+});
+
+test("the table of outputs says how often models were refitted", async () => {
+  const blobs = await writeMarket(MARKET);
+  const shown = await Promise.all(
+    [{ refit_every: 20 }, {}].map(async (settings) => {
+      const { output } = await runJob(blobs, config(settings));
+      return { name: "ridge", output, verdict: output.verdict, hitRateError: null };
+    }),
+  );
+  assert.match(outputTable(shown), /^models fitted again +3 times, last on 2021-08-27 +-$/m);
+  assert.doesNotMatch(outputTable(shown.slice(1)), /fitted again/);
+});
+
+test("a preview shows the fits, blocks and warnings of the job", async () => {
+  const blobs = await writeMarket(DIRTY);
+  for (const settings of [{ refit_every: 9 }, { ...RELATIVE, refit_every: 9 }, { window: 40 }]) {
+    const text = config(settings);
+    const request = {
+      featureUrl: blobs.features,
+      dataExtractorUrl: blobs.prices,
+      config: text,
+      id: "preview",
+    };
+    const preview = await validateJob(request, auditContext());
+    const { output, events } = await runJob(blobs, text);
+    const totals = events.flatMap((event) =>
+      event.kind === "progress" && event.stage === "fit" ? [event] : [],
+    );
+    assert.equal(preview.refits!.blocks, output.refits!.blocks.length);
+    assert.equal(preview.refits!.fits, totals.at(-1)!.total);
+    assert.equal(preview.refits!.fits, totals.at(-1)!.done);
+  }
+});
