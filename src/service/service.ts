@@ -39,8 +39,8 @@ import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blob-records.ts";
 import { type WebhookTypes, webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operation-rows.ts";
-import { LineWriter, nonBlocking } from "./telemetry/line-writer.ts";
 import { type Log, openLog } from "./telemetry/log.ts";
+import { openLogDestination } from "./telemetry/log-destination.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { startDeliverer } from "./webhooks/deliverer.ts";
@@ -87,9 +87,9 @@ async function start(
   const storage = await openStorage(settings, env);
   // It is also the store of the jobs, or holds nothing open. It closes last, since HTTP may still read.
   resources.add(() => storage.store.close());
-  const lines = new LineWriter(nonBlocking(STDERR));
-  const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination: lines });
-  const telemetry = await openTelemetry({ log, lostLines: () => lines.lost, env });
+  const destination = openLogDestination(STDERR);
+  const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination });
+  const telemetry = await openTelemetry({ log, lostLines: () => destination.lost, env });
   resources.add(() => telemetry.close());
   const lock =
     settings.database_url === undefined
