@@ -88,7 +88,7 @@ const ALWAYS: readonly string[] = [
   "Look-ahead within the rows that a job learns from, such as in its folds: every cut comes after them.",
   "Leaks no stronger than the strongest honest features: up to a correlation of 0.11 with the next return (more with few dates or tickers), only an earlier day's blobs reveal a leak.",
   "Placeholders for missing values, such as 0, if later events determine which values are missing.",
-  "Volatilities and other features without a direction that are early on only part of the dates, and any feature of a single ticker that is early on part of them.",
+  "Volatilities and other features without a direction that are dated early on only some dates, and any feature of a single ticker that is dated early on only some dates.",
 ];
 
 /** What an earlier day's feature blob would show. */

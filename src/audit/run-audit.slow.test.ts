@@ -42,7 +42,7 @@ describe("an audit", { timeout: 600_000 }, () => {
     const { run } = await marketAudit();
     const both = await run([truncation, skill], counted);
     assert.equal(runs, 2);
-    assert.match(both.checks.skill!.cost, /^no job more/);
+    assert.match(both.checks.skill!.cost, /^no additional job/);
     const alone = await run([skill], counted);
     assert.equal(runs, 3);
     assert.equal(alone.checks.skill!.cost, "one job");

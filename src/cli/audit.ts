@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import type { AskedAudit } from "../audit/audit-inputs.ts";
 import { auditInputs } from "../audit/audit-job.ts";
@@ -74,11 +74,13 @@ export function addAudit(program: Command): void {
     .option("--operation <job>", `${JOB_OPERATIONS.join(" or ")}; needed if the config has both sections`)
     .option("--previous-feature-url <location>", "the feature blob of an earlier day")
     .option("--previous-data-extractor-url <location>", "the data-extraction blob of an earlier day")
-    .option(
-      "--accept <feature>",
-      "a feature whose high correlation is legitimate, or implausible_job; repeatable",
-      appended,
-      [],
+    .addOption(
+      new Option(
+        "--accept <feature>",
+        "a feature whose high correlation is legitimate, or implausible_job; repeatable",
+      )
+        .argParser(appended)
+        .default([], "none"),
     )
     .option(
       "--prices <csv>",

@@ -10,7 +10,7 @@ interface DoctorFlags extends EngineFlags {
 }
 
 export function addDoctor(program: Command): void {
-  withEngineFlags(program.command("doctor"))
+  withEngineFlags(program.command("doctor"), "also check a Ray cluster, ray://<host>:<port>")
     .description("show what is installed, where, and what is missing")
     .option("--ray", "also show the environment of jobs on a Ray cluster (always shown if it is installed)")
     .addHelpText(

@@ -131,13 +131,19 @@ function show(value: unknown): string {
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }
 
-function changeLines(url: string, change: NonNullable<ReplayBlob["inputs"]>["feature"]["change"]): string[] {
+type Change = NonNullable<NonNullable<ReplayBlob["inputs"]>["feature"]["change"]>;
+
+function changeLines(url: string, change: Change | undefined): string[] {
   if (change === undefined) return [];
   const { values, tickers, dates } = change;
-  const where =
-    dates === null ? "" : `, on ${counted(dates.count, "date")} from ${dates.first} to ${dates.last}`;
   const whose = tickers.count === 0 ? "" : ` of ${tickers.first.join(", ")}`;
-  return [`  ${url}: ${counted(values, "value")} changed${whose}${where}`];
+  return [`  ${url}: ${counted(values, "value")}${whose} changed${datesText(dates)}`];
+}
+
+function datesText(dates: Change["dates"]): string {
+  if (dates === null) return "";
+  if (dates.count === 1) return ` on ${dates.first}`;
+  return `, on ${dates.count} dates from ${dates.first} to ${dates.last}`;
 }
 
 function printableLines(text: string): string {

@@ -15,7 +15,8 @@ Examples:
   mucast report --output out/data/ml_engine_42.json --out report.html
   mucast report --output ml_engine_42.json --output nn_engine_43.json --out both.html
 
-The file needs no network and no script. With several outputs, it compares them side by side on the rows that all of them have.
+The file loads nothing from the network and is readable without its script. With several outputs, it compares them side by side
+on the rows that all of them have.
 stdout carries its path as one JSON object. docs/report.md explains each chart.`;
 
 export function addReport(program: Command): void {

@@ -13,7 +13,7 @@ export function addSetup(program: Command): void {
     )
     .addHelpText(
       "after",
-      "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 to 3.14 and the package index. An environment that is up to date is left unchanged.\n" +
+      "\nExample:\n  mucast setup && mucast doctor\n\nNeeds Python 3.11 to 3.14 with pip, and access to the package index. An environment that is up to date is left unchanged.\n" +
         "To use an interpreter of your own instead, set MUCAST_PYTHON.",
     )
     .action(async ({ dl, ray }: { dl?: true; ray?: true }) => {

@@ -182,7 +182,7 @@ export const settingsSchema = z.strictObject({
   oidc_keys_seconds: count(600, 30 * 86_400)
     .default(86_400)
     .describe(
-      "How long the service checks tokens with the issuer's last known keys while the issuer cannot be reached. A key that the issuer removes in that time can stay valid until it ends. With 600, the service accepts no token by keys older than ten minutes.",
+      "How long the service checks tokens with the issuer's last known keys while the issuer cannot be reached. A key that the issuer removes in that time can stay valid until the time has passed. With 600, the service accepts no token with keys that it fetched more than ten minutes ago.",
     )
     .register(settingNames, { env: "MUCAST_OIDC_KEYS_SECONDS" }),
   oidc_read_scope: z

@@ -95,7 +95,7 @@ test("tickers that can be forecast have rows and folds, and there is no error", 
     code: "warm_up_rows",
     count: 3,
     message:
-      "At the start of 3 tickers 15 rows wait for the window of a feature and are left out; most of ALFA, 5, for ret_5.",
+      "15 rows at the start of 3 tickers are left out because a feature has no value yet; ALFA loses the most, 5, because of ret_5.",
   });
   assert.equal(understanding.window.median_spacing_days, 1);
 });
@@ -181,7 +181,10 @@ test("a spacing that loses labels reports how many are lost of how many dates", 
   const gaps = everyThird.warnings.filter(({ code }) => code === "long_gap");
   assert.equal(gaps.length, 3);
   assert.equal(gaps[0]!.count, 19);
-  assert.match(gaps[0]!.message, /^ALFA: 19 of 60 price dates \(32%\) have their next price more than 10 /);
+  assert.match(
+    gaps[0]!.message,
+    /^ALFA: 19 of 60 price dates \(32%\) have no label, because the next price is more than 10 /,
+  );
 });
 
 /** Gives every ticker the features that `more` makes from its first one. */

@@ -105,7 +105,7 @@ export interface CrossSections {
 const MAX_CELLS = 2 ** 27;
 
 function tooManyCells(features: number, days: number): MucastError {
-  const message = `cross_section compares ${features} features over ${days} calendar days, and at most ${MAX_CELLS} cells of one feature and one day have room: leave out features, or shorten the window`;
+  const message = `cross_section compares ${features} features over ${days} calendar days, and the limit is ${MAX_CELLS} pairs of a feature and a day: use fewer features, or shorten the window`;
   return new MucastError("out_of_memory", message, { features, days, most: MAX_CELLS });
 }
 

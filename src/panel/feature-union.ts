@@ -23,7 +23,10 @@ interface Featured {
  * Unites the features of all tickers, for a joint network or a pooled fit.
  * @param filled the replacement of a missing feature, for the warnings.
  */
-export function uniteFeatures(tickers: readonly Featured[], filled = "0 for it after scaling"): FeatureUnion {
+export function uniteFeatures(
+  tickers: readonly Featured[],
+  filled = "they are 0 after scaling",
+): FeatureUnion {
   const ascending = tickers.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker));
   const indices = new Map<string, number>();
   for (const { columns, joins } of ascending) {
@@ -50,6 +53,6 @@ function absentWarning(
     code: "feature_absent",
     ticker,
     count: absent.length,
-    message: `${ticker}: features that other tickers have and it lacks, ${filled}: ${listNames(absent)}.`,
+    message: `${ticker} lacks features that other tickers have (${filled}): ${listNames(absent)}.`,
   };
 }

@@ -72,7 +72,7 @@ test("fewer folds than requested cause a warning with their number", () => {
     code: "fewer_folds",
     ticker: "AAA",
     count: 1,
-    message: "AAA: 50 fit rows hold 1 of 15 folds of 15 rows (the first trains on at least 30).",
+    message: "AAA: 50 fit rows are enough for 1 of 15 folds of 15 rows (the first trains on at least 30).",
   });
   assert.match(fewerFolds({ ...facts, got: 0 })!.message, /no cross-validation and no interval\.$/);
   assert.equal(

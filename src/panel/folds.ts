@@ -55,7 +55,7 @@ export function fewerFolds(facts: {
   const folds =
     fit === "pooled"
       ? `${fitRows} fit rows are tested in ${got} of ${asked} folds of ${counted(testSize, "date")} (a fold needs at least ${MIN_FIT_ROWS} earlier rows of the ticker)`
-      : `${fitRows} fit rows hold ${got} of ${asked} folds of ${counted(testSize, "row")} (the first trains on at least ${MIN_FIT_ROWS})`;
+      : `${fitRows} fit rows are enough for ${got} of ${asked} folds of ${counted(testSize, "row")} (the first trains on at least ${MIN_FIT_ROWS})`;
   return { code: "fewer_folds", ticker, count: got, message: `${ticker}: ${folds}${without}.` };
 }
 

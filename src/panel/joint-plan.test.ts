@@ -174,6 +174,6 @@ test("unites features in the order of first appearance, and warns of the feature
       ["b", 1],
     ],
   );
-  assert.match(union.warnings[0]!.message, /^B: features that other tickers have and it lacks, .*: x\.$/);
+  assert.match(union.warnings[0]!.message, /^B lacks features that other tickers have \(.*\): x\.$/);
   assert.deepEqual(uniteFeatures([{ ticker: "b", columns: ["x"] }]).warnings, []);
 });

@@ -135,9 +135,9 @@ function reasonToExclude({ panel, train }: JointMember, lookback: number): Mucas
   if (train.length < MIN_TRAINING_SAMPLES) {
     return new MucastError(
       "insufficient_history",
-      `${ticker} has ${counted(train.length, "label")} to learn, at least ${MIN_TRAINING_SAMPLES} are needed: of ` +
-        `${counted(fit.length, "fit row")} ${fullWindows(fit, lookback).length} end a window of ${counted(lookback, "row")}, and ` +
-        "not all of those are dated and realised before the validation begins",
+      `${ticker} has ${counted(train.length, "training label")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
+        `${fullWindows(fit, lookback).length} of ${counted(fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and ` +
+        "not all of those are dated and realised before the validation part begins",
       { ticker, fit_rows: fit.length, training_labels: train.length, lookback },
     );
   }

@@ -216,17 +216,17 @@ export function rowWarnings(facts: {
   warn(
     "nonpositive_price",
     counts.nonpositivePrices,
-    `${ticker}: ${counts.nonpositivePrices === 1 ? "1 price is zero or negative and counts" : `${counts.nonpositivePrices} prices are zero or negative and count`} as absent.`,
+    `${ticker}: ${counts.nonpositivePrices === 1 ? "1 price is zero or negative and counts" : `${counts.nonpositivePrices} prices are zero or negative and count`} as missing.`,
   );
   warn(
     "long_gap",
     counts.longGaps,
-    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has its" : "have their"} next price more than ${MAX_GAP_DAYS} calendar days later and no label.`,
+    `${ticker}: ${counts.longGaps} of ${counted(counts.priceDates, "price date")} (${sharePercent(counts.longGaps / counts.priceDates)}) ${counts.longGaps === 1 ? "has" : "have"} no label, because the next price is more than ${MAX_GAP_DAYS} calendar days later.`,
   );
   warn(
     "empty_feature",
     emptyNames.length,
-    `${ticker}: without a finite value on the dates to learn from, left out: ${listNames(emptyNames)}.`,
+    `${ticker}: features without a finite value on the training dates are left out: ${listNames(emptyNames)}.`,
   );
   const worst = missingByColumn.indexOf(missingByColumn.reduce((most, count) => Math.max(most, count), 0));
   warn(

@@ -83,7 +83,7 @@ test("forty fit rows with ten rows per window make thirty-one windows, too few t
     (error) => {
       assert.ok(error instanceof MucastError);
       assert.equal(error.code, "insufficient_history");
-      assert.match(error.message, /AAA has 25 training windows.*of 40 fit rows 31 end a window of 10 rows/);
+      assert.match(error.message, /AAA has 25 training windows.*31 of 40 fit rows end a window of 10 rows/);
       return true;
     },
   );

@@ -62,7 +62,7 @@ function tooFewWindows(panel: WindowRows, windows: number, train: number, lookba
   return new MucastError(
     "insufficient_history",
     `${ticker} has ${counted(train, "training window")}, at least ${MIN_TRAINING_SAMPLES} are needed: ` +
-      `of ${counted(fit.length, "fit row")} ${windows} end a window of ${counted(lookback, "row")}, and the last of these validate`,
+      `${windows} of ${counted(fit.length, "fit row")} end a window of ${counted(lookback, "row")}, and the last of these are for validation`,
     { ticker, fit_rows: fit.length, windows, training_windows: train, lookback },
   );
 }

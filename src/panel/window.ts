@@ -68,7 +68,7 @@ function defaulted(
   if (day === undefined) {
     throw new MucastError(
       "insufficient_history",
-      `${source}: no ticker has a price, so nothing can stand in for the missing ${bound}`,
+      `${source}: no ticker has a price that could replace the missing ${bound}`,
       { source, path: bound },
     );
   }

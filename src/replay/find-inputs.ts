@@ -48,7 +48,7 @@ export function missingInputs(inputs: FoundInputs): string | undefined {
   if (gone.length === 0) return undefined;
   const words = gone.flatMap(({ shown }) => shown.tried.map(({ url, problem }) => `${url}: ${problem}`));
   const names = gone.map(({ shown }) => shown.url).join(" and ");
-  return `nothing can be read of ${names} (${words.join("; ") || "no place to look"})`;
+  return `cannot read ${names} (${words.join("; ") || "no place to look"})`;
 }
 
 /** The text of a verdict if the digest of a blob differs from the recorded one; undefined if both match. */

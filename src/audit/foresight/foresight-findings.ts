@@ -89,7 +89,7 @@ function severityOf(
   return {
     severity: "medium",
     advice:
-      "Returns may follow this feature honestly, some dates later: then name it in `accept` (--accept FEATURE). Real daily data has not shown a correlation this high, so first find out what the feature is made of.",
+      "An honest feature can lead returns by some dates: if this one does, name it in `accept` (--accept FEATURE). Real daily data has not shown a correlation this high, so first find out what the feature is made of.",
   };
 }
 
@@ -158,28 +158,28 @@ function describedSuspect(suspect: Suspect): string {
     case "knows_next_price":
       return `knows the next price: ${correlationsText(suspect.correlations)}`;
     case "implausible_skill":
-      return `goes with the next return more than forecasts do: ${correlationsText(suspect.correlations)}`;
+      return `correlates with the next return more than known forecasts do: ${correlationsText(suspect.correlations)}`;
     case "knows_later_return":
       return laterText(suspect);
     case "missing_predicts_label":
-      return `is missing on ${counted(suspect.missingness.missing, "date")} whose next returns differ: they are higher than the others' less often than lower by ${(-suspect.missingness.effect).toFixed(2)}`;
+      return `is missing on ${counted(suspect.missingness.missing, "date")} whose next returns differ from the others: P(higher) - P(lower) is ${suspect.missingness.effect.toFixed(2)}`;
     case "equals_later_value":
       return `is ${suspect.copy.of.replaceAll("_", " ")} of ${counted(suspect.copy.lag, "price date")} later on each of ${counted(suspect.copy.n, "row")}, times ${suspect.copy.scale} plus ${suspect.copy.offset}`;
     case "filled_from_later":
       return `has ${counted(suspect.unpriced.values, "value")} on dates without a price, ${suspect.unpriced.fromLater} of them filled from the next date with one`;
     case "whole_sample_standardised":
-      return `has ${suspect.scaled} over all its ${counted(suspect.n, "value")}, and had not before their end`;
+      return `${suspect.scaled} over all its ${counted(suspect.n, "value")}, but not over the earlier ones alone`;
   }
 }
 
 function laterText({ correlations, shown, isWindow }: CorrelatedSuspect): string {
   const { later, laterSize } = correlations;
   if (shown === laterSize) {
-    return `knows the size of a later return: its change correlates by ${c(shown)} with that of the return ${laterSize.lag} price dates later, as in a centred volatility`;
+    return `knows the size of a later return: its change has a correlation of ${c(shown)} with the size of the return ${laterSize.lag} price dates later, as in a centred volatility`;
   }
-  const sentence = `its change correlates by ${c(shown)} with the return ${later!.lag} price dates later`;
+  const sentence = `its change has a correlation of ${c(shown)} with the return ${later!.lag} price dates later`;
   if (isWindow === true) return `knows a later return: ${sentence}`;
-  return `goes with a later return more than forecasts do: ${sentence}, and nothing else shows a window that reaches past its date`;
+  return `correlates with a later return more than known forecasts do: ${sentence}, but nothing else indicates a window that extends past its date`;
 }
 
 function correlationsText({
@@ -192,9 +192,11 @@ function correlationsText({
   size?: RankCorrelation | undefined;
 }): string {
   const parts = [
-    level === undefined ? [] : [`it correlates with the next return by ${c(level)}`],
-    change === undefined ? [] : [`its change by ${c(change)}`],
-    size === undefined ? [] : [`its change with the size of that return by ${c(size)}`],
+    level === undefined ? [] : [`its correlation with the next return is ${c(level)}`],
+    change === undefined ? [] : [`the correlation of its change with the next return is ${c(change)}`],
+    size === undefined
+      ? []
+      : [`the correlation of its change with the size of the next return is ${c(size)}`],
   ];
   return parts.flat().join(", ");
 }
@@ -230,15 +232,15 @@ function pooledText({ feature, shown }: PooledSuspect): string {
   const t = Number.isFinite(shown.t) ? shown.t.toFixed(1) : "infinite";
   switch (shown.form) {
     case "over_time":
-      return `Over all tickers ${what} correlates with the next return by ${figure(shown)} (t ${t} over ${dates} dates), and ${limit(shown)} is the most that an honest feature may show.`;
+      return `Over all tickers, ${what} has a correlation of ${figure(shown)} with the next return (t ${t} over ${dates} dates); the limit for an honest feature is ${limit(shown)}.`;
     case "across_tickers":
-      return `Across tickers ${what} correlates with the next return by ${figure(shown)} on average (t ${t} over ${dates} dates), and ${limit(shown)} is the most that an honest feature may show.`;
+      return `Across tickers, ${what} has a mean correlation of ${figure(shown)} with the next return (t ${t} over ${dates} dates); the limit for an honest feature is ${limit(shown)}.`;
     case "ordered_dates":
-      return `On ${(100 * Math.abs(shown.c)).toFixed(1)} % of ${dates} dates ${what} orders the tickers nearly as their next returns do, and hardly on any the other way round: part of its dates may be early.`;
+      return `On ${(100 * Math.abs(shown.c)).toFixed(1)} % of ${dates} dates, ${what} orders the tickers nearly as their next returns do, and on hardly any date in the opposite order: some of its values may be dated early.`;
     case "next_return":
-      return `Over all tickers the next return after a missing ${feature} differs by ${figure(shown)} deviations from the others (t ${t} over ${dates} dates).`;
+      return `Over all tickers, the next return after a missing ${feature} differs from the others by ${figure(shown)} standard deviations (t ${t} over ${dates} dates).`;
     case "next_size":
-      return `Over all tickers ${feature} is missing by the size of the next return, more than by that of the last one: ${figure(shown)} deviations (t ${t} over ${dates} dates). Rows may be left out by what came later.`;
+      return `Over all tickers, gaps of ${feature} depend more on the size of the next return than on the size of the last one: by ${figure(shown)} standard deviations (t ${t} over ${dates} dates). Later data may have decided which rows are left out.`;
   }
 }
 

@@ -30,7 +30,7 @@ import {
 /** Looks for features that know their label, ticker by ticker, in one reading of the feature blob. */
 export const foresight: AuditCheck = {
   name: "foresight",
-  cost: () => "one reading of both blobs, and some 3 ms for each feature of each ticker and 1,000 dates",
+  cost: () => "one reading of both blobs, and about 3 ms per feature, ticker and 1,000 dates",
   async run({ request, accepted }, context) {
     // Progress is counted in tickers; bytes read would not show it.
     const report: Report = (event) => event.kind !== "progress" && context.report(event);
@@ -160,7 +160,7 @@ function examineStandardising(history: TickerHistory, column: number, suspects: 
     addValues(firstHalf, values, 0, Math.floor(values.length / 2));
     const isStandard = isStandardAtEndOnly(whole, firstHalf);
     if (!(isStandard || isScaledByEnds(values)) || !hasManyValues(values)) continue;
-    const scaled = isStandard ? "mean 0 and deviation 1" : "each end of its scale once";
+    const scaled = isStandard ? "has mean 0 and standard deviation 1" : "reaches each end of its scale once";
     suspects.add({
       ticker: history.ticker,
       feature: name,

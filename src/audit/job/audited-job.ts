@@ -93,13 +93,13 @@ export class AuditedJob {
     const { operation, request, truncations } = inputs;
     if (operation === "run_ml_job") parseMlSettings(request.config);
     else if (!parseDlSettings(request.config).settings.enabled) {
-      return { reason: "the config switches the job off" };
+      return { reason: "the config disables the job" };
     }
     const source = await blobs.open(request.dataExtractorUrl);
     this.#prices = await readAuditedPrices(source, context, folder);
     const { dates, window } = this.#prices;
     const plan = planCuts(dates, window.learningEnd, truncations);
-    if (plan === undefined) return { reason: "the window has too few dates to cut one off" };
+    if (plan === undefined) return { reason: "the window has too few dates for a cut" };
     const local = await this.#wholeBlobs(plan, window.end);
     const output = await this.#run(local, this.#wholeFolder);
     const { feature, dataExtractor, kernelLevel } = await outputProvenance(output, context.signal);
@@ -180,7 +180,7 @@ export class AuditedJob {
 /** If a job lost a ticker to an engine crash, that says nothing about the blobs, and would look like a leak. */
 function crashError(failure: Failure): MucastError {
   const { ticker } = failure;
-  const message = `${namedFailure(failure)}; a job of the audit lost the ticker so, which says nothing of the blobs: audit again`;
+  const message = `${namedFailure(failure)}; this failed the ticker in a job of the audit, which says nothing about the blobs: run the audit again`;
   return new MucastError("engine_crashed", message, { ticker });
 }
 

@@ -22,7 +22,7 @@ export const preparation: AuditCheck = {
   cost: ({ truncations, csv }) =>
     csv === undefined
       ? "nothing without a price CSV"
-      : `${counted(truncations + 1, "preparation")} of the price CSV, and as many readings of the blobs`,
+      : `${counted(truncations + 1, "preparation")} of the price CSV; the blobs are read after each`,
   run: async ({ truncations }, context) =>
     context.prepared === undefined
       ? notRun("no price CSV was given (--prices)")
@@ -37,7 +37,7 @@ async function compareCuts(
   const whole = await prepared.whole();
   const prices = await prepared.read();
   const plan = await prepared.plan(prices, truncations);
-  if (plan === undefined) return notRun("the prices have too few dates to cut one off");
+  if (plan === undefined) return notRun("the prices have too few dates for a cut");
   const { cutAfter } = plan;
   context.onStep?.(1, cutAfter.length + 1);
   const changed = new ChangedColumns();

@@ -57,7 +57,7 @@ function causeFinding(
     message:
       features.length === 1
         ? `${name}: ${message}`
-        : `${features.length} features changed alike: ${listed}. Of ${name}, ${message}`,
+        : `${features.length} features changed in the same way: ${listed}. For ${name}, ${message}`,
     evidence: {
       ...rest.evidence,
       ...(features.length === 1 ? {} : { features: features.length, first_features: shown }),
@@ -98,11 +98,11 @@ function messageOf(kind: TallyKind, tally: ChangeTally): string {
     case "rescaled":
       return `${extent} were multiplied by a constant, such as ${short(tally.factors[0]!.steps[0]!.factor)} for ${tally.examples[0]}: it is a level, not a ratio`;
     case "standardised":
-      return `${extent} were moved along one straight line for each ticker, ${sizeText(tally)}, as when the mean and the deviation of the whole sample are taken again`;
+      return `${extent} changed by one linear function per ticker, ${sizeText(tally)}, as when they are standardised again with the mean and standard deviation of the whole sample`;
     case "filled":
       return `${extent} were missing and have numbers now`;
     case "late":
-      return `${extent} came after the earlier blob was made`;
+      return `${extent} arrived after the earlier blob was made`;
     case "erased":
       return `${extent} had numbers and are missing now`;
   }

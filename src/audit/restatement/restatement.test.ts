@@ -329,6 +329,6 @@ test("blobs that were exchanged are an error, not a clean audit", async () => {
   const [earlier, today] = [written("earlier", cleanMarket(1, EARLIER)), written("today", cleanMarket(1))];
   await assert.rejects(audit(today, earlier), {
     code: "invalid_data",
-    message: /ends on 2022-03-11, after today's .* ends on 2022-02-25; were they exchanged\?$/,
+    message: /ends on 2022-03-11, after today's .* ends on 2022-02-25; were the two blobs swapped\?$/,
   });
 });

@@ -208,7 +208,7 @@ function requireOrder({ calendar }: HistoryComparison, previous: Blob, current: 
   throw new MucastError(
     "invalid_data",
     `the earlier blob ${previous.name} ends on ${formatDay(last)}, after today's ${current.name}, which ends on ` +
-      `${formatDay(end)}; were they exchanged?`,
+      `${formatDay(end)}; were the two blobs swapped?`,
     { source: previous.name, end: formatDay(last), current: current.name, current_end: formatDay(end) },
   );
 }

@@ -55,11 +55,11 @@ export function judgeSkill(
   const evidence = { place, ...facts };
   const icParts = `${lastingText(parts)}, ${timingText(parts)}`;
   if (isSkilled) {
-    const message = `The job's verdict ${PLACES[place]} is evidence of skill, but neither part of it shows by itself: ${icParts}. The verdict tests both parts together, and the sizes of the forecasts too.`;
+    const message = `The job's verdict ${PLACES[place]} is evidence of skill, but neither part of it shows skill on its own: ${icParts}. The verdict also tests both parts together, and the sizes of the forecasts.`;
     return { findings: [finding("skill_in_no_part", { message, evidence })], facts };
   }
   const isDisputed = isPart
-    ? " A part that passes its test by itself is no evidence here: the verdict asks for more than the training means of the tickers have, and for the forecasts as a whole."
+    ? " A part that passes its own test is no evidence here: the verdict judges the forecasts as a whole, and what they add to the training means of the tickers."
     : "";
   const message = `The forecasts show no evidence of skill ${PLACES[place]}: ${icParts}.${isDisputed}`;
   return { findings: [finding("no_skill", { message, evidence, ...adviceOf(verdict, place) })], facts };
@@ -70,7 +70,7 @@ function adviceOf(verdict: Verdict | undefined, place: SkillPlace): Pick<Finding
   if (verdict === undefined || verdict.rows === place) return {};
   if (verdict.state !== "skill" && verdict.state !== "oversized") return {};
   return {
-    advice: `The job's verdict rests on other rows (${verdict.rows}) and says skill there; these rows do not confirm it. It is no fault of the blobs.`,
+    advice: `The job's verdict is based on other rows (${verdict.rows}) and finds skill there, but these rows do not confirm it. The blobs are not at fault.`,
   };
 }
 
@@ -79,7 +79,7 @@ function lastingText({ lasting }: SkillParts): string {
 }
 
 function timingText({ timing }: SkillParts): string {
-  return `changes over time one of ${timing.icMean?.toFixed(4) ?? "none"}, number ${timing.rank} of ${timing.permutations + 1} among those against permuted labels (p ${timing.p.toFixed(2)})`;
+  return `changes over time have an IC of ${timing.icMean?.toFixed(4) ?? "none"}, number ${timing.rank} of ${timing.permutations + 1} among the ICs with permuted labels (p ${timing.p.toFixed(2)})`;
 }
 
 function icText({ icMean, t, quantile, p }: SkillParts["lasting"]): string {

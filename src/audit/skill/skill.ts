@@ -16,8 +16,8 @@ export const skill: AuditCheck = {
   name: "skill",
   cost: ({ quick }, others) =>
     others.includes("truncation")
-      ? "no job more: that of truncation on the whole blobs"
-      : `one job${quick ? " of the quick model" : ""}`,
+      ? "no additional job: truncation runs it on the whole blobs"
+      : `one job${quick ? " with the quick model" : ""}`,
   async run({ permutations, accepted }, { job, onStep, signal }) {
     const whole = await job.whole();
     if ("reason" in whole) return notRun(whole.reason);
@@ -36,7 +36,7 @@ export const skill: AuditCheck = {
     );
     if (found.length === 0 && implausible.length === 0) {
       return notRun(
-        `forecasts with labels of 3 tickers and more on over ${MIN_FORECASTS + (MIN_BLOCKS - 1) * BLOCK_DATES} dates are needed, out of fold or after the cut`,
+        `needs more than ${MIN_FORECASTS + (MIN_BLOCKS - 1) * BLOCK_DATES} dates with labelled forecasts of at least 3 tickers, out of fold or after the cut`,
       );
     }
     const { learningEnd, isChosen } = whole.plan;

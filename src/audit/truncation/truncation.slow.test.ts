@@ -152,7 +152,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
       await assert.rejects(audit(cleanMarket(DATES[220]), RIDGE, { truncations: 1, openEngine }), {
         code: "engine_crashed",
         message: new RegExp(
-          `^${crashed[0]}: the worker died 2 times.*; a job of the audit lost the ticker so, .* audit again$`,
+          `^${crashed[0]}: the worker died 2 times.*; this failed the ticker in a job of the audit, .* audit again$`,
         ),
       });
     }
@@ -169,9 +169,9 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     assert.deepEqual(workFolders(), before);
   });
 
-  test("is not run where the config switches the job off", async () => {
+  test("is not run if the config disables the job", async () => {
     const off = networkConfig("mlp", { status: false });
     const { status, reason } = await audit(smallMarket(), off, { operation: "run_dl_job" });
-    assert.deepEqual([status, reason], ["not_run", "the config switches the job off"]);
+    assert.deepEqual([status, reason], ["not_run", "the config disables the job"]);
   });
 });

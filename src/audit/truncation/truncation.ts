@@ -22,7 +22,7 @@ import { type Compared, compareOutputs, type Difference } from "./compare-output
 export const truncation: AuditCheck = {
   name: "truncation",
   cost: ({ truncations, quick }) =>
-    `${counted(truncations + 1, "job")}${quick ? " of the quick model" : ""}, and as many readings of both blobs`,
+    `${counted(truncations + 1, "job")}${quick ? " with the quick model" : ""}; each reads both blobs`,
   async run(_, context) {
     const whole = await context.job.whole();
     return "reason" in whole ? notRun(whole.reason) : await new Cuts(context, whole).compare();

@@ -80,13 +80,13 @@ export function withJobFlags(command: Command): Command {
   return withReportFlags(inputs);
 }
 
-/** Adds the flags of the commands that run a job, or may have one run. */
-export function withEngineFlags(command: Command): Command {
+/** Adds the flags of the commands that run a job. @param use what the command does with the cluster. */
+export function withEngineFlags(
+  command: Command,
+  use = "compute on a Ray cluster, ray://<host>:<port>, instead of this machine",
+): Command {
   return command
-    .option(
-      "--engine <url>",
-      `compute on a Ray cluster, ray://<host>:<port>, instead of this machine [env: ${ENGINE_VARIABLES.url}]`,
-    )
+    .option("--engine <url>", `${use} [env: ${ENGINE_VARIABLES.url}]`)
     .option(
       "--engine-insecure",
       `accept a cluster on this machine without a token [env: ${ENGINE_VARIABLES.insecure}]`,
@@ -96,7 +96,7 @@ export function withEngineFlags(command: Command): Command {
 /** Adds the flags that every command takes that reads blobs as a job does. */
 export function withReportFlags(command: Command): Command {
   return command
-    .option("--workers <n>", "number of parallel fits (default: one per core, or all that a cluster has)")
+    .option("--workers <n>", "number of parallel fits (default: one per core, or all slots of a cluster)")
     .addOption(
       new Option("--log <format>", "format of stderr").choices(["text", "json"] as const).default("text"),
     )

@@ -55,9 +55,9 @@ function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: 
 /** How many sets of models made the forecasts, one after the other. */
 function refitsCell({ refits }: OutputColumn["output"]): Cell {
   const [first, ...later] = refits?.blocks ?? [];
-  if (first === undefined || later.length === 0) return ["models fitted again", "-"];
+  if (first === undefined || later.length === 0) return ["models refitted", "-"];
   const last = later.at(-1)!;
-  return ["models fitted again", `${counted(later.length, "time")}, last on ${last.start}`];
+  return ["models refitted", `${counted(later.length, "time")}, last on ${last.start}`];
 }
 
 /** The headline of the verdict, and what it rests on. */

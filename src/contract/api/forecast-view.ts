@@ -71,7 +71,7 @@ export const forecastViewSchema = z
     verdict,
     refits: z
       .strictObject({
-        count: z.int().positive().describe("How many times models were fitted again over the score rows."),
+        count: z.int().positive().describe("How many times models were refitted over the score rows."),
         last: outputBlobSchema.shape.window.shape.as_of.describe("The date of the last of these fits."),
       })
       .optional()

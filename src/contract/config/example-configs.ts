@@ -52,7 +52,7 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
     name: "pooled-lightgbm-refits",
     operation: "run_ml_job",
     summary:
-      "The same, fitted again every 63 dates of the score rows: to judge the model as it is used, before you use it",
+      "The same, refitted every 63 dates of the score rows: shows how the model would perform in production",
     config: { "ML params": { ...POOLED_LIGHTGBM, refit_every: 63 } },
   },
   {
@@ -76,20 +76,21 @@ export const EXAMPLE_CONFIGS: readonly ExampleConfig[] = [
   {
     name: "portfolio-lstm",
     operation: "run_dl_job",
-    summary: "One LSTM for all tickers on relative returns, stopped by its IC: the mean of five networks",
+    summary:
+      "One LSTM for all tickers on relative returns, with early stopping by IC: the mean of five networks",
     config: jointNetwork("portfolio_lstm", 10, { hidden_dims: [32], dropout: 0.2 }),
   },
   {
     name: "portfolio-transformer",
     operation: "run_dl_job",
     summary:
-      "One transformer for all tickers on relative returns, stopped by its IC: the mean of five networks",
+      "One transformer for all tickers on relative returns, with early stopping by IC: the mean of five networks",
     config: jointNetwork("portfolio_transformer", 10, { d_model: 32, nhead: 4, num_layers: 1, dropout: 0.1 }),
   },
   {
     name: "ridge",
     operation: "run_ml_job",
-    summary: "One ridge regression per ticker, its sizes reduced by shrinkage pooled over the tickers",
+    summary: "One ridge regression per ticker, with forecasts shrunk by one factor for all tickers",
     config: {
       "ML params": {
         model: "ridge",

@@ -14,8 +14,8 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  EACCES: "no right to it",
-  EPERM: "no right to it",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
   EROFS: "the file system is read-only",
   ENOSPC: "no space left on the device",
   EDQUOT: "the disk quota is used up",

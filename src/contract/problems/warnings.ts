@@ -61,7 +61,7 @@ export const WARNING_TABLE = {
   chosen_early: {
     cause:
       "The listed networks were best after their first epoch: what they learned later did not generalise to the validation part.",
-    cure: "Lower learning_rate or make the network smaller. If nothing helps, the features contain no signal for it.",
+    cure: "Lower learning_rate or make the network smaller. If nothing helps, the features contain no signal for the network.",
   },
   fewer_folds: {
     cause: "The history is too short for the requested number of walk-forward folds.",
@@ -122,13 +122,13 @@ export const WARNING_TABLE = {
   },
   failed_refit: {
     cause:
-      "With refit_every, some models could not be fitted again. The model before each forecasts those rows.",
-    cure: "Read the error in the message. If it speaks of too few or equal labels, raise refit_every or window.",
+      "With refit_every, some refits failed. Models of earlier blocks forecast the rows of these blocks.",
+    cure: "Read the error in the message. If it mentions too few or equal labels, raise refit_every or window.",
   },
   late_ticker: {
     cause:
       "With refit_every, the listed tickers have fewer than 30 fit rows at Learning_end, or too few for a network to train on, and join at the first later block that gives them enough. They have forecasts from then on, and no folds or calibration rows, so no intervals.",
-    cure: "Nothing, if they were listed late. Otherwise set a later Learning_end, or provide a longer history.",
+    cure: "If the tickers started trading late, do nothing. Otherwise set a later Learning_end, or provide a longer history.",
   },
   no_refit: {
     cause: "refit_every changes nothing: all score rows lie in its first block of dates.",

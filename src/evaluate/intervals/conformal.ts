@@ -114,7 +114,7 @@ export function intervalUnsupported(ticker: string, m: number, alpha: number): W
     ticker,
     count: m,
     message:
-      `${ticker}: ${counted(m, "residual")} ${m === 1 ? "holds" : "hold"} no finite interval at alpha ${alpha}; ` +
+      `${ticker}: ${counted(m, "residual")} ${m === 1 ? "is" : "are"} too few for a finite interval at alpha ${alpha}; ` +
       `the smallest alpha ${m === 1 ? "it supports" : "they support"} is ${smallestAlpha(m)}.`,
   };
 }

@@ -127,7 +127,7 @@ function sizesSentence(
   if (state === "too_few" || quantile === null) return tooFew("Sizes", dates);
   const r2 =
     zero.r2 === null
-      ? "R² does not exist"
+      ? "R² is undefined"
       : `R² ${percentText(zero.r2)} against zero with equal weight for each ticker`;
   const nested = `Clark-West t = ${tText(zero.clarkWest)} against zero and ${tText(ofMean.clarkWest)} against the training mean over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
   if (state === "evidence") return `Sizes: evidence of skill (${r2}; ${nested}).`;
@@ -193,13 +193,13 @@ function intervalsSentence(
   method: Intervals["method"],
 ): string {
   if (state === "too_few" || figure === null) return tooFew("Intervals", dates);
-  const numbers = `${share(figure)} of returns over ${datesText(dates)}, ${share(asked)} asked`;
+  const numbers = `${share(figure)} of returns over ${datesText(dates)}, nominal ${share(asked)}`;
   const tenths =
     quiet === null || wild === null
       ? ""
-      : `; ${share(quiet)} on the quietest tenth of days, ${share(wild)} on the wildest`;
+      : `; ${share(quiet)} on the quietest tenth of days, ${share(wild)} on the most volatile`;
   const feedback = method === "adaptive" ? " Adaptive intervals reach the overall share in any market." : "";
-  if (state === "evidence") return `Intervals: hold what was asked (${numbers}${tenths}).${feedback}`;
+  if (state === "evidence") return `Intervals: hold the nominal coverage (${numbers}${tenths}).${feedback}`;
   return `Intervals: too ${state === "worse" ? "narrow" : "wide"} (${numbers}${tenths}).`;
 }
 

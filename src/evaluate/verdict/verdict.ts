@@ -100,7 +100,10 @@ export function verdictState(set: RowsVerdict): VerdictState {
 
 function headlineSentence(headline: RowsVerdict, state: VerdictState): string {
   const { rows, order, sizes, intervals } = headline;
-  const chose = rows === "validation" ? " These rows chose each network's epoch, so they flatter it." : "";
+  const chose =
+    rows === "validation"
+      ? " Each network's epoch was chosen on these rows, so results on them are too good."
+      : "";
   const found = [order, sizes, ...(intervals === null ? [] : [intervals])].map(({ sentence }) => sentence);
   return `${verdictTitle(headline, state)} on the ${ROWS[rows]}. ${found.join(" ")}${chose}`;
 }

@@ -147,7 +147,7 @@ for (const device of ["cpu", "cuda:0"]) {
     assert.deepEqual([warning!.code, warning!.ticker, warning!.count, others], ["failed_refit", "A", 2, []]);
     assert.match(
       warning!.message,
-      /^A: 2 refits failed, and the models before forecast 4 rows\. .*exploded$/,
+      /^A: 2 refits failed, and models of earlier blocks forecast 4 rows\. .*exploded$/,
     );
     assert.deepEqual(b.warnings, []);
   });

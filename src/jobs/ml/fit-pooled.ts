@@ -92,7 +92,7 @@ export async function fitPooled(
 /** The columns of the matrix. */
 export function unitePooled({ members }: PooledPlan<PanelRows>): FeatureUnion {
   const panels = members.map(({ panel }) => panel);
-  return uniteFeatures(panels, "the mean of the others in their place");
+  return uniteFeatures(panels, "each fit uses the mean of the others");
 }
 
 /** Every ticker, if the model's arguments name a column that the matrix lacks; otherwise none. */

@@ -127,7 +127,7 @@ export function roomForFits(
   const { rows, columns } = size;
   const message =
     `one ${settings.model.name} for all tickers, on ${counted(rows, "row")} and ${counted(columns, "column")}, takes about ${mib(needed)} ` +
-    `of memory beside the ${mib(held)} that the job's processes hold already, over the limit of ${mib(limit)}`;
+    `of memory in addition to the ${mib(held)} that the job's processes already hold, over the limit of ${mib(limit)}`;
   const data = { needed_bytes: needed, held_bytes: held, limit_bytes: limit, rows, columns };
   throw new MucastError("out_of_memory", message, data);
 }

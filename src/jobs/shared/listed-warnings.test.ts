@@ -139,7 +139,7 @@ test("rows that wait for a window cause one warning with the ticker and the feat
         code: "warm_up_rows",
         count: 3,
         message:
-          "At the start of 3 tickers 23 rows wait for the window of a feature and are left out; most of C, 9, for y.",
+          "23 rows at the start of 3 tickers are left out because a feature has no value yet; C loses the most, 9, because of y.",
       },
     ],
   );

@@ -24,14 +24,14 @@ export interface Listed {
 const SENTENCES = {
   older_forecast: (tickers) => `The mu of ${tickers} is older than as_of`,
   not_daily: (tickers) =>
-    `Labels of ${tickers} span more than a day, so mu is not a next-day return, or comes from a model of longer returns; the median in calendar days`,
+    `Labels of ${tickers} span more than a day, so mu is not a next-day return, or comes from a model that learned longer returns; the median span in calendar days`,
   few_rows: (tickers) =>
-    `Fewer than 5 rows a feature to learn from, in all or in the folds of a third of the out-of-fold rows, for ${tickers}`,
+    `There are fewer than 5 training rows per feature, in total or in the folds of at least a third of the out-of-fold rows, for ${tickers}`,
   late_ticker: (tickers) =>
-    `Forecasts of ${tickers} begin with a later refit, since there are too few rows to learn from at the cut, and have no folds or intervals`,
+    `Forecasts of ${tickers} begin with a later refit and have no folds or intervals, because there are too few training rows at the cut`,
   unscaled_features: (tickers) =>
-    `No scaler is set, so that the penalty picks features by their units; deviations of features differ more than tenfold for ${tickers}`,
-  wild_forecast: (tickers) => `Forecasts of ${tickers} are far larger than the returns warrant`,
+    `No scaler is set, so the penalty favours features by their units; standard deviations of features differ more than tenfold for ${tickers}`,
+  wild_forecast: (tickers) => `Forecasts of ${tickers} are far larger than the returns justify`,
   chosen_early: (networks, watched = "loss") =>
     `The first epoch was the best by the validation ${watched}, for ${networks}`,
 } as const satisfies Partial<Record<Warning["code"], (count: string, watched?: Listed["watched"]) => string>>;
@@ -128,13 +128,13 @@ export function warmUpWarning(
   if (waiting.length === 0) return [];
   const rows = waiting.reduce((sum, one) => sum + one.rows, 0);
   const longest = waiting.reduce((a, b) => (b.rows > a.rows ? b : a));
-  const what = rows === 1 ? "1 row waits" : `${rows} rows wait`;
+  const isOne = rows === 1;
   return [
     {
       code: "warm_up_rows",
       message:
-        `At the start of ${counted(waiting.length, "ticker")} ${what} for the window of a feature and ${rows === 1 ? "is" : "are"} left out; ` +
-        `most of ${longest.ticker}, ${longest.rows}, for ${longest.feature}.`,
+        `${counted(rows, "row")} at the start of ${counted(waiting.length, "ticker")} ${isOne ? "is" : "are"} left out because a feature has no value yet; ` +
+        `${longest.ticker} loses the most, ${longest.rows}, because of ${longest.feature}.`,
       count: waiting.length,
     },
   ];

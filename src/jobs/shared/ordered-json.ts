@@ -104,7 +104,7 @@ function membersOf(value: WithMembers): Iterable<[string, OrderedJson | undefine
 }
 
 function printNumber(value: number): string {
-  if (!Number.isFinite(value)) throw new TypeError(`${value} cannot stand in the output`);
+  if (!Number.isFinite(value)) throw new TypeError(`${value} cannot be written to the output`);
   return JSON.stringify(value);
 }
 

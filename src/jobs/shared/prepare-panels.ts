@@ -91,7 +91,7 @@ async function withTargets<P extends PanelRows>(
 }
 
 function tooFewTargets(ticker: string, fitRows: number): Failure {
-  const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${MIN_FIT_ROWS} are needed: at least ${MIN_DATE_TICKERS} tickers have a label on the date of such a row, and their labels differ`;
+  const message = `${ticker} has ${counted(fitRows, "fit row")} with a relative target, at least ${MIN_FIT_ROWS} are needed (such a row needs labels of at least ${MIN_DATE_TICKERS} tickers on its date, and these labels must differ)`;
   return { ticker, code: "insufficient_history", message };
 }
 
@@ -101,7 +101,7 @@ function thinRowsWarning(count: number): Warning {
 }
 
 function thinDatesWarning(count: number): Warning {
-  const message = `${counted(count, "date")} with fewer than ${MIN_DATE_TICKERS} labels teach${count === 1 ? "es" : ""} nothing: target relative compares the tickers of a date.`;
+  const message = `${counted(count, "date")} with fewer than ${MIN_DATE_TICKERS} labels ${count === 1 ? "is" : "are"} not used for training: target relative compares the tickers of a date.`;
   return { code: "thin_dates", message, count };
 }
 
@@ -155,7 +155,7 @@ async function planCrossSection<P extends PanelRows>(
 }
 
 function tooFewRows({ ticker, fit }: PanelRows): Failure {
-  const message = `${ticker} has ${counted(fit.length, "fit row")} on dates on which ${MIN_DATE_TICKERS} tickers or more have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
+  const message = `${ticker} has ${counted(fit.length, "fit row")} on dates on which at least ${MIN_DATE_TICKERS} tickers have its features, at least ${MIN_FIT_ROWS} are needed: cross_section compares the tickers of a date`;
   return { ticker, code: "insufficient_history", message };
 }
 

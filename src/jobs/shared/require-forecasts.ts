@@ -28,7 +28,10 @@ export function requireForecasts(
   if (dates.length === 0) throw noTickerLeft(failures);
   if (dates.some((panel) => hasMu(panel, asOf))) return;
   const { message, data } = noForecast(dates, asOf);
-  throw new MucastError("no_forecast", `${message}; the tickers that have one failed`, { ...data, failures });
+  throw new MucastError("no_forecast", `${message}; the tickers that should have one failed`, {
+    ...data,
+    failures,
+  });
 }
 
 function hasMu(panel: PanelDates, asOf: Day): boolean {

@@ -12,7 +12,7 @@ test("names the largest alpha that keeps a coefficient, without calling alpha th
   const { message } = constantWarning("AAA", { ...CONSTANT, largest_alpha: 0.001 });
   assert.equal(
     message,
-    "AAA: the model predicts 0.25 for every score row. An alpha below 0.001 keeps a coefficient, and none is kept from there on.",
+    "AAA: the model predicts 0.25 for every score row. With an alpha below 0.001, at least one coefficient is not 0.",
   );
 });
 

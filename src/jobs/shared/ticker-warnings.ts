@@ -73,13 +73,13 @@ export function constantWarning(ticker: string, constant: Constant): Warning {
 
 function remedy({ largest_alpha, min_child_samples, train_rows, prediction_scale }: Constant): string {
   if (typeof largest_alpha === "number") {
-    return ` An alpha below ${largest_alpha} keeps a coefficient, and none is kept from there on.`;
+    return ` With an alpha below ${largest_alpha}, at least one coefficient is not 0.`;
   }
   if (min_child_samples !== undefined) {
-    return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows; where no tree splits, lower it.`;
+    return ` min_child_samples is ${min_child_samples} and there are ${train_rows} training rows. If no tree splits, lower min_child_samples.`;
   }
   if (prediction_scale === 0) {
-    return " The loss directional leaves the size of forecasts open; on the validation part none was better than 0 by more than its error.";
+    return " The loss directional does not determine the size of forecasts, and on the validation part no size was better than 0 by more than its error.";
   }
   return "";
 }
@@ -138,7 +138,7 @@ export function failedRefits(failed: readonly FailedRefit[], ticker?: string): W
   if (first === undefined) return [];
   const count = new Set(failed.map(({ block }) => block)).size;
   const rows = failed.reduce((sum, one) => sum + one.rows, 0);
-  const summary = `${counted(count, "refit")} failed, and the ${count === 1 ? "model" : "models"} before forecast ${counted(rows, "row")}`;
+  const summary = `${counted(count, "refit")} failed, and ${count === 1 ? "the model of an earlier block" : "models of earlier blocks"} forecast ${counted(rows, "row")}`;
   const subject = ticker === undefined ? "" : `${ticker}: `;
   return [
     {

@@ -45,10 +45,12 @@ export function checkVerdicts(
   const replayed = replays.map((file) => ({ file, blob: parsed(file, replayBlobSchema, "mucast replay") }));
   const audited = audits.map((file) => ({ file, blob: parsed(file, auditBlobSchema, "mucast audit") }));
   for (const { file, blob } of replayed) {
-    if (!outputs.some((output) => isReplayOf(blob, output))) throw unrelatedVerdict(file, "output");
+    if (!outputs.some((output) => isReplayOf(blob, output)))
+      throw unrelatedVerdict(file, "an output that is not given");
   }
   for (const { file, blob } of audited) {
-    if (!outputs.some((output) => isAuditOf(blob, output))) throw unrelatedVerdict(file, "inputs and config");
+    if (!outputs.some((output) => isAuditOf(blob, output)))
+      throw unrelatedVerdict(file, "inputs and a config that no given output has");
   }
   return outputs.map((output) => {
     const replay = replayed.find(({ blob }) => isReplayOf(blob, output))?.blob;
@@ -71,7 +73,7 @@ function parsed<T>(
 }
 
 function unrelatedVerdict({ name }: VerdictFile, what: string): MucastError {
-  const message = `${name} is a verdict on a different ${what} than the given outputs have`;
+  const message = `${name} is a verdict on ${what}`;
   return new MucastError("invalid_request", message, { source: name });
 }
 

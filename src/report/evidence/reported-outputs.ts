@@ -146,7 +146,7 @@ function checkLabels(
     const other = first.realised[i]!;
     if (!(Math.abs(label - other) > SAME_LABEL)) continue;
     const place = `${row.ticker} on ${formatDay(row.days[i]!)}`;
-    const message = `${firstName} and ${name} cannot be compared: the return of ${place} is ${other} in the one and ${label} in the other, so the outputs were made from different prices`;
+    const message = `${firstName} and ${name} cannot be compared: the return of ${place} is ${other} in ${firstName} and ${label} in ${name}, so the outputs were made from different prices`;
     throw new MucastError("invalid_data", message, { source: name, ticker: row.ticker, value: label });
   }
 }

@@ -128,7 +128,7 @@ function timelineFinding(folds: readonly FoldSpan[]): string {
 
 function skillFinding(folds: readonly FoldSpan[]): string {
   const judged = folds.filter(({ r2Zero }) => r2Zero !== null);
-  if (judged.length === 0) return "No fold has an R²: all returns are 0, or forecasts are absurdly large.";
+  if (judged.length === 0) return "No fold has an R²: all returns are 0, or forecasts are extremely large.";
   const good = judged.filter(({ r2Zero }) => r2Zero! > 0).length;
   const worst = judged.reduce((a, b) => (b.r2Zero! < a.r2Zero! ? b : a));
   return `Forecasts beat the zero forecast in ${figure(good, "count")} of ${countedRows(judged.length, "fold")}; the worst fold had an R² of ${figure(worst.r2Zero, "percent")} (from ${formatDay(worst.testStart)}).`;

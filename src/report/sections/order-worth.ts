@@ -15,7 +15,7 @@ import { type SpreadAfterCosts, spreadAfterCosts, type Turnover, turnover } from
 export const orderSection = chartSection({
   id: "order",
   title: "Value of the order",
-  lead: "Returns in this section are simple returns, by which money grows. This is not a strategy: it trades at the same close that the forecasts are made from.",
+  lead: "Returns in this section are simple returns, because they measure how money grows. The figures are not those of a strategy: they assume trades at the same close from which the forecasts are made.",
   panels: ({ common }) => panelsOf("Order", orderWorth(common), orderPanels),
 });
 
@@ -187,7 +187,7 @@ function costsOf(spread: QuantileReturns["spread"], { replaced }: Turnover): Ord
   if (found === undefined) return undefined;
   const { traded, breakEven, nets } = found;
   const text = nets.slice(1).map(({ cost, mean: net }) => `${figure(net, "return")} at ${basisPoints(cost)}`);
-  const much = `Daily purchases and sales amount to ${figure(traded, "share")} of the holdings of one end`;
+  const much = `Daily purchases and sales amount to ${figure(traded, "share")} of the holdings of one quantile`;
   const left = `after costs per side, the spread is ${text.join(", ")}`;
   const end =
     breakEven > 0 && Number.isFinite(breakEven)

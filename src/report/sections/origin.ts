@@ -204,7 +204,7 @@ function importancesPanel({ features, finding }: NonNullable<Origin["importances
       ? {
           key: keyLine([
             ["dot", "share of the last fit"],
-            ["interval", "one standard deviation over the fits either way"],
+            ["interval", "± one standard deviation over the fits"],
           ]),
         }
       : {}),

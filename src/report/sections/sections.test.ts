@@ -172,7 +172,10 @@ test("intervals are judged by where they are thin, since feedback alone makes ad
   const { verdict, intervals } = reportOn(text);
   const share = (value: number | null) => figure(value, "share");
   const told = verdict.sentences.join(" ");
-  assert.match(told, /on the quietest tenth of days, [\d.]+% on the wildest\)\. Adaptive intervals reach/);
+  assert.match(
+    told,
+    /on the quietest tenth of days, [\d.]+% on the most volatile\)\. Adaptive intervals reach/,
+  );
   const { tenths, others, finding } = intervals.data!.volatility!;
   assert.deepEqual(
     tenths.map(({ n, coverage, meanWidth }) => [n, coverage, meanWidth]),

@@ -77,7 +77,7 @@ function tickerSkill({ by_ticker, r2_zero_median: median }: OutputEvidence["tabl
 function tickerFinding(rows: Sizes["tickers"]["rows"], median: number | null): string {
   const [best, worst] = [rows[0], rows.at(-1)];
   if (best === undefined || worst === undefined)
-    return "No ticker has an R²: all returns are 0, or forecasts are absurdly large.";
+    return "No ticker has an R²: all returns are 0, or forecasts are extremely large.";
   if (rows.length === 1) return `${best.ticker} has an R² against zero of ${figure(best.r2Zero, "percent")}.`;
   const good = rows.filter(({ r2Zero }) => r2Zero > 0).length;
   return `Forecasts beat the zero forecast for ${figure(good, "count")} of ${countedRows(rows.length, "ticker")}. The median R² is ${figure(median, "percent")}, the best ${figure(best.r2Zero, "percent")} (${best.ticker}), the worst ${figure(worst.r2Zero, "percent")} (${worst.ticker}).`;

@@ -225,7 +225,7 @@ function cumulativePanel(name: string, daily: DailyCorrelation, { days, refits }
     name: `cumulative ${name}`,
     meaning: `sum of the daily ${name}`,
     band: { half: funnel, meaning: NO_SKILL },
-    ticks: refits.length === 0 ? undefined : { days: refits, meaning: "models fitted again" },
+    ticks: refits.length === 0 ? undefined : { days: refits, meaning: "models refitted" },
     columns: [
       [`Daily ${name}`, values],
       ["Sum", cumulative],

@@ -33,7 +33,9 @@ export const isCode = (code: ErrorCode) => (error: unknown) =>
 
 /** A storage that refuses. */
 export function fail(): Promise<never> {
-  return Promise.reject(new MucastError("output_failed", "no", {}, { cause: new Error("no right to it") }));
+  return Promise.reject(
+    new MucastError("output_failed", "no", {}, { cause: new Error("permission denied") }),
+  );
 }
 
 /** Services on one folder and one database, and their storage. Opened before the tests of the suite that calls it. */

@@ -130,7 +130,7 @@ describe("a forecast", () => {
       const view = await ask(output([["A", 0.001]], { refits }));
       forecastViewSchema.parse(view);
       const [{ text }] = toolResult(view).content as unknown as [{ text: string }];
-      return [view.refits, text.includes("Models fitted again")];
+      return [view.refits, text.includes("Models refitted")];
     };
     const dates = ["2024-03-01", "2024-03-11", "2024-03-20"];
     assert.deepEqual(await refitsOf(dates), [{ count: 2, last: "2024-03-20" }, true]);

@@ -122,7 +122,7 @@ function forecastText(view: ForecastView): string {
     ...(verdict === undefined ? [] : [printable(verdict.sentence)]),
     ...(refits === undefined
       ? []
-      : [`Models fitted again ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`]),
+      : [`Models refitted ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`]),
     ...forecasts.map(tickerLine),
     ...missing.map(({ ticker, message }) => `${show(ticker)} has no mu: ${printable(message)}`),
     ...(left_out === 0 ? [] : [`${left_out} more did not fit into this answer; ask for them by name.`]),

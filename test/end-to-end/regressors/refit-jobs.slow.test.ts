@@ -176,7 +176,7 @@ test("the metrics of the output match its forecasts, including training means of
     const { data } = skillOverTime(evidence);
     const starts = document.document.refits!.blocks.slice(1).map(({ start }) => parseDay(start));
     assert.deepEqual(data!.refits, starts);
-    const panels = skillPanels(data!).filter(({ key }) => key?.includes("models fitted again"));
+    const panels = skillPanels(data!).filter(({ key }) => key?.includes("models refitted"));
     assert.deepEqual(
       panels.map(({ title }) => title),
       ["IC, cumulative", "RankIC, cumulative"],
@@ -223,7 +223,10 @@ describe("failures", () => {
     assert.notEqual(means[9], means[5]);
     const [warning, ...others] = output.warnings.filter(({ code }) => code === "failed_refit");
     assert.deepEqual([warning!.ticker, warning!.count, others.length], ["KO", 3, 0]);
-    assert.match(warning!.message, /^KO: 3 refits failed, and the models before forecast 15 rows\..*target/);
+    assert.match(
+      warning!.message,
+      /^KO: 3 refits failed, and models of earlier blocks forecast 15 rows\..*target/,
+    );
     // In blocks of 25 dates the second begins with that of block 5 here, so it has the same model.
     const stood = await jobOn(flat(["KO"]), config({ ...asked, refit_every: 25 }, CATBOOST));
     const [from, to] = [30, 45];
@@ -361,7 +364,7 @@ test("the table of outputs says how often models were refitted", async () => {
       return { name: "ridge", output, verdict: output.verdict, hitRateError: null };
     }),
   );
-  assert.match(outputTable(shown), /^models fitted again +3 times, last on 2021-08-27 +-$/m);
+  assert.match(outputTable(shown), /^models refitted +3 times, last on 2021-08-27 +-$/m);
   assert.doesNotMatch(outputTable(shown.slice(1)), /fitted again/);
 });
 

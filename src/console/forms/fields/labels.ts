@@ -19,7 +19,7 @@ const LABELS: Readonly<Record<string, string>> = {
   cross_section: "Add z-scores across tickers",
   refit_every: "Dates between refits",
   window: "Training window (dates)",
-  refit_start: "Weights a refit starts from",
+  refit_start: "Initial weights of a refit",
   status: "Enabled",
   "current option": "Network",
   global_settings: "Machine",

@@ -101,7 +101,7 @@ function forecastOf(view: ForecastView): HTMLElement[] {
 }
 
 function refitsOf({ count, last }: NonNullable<ForecastView["refits"]>): string {
-  return `Models were fitted again ${counted(count, "time")} over these rows, last on ${last}.`;
+  return `Models were refitted ${counted(count, "time")} over these rows, last on ${last}.`;
 }
 
 /** `90 %` for an alpha of 0.1. */

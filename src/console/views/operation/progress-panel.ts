@@ -52,7 +52,7 @@ export function progressPanel(context: ViewContext): Panel {
       else bar.value = Math.min(1, share);
       words.textContent =
         status === "NotStarted"
-          ? "Waiting for a free core. The service starts next the oldest operation of a caller with the fewest running operations."
+          ? "Waiting for a free core. The service next starts the oldest operation of the caller with the fewest running operations."
           : progress === null
             ? "Started."
             : progressWords(operation, progress);
