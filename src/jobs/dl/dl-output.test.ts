@@ -190,7 +190,7 @@ test("a network that forecasts the mean of its training labels earns no_skill, h
   assert.deepEqual(others, []);
   assert.match(
     message!,
-    /^No evidence of skill on the validation rows\. .* Clark-West t = \d{2,}\.\d\d against zero and none against the training mean over 60 dates.* These rows chose each network's epoch, so they flatter it\.$/,
+    /^No evidence of skill on the validation rows\. .* Clark-West t = \d{2,}\.\d\d against zero and none against the training mean over 60 dates.* Each network's epoch was chosen on these rows, so results on them are too good\.$/,
   );
   assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
 });

@@ -32,7 +32,7 @@ test("names the loss of a network whose forecasts were scaled to 0", () => {
   const { message } = constantWarning("AAA", { value: 0, prediction_scale: 0 });
   assert.match(
     message,
-    /^AAA: the model predicts 0 for every score row\. The loss directional leaves the size/,
+    /^AAA: the model predicts 0 for every score row\. The loss directional does not determine the size/,
   );
   assert.doesNotMatch(constantWarning("AAA", { value: 0.1, prediction_scale: 0.5 }).message, /directional/);
 });

@@ -74,7 +74,7 @@ test("a verdict on something else, and no verdict, are refused", () => {
   const elsewhere = { ...AUDIT, inputs: { ...AUDIT.inputs, config_sha256: "c".repeat(64) } };
   assert.throws(() => checkVerdicts([OUTPUT], [], file(elsewhere)), {
     code: "invalid_request",
-    message: /inputs and config/,
+    message: /inputs and a config/,
   });
   assert.throws(() => checkVerdicts([OUTPUT], file(AUDIT), []), {
     code: "unreadable_blob",
