@@ -54,7 +54,7 @@ def told_of_all(panels, mu_dates, as_of, folds, penalised):
     """The warnings that list tickers. `folds` by ticker; `penalised`: a penalty and no scaler."""
     waiting = [ticker for ticker, rows in panels.items() if rows["warm_up"] > 0]
     waiting_rows = sum(rows["warm_up"] for rows in panels.values())
-    told = [{**warning, "names": [f" {waiting_rows} row"]} for warning in listing("warm_up_rows", waiting)]
+    told = [{**warning, "names": [f"{waiting_rows} row"]} for warning in listing("warm_up_rows", waiting)]
     old = [f"{t} ({date.fromordinal(d).isoformat()})" for t, d in mu_dates.items() if d < as_of]
     told += listing("older_forecast", old)
     told += listing("not_daily", [t for t, rows in panels.items() if is_not_daily(rows)])
