@@ -141,7 +141,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       ["test/service/signals.release.test.ts"],
       ["src/service/store/record-progress.slow.test.ts"],
     ],
-    paths: ["src/service/", "src/executors/process/", "test/service/", "test/servers/"],
+    paths: ["src/service/", "src/executors/process/", "src/processes/", "test/service/", "test/servers/"],
     seconds: 80,
   },
   {

@@ -17,7 +17,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   report: ["contract", "blob", "evaluate", "outputs"],
   export: ["contract", "blob", "evaluate", "outputs"],
   audit: ["contract", "blob", "ingest", "panel", "evaluate", "engine", "prepare", "jobs"],
-  executors: ["contract", "blob", "engine", "jobs", "replay", "audit"],
+  processes: ["contract", "engine"],
+  executors: ["contract", "blob", "engine", "jobs", "replay", "audit", "processes"],
   service: [
     "contract",
     "blob",
@@ -28,6 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "replay",
     "audit",
     "report",
+    "processes",
     "executors",
   ],
   client: ["contract"],

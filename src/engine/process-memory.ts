@@ -40,7 +40,7 @@ function textOf(path: string): string {
 }
 
 /** The memory of a job that was killed because of it, in bytes. */
-interface MemoryFacts {
+export interface MemoryFacts {
   readonly held: number;
   /** The limit of all jobs together. */
   readonly limit: number;

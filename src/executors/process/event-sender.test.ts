@@ -10,7 +10,8 @@ function epoch(ticker: string, epoch: number): Progress {
 
 function senderOf() {
   const batches: EventBatch[] = [];
-  return { batches, sender: new EventSender((batch) => batches.push(batch)) };
+  const send = async (batch: EventBatch) => void batches.push(batch);
+  return { batches, sender: new EventSender(send) };
 }
 
 test("sends the reports of one second as one batch, with all epochs and the newest progress", (t) => {
@@ -34,6 +35,32 @@ test("sends the reports of one second as one batch, with all epochs and the newe
   mock.timers.tick(5_000);
   sender.flush();
   assert.equal(batches.length, 2, "nothing more was reported");
+});
+
+test("gathers events while the service has not read the batch before", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  const batches: EventBatch[] = [];
+  const read = Promise.withResolvers<void>();
+  const sender = new EventSender((batch) => {
+    batches.push(batch);
+    return read.promise;
+  });
+  for (const nth of [1, 2, 3]) {
+    sender.report(epoch("A", nth));
+    mock.timers.tick(10_000);
+  }
+  assert.deepEqual(
+    batches.map(({ progress }) => progress?.done),
+    [1],
+  );
+  read.resolve();
+  await read.promise;
+  mock.timers.tick(1_000);
+  assert.deepEqual(
+    batches.map(({ progress }) => progress?.done),
+    [1, 3],
+  );
 });
 
 test("sends the first 200 failures and warnings of a job and counts all of them", () => {

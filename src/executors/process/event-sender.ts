@@ -3,19 +3,24 @@ import { EventGatherer } from "../event-gatherer.ts";
 
 const MILLISECONDS_BETWEEN = 1_000;
 
-/** Sends the reports of a job in batches, at most one per second, because a job reports thousands of events. */
+/**
+ * Sends the reports of a job in batches, at most one per second, because a job reports thousands of events. While the service has not read
+ * a batch, further events are gathered in bounded memory.
+ */
 export class EventSender {
-  readonly #send: (batch: EventBatch) => void;
+  readonly #send: (batch: EventBatch) => Promise<void>;
   readonly #gathered = new EventGatherer();
   #timer: NodeJS.Timeout | undefined;
+  #isSending = false;
 
-  constructor(send: (batch: EventBatch) => void) {
+  /** @param send settles once the batch is sent; never rejects. */
+  constructor(send: (batch: EventBatch) => Promise<void>) {
     this.#send = send;
   }
 
   readonly report = (event: JobEvent): void => {
     this.#gathered.report(event);
-    this.#timer ??= setTimeout(() => this.flush(), MILLISECONDS_BETWEEN);
+    this.#plan();
   };
 
   /** Sends the pending batch. Called once the job has ended. */
@@ -23,6 +28,18 @@ export class EventSender {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#gathered.take();
-    if (batch !== undefined) this.#send(batch);
+    if (batch === undefined) return;
+    this.#isSending = true;
+    void this.#send(batch).then(() => {
+      this.#isSending = false;
+    });
+  }
+
+  #plan(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#isSending) this.#plan();
+      else this.flush();
+    }, MILLISECONDS_BETWEEN);
   }
 }

@@ -179,16 +179,6 @@ describe("a service that is killed leaves no process and no partial output", opt
     service.kill("SIGKILL");
     await untilGone(sandbox);
   });
-
-  test("while the main thread of a job process is blocked", async () => {
-    const program = fileURLToPath(new URL("./blocked.testing.ts", import.meta.url));
-    const child = spawn(process.execPath, [program], { detached: true, stdio: ["pipe", "pipe", "inherit"] });
-    child.stdin!.write("{}\n");
-    await said(child, "blocked");
-    child.stdin!.end();
-    const [, signal] = await once(child, "exit");
-    assert.equal(signal, "SIGKILL");
-  });
 });
 
 test("nothing of an earlier service's job runs once a later service does not adopt it", options, async () => {

@@ -13,7 +13,7 @@ import type { JobOrder, StopReason } from "../executor.ts";
 import { namedUrls, runOperation } from "../run-operation.ts";
 import { StatusWriter } from "../status-writer.ts";
 import { EventSender } from "./event-sender.ts";
-import type { FromJob, JobEnd, JobStorage, ToJob } from "./messages.ts";
+import type { FromJob, JobEnd, JobSetup, JobStorage, ToJob } from "./messages.ts";
 import { WARM_LIBRARIES, WarmEngine } from "./warm-engine.ts";
 
 /** After this many jobs, or with this much memory, another process takes over, so that nothing accumulates. */
@@ -24,7 +24,7 @@ const MAX_BYTES = 2 ** 30;
 export class JobRuns {
   /** Settles once the process has reported the end of its last job, or has no order to wait for; never rejects. */
   readonly ended: Promise<void>;
-  readonly #send: (message: FromJob) => void;
+  readonly #send: (message: FromJob) => Promise<void>;
   readonly #stopping = new AbortController();
   #engine: WarmEngine | undefined;
   #order = Promise.withResolvers<JobOrder | undefined>();
@@ -32,16 +32,16 @@ export class JobRuns {
   #workers = 1;
   /** Of that job, or of one before it that has ended. */
   #pool: EnginePool | undefined;
-  #setup: Extract<ToJob, { op: "setup" }> | undefined;
+  #setup: JobSetup | undefined;
   #store: Promise<BlobStore> | undefined;
   /** Whether the service drains or is gone. An attempt that does not succeed is then lost, and its status gets no end. */
   #isDraining = false;
   /** Whether it has accepted an order. From then on it is ready when an order has ended, not when its libraries are imported. */
   #hasTaken = false;
 
-  constructor(send: (message: FromJob) => void, warm: boolean) {
+  /** @param send settles once the message is sent; never rejects. */
+  constructor(send: (message: FromJob) => Promise<void>) {
     this.#send = send;
-    this.#engine = warm ? startEngine(WARM_LIBRARIES) : undefined;
     this.ended = this.#work();
   }
 
@@ -71,12 +71,13 @@ export class JobRuns {
     this.#stop("draining");
   }
 
-  #prepare(setup: Extract<ToJob, { op: "setup" }>): void {
+  #prepare(setup: JobSetup): void {
     this.#setup = setup;
+    this.#engine = setup.warm ? startEngine(WARM_LIBRARIES) : undefined;
     this.#store = openStore(setup.blobUrl, { policy: setup.policy });
     this.#store.catch(() => undefined); // The job meets the error where it opens its output.
     void Promise.allSettled([this.#engine?.ready, this.#store]).then(() => {
-      if (!this.#hasTaken) this.#send({ event: "ready" });
+      if (!this.#hasTaken) void this.#send({ event: "ready" });
     });
   }
 
@@ -92,10 +93,10 @@ export class JobRuns {
       if (order === undefined) break;
       this.#order = Promise.withResolvers();
       this.#hasTaken = true;
-      this.#send({ event: "accepted" });
+      void this.#send({ event: "accepted" });
       const isSound = await this.#run(order);
       if (!isSound || jobs >= MAX_JOBS || !this.#isFit()) break;
-      this.#send({ event: "ready" });
+      void this.#send({ event: "ready" });
     }
     await this.#engine?.close();
   }
@@ -134,8 +135,8 @@ export class JobRuns {
       return false;
     }
     await status?.writeEnd(end);
-    if (status) this.#send({ event: "timings", timings: status.timings });
-    this.#send({ event: "end", end });
+    if (status) void this.#send({ event: "timings", timings: status.timings });
+    void this.#send({ event: "end", end });
     return !("problem" in end && end.problem.code === "internal");
   }
 
@@ -164,9 +165,9 @@ export class JobRuns {
     }
   }
 
-  /** Sent through the pipe of the order's events, so that the service knows its operation and reads it before the end. */
+  /** Sent as a message, so that the service knows its operation and reads it before the end. */
   readonly #log = (text: string): void => {
-    for (const line of text.split("\n")) this.#send({ event: "log", line });
+    for (const line of text.split("\n")) void this.#send({ event: "log", line });
   };
 
   /** Undefined if the store cannot be opened, in which case the job fails as well. */

@@ -13,26 +13,27 @@ export interface JobStorage {
   readonly policy: BlobPolicy;
 }
 
-/** What a job may use. */
-export interface JobMeans {
-  /** Limit of its memory in bytes, including everything it starts. */
-  readonly memoryBytes: number;
-  /** The cluster that it computes on; by default this machine. */
-  readonly cluster?: ClusterEngine | undefined;
-}
-
 /**
- * What the service writes to a job process's stdin, one JSON object per line: first the storage and the limits, then one order after the
- * other. A stop ends the process.
+ * What the service sends to a job process: first the storage and the limits, then one order after the other. A stop ends the process.
  */
 export type ToJob =
-  | ({ readonly op: "setup" } & JobMeans & JobStorage)
+  | ({ readonly op: "setup" } & JobSetup)
   | { readonly op: "order"; readonly order: JobOrder }
   /** How many workers the job of the last order may have from now on. */
   | { readonly op: "workers"; readonly workers: number }
   | { readonly op: "stop"; readonly reason: StopReason };
 
-/** What a job process writes to descriptor 3, one JSON object per line. */
+/** What every job of a process shares. */
+export interface JobSetup extends JobStorage {
+  /** Limit of its memory in bytes, including everything it starts. */
+  readonly memoryBytes: number;
+  /** The cluster that it computes on; by default this machine. */
+  readonly cluster?: ClusterEngine | undefined;
+  /** Whether the process starts an engine before it has an order. */
+  readonly warm: boolean;
+}
+
+/** What a job process sends to the service. */
 export type FromJob =
   /** Its modules are loaded, nothing of the previous order runs any more, and it waits for an order. */
   | { readonly event: "ready" }
@@ -46,12 +47,3 @@ export type FromJob =
   | { readonly event: "end"; readonly end: JobEnd };
 
 export type JobEnd = { readonly record: ResultRecord } | { readonly problem: Problem };
-
-/** The descriptor to which a job process writes its messages. */
-export const MESSAGE_DESCRIPTOR = 3;
-
-/** Maximum length of a message in characters: far more than an order with its URLs and config, or a batch of events, takes. */
-export const MAX_MESSAGE_LENGTH = 2 ** 25;
-
-/** Makes a job process start its engine before it has an order. */
-export const WARM_FLAG = "--warm";

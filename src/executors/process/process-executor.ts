@@ -5,6 +5,8 @@ import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
+import { MemoryBudget } from "../../processes/memory-budget.ts";
 import type {
   Execution,
   ExecutionEnd,
@@ -14,8 +16,6 @@ import type {
   StopReason,
 } from "../executor.ts";
 import { type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
-import { jobEnvironment } from "./job-environment.ts";
-import { MemoryBudget } from "./memory-budget.ts";
 import type { JobStorage } from "./messages.ts";
 import { Standby } from "./standby.ts";
 
@@ -46,10 +46,8 @@ export class ProcessExecutor implements Executor {
   readonly outlivesService = false;
   readonly #options: ProcessExecutorOptions;
   readonly #running = new Map<string, Execution>();
-  /** The processes that have an order. */
-  readonly #children = new Set<JobChild>();
   /** All processes, including those that wait for an order. */
-  readonly #spawned = new Set<JobChild>();
+  readonly #children = new Set<JobChild>();
   readonly #memory: MemoryBudget;
   readonly #stopped: StoppedWatch;
   readonly #memoryBytes: number;
@@ -63,7 +61,7 @@ export class ProcessExecutor implements Executor {
     this.#memoryBytes = options.memoryBytes ?? defaultMemoryBytes();
     this.#memory = new MemoryBudget({
       limitBytes: this.#memoryBytes,
-      processes: () => [...this.#spawned],
+      processes: () => [...this.#children],
       stopWaiting: () => this.#standby?.stopWaiting() ?? [],
     });
     this.#memory.start();
@@ -109,12 +107,13 @@ export class ProcessExecutor implements Executor {
     this.#closed = true;
     this.#memory.stop();
     this.#stopped.stop();
+    this.#standby?.close();
     for (const child of this.#children) child.stop();
-    await Promise.all([this.#standby?.close(), ...[...this.#children].map(({ ended }) => ended)]);
+    await Promise.all([...this.#children].map(({ ended }) => ended));
   }
 
   *#watched() {
-    for (const child of this.#spawned) yield { pid: child.pid, onStopped: (why: string) => child.kill(why) };
+    for (const child of this.#children) yield { pid: child.pid, onStopped: (why: string) => child.kill(why) };
   }
 
   /** Gives the order to a job process. The waiting one may have just died, so a new one is tried too. */
@@ -122,8 +121,6 @@ export class ProcessExecutor implements Executor {
     let reason = "the service is closing";
     for (let tries = 0; tries < 2 && !this.#closed; tries++) {
       const child = this.#waiting() ?? this.#spawn(false);
-      this.#children.add(child);
-      void child.ended.then(() => this.#children.delete(child));
       const handle = handleOf(child);
       const run = child.give(order, listener);
       if (await run.accepted) return { child, handle, run };
@@ -149,29 +146,24 @@ export class ProcessExecutor implements Executor {
     const env = this.#env();
     if (warm) this.#standbyEnv = JSON.stringify(env);
     const { blobUrl, policy, log, cluster } = this.#options;
-    const means = { memoryBytes: this.#memoryBytes, cluster };
-    try {
-      // An engine on this machine would be idle.
-      const child = new JobChild({
-        env,
-        warm: warm && cluster === undefined,
-        blobUrl,
-        policy,
-        log,
-        ...means,
-      });
-      this.#spawned.add(child);
-      void child.ended.then(() => this.#spawned.delete(child));
-      return child;
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new MucastError("unavailable", `no job process can be started: ${reason}`, {}, { cause });
-    }
+    const child = new JobChild({
+      env,
+      log,
+      blobUrl,
+      policy,
+      memoryBytes: this.#memoryBytes,
+      cluster,
+      // With a cluster, an engine on this machine would be idle.
+      warm: warm && cluster === undefined,
+    });
+    this.#children.add(child);
+    void child.ended.then(() => this.#children.delete(child));
+    return child;
   }
 
   #env(): Record<string, string> {
     const { env = process.env, policy, cluster } = this.#options;
-    return jobEnvironment(env, { azure: policy.container !== undefined, cluster: cluster !== undefined });
+    return childEnvironment(env, { azure: policy.container !== undefined, cluster: cluster !== undefined });
   }
 }
 

@@ -49,7 +49,7 @@ test("starts a process that keeps dying less and less often", async () => {
     mock.timers.tick(1);
     assert.equal(children.length, count + 1);
   }
-  await waiting.close();
+  waiting.close();
 });
 
 test("stops waiting processes when memory is short, and starts the next one later each time", async () => {
@@ -66,7 +66,7 @@ test("stops waiting processes when memory is short, and starts the next one late
     mock.timers.tick(1);
     assert.equal(children.length, count + 1);
   }
-  await waiting.close();
+  waiting.close();
 });
 
 test("starts the next process a second after one was taken, or when its job is over", async () => {
@@ -83,7 +83,7 @@ test("starts the next process a second after one was taken, or when its job is o
   await children[0]!.die();
   mock.timers.tick(60_000);
   assert.equal(children.length, 3, "there is one already");
-  await waiting.close();
+  waiting.close();
 });
 
 test("replaces a process that is no longer suitable", async () => {
@@ -94,7 +94,7 @@ test("replaces a process that is no longer suitable", async () => {
     children.map(({ stopped }) => stopped),
     [true, false],
   );
-  await waiting.close();
+  waiting.close();
 });
 
 test("takes a process again after its order, and starts no other meanwhile", async () => {
@@ -104,7 +104,7 @@ test("takes a process again after its order, and starts no other meanwhile", asy
     mock.timers.tick(1_000);
   }
   assert.equal(children.length, 1);
-  await waiting.close();
+  waiting.close();
 });
 
 test("keeps only one of several processes that have finished their orders", async () => {
@@ -119,7 +119,7 @@ test("keeps only one of several processes that have finished their orders", asyn
     children.map(({ stopped }) => stopped),
     [true, false],
   );
-  await waiting.close();
+  waiting.close();
 });
 
 test("starts no process while no job could start", async () => {
@@ -127,18 +127,18 @@ test("starts no process while no job could start", async () => {
   waiting.take();
   mock.timers.tick(60_000);
   assert.equal(children.length, 1);
-  await waiting.close();
+  waiting.close();
 });
 
 test("stops the waiting process on close, and starts no other", async () => {
   const waiting = standby();
   waiting.take();
-  await waiting.close();
+  waiting.close();
   await children[0]!.die();
   mock.timers.tick(60_000);
   assert.equal(children.length, 1);
   const other = standby();
-  await other.close();
+  other.close();
   assert.equal(children[1]!.stopped, true);
   mock.timers.tick(60_000);
   assert.equal(children.length, 2);

@@ -24,7 +24,6 @@ export class Standby {
   #trimming: NodeJS.Timeout | undefined;
   #deaths = 0;
   #closed = false;
-  readonly #stopping = new Set<JobChild>();
 
   constructor(options: StandbyOptions) {
     this.#options = options;
@@ -47,37 +46,33 @@ export class Standby {
   /** Keeps a process that has finished its order. */
   takeBack(child: JobChild): void {
     if (this.#closed) {
-      this.#stop(child);
+      child.stop();
       return;
     }
     this.#keep(child);
     clearTimeout(this.#trimming);
-    this.#trimming = setTimeout(() => {
-      for (const spare of this.#waiting.splice(0, this.#waiting.length - 1)) this.#stop(spare);
-    }, IDLE_MILLISECONDS);
+    this.#trimming = setTimeout(() => this.#stop(this.#waiting.length - 1), IDLE_MILLISECONDS);
   }
 
   /** Stops the waiting processes and starts another, because their environment has changed. */
   replace(): void {
-    for (const child of this.#waiting.splice(0)) this.#stop(child);
+    this.#stop();
     this.#fillIn(0);
   }
 
   /** Stops the waiting processes. Another is started after a pause, which grows each time that this happens soon again. */
   stopWaiting(): readonly JobChild[] {
-    const stopped = this.#waiting.splice(0);
-    for (const child of stopped) this.#stop(child);
+    const stopped = this.#stop();
     if (stopped.length > 0) this.#fillLater();
     return stopped;
   }
 
-  /** Stops all of them; returns once they have ended. */
-  async close(): Promise<void> {
+  /** Stops the waiting processes, and starts no other. */
+  close(): void {
     this.#closed = true;
     clearTimeout(this.#filling);
     clearTimeout(this.#trimming);
-    for (const child of this.#waiting.splice(0)) this.#stop(child);
-    await Promise.all([...this.#stopping].map((child) => child.ended));
+    this.#stop();
   }
 
   /** The latest call counts. */
@@ -90,25 +85,11 @@ export class Standby {
   }
 
   #fill(): void {
-    const child = this.#started();
-    if (child === undefined) {
-      this.#fillLater();
-      return;
-    }
     const born = performance.now();
-    this.#keep(child, () => {
+    this.#keep(this.#options.start(), () => {
       if (performance.now() - born > LONG_LIFE_MILLISECONDS) this.#deaths = 0;
       this.#fillLater();
     });
-  }
-
-  /** Undefined if the system cannot start a process now; a job that needs one fails with the reason. */
-  #started(): JobChild | undefined {
-    try {
-      return this.#options.start();
-    } catch {
-      return undefined;
-    }
   }
 
   #fillLater(): void {
@@ -127,9 +108,10 @@ export class Standby {
     });
   }
 
-  #stop(child: JobChild): void {
-    this.#stopping.add(child);
-    void child.ended.then(() => this.#stopping.delete(child));
-    child.stop();
+  /** Stops waiting processes, those that have waited longest first. */
+  #stop(count = this.#waiting.length): readonly JobChild[] {
+    const stopped = this.#waiting.splice(0, count);
+    for (const child of stopped) child.stop();
+    return stopped;
   }
 }

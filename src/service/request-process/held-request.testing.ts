@@ -1,13 +1,13 @@
 /**
  * A program to be killed: a service with one request process. Its argument is the JSON of the order; it prints when that has started.
  */
-import { jobEnvironment } from "../../executors/process/job-environment.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
 import { runProcess } from "./run-process.ts";
 
 const running = runProcess(
   JSON.parse(process.argv[2]!),
   {
-    env: jobEnvironment(process.env, { azure: false }),
+    env: childEnvironment(process.env, { azure: false }),
     memoryBytes: 2 ** 30,
     seconds: 3_600,
     answerBytes: 2 ** 20,

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import type { ErrorData } from "../../contract/errors/errors.ts";
 import type { PreparedBlobs, PrepareOptions } from "../../prepare/prepare-prices.ts";
 import type { StorageAccess } from "../blobs/open-storage.ts";
@@ -51,13 +52,12 @@ export interface PreparedFile {
   readonly sha256: string;
 }
 
-/** The order for a process: one JSON line on its stdin, which stays open as long as the service lives. */
+/** The order for a process, its only message. */
 export type RequestOrder = ReportOrder | PrepareOrder;
 
-/** The first line of an answer. After it come `bytes` bytes: the whole answer, or none where there is an error. */
-export type AnswerHead =
-  | { readonly bytes: number }
-  | { readonly error: { readonly code: string; readonly message: string; readonly data: ErrorData } };
-
-/** The descriptor to which the process writes its answer. */
-export const ANSWER_DESCRIPTOR = 3;
+/** What a process sends to the service: its answer in pieces, or why there is none. */
+export type FromRequest =
+  | { readonly event: "piece"; readonly bytes: Uint8Array }
+  /** All pieces are sent. */
+  | { readonly event: "end" }
+  | { readonly event: "failed"; readonly code: ErrorCode; readonly text: string; readonly data: ErrorData };

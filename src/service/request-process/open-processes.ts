@@ -1,4 +1,4 @@
-import { jobEnvironment } from "../../executors/process/job-environment.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
 import type { Storage } from "../blobs/open-storage.ts";
 import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -20,7 +20,7 @@ interface OpenParts {
 export function openProcesses({ settings, env, storage, log, telemetry }: OpenParts): RequestProcesses {
   const azure = storage.folder === undefined;
   const limits = () => ({
-    env: jobEnvironment(env, { azure }),
+    env: childEnvironment(env, { azure }),
     memoryBytes: settings.request_memory_bytes,
     seconds: settings.request_seconds,
     answerBytes: MAX_ANSWER,

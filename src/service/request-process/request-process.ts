@@ -1,38 +1,29 @@
-/**
- * The process of one request: `node request-process.ts`, started by the service. It reads one order from stdin, writes its answer to
- * descriptor 3, and exits. If the service is gone, a thread kills it.
- */
-import { Socket } from "node:net";
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+/** The process of one request. The service starts it and sends an order; it sends its answer, and exits. */
 import { MucastError } from "../../contract/errors/errors.ts";
-import { OOM_SCORES, offerToOomKiller } from "../../executors/process/oom-score.ts";
-import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
+import { ParentChannel } from "../../processes/parent-channel.ts";
+import type { FromRequest, RequestOrder } from "./messages.ts";
 
-offerToOomKiller(OOM_SCORES.request);
-// If the service is gone, so is the reader of stderr.
-process.stderr.on("error", () => undefined);
+/** The service can do other work between two pieces. */
+const PIECE_BYTES = 2 ** 20;
 
-const HERE = import.meta.url;
-const watch = new Worker(new URL(`../../executors/process/watch-stdin${extname(HERE)}`, HERE));
-watch.on("error", (error) => {
-  throw error;
-});
-watch.on("message", (line: string | undefined) => {
-  if (line === undefined) process.exit(1);
-  void work(JSON.parse(line) as RequestOrder).then(answer);
+const service = new ParentChannel<RequestOrder, FromRequest>({
+  onMessage: (order) => void work(order),
+  onParentEnd: () => process.exit(1),
 });
 
-async function work(order: RequestOrder): Promise<string | MucastError> {
+async function work(order: RequestOrder): Promise<void> {
   try {
-    return await answerTo(order);
+    await answer(Buffer.from(await answerTo(order)));
   } catch (error) {
-    if (error instanceof MucastError) return error;
-    // After a defect, the service logs what a process has written to stderr.
-    console.error(error);
-    return new MucastError("internal", "a defect");
+    // After a defect, the service logs what a process has printed.
+    if (!(error instanceof MucastError)) console.error(error);
+    const { code, message, data } = error instanceof MucastError ? error : DEFECT;
+    void service.send({ event: "failed", code, text: message, data });
   }
+  await service.exit();
 }
+
+const DEFECT = new MucastError("internal", "a defect");
 
 /** Each kind loads only its own modules. */
 async function answerTo(order: RequestOrder): Promise<string> {
@@ -44,16 +35,8 @@ async function answerTo(order: RequestOrder): Promise<string> {
   }
 }
 
-function answer(done: string | MucastError): void {
-  const bytes = Buffer.from(done instanceof MucastError ? "" : done);
-  const head: AnswerHead = done instanceof MucastError ? { error: errorOf(done) } : { bytes: bytes.length };
-  const socket = new Socket({ fd: ANSWER_DESCRIPTOR, readable: false, writable: true });
-  // The service is gone, or no longer wants the answer.
-  socket.on("error", () => process.exit(1));
-  socket.write(`${JSON.stringify(head)}\n`);
-  socket.end(bytes, () => process.exit(0));
-}
-
-function errorOf({ code, message, data }: MucastError) {
-  return { code, message, data };
+async function answer(bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    await service.send({ event: "piece", bytes: bytes.subarray(at, at + PIECE_BYTES) });
+  void service.send({ event: "end" });
 }

@@ -13,8 +13,8 @@ import { eventuallyTrue } from "../../../test/service/eventually.testing.ts";
 import { stillRunning, treeOf } from "../../../test/service/processes.testing.ts";
 import { openStore } from "../../blob/open-store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { jobEnvironment } from "../../executors/process/job-environment.ts";
 import { mlText } from "../../outputs/outputs.testing.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
 import { drawReport } from "../../report/write-report.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { PreparedFiles, PrepareOrder, ReportOrder } from "./messages.ts";
@@ -22,7 +22,7 @@ import { RequestProcesses } from "./request-processes.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
 const LIMITS: ProcessLimits = {
-  env: jobEnvironment(process.env, { azure: false }),
+  env: childEnvironment(process.env, { azure: false }),
   memoryBytes: 2 ** 30,
   seconds: 300,
   answerBytes: 2 ** 26,
@@ -217,7 +217,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
       message: "to draw the report takes more than 128 MiB of memory (request_memory_bytes)",
     });
     const small = await orderFor("ml_engine_5.json", mlText());
-    await assert.rejects(runProcess(small, { ...LIMITS, answerBytes: -(2 ** 18) + 1_000 }, NEVER), {
+    await assert.rejects(runProcess(small, { ...LIMITS, answerBytes: 1_000 }, NEVER), {
       code: "too_large",
     });
   });

@@ -1,15 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { extname } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { withoutSignature } from "../../blob/policy.ts";
-import { ERROR_TABLE, type ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { memoryOf, mib } from "../../engine/process-memory.ts";
-import { killGroup } from "../../executors/process/process-group.ts";
+import { mib } from "../../engine/process-memory.ts";
+import { type BudgetedProcess, MemoryBudget } from "../../processes/memory-budget.ts";
+import { type ProcessEnd, SupervisedProcess } from "../../processes/supervised-process.ts";
 import { abortError } from "../abort-error.ts";
 import type { RequestKind } from "../telemetry/telemetry.ts";
-import { ANSWER_DESCRIPTOR, type AnswerHead, type RequestOrder } from "./messages.ts";
+import type { FromRequest, RequestOrder } from "./messages.ts";
 
 /** The limits of a process. */
 export interface ProcessLimits {
@@ -43,88 +41,105 @@ export async function runProcess(
   const running = new RequestProcess(order, limits);
   const abort = () => running.kill(abortError(signal, WORK_WORDS[order.kind]));
   signal.addEventListener("abort", abort);
+  const timeout = setTimeout(() => running.onTimeout(), limits.seconds * 1_000);
+  const memory = new MemoryBudget({ limitBytes: limits.memoryBytes, processes: () => [running] });
+  memory.start();
   try {
     return await running.answer();
   } finally {
+    memory.stop();
+    clearTimeout(timeout);
     signal.removeEventListener("abort", abort);
   }
 }
 
 const HERE = import.meta.url;
-const ENTRY = fileURLToPath(new URL(`./request-process${extname(HERE)}`, HERE));
+const MODULE = fileURLToPath(new URL(`./request-process${extname(HERE)}`, HERE));
 const MIB = 2 ** 20;
-const MEMORY_POLL_MILLISECONDS = 100;
-const MAX_HEAD_BYTES = 256 * 2 ** 10;
-const LINE_FEED = 10;
 /** Its errors contain the last characters of its output. */
 const MAX_OUTPUT_CHARACTERS = 4_000;
 
 /** The service's side of a process. */
-class RequestProcess {
-  readonly #child: ChildProcess;
+class RequestProcess implements BudgetedProcess {
+  readonly hasJob = true;
+  readonly #process: SupervisedProcess<RequestOrder, FromRequest>;
   readonly #limits: ProcessLimits;
   readonly #work: string;
-  readonly #timers: readonly NodeJS.Timeout[];
-  readonly #pieces: Buffer[] = [];
+  readonly #pieces: Uint8Array[] = [];
   #bytes = 0;
-  #said = "";
+  #isComplete = false;
+  #printed = "";
+  #failed: Extract<FromRequest, { event: "failed" }> | undefined;
   /** Why it was killed. */
   #killedFor: MucastError | undefined;
 
-  /** @throws MucastError unavailable if the system cannot start a process. */
   constructor(order: RequestOrder, limits: ProcessLimits) {
     this.#limits = limits;
     this.#work = WORK_WORDS[order.kind];
-    this.#child = startChild(limits);
-    const { stdin, stderr, stdio } = this.#child as ChildProcess & { stdin: Writable; stderr: Readable };
-    const answer = stdio[ANSWER_DESCRIPTOR] as Readable;
-    // Errors of a pipe of a process that has just died are ignored; its end explains them.
-    for (const pipe of [stdin, stderr, answer]) pipe.on("error", () => undefined);
-    const checkMemory = setInterval(() => this.#checkMemory(), MEMORY_POLL_MILLISECONDS);
-    const timeout = setTimeout(() => this.kill(this.#timedOut()), limits.seconds * 1_000);
-    this.#timers = [checkMemory, timeout];
-    stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#said = `${this.#said}${text}`.slice(-MAX_OUTPUT_CHARACTERS);
+    this.#process = new SupervisedProcess({
+      module: MODULE,
+      env: limits.env,
+      nodeArguments: [`--max-old-space-size=${Math.ceil(limits.memoryBytes / MIB)}`],
+      runs: "request",
+      onMessage: (message) => this.#receive(message),
+      onLine: (line) => {
+        this.#printed = `${this.#printed}${line}\n`.slice(-MAX_OUTPUT_CHARACTERS);
+      },
     });
-    answer.on("data", (piece: Buffer) => this.#take(piece));
-    stdin.write(`${JSON.stringify(order)}\n`);
+    this.#process.send(order);
   }
 
   /** Kills it and makes the error its answer. */
   kill(error: MucastError): void {
     this.#killedFor ??= error;
-    if (this.#child.pid !== undefined) killGroup(this.#child.pid);
+    this.#process.kill();
+  }
+
+  held(enough: number): number {
+    return this.#process.held(enough);
+  }
+
+  onOverLimit(): void {
+    this.kill(this.#tooMuchMemory());
+  }
+
+  onTimeout(): void {
+    const { seconds } = this.#limits;
+    const message = `to ${this.#work} took longer than ${seconds} s (request_seconds)`;
+    this.kill(new MucastError("timed_out", message, { limit: seconds }));
   }
 
   /** Resolves when all of it has ended. */
   async answer(): Promise<Buffer> {
-    const ended = await endOf(this.#child);
-    for (const timer of this.#timers) clearTimeout(timer);
+    const { how, reason } = await this.#process.ended;
     if (this.#killedFor !== undefined) throw this.#killedFor;
-    const answer = Buffer.concat(this.#pieces);
-    const at = answer.indexOf(LINE_FEED);
-    const head = at < 0 ? undefined : (JSON.parse(answer.toString("utf8", 0, at)) as AnswerHead);
-    if (head !== undefined && "error" in head) throw this.#errorOf(head.error);
-    if (head?.bytes === answer.length - at - 1) return answer.subarray(at + 1);
-    throw /heap out of memory/i.test(this.#said) ? this.#tooMuchMemory() : this.#lost(ended);
+    if (this.#failed !== undefined) throw this.#errorOf(this.#failed);
+    if (this.#isComplete) return Buffer.concat(this.#pieces);
+    if (how === undefined)
+      throw new MucastError("unavailable", "the system makes no further process now", {}, { cause: reason });
+    throw /heap out of memory/i.test(this.#printed) ? this.#tooMuchMemory() : this.#lost(how);
   }
 
-  #take(piece: Buffer): void {
-    this.#bytes += piece.length;
-    if (this.#bytes > this.#limits.answerBytes + MAX_HEAD_BYTES) this.kill(this.#tooLong());
-    else this.#pieces.push(piece);
+  #receive(message: FromRequest): void {
+    switch (message.event) {
+      case "piece":
+        this.#bytes += message.bytes.length;
+        if (this.#bytes > this.#limits.answerBytes) this.kill(this.#tooLong());
+        else this.#pieces.push(message.bytes);
+        break;
+      case "end":
+        this.#isComplete = true;
+        break;
+      case "failed":
+        this.#failed = message;
+        break;
+      default:
+        message satisfies never;
+    }
   }
 
-  #checkMemory(): void {
-    const { pid } = this.#child;
-    const { memoryBytes } = this.#limits;
-    if (pid !== undefined && memoryOf([pid], memoryBytes) > memoryBytes) this.kill(this.#tooMuchMemory());
-  }
-
-  #errorOf({ code, message, data }: Extract<AnswerHead, { error: unknown }>["error"]): MucastError {
-    const cause = new Error(withoutSignature(this.#said));
-    const known = Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : "internal";
-    return new MucastError(known, message, data, known === "internal" ? { cause } : {});
+  #errorOf({ code, text, data }: Extract<FromRequest, { event: "failed" }>): MucastError {
+    return new MucastError(code, text, data, code === "internal" ? this.#cause() : {});
   }
 
   #tooMuchMemory(): MucastError {
@@ -133,51 +148,23 @@ class RequestProcess {
     return new MucastError("too_large", message, { limit: memoryBytes });
   }
 
-  #timedOut(): MucastError {
-    const { seconds } = this.#limits;
-    const message = `to ${this.#work} took longer than ${seconds} s (request_seconds)`;
-    return new MucastError("timed_out", message, { limit: seconds });
-  }
-
   #tooLong(): MucastError {
     const { answerBytes } = this.#limits;
     const message = `to ${this.#work} gave more than ${mib(answerBytes)}, the most that the service answers`;
     return new MucastError("too_large", message, { limit: answerBytes });
   }
 
-  #lost(ended: string): MucastError {
-    const cause = new Error(withoutSignature(this.#said || "it said nothing"));
-    return new MucastError("process_lost", `the process that was to ${this.#work} ${ended}`, {}, { cause });
-  }
-}
-
-/** @throws MucastError unavailable. */
-function startChild({ env, memoryBytes }: ProcessLimits): ChildProcess {
-  const heap = `--max-old-space-size=${Math.ceil(memoryBytes / MIB)}`;
-  try {
-    // A separate group, so that it can be killed completely, and no signal of a terminal reaches it.
-    const child = spawn(process.execPath, [heap, ENTRY], {
-      env,
-      detached: true,
-      stdio: ["pipe", "ignore", "pipe", "pipe"],
-    });
-    child.on("error", () => undefined);
-    if (child.pid !== undefined && child.stdin && child.stderr) return child;
-  } catch (cause) {
-    throw noProcess(cause);
-  }
-  throw noProcess(undefined);
-}
-
-function noProcess(cause: unknown): MucastError {
-  return new MucastError("unavailable", "the system makes no further process now", {}, { cause });
-}
-
-/** How it ended, once its pipes are closed. */
-function endOf(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    child.once("close", (code, signal) =>
-      resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
+  #lost({ exitCode, signal }: NonNullable<ProcessEnd["how"]>): MucastError {
+    const ended = signal ? `was ended by ${signal}` : `ended with exit code ${exitCode}`;
+    return new MucastError(
+      "process_lost",
+      `the process that was to ${this.#work} ${ended}`,
+      {},
+      this.#cause(),
     );
-  });
+  }
+
+  #cause(): { readonly cause: Error } {
+    return { cause: new Error(withoutSignature(this.#printed || "it printed nothing")) };
+  }
 }

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { sessionOf } from "../../contract/machine/process-stat.ts";
+import { sessionOf } from "../contract/machine/process-stat.ts";
 
 const POLL_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 5_000;

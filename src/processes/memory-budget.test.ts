@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MucastError } from "../../contract/errors/errors.ts";
+import { type MemoryFacts, outOfMemory } from "../engine/process-memory.ts";
 import { type BudgetedProcess, MemoryBudget } from "./memory-budget.ts";
 
 const MIB = 2 ** 20;
 
 /** A fake process that holds as much memory as a test says. */
 class FakeProcess implements BudgetedProcess {
-  readonly errors: MucastError[] = [];
+  /** The facts of each call; a process is killed only once. */
+  readonly kills: MemoryFacts[] = [];
   readonly hasJob: boolean;
   /** Whether it was stopped because it only waits. */
   isEnded = false;
@@ -22,8 +23,8 @@ class FakeProcess implements BudgetedProcess {
     return this.size * MIB;
   }
 
-  killWith(error: MucastError): void {
-    this.errors.push(error);
+  onOverLimit(facts: MemoryFacts): void {
+    this.kills.push(facts);
     this.size = 0;
   }
 }
@@ -41,17 +42,17 @@ test("a single job may hold the whole budget", () => {
   const job = new FakeProcess(1_000);
   const budget = budgetOf(job);
   for (let i = 0; i < 3; i++) budget.look();
-  assert.equal(job.errors.length, 0);
+  assert.equal(job.kills.length, 0);
 });
 
 test("kills the job furthest over its share after two measurements over the budget in a row, with the figures in its error", () => {
   const [small, large] = [new FakeProcess(300), new FakeProcess(800)];
   const budget = budgetOf(small, large);
   budget.look();
-  assert.equal(large.errors.length, 0);
+  assert.equal(large.kills.length, 0);
   budget.look();
-  assert.deepEqual([small.errors.length, large.errors.length], [0, 1]);
-  const error = large.errors[0]!;
+  assert.deepEqual([small.kills.length, large.kills.length], [0, 1]);
+  const error = outOfMemory(large.kills[0]!);
   assert.equal(error.code, "out_of_memory");
   assert.equal(
     error.message,
@@ -65,7 +66,7 @@ test("kills the job furthest over its share after two measurements over the budg
     jobs: 2,
   });
   budget.look();
-  assert.equal(small.errors.length, 0);
+  assert.equal(small.kills.length, 0);
 });
 
 test("kills no other job while a killed one still returns its memory", () => {
@@ -75,7 +76,7 @@ test("kills no other job while a killed one still returns its memory", () => {
   budget.look();
   large.size = 500;
   for (let i = 0; i < 3; i++) budget.look();
-  assert.deepEqual([small.errors.length, large.errors.length], [0, 1]);
+  assert.deepEqual([small.kills.length, large.kills.length], [0, 1]);
 });
 
 test("kills nothing that exceeds the budget only for a moment", () => {
@@ -86,7 +87,7 @@ test("kills nothing that exceeds the budget only for a moment", () => {
   budget.look();
   job.size = 1_100;
   budget.look();
-  assert.equal(job.errors.length, 0);
+  assert.equal(job.kills.length, 0);
 });
 
 test("leaves waiting processes alone if there is no job", () => {
@@ -102,9 +103,9 @@ test("stops waiting processes before it kills a job, and spares the job while th
   budget.look();
   assert.equal(waiting.isEnded, false);
   for (let i = 0; i < 4; i++) budget.look();
-  assert.deepEqual([waiting.isEnded, job.errors.length], [true, 0]);
+  assert.deepEqual([waiting.isEnded, job.kills.length], [true, 0]);
   job.size = 1_001;
   budget.look();
   budget.look();
-  assert.equal(job.errors.length, 1);
+  assert.equal(job.kills.length, 1);
 });

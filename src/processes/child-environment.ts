@@ -1,10 +1,10 @@
-import { CLUSTER_VARIABLES } from "../../engine/pool/cluster-secrets.ts";
+import { CLUSTER_VARIABLES } from "../engine/pool/cluster-secrets.ts";
 
 /**
- * The variables of the service's environment that a job process gets: those that find programs, folders and certificates, and the
+ * The variables of the service's environment that a child process gets: those that find programs, folders and certificates, and the
  * credentials of Azure storage and of a cluster, if there are any. It gets neither the database's URL nor any key of the service.
  */
-export function jobEnvironment(
+export function childEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   { azure, cluster = false }: { readonly azure: boolean; readonly cluster?: boolean },
 ): Record<string, string> {

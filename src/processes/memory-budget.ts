@@ -1,32 +1,31 @@
-import type { MucastError } from "../../contract/errors/errors.ts";
-import { outOfMemory } from "../../engine/process-memory.ts";
+import type { MemoryFacts } from "../engine/process-memory.ts";
 
-/** What the budget needs to know about a job process. */
+/** What the budget needs to know about a process. */
 export interface BudgetedProcess {
   /** Whether it runs a job. A process that waits for one counts, but has no share. */
   readonly hasJob: boolean;
   /** Bytes that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
   held(enough: number): number;
-  /** Kills the process; its job fails with `error`. */
-  killWith(error: MucastError): void;
+  /** Called once: kills the process. */
+  onOverLimit(facts: MemoryFacts): void;
 }
 
 interface MemoryBudgetOptions {
-  /** Limit of all job processes together, in bytes. */
+  /** Limit of all processes together, in bytes. */
   readonly limitBytes: number;
   readonly processes: () => readonly BudgetedProcess[];
   /** Stops the processes that wait for a job, and returns them. */
-  readonly stopWaiting: () => readonly BudgetedProcess[];
+  readonly stopWaiting?: () => readonly BudgetedProcess[];
 }
 
 /** A measurement takes processor time; this keeps it below 2 %. */
 const PAUSE = { least: 200, looks: 50 };
 
 /**
- * Watches the memory that the jobs of this machine share. If all job processes together exceed the limit on two measurements in a row, it
- * stops those that wait for a job. If none waits, it kills the job furthest over its share, which is an equal part of what the waiting
- * processes leave. It measures twice because a job that is too large by itself notices that too, and may continue after it has killed its
- * largest worker.
+ * Watches the memory that processes share: all jobs of this machine, or one request. If they together exceed the limit on two measurements
+ * in a row, it stops those that wait for a job. If none waits, it kills the one furthest over its share, which is an equal part of what the
+ * waiting processes leave. It measures twice because a job that is too large by itself notices that too, and may continue after it has
+ * killed its largest worker.
  */
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
@@ -60,7 +59,7 @@ export class MemoryBudget {
     const isOver = together > limit;
     const jobs = sizes.filter(({ entry }) => entry.hasJob);
     if (isOver && this.#wasOver && jobs.length > 0) {
-      const stopped = this.#options.stopWaiting();
+      const stopped = this.#options.stopWaiting?.() ?? [];
       if (stopped.length > 0) {
         for (const entry of stopped) this.#stopped.add(entry);
         this.#wasOver = false;
@@ -71,7 +70,7 @@ export class MemoryBudget {
       // All have the same share, so the largest is the furthest over it.
       const { entry, held } = jobs.reduce((most, job) => (job.held > most.held ? job : most));
       this.#stopped.add(entry);
-      entry.killWith(outOfMemory({ held, together, limit, share, jobs: jobs.length }));
+      entry.onOverLimit({ held, together, limit, share, jobs: jobs.length });
     }
     this.#wasOver = isOver;
   }

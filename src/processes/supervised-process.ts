@@ -1,0 +1,134 @@
+import { type ChildProcess, fork, type Serializable } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { onLines } from "../engine/lines.ts";
+import { memoryOf } from "../engine/process-memory.ts";
+import { killGroup, killSession, processesOfSession } from "./process-group.ts";
+
+/** A program of this package that runs in a process of its own and opens a `ParentChannel`. */
+export interface ChildProgram<FromChild> {
+  /** Path of its module. */
+  readonly module: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Arguments for Node. */
+  readonly nodeArguments?: readonly string[];
+  /** What it runs: decides which processes the kernel kills first if the machine runs out of memory. */
+  readonly runs: keyof typeof OOM_SCORES;
+  readonly onMessage: (message: FromChild) => void;
+  /** Called with each line that it, or a process that it started, prints. */
+  readonly onLine: (line: string) => void;
+}
+
+/** How a process ended. */
+export interface ProcessEnd {
+  /** Undefined if the system could not start it. */
+  readonly how: { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null } | undefined;
+  /** The same in words, or why it could not start or was killed. */
+  readonly reason: string;
+}
+
+/** Added to the out-of-memory score of a process: requests die before jobs, which cost more to repeat, and both before the service. */
+const OOM_SCORES = { jobs: 500, request: 800 };
+const MAX_OOM_SCORE = 1_000;
+/** In characters; a longer line comes in pieces. */
+const MAX_LINE_LENGTH = 64 * 2 ** 10;
+
+/**
+ * A child process, seen from its parent. It leads its own group and session, so that it can be killed as a whole, and no signal of a
+ * terminal reaches it. Messages go through Node's channel, which nothing that the process prints can reach. If the parent dies, the
+ * process ends within a few seconds.
+ */
+export class SupervisedProcess<ToChild extends object, FromChild> {
+  /** Undefined if the system could not start it. */
+  readonly pid: number | undefined;
+  /** Settles once nothing of it runs any more, and every message and line of it was received; never rejects. */
+  readonly ended: Promise<ProcessEnd>;
+  /** Undefined if the system refused to start it at once. */
+  readonly #child: ChildProcess | undefined;
+  #isGone = false;
+  #killedBecause: string | undefined;
+
+  constructor({ module, env, nodeArguments = [], runs, onMessage, onLine }: ChildProgram<FromChild>) {
+    try {
+      this.#child = fork(module, {
+        env,
+        execArgv: [...nodeArguments],
+        detached: true,
+        serialization: "advanced",
+        stdio: ["pipe", "pipe", "pipe", "ipc"],
+      });
+    } catch (error) {
+      this.ended = Promise.resolve(notStarted(error));
+      return;
+    }
+    this.pid = this.#child.pid;
+    this.ended = this.#watchEnd(this.#child);
+    if (this.pid === undefined) return;
+    offerToOomKiller(this.pid, OOM_SCORES[runs]);
+    const { stdin, stdout, stderr } = this.#child;
+    // Carries nothing: its end tells a thread of the process that this process has died.
+    stdin!.on("error", () => undefined);
+    for (const stream of [stdout, stderr]) onLines(stream!, onLine, { longest: MAX_LINE_LENGTH });
+    this.#child.on("message", (message) => onMessage(message as FromChild));
+  }
+
+  /** A message to a process that has ended is lost. */
+  send(message: ToChild): void {
+    if (this.#child?.connected) this.#child.send(message as Serializable, () => undefined);
+  }
+
+  /** Kills it and its group. @param why reported as the reason of its end, instead of the signal. */
+  kill(why?: string): void {
+    this.#killedBecause ??= why;
+    if (!this.#isGone && this.pid !== undefined) killGroup(this.pid);
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Bytes that the process and everything it started hold. @param enough bytes below which a rough figure will do. */
+  held(enough: number): number {
+    return this.#isGone || this.pid === undefined ? 0 : memoryOf(processesOfSession(this.pid) ?? [], enough);
+  }
+
+  async #watchEnd(child: ChildProcess): Promise<ProcessEnd> {
+    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const end = await this.#exit(child);
+    if (this.pid !== undefined) await killSession(this.pid);
+    // Not earlier: the other processes of its session keep its pipes open, and its last messages are still in them.
+    if (end.how) await closed;
+    return end;
+  }
+
+  #exit(child: ChildProcess): Promise<ProcessEnd> {
+    return new Promise((resolve) => {
+      child.on("error", (error) => {
+        // The end of a process that was started explains its later errors.
+        if (this.pid === undefined) resolve(notStarted(error));
+      });
+      child.once("exit", (exitCode, signal) => {
+        this.#isGone = true;
+        const reason = signal ? `it was ended by ${signal}` : `exit code ${exitCode}`;
+        resolve({ how: { exitCode, signal }, reason: this.#killedBecause ?? reason });
+      });
+    });
+  }
+}
+
+function notStarted(error: unknown): ProcessEnd {
+  const message = error instanceof Error ? error.message : String(error);
+  return { how: undefined, reason: `no process could be started: ${message}` };
+}
+
+/**
+ * If the machine runs out of memory, makes the kernel kill a process and what it starts from now on before this process, which then can
+ * report the failure. Does nothing on a system without such scores (macOS), which decides by its own rules.
+ */
+function offerToOomKiller(pid: number, more: number): void {
+  try {
+    const own = Number(readFileSync("/proc/self/oom_score_adj", "latin1"));
+    writeFileSync(`/proc/${pid}/oom_score_adj`, String(Math.min(MAX_OOM_SCORE, own + more)));
+  } catch {
+    // There is no such file, or the process has ended.
+  }
+}
