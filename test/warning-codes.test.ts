@@ -1,4 +1,4 @@
-/** Every warning code is raised by a job and expected by a test. Both are read as text, so that nothing has to run. */
+/** Every warning code is raised by a job and its slow twin, and expected by a test. All are read as text, so that nothing has to run. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -56,4 +56,27 @@ test("a test of a job expects every warning code", () => {
   );
   const never = CODES.filter((code) => !new RegExp(`\\b${code}\\b`).test(tests));
   assert.deepEqual(never, [], "codes of src/contract/problems/warnings.ts that no test of a job names");
+});
+
+/** Codes that the slow twin does not raise, and the test that expects them of a whole job instead. */
+const NOT_IN_TWIN: Partial<Record<keyof typeof WARNING_TABLE, string>> = {
+  threads_capped: "failing-tickers.slow.test.ts",
+  not_converged: "failing-tickers.slow.test.ts",
+  unknown_loss_type: "refused-network-jobs.slow.test.ts",
+  disabled: "network-command-line.slow.test.ts",
+  ignored_section: "refused-network-jobs.slow.test.ts",
+  failed_refit: "refit-jobs.slow.test.ts",
+  late_ticker: "refit-jobs.slow.test.ts",
+  no_refit: "refit-jobs.slow.test.ts",
+  thin_dates: "panel-settings.slow.test.ts",
+};
+
+test("the slow twin raises every warning code, or a test expects it of a whole job", () => {
+  const twin = textOf(globSync("test/end-to-end/plain_*.py"));
+  const lacking = CODES.filter((code) => {
+    const file = NOT_IN_TWIN[code as keyof typeof WARNING_TABLE];
+    const source = file === undefined ? twin : readFileSync(`test/end-to-end/${file}`, "utf8");
+    return !new RegExp(`\\b${code}\\b`).test(source);
+  });
+  assert.deepEqual(lacking, []);
 });

@@ -118,5 +118,5 @@ function verdictSentence(isFound: boolean, { previous }: Pick<AuditInputs, "prev
     ...(previous?.dataExtractorUrl === undefined ? ["data-extraction blob"] : []),
   ];
   if (blobs.length === 0) return found;
-  return `${found} No earlier day's ${blobs.join(" and ")} was compared, so the audit cannot see restated history.`;
+  return `${found} No earlier day's ${blobs.join(" or ")} was compared, so the audit cannot see restated history.`;
 }

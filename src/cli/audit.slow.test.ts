@@ -25,7 +25,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     assert.equal(verdict.verdict, "clean");
     assert.deepEqual(Object.keys(verdict.checks), ["truncation"]);
     assert.equal(verdict.inputs.feature.url, "feature_engine_tiny.json");
-    assert.match(stderr, /^truncation: 2 jobs, .*\ntruncation: 1 of 2\ntruncation: 2 of 2\nverdict: clean\./);
+    assert.match(stderr, /^truncation: 2 jobs; .*\ntruncation: 1 of 2\ntruncation: 2 of 2\nverdict: clean\./);
     assert.match(
       stderr,
       /verdict: clean\. .*No earlier day's feature blob.*\nWhat these checks cannot see:\n- Without an earlier (.*\n)*\ncheck +result/,
@@ -87,7 +87,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
       assert.deepEqual([inputs.prices!.url, ran.preparation!.status], ["prices.csv", "clean"]);
       assert.match(
         stderr,
-        /^preparation: 2 preparations of the price CSV, .*\npreparation: 1 of 2\npreparation: 2 of 2\n/,
+        /^preparation: 2 preparations of the price CSV; .*\npreparation: 1 of 2\npreparation: 2 of 2\n/,
       );
       assert.deepEqual(readdirSync(folder), ["prices.csv"]);
     } finally {
