@@ -60,19 +60,19 @@ test("a test of a job expects every warning code", () => {
 
 /** Codes that the slow twin does not raise, and the test that expects them of a whole job instead. */
 const NOT_IN_TWIN: Partial<Record<keyof typeof WARNING_TABLE, string>> = {
-  threads_capped: "failing-tickers.slow.test.ts",
-  not_converged: "failing-tickers.slow.test.ts",
-  unknown_loss_type: "refused-network-jobs.slow.test.ts",
-  disabled: "network-command-line.slow.test.ts",
-  ignored_section: "refused-network-jobs.slow.test.ts",
-  failed_refit: "refit-jobs.slow.test.ts",
-  late_ticker: "refit-jobs.slow.test.ts",
-  no_refit: "refit-jobs.slow.test.ts",
-  thin_dates: "panel-settings.slow.test.ts",
+  threads_capped: "regressors/failing-tickers.slow.test.ts",
+  not_converged: "regressors/failing-tickers.slow.test.ts",
+  unknown_loss_type: "networks/refused-network-jobs.slow.test.ts",
+  disabled: "commands/network-command-line.slow.test.ts",
+  ignored_section: "networks/refused-network-jobs.slow.test.ts",
+  failed_refit: "regressors/refit-jobs.slow.test.ts",
+  late_ticker: "regressors/refit-jobs.slow.test.ts",
+  no_refit: "regressors/refit-jobs.slow.test.ts",
+  thin_dates: "regressors/panel-settings.slow.test.ts",
 };
 
 test("the slow twin raises every warning code, or a test expects it of a whole job", () => {
-  const twin = textOf(globSync("test/end-to-end/plain_*.py"));
+  const twin = textOf(globSync("test/end-to-end/twins/plain_*.py"));
   const lacking = CODES.filter((code) => {
     const file = NOT_IN_TWIN[code as keyof typeof WARNING_TABLE];
     const source = file === undefined ? twin : readFileSync(`test/end-to-end/${file}`, "utf8");

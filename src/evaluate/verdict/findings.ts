@@ -126,9 +126,7 @@ function sizesSentence(
 ) {
   if (state === "too_few" || quantile === null) return tooFew("Sizes", dates);
   const r2 =
-    zero.r2 === null
-      ? "no R²"
-      : `R² ${percentText(zero.r2)} against zero with equal weight for each ticker`;
+    zero.r2 === null ? "no R²" : `R² ${percentText(zero.r2)} against zero with equal weight for each ticker`;
   const nested = `Clark-West t = ${tText(zero.clarkWest)} against zero and ${tText(ofMean.clarkWest)} against the training mean over ${datesText(dates)}, ${quantile.toFixed(2)} needed`;
   if (state === "evidence") return `Sizes: evidence of skill (${r2}; ${nested}).`;
   if (state === "worse") {
