@@ -1,6 +1,6 @@
 /** The quick half of `npm test`: types, lint, formats, generated files, and the fast tests. */
-import { runQuickHalf, tellFailures } from "./test-halves.ts";
+import { printFailures, runQuickHalf } from "./test-halves.ts";
 
 const failed = await runQuickHalf();
-tellFailures(failed);
+printFailures(failed);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -30,7 +30,7 @@ export function reportSizes(sizes: readonly number[], most: number): void {
 }
 
 /** The smallest rectangle of the page that contains two elements, with a margin. */
-export async function around(
+export async function boundingBox(
   page: Page,
   elements: readonly [first: string, last: string],
   margin: number,

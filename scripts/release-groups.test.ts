@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { groupsAbout, groupsNamed, RELEASE_GROUPS } from "./release-groups.ts";
+import { groupsNamed, groupsOfPaths, RELEASE_GROUPS } from "./release-groups.ts";
 import { testFiles } from "./test-tiers.ts";
 
-const names = (changed: readonly string[]) => groupsAbout(changed).map(({ name }) => name);
+const names = (changed: readonly string[]) => groupsOfPaths(changed).map(({ name }) => name);
 
 /** Itself, or by a file beside it. */
 function readsMatrix(file: string): boolean {
@@ -38,7 +38,7 @@ test("a change concerns the groups with its path or its test file; one of a lock
     "engine/requirements-dl.txt",
     "scripts/setup.mjs",
   ])
-    assert.deepEqual(groupsAbout([path]), RELEASE_GROUPS, path);
+    assert.deepEqual(groupsOfPaths([path]), RELEASE_GROUPS, path);
 });
 
 test("finds groups by name, and refuses an unknown name", () => {

@@ -193,7 +193,7 @@ const EVERYTHING =
   /(^|\/)package-lock\.json$|^engine\/requirements|^scripts\/(setup|install|test|release)|^\.ci\//;
 
 /** @returns the groups that a change of these paths concerns. */
-export function groupsAbout(changed: readonly string[]): readonly ReleaseGroup[] {
+export function groupsOfPaths(changed: readonly string[]): readonly ReleaseGroup[] {
   if (changed.some((path) => EVERYTHING.test(path))) return RELEASE_GROUPS;
   return RELEASE_GROUPS.filter(({ paths, processes }) =>
     changed.some(

@@ -9,7 +9,12 @@ import { createInterface } from "node:readline";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually, eventuallyTrue } from "../test/service/eventually.testing.ts";
-import { processesAbout, type SeenProcess, stillRunning, treeOf } from "../test/service/processes.testing.ts";
+import {
+  type ProcessInfo,
+  processesNaming,
+  stillRunning,
+  treeOf,
+} from "../test/service/processes.testing.ts";
 import { endServices, serviceFolder } from "../test/service/service.testing.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -22,9 +27,9 @@ interface Started {
   /** The lines of its log with that message. */
   said(message: string): Record<string, unknown>[];
   /** All processes that work in its folder, including npm and shells. */
-  readonly processes: readonly SeenProcess[];
-  readonly runner: SeenProcess;
-  readonly serve: SeenProcess;
+  readonly processes: readonly ProcessInfo[];
+  readonly runner: ProcessInfo;
+  readonly serve: ProcessInfo;
 }
 
 /** Starts the documented command after `words`, in a separate session, and waits until the service listens. */
@@ -56,7 +61,7 @@ async function start(...words: string[]): Promise<Started> {
     const lines = said("listening");
     return lines.length > 0 ? lines : undefined;
   });
-  const processes = processesAbout(folder);
+  const processes = processesNaming(folder);
   const serve = processes.find(({ pid }) => pid === listening!.pid)!;
   const runner = processes.find(({ pid }) => pid === serve.parent)!;
   return { root, ended, said, processes, runner, serve };

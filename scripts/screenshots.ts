@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { writeReport } from "../src/report/write-report.ts";
 import { type Browser, openBrowser } from "../test/browser/browser.testing.ts";
-import { around, reportSizes, takePicture } from "./pictures.ts";
+import { boundingBox, reportSizes, takePicture } from "./pictures.ts";
 
 /** Limit of all pictures together in bytes, because a clone includes them. */
 const MAX_BYTES = 240e3;
@@ -64,7 +64,7 @@ async function taken(
   for (const { file, elements } of pictures) {
     const page = await context.newPage();
     await page.goto(pathToFileURL(report).href);
-    sizes.push(await takePicture(context, page, file, await around(page, elements, MARGIN)));
+    sizes.push(await takePicture(context, page, file, await boundingBox(page, elements, MARGIN)));
     await page.close();
   }
   await context.close();

@@ -125,7 +125,7 @@ async function runAll(work: readonly Work[], atATime: number): Promise<string[]>
   return failed;
 }
 
-export function tellFailures(failed: readonly string[]): void {
+export function printFailures(failed: readonly string[]): void {
   const lines = failed.map((name) => `  ${name}\n`).join("");
   process.stdout.write(lines === "" ? "\nall passed\n" : `\nfailed:\n${lines}`);
 }

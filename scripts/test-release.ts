@@ -4,8 +4,8 @@
  * end before that.
  */
 import { parseArgs } from "node:util";
-import { changedPaths, groupsAbout, groupsNamed, RELEASE_GROUPS } from "./release-groups.ts";
-import { runAllTiers, runReleaseGroups, tellFailures } from "./test-halves.ts";
+import { changedPaths, groupsNamed, groupsOfPaths, RELEASE_GROUPS } from "./release-groups.ts";
+import { printFailures, runAllTiers, runReleaseGroups } from "./test-halves.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -15,16 +15,16 @@ const until = values.until === undefined ? Number.POSITIVE_INFINITY : Number(val
 process.env.MUCAST_TEST_MATRIX = "whole";
 
 const failed = await run();
-tellFailures(failed);
+printFailures(failed);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
 async function run(): Promise<string[]> {
   if (positionals.length > 0) return runReleaseGroups(groupsNamed(positionals), until);
-  if (!values.changed) return runAllTiers(RELEASE_GROUPS, tellFailures);
+  if (!values.changed) return runAllTiers(RELEASE_GROUPS, printFailures);
   const changed = changedPaths();
   if (changed === undefined) {
     process.stdout.write("# Git knows no parent of the last commit, so no release group is run\n");
     return [];
   }
-  return runReleaseGroups(groupsAbout(changed), until);
+  return runReleaseGroups(groupsOfPaths(changed), until);
 }

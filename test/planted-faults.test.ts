@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bouncing, cleanDays, movedOn, withGaps } from "../bench/audit/clean-markets.ts";
+import { bouncing, cleanDays, withGaps, withLaterStart } from "../bench/audit/clean-markets.ts";
 import { foresightOf, restatementOf } from "../bench/audit/examined-market.ts";
 import { meanAutocorrelation } from "../bench/audit/thin-markets.ts";
 import { CLEAN_DAYS, HALF_SPREAD, TICKERS, testFaultsIn } from "./planted-faults.testing.ts";
@@ -14,7 +14,7 @@ test("a clean market has no finding, and none in rewritten data", () => {
 
 test("dates without a price and a moved window leave a clean market clean", () => {
   const few = cleanDays(2, { tickers: 5, days: 400 });
-  for (const kind of [withGaps(few, 1), movedOn(few)]) {
+  for (const kind of [withGaps(few, 1), withLaterStart(few)]) {
     assert.deepEqual([...foresightOf(kind.today).findings, ...restatementOf(kind)], []);
   }
 });

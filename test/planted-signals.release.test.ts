@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { withEngine } from "../bench/networks/shared-engine.ts";
 import { isJoint, MINIMA, OPTIONS } from "../bench/planted/planted-minima.ts";
-import { type Found, type PlantedRun, plantedRun, twoAtATime } from "../bench/planted/planted-runs.ts";
+import { type Found, mapInPairs, type PlantedRun, plantedRun } from "../bench/planted/planted-runs.ts";
 import type { SignalName } from "../bench/planted/planted-signals.ts";
 import type { Architecture } from "../src/contract/config/networks.ts";
 
@@ -54,7 +54,7 @@ const reached = new Map<string, Map<SignalName, Found>>(OPTIONS.map((option) => 
 before(async () => {
   const runs = [...OPTIONS.flatMap(runsOf), ALONE];
   await withEngine(2, ["torch"], (train) =>
-    twoAtATime(runs, async (run) => {
+    mapInPairs(runs, async (run) => {
       for (const [signal, found] of await plantedRun(train, run)) reached.get(run.option)!.set(signal, found);
     }),
   );

@@ -1,6 +1,13 @@
 import type { Finding } from "../../src/audit/check.ts";
 import type { Table } from "../table.ts";
-import { cleanDays, FIRST_SEED, type Market, movedOn, type TwoDays, withGaps } from "./clean-markets.ts";
+import {
+  cleanDays,
+  FIRST_SEED,
+  type Market,
+  type TwoDays,
+  withGaps,
+  withLaterStart,
+} from "./clean-markets.ts";
 import { foresightOf, restatementOf } from "./examined-market.ts";
 import { implausibleJobs, leaksAndJobs } from "./implausible-jobs.ts";
 import { type BlobFault, FAULTS, isOf } from "./planted-faults.ts";
@@ -69,7 +76,7 @@ async function falseFindings(): Promise<Table> {
 function cleanKind(seed: number): TwoDays {
   const days = cleanDays(seed, CLEAN_SIZE);
   if (seed % 3 === 1) return withGaps(days, seed);
-  return seed % 3 === 2 ? movedOn(days) : days;
+  return seed % 3 === 2 ? withLaterStart(days) : days;
 }
 
 async function plantedFaults(): Promise<Table> {

@@ -97,7 +97,7 @@ export function bouncing({ earlier, today }: TwoDays, seed: number, half: number
 }
 
 /** The same days with today's blobs beginning 20 dates later. */
-export function movedOn({ earlier, today }: TwoDays): TwoDays {
+export function withLaterStart({ earlier, today }: TwoDays): TwoDays {
   const prices = today.prices.map((one) => ({
     ...one,
     days: one.days.slice(20),

@@ -4,6 +4,7 @@ import type { AuditCheckName } from "../../src/contract/config/payload-schemas.t
 import type { Market, TwoDays } from "./clean-markets.ts";
 import {
   aDayEarly,
+  type CorruptFeature,
   centredPrices,
   centredReturns,
   centredVolatility,
@@ -12,7 +13,6 @@ import {
   missingBeforeLosses,
   nextPriceScaled,
   nextSize,
-  type Spoil,
   smoothed,
   zScores,
 } from "./spoilt-features.ts";
@@ -34,7 +34,7 @@ export interface BlobFault {
 }
 
 /** A fault in today's blobs, whatever the earlier ones contained. */
-function known(codes: readonly FindingCode[], spoil: Spoil): BlobFault {
+function known(codes: readonly FindingCode[], spoil: CorruptFeature): BlobFault {
   const plant = ({ earlier, today }: TwoDays, place: Place) => ({
     earlier,
     today: withFeature(today, place, spoil),
@@ -43,7 +43,7 @@ function known(codes: readonly FindingCode[], spoil: Spoil): BlobFault {
 }
 
 /** A fault of a maker who computes both days' blobs in the same way. */
-function remade(codes: readonly FindingCode[], spoil: Spoil): BlobFault {
+function remade(codes: readonly FindingCode[], spoil: CorruptFeature): BlobFault {
   const plant = ({ earlier, today }: TwoDays, place: Place) => ({
     earlier: withFeature(earlier, place, spoil),
     today: withFeature(today, place, spoil),
@@ -160,7 +160,7 @@ function restated(rows: number, deviations: number): BlobFault {
 }
 
 /** The market with one feature of one ticker spoilt, and all others unchanged. */
-export function withFeature(market: Market, { ticker, feature }: Place, spoil: Spoil): Market {
+export function withFeature(market: Market, { ticker, feature }: Place, spoil: CorruptFeature): Market {
   const features = market.features.map((one, t) => {
     if (one.ticker !== ticker) return one;
     const n = one.days.length;

@@ -6,13 +6,13 @@ import { foresightOf } from "./examined-market.ts";
 import { withFeature } from "./planted-faults.ts";
 import { signalMarket } from "./signal-markets.ts";
 import {
+  type CorruptFeature,
   correlatedWithNext,
   missingBeforeCalm,
   missingBeforeDecline,
   monthMean,
   quarterFigure,
   restatedThird,
-  type Spoil,
   tenthOfWeeksEarly,
 } from "./spoilt-features.ts";
 
@@ -20,7 +20,7 @@ const FOR_RETURNS: readonly FindingCode[] = ["implausible_skill", "knows_next_pr
 
 interface SharedFault {
   readonly codes: readonly FindingCode[];
-  readonly spoil: Spoil;
+  readonly spoil: CorruptFeature;
 }
 
 /** Faults by name. */
@@ -48,7 +48,7 @@ export function plantedIn(market: number): string {
 }
 
 /** The market with one feature of every ticker spoilt. */
-export function withSharedFault(market: Market, feature: string, spoil: Spoil): Market {
+export function withSharedFault(market: Market, feature: string, spoil: CorruptFeature): Market {
   return market.prices.reduce(
     (spoilt, { ticker }) => withFeature(spoilt, { ticker, feature }, spoil),
     market,

@@ -2,39 +2,40 @@
 import { labelPrices } from "../../src/panel/labels.ts";
 import { seededRandom } from "../../test/twins/random.ts";
 
-export type Spoil = (values: Float64Array, prices: Float64Array, days: Int32Array) => Float64Array;
+export type CorruptFeature = (values: Float64Array, prices: Float64Array, days: Int32Array) => Float64Array;
 
-export const aDayEarly: Spoil = (values) => shifted(values, 1);
+export const aDayEarly: CorruptFeature = (values) => shifted(values, 1);
 
-export const nextPriceScaled: Spoil = (_, prices) => shifted(prices, 1).map((price) => 0.01 * price - 3);
+export const nextPriceScaled: CorruptFeature = (_, prices) =>
+  shifted(prices, 1).map((price) => 0.01 * price - 3);
 
 export const laterReturn =
-  (rows: number): Spoil =>
+  (rows: number): CorruptFeature =>
   (_, prices) =>
     shifted(logReturns(prices), rows);
 
-export const nextSize: Spoil = (_, prices) => shifted(logReturns(prices), 1).map(Math.abs);
+export const nextSize: CorruptFeature = (_, prices) => shifted(logReturns(prices), 1).map(Math.abs);
 
 /** No value if the next return is among the worst 5 %. */
-export const missingBeforeLosses: Spoil = (values, prices, days) => {
+export const missingBeforeLosses: CorruptFeature = (values, prices, days) => {
   const { y } = labelPrices(days, prices);
   const worst = y.filter(Number.isFinite).sort()[Math.floor(0.05 * y.length)]!;
   return values.map((value, i) => (y[i]! < worst ? Number.NaN : value));
 };
 
 export const centredPrices =
-  (half: number): Spoil =>
+  (half: number): CorruptFeature =>
   (_, prices) =>
     centredAverage(prices, half);
 
 export const centredReturns =
-  (half: number): Spoil =>
+  (half: number): CorruptFeature =>
   (_, prices) =>
     centredAverage(logReturns(prices), half);
 
 /** The feature, smoothed with its existing neighbours. */
 export const smoothed =
-  (half: number): Spoil =>
+  (half: number): CorruptFeature =>
   (values) =>
     values.map((_, i) => {
       const near = values.subarray(Math.max(0, i - half), i + half + 1).filter(Number.isFinite);
@@ -58,7 +59,7 @@ function centredAverage(values: Float64Array, half: number): Float64Array {
   });
 }
 
-export const zScores: Spoil = (values) => {
+export const zScores: CorruptFeature = (values) => {
   const present = values.filter(Number.isFinite);
   const mean = present.reduce((sum, value) => sum + value, 0) / present.length;
   const variance = present.reduce((sum, value) => sum + (value - mean) ** 2, 0) / present.length;
@@ -66,10 +67,11 @@ export const zScores: Spoil = (values) => {
 };
 
 /** The mean return of the whole calendar month, on each of its days. */
-export const monthMean: Spoil = (_, prices, days) => ofPeriods(logReturns(prices), days.map(monthOf));
+export const monthMean: CorruptFeature = (_, prices, days) =>
+  ofPeriods(logReturns(prices), days.map(monthOf));
 
 /** A figure of each period of 63 dates whose correlation with the period's mean return is about 0.7, known from its first date. */
-export const quarterFigure: Spoil = (values, prices, days) => {
+export const quarterFigure: CorruptFeature = (values, prices, days) => {
   const quarters = days.map((_, i) => Math.floor(i / 63));
   const means = ofPeriods(logReturns(prices), quarters);
   const size = deviationOf(means);
@@ -79,28 +81,28 @@ export const quarterFigure: Spoil = (values, prices, days) => {
 };
 
 /** On a third of all dates, the same for all tickers, the value that was known a date later. */
-export const restatedThird: Spoil = (values, _, days) =>
+export const restatedThird: CorruptFeature = (values, _, days) =>
   values.map((value, i) => (drawn(days[i]!) < 1 / 3 ? (values[i + 1] ?? Number.NaN) : value));
 
 /** In a tenth of all weeks, the same for all tickers, each date has the value of the next one. */
-export const tenthOfWeeksEarly: Spoil = (values, _, days) =>
+export const tenthOfWeeksEarly: CorruptFeature = (values, _, days) =>
   values.map((value, i) => (drawn(weekOf(days[i]!)) < 0.1 ? (values[i + 1] ?? Number.NaN) : value));
 
 /** No value if the next return is among the third with the smallest sizes. */
-export const missingBeforeCalm: Spoil = (values, prices, days) => {
+export const missingBeforeCalm: CorruptFeature = (values, prices, days) => {
   const sizes = labelPrices(days, prices).y.map(Math.abs);
   const calm = sizes.filter(Number.isFinite).sort()[Math.floor(sizes.length / 3)]!;
   return values.map((value, i) => (sizes[i]! < calm ? Number.NaN : value));
 };
 
 /** No value on the fifth of the ticker's dates whose next 21 returns have the smallest sums. */
-export const missingBeforeDecline: Spoil = (values, prices) => {
+export const missingBeforeDecline: CorruptFeature = (values, prices) => {
   const sums = prices.map((price, i) => Math.log(prices[Math.min(i + 21, prices.length - 1)]! / price));
   const low = sums.slice().sort()[Math.floor(sums.length / 5)]!;
   return values.map((value, i) => (sums[i]! < low ? Number.NaN : value));
 };
 
-export const minMax: Spoil = (values) => {
+export const minMax: CorruptFeature = (values) => {
   const present = values.filter(Number.isFinite);
   const [low, high] = [present.reduce((a, b) => Math.min(a, b)), present.reduce((a, b) => Math.max(a, b))];
   return values.map((value) => (value - low) / (high - low));
@@ -108,7 +110,7 @@ export const minMax: Spoil = (values) => {
 
 /** The deviation of the returns from `half` rows before to `half` after. */
 export const centredVolatility =
-  (half: number): Spoil =>
+  (half: number): CorruptFeature =>
   (_, prices) => {
     const returns = logReturns(prices);
     const squares = centredAverage(
@@ -120,7 +122,7 @@ export const centredVolatility =
 
 /** A feature on the same dates whose correlation with the next return is `c`. It does not use the original values. */
 export const correlatedWithNext =
-  (c: number): Spoil =>
+  (c: number): CorruptFeature =>
   (values, prices) => {
     const next = shifted(logReturns(prices), 1);
     const size = deviationOf(next.filter(Number.isFinite));

@@ -18,7 +18,7 @@ import { type Train, withEngine } from "./shared-engine.ts";
 
 const MEMBERS = 5;
 
-interface Asked {
+interface BenchSettings {
   readonly options: readonly string[];
   readonly tickers: number;
   readonly epochs: number;
@@ -31,10 +31,15 @@ interface Cost {
   readonly clock: number;
 }
 
-const ALL: Asked = { options: ["lstm", "mlp", "portfolio_lstm"], tickers: 20, epochs: 10, repeats: 3 };
+const ALL: BenchSettings = {
+  options: ["lstm", "mlp", "portfolio_lstm"],
+  tickers: 20,
+  epochs: 10,
+  repeats: 3,
+};
 
 /** Takes about a quarter of an hour. */
-export async function benchEnsembles(asked: Asked = ALL): Promise<Table> {
+export async function benchEnsembles(asked: BenchSettings = ALL): Promise<Table> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
   try {
     const blobs = await demoBlobs(folder, asked.tickers);

@@ -26,7 +26,7 @@ const WINDOW = { start: "2005-01-01", learningEnd: "2018-12-31" };
 /** neuralforecast has networks like these. */
 const IN_NEURALFORECAST = ["lstm", "cnn", "mlp"];
 
-interface Asked {
+interface BenchSettings {
   readonly options: readonly string[];
   readonly repeats: number;
   readonly tickers: number;
@@ -42,10 +42,10 @@ interface Measured {
   readonly neuralforecast: number | undefined;
 }
 
-const ALL: Asked = { options: OPTIONS, repeats: 3, tickers: 20, epochs: 20 };
+const ALL: BenchSettings = { options: OPTIONS, repeats: 3, tickers: 20, epochs: 20 };
 
 /** Takes about half an hour. */
-export async function benchNetworks(asked: Asked = ALL): Promise<readonly Table[]> {
+export async function benchNetworks(asked: BenchSettings = ALL): Promise<readonly Table[]> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-bench-"));
   try {
     const blobs = await demoBlobs(folder, asked.tickers);

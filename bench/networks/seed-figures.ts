@@ -12,13 +12,13 @@ export interface SeedFigures {
   readonly correlationOf: (size: number) => number;
   /** By seed: the mean forecast over tickers and rows, in deviations of each ticker's fit labels. */
   readonly levels: readonly number[];
-  readonly one: Worth;
+  readonly one: ForecastQuality;
   /** The verdict on the mean of the forecasts of all seeds. */
-  readonly together: Worth;
+  readonly together: ForecastQuality;
 }
 
 /** How good forecasts are; for several networks, each figure is their mean. */
-export interface Worth {
+export interface ForecastQuality {
   /** r2_zero of the mean over the tickers of a date. */
   readonly equalWeight: number;
   /** r2_zero pooled over all rows. */
@@ -36,7 +36,7 @@ export function seedFigures(runs: readonly (readonly TrainedTicker[])[], alpha: 
       moments.map(({ variance, covariance }) => ratio(size * covariance, variance + (size - 1) * covariance)),
     );
   const worths = runs.map((tickers) => worthOf(tickers, alpha));
-  const average = (figure: (worth: Worth) => number) => averageOf(worths.map(figure));
+  const average = (figure: (worth: ForecastQuality) => number) => averageOf(worths.map(figure));
   return {
     correlation: averageOf(moments.map((ticker) => ticker.correlation)),
     correlationOf,
@@ -99,7 +99,7 @@ function meanOf(runs: readonly (readonly TrainedTicker[])[]): TrainedTicker[] {
   });
 }
 
-function worthOf(tickers: readonly TrainedTicker[], alpha: number): Worth {
+function worthOf(tickers: readonly TrainedTicker[], alpha: number): ForecastQuality {
   const asOf = tickers[0]!.score.days.at(-1)! as Day;
   const intervals = { alpha, bound: "both", method: "adaptive" } as const;
   const { tables } = atOnce(evaluateDl(tickers, { intervals, shrinkage: "none" }, asOf));

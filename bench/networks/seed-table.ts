@@ -12,7 +12,7 @@ import type { TrainedTicker } from "../../src/jobs/dl/planned-network.ts";
 import { preparePrices } from "../../src/prepare/prepare-prices.ts";
 import { OPTIONS } from "../planted/planted-minima.ts";
 import type { Table } from "../table.ts";
-import { type SeedFigures, seedFigures, type Worth } from "./seed-figures.ts";
+import { type ForecastQuality, type SeedFigures, seedFigures } from "./seed-figures.ts";
 import { withEngine } from "./shared-engine.ts";
 
 const PRICES = "examples/sp500-prices/prices.csv.gz";
@@ -28,23 +28,23 @@ type Holdout = keyof typeof HOLDOUTS;
 const isHoldout = (name: string): name is Holdout => Object.hasOwn(HOLDOUTS, name);
 const ALL_HOLDOUTS = Object.keys(HOLDOUTS).filter(isHoldout);
 
-interface Asked {
+interface BenchSettings {
   readonly options: readonly string[];
   readonly seeds: number;
   readonly holdouts: readonly Holdout[];
   readonly workers: number;
 }
 
-const ALL: Asked = { options: OPTIONS, seeds: 5, holdouts: ALL_HOLDOUTS, workers: 2 };
+const ALL: BenchSettings = { options: OPTIONS, seeds: 5, holdouts: ALL_HOLDOUTS, workers: 2 };
 
 /** Takes about ten minutes per holdout on two idle cores. */
-export async function benchSeeds(asked: Asked = ALL): Promise<readonly Table[]> {
+export async function benchSeeds(asked: BenchSettings = ALL): Promise<readonly Table[]> {
   const tables: Table[] = [];
   for (const holdout of asked.holdouts) tables.push(await tableOf(holdout, asked));
   return tables;
 }
 
-async function tableOf(holdout: Holdout, { options, seeds, workers }: Asked): Promise<Table> {
+async function tableOf(holdout: Holdout, { options, seeds, workers }: BenchSettings): Promise<Table> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-seeds-"));
   try {
     const window = { start: "2005-01-01", ...HOLDOUTS[holdout] };
@@ -102,7 +102,7 @@ function headerOf(seeds: number): string[] {
 
 function rowOf(option: string, figures: SeedFigures, seeds: number): string[] {
   const { correlation, correlationOf, levels, one, together } = figures;
-  const both = (figure: (worth: Worth) => number, digits: number) =>
+  const both = (figure: (worth: ForecastQuality) => number, digits: number) =>
     [one, together].map((worth) => figure(worth).toFixed(digits));
   return [
     option,

@@ -80,7 +80,7 @@ function foundBy({ inputs, outcome }: ReadAndTrained, { tickers, dates, learning
 }
 
 /** Calls `work` on each item, two at a time; results in the order of the items. */
-export async function twoAtATime<T, R>(
+export async function mapInPairs<T, R>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {

@@ -9,7 +9,7 @@ import { LOSS_TYPES } from "../../src/contract/config/networks.ts";
 import { type Train, withEngine } from "../networks/shared-engine.ts";
 import type { Table } from "../table.ts";
 import { isJoint, MINIMA, OPTIONS } from "./planted-minima.ts";
-import { type PlantedRun, plantedRun, twoAtATime } from "./planted-runs.ts";
+import { mapInPairs, type PlantedRun, plantedRun } from "./planted-runs.ts";
 import { SIGNALS, type SignalName } from "./planted-signals.ts";
 
 const NAMES = Object.keys(SIGNALS) as SignalName[];
@@ -95,7 +95,7 @@ async function allIcs(runs: readonly PlantedRun[]): Promise<Map<string, number[]
     process.stderr.write(`${i + 1} of ${runs.length}: ${name}: ${found}\n`);
     return icOf;
   };
-  const ics = await withEngine(2, ["torch", "sklearn"], (train) => twoAtATime(runs, inTurn(train)));
+  const ics = await withEngine(2, ["torch", "sklearn"], (train) => mapInPairs(runs, inTurn(train)));
   for (const [i, { option, loss, ensemble }] of runs.entries()) {
     for (const [signal, { ic }] of ics[i]!) {
       const key = [option, signal, loss, ensemble].filter((part) => part !== undefined).join(" ");

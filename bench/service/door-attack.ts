@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
+import { closeUnread, type UnreadAnswer, unreadAnswer } from "./unread-answer.ts";
 
 /** A request that is repeated as fast as its answers come. */
 export interface Attack {
@@ -47,7 +47,7 @@ const {
 } = attack;
 const headers = { authorization: `Bearer ${token}`, ...attack.headers };
 const agent = new Agent({ keepAlive: answers === "read", maxSockets: atOnce });
-const left: Unread[] = [];
+const left: UnreadAnswer[] = [];
 /** Approximate size of the request line and headers in bytes. */
 const HEAD_BYTES = 200;
 const millisecondsPerRequest = ((HEAD_BYTES + (body?.length ?? 0)) / bytesPerMinute) * 60_000;

@@ -7,7 +7,7 @@ import { endServices, startServe } from "../../test/service/service.testing.ts";
 import { quantile, type Table } from "../table.ts";
 import type { Attack, AttackCounts, AttackOrder } from "./door-attack.ts";
 import { type DoorData, ENV, prepareDoors } from "./door-data.ts";
-import { mostResidentMiB, watchMost } from "./resident-memory.ts";
+import { peakResidentMiB, resetPeakMemory } from "./resident-memory.ts";
 
 const MILLISECONDS = 12_000;
 /** With fewer, a caller sends less at a time; a service has some thousands of connections for all callers. */
@@ -147,7 +147,7 @@ async function measure(data: DoorData, door: string, attack: Attack | undefined)
   const serving = await startServe({ folder, port, env: ENV });
   const get = () => timedGet(`${serving.url}/v1/operations/${ids.others}`, tokens.other);
   for (let warm = 0; warm < 20; warm++) await get();
-  watchMost(serving.pid);
+  resetPeakMemory(serving.pid);
   const busy = attack && begin({ port, token: tokens.busy, attack });
   if (busy) await pause(500);
   const taken: number[] = [];
@@ -163,7 +163,7 @@ async function measure(data: DoorData, door: string, attack: Attack | undefined)
     `${(bytes / 1e6).toFixed(1)} MB`,
     String(taken.length),
     ...[quantile(taken, 0.5), quantile(taken, 0.99), Math.max(...taken), worst].map((ms) => ms.toFixed(0)),
-    mostResidentMiB(serving.pid).toFixed(0),
+    peakResidentMiB(serving.pid).toFixed(0),
   ];
   process.stderr.write(`${row.join("  ")}\n`);
   await serving.terminate();

@@ -7,13 +7,13 @@ export function residentMiB(pid: number): number {
 }
 
 /** Resets the peak of resident memory. */
-export function watchMost(pid: number): void {
+export function resetPeakMemory(pid: number): void {
   // proc_pid_clear_refs(5): 5 sets the peak to the current resident memory.
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** The peak of resident memory since `watchMost`. */
-export function mostResidentMiB(pid: number): number {
+/** The peak of resident memory since `resetPeakMemory`. */
+export function peakResidentMiB(pid: number): number {
   return statusMiB(pid, "VmHWM");
 }
 

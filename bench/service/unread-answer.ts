@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** An answer of which only the first line was read; its connection stays open. */
-export interface Unread {
+export interface UnreadAnswer {
   readonly status: number;
   readonly socket: Socket;
 }
@@ -12,7 +12,7 @@ export async function unreadAnswer(
   port: number,
   path: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Unread> {
+): Promise<UnreadAnswer> {
   const socket = connect(port, "127.0.0.1");
   // The service gives up on a reader that takes nothing.
   socket.on("error", () => undefined);
@@ -24,6 +24,6 @@ export async function unreadAnswer(
   return { status, socket };
 }
 
-export function closeUnread(answers: readonly Unread[]): void {
+export function closeUnread(answers: readonly UnreadAnswer[]): void {
   for (const { socket } of answers) socket.destroy();
 }

@@ -5,8 +5,8 @@ import { startAzurite } from "../../test/servers/azurite.testing.ts";
 import { Api } from "../../test/service/api.testing.ts";
 import { endServices, type Serving, serviceFolder, startServe } from "../../test/service/service.testing.ts";
 import type { Table } from "../table.ts";
-import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
-import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
+import { peakResidentMiB, resetPeakMemory, residentMiB } from "./resident-memory.ts";
+import { closeUnread, type UnreadAnswer, unreadAnswer } from "./unread-answer.ts";
 
 /** At the default limits, 200 per caller and 1,000 in total, the first callers are refused some and the last all. */
 const ATTEMPTS = 1_500;
@@ -60,11 +60,11 @@ async function measure(env: Readonly<Record<string, string>>): Promise<string[]>
   });
   const tokens = await callers(serving, admin);
   const before = residentMiB(serving.pid);
-  watchMost(serving.pid);
+  resetPeakMemory(serving.pid);
   const open = await openAll(serving.port, tokens);
   await pause(SETTLED_MILLISECONDS);
   const held = residentMiB(serving.pid);
-  const most = mostResidentMiB(serving.pid);
+  const most = peakResidentMiB(serving.pid);
   closeUnread(open);
   await pause(SETTLED_MILLISECONDS);
   const counted = [200, 429, 503].map((status) => open.filter((answer) => answer.status === status).length);
@@ -100,8 +100,8 @@ async function callers({ url }: Serving, admin: string): Promise<string[]> {
 }
 
 /** One caller after the other, some at the same time. */
-async function openAll(port: number, tokens: readonly string[]): Promise<Unread[]> {
-  const open: Unread[] = [];
+async function openAll(port: number, tokens: readonly string[]): Promise<UnreadAnswer[]> {
+  const open: UnreadAnswer[] = [];
   let next = 0;
   const opener = async () => {
     for (let i = next++; i < ATTEMPTS; i = next++) {

@@ -6,8 +6,8 @@ import { Api } from "../../test/service/api.testing.ts";
 import { payload, putInputs } from "../../test/service/inputs.testing.ts";
 import { endServices, serviceFolder, startServe } from "../../test/service/service.testing.ts";
 import type { Table } from "../table.ts";
-import { mostResidentMiB, residentMiB, watchMost } from "./resident-memory.ts";
-import { closeUnread, type Unread, unreadAnswer } from "./unread-answer.ts";
+import { peakResidentMiB, resetPeakMemory, residentMiB } from "./resident-memory.ts";
+import { closeUnread, type UnreadAnswer, unreadAnswer } from "./unread-answer.ts";
 
 const STREAMS = 400;
 const AT_ONCE = 20;
@@ -41,11 +41,11 @@ async function measure(ticker: () => string): Promise<string[]> {
     await addEpochs(`${folder}/data/database`, id, ticker);
     const { pid, port } = await startServe({ folder, env: { MUCAST_LOG_LEVEL: "error" } });
     const before = residentMiB(pid);
-    watchMost(pid);
+    resetPeakMemory(pid);
     const open = await openAll(port, `/v1/operations/${id}/events`);
     await pause(SETTLED_MILLISECONDS);
     const held = residentMiB(pid);
-    const most = mostResidentMiB(pid);
+    const most = peakResidentMiB(pid);
     closeUnread(open);
     await pause(SETTLED_MILLISECONDS);
     const begun = open.filter(({ status }) => status === 200).length;
@@ -90,8 +90,8 @@ async function addEpochs(database: string, id: string, ticker: () => string): Pr
   await opened.close();
 }
 
-async function openAll(port: number, path: string): Promise<Unread[]> {
-  const open: Unread[] = [];
+async function openAll(port: number, path: string): Promise<UnreadAnswer[]> {
+  const open: UnreadAnswer[] = [];
   let left = STREAMS;
   const opener = async () => {
     while (left-- > 0) open.push(await unreadAnswer(port, path));

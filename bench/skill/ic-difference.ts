@@ -4,7 +4,7 @@ import { crossSection, type DateCorrelations } from "../../src/evaluate/cross-se
 import { concatenate, type ForecastRows } from "../../src/evaluate/forecast-rows.ts";
 import { tableRows } from "../../src/evaluate/forecast-table.ts";
 import { neweyWestT } from "../../src/evaluate/newey-west.ts";
-import { laidByDate } from "../../src/evaluate/rows-by-date.ts";
+import { valuesByDate } from "../../src/evaluate/rows-by-date.ts";
 import { finiteOrNull, largestMagnitude, mean, rootMeanSquare } from "../../src/evaluate/statistics.ts";
 import type { Forecasts } from "./forecast-file.ts";
 
@@ -27,8 +27,8 @@ export function icsByDate(rows: readonly ForecastRows[]): IcsByDate {
   const { tickers, byDate } = atOnce(tableRows(rows));
   const predicted = tickers.map((ticker) => ticker.predicted);
   const ics = new Map<Day, DateCorrelations>();
-  const laid = atOnce(laidByDate(byDate.layout, predicted));
-  atOnce(crossSection(byDate, laid, (day, correlations) => ics.set(day, correlations)));
+  const layout = atOnce(valuesByDate(byDate.layout, predicted));
+  atOnce(crossSection(byDate, layout, (day, correlations) => ics.set(day, correlations)));
   return ics;
 }
 

@@ -1,5 +1,5 @@
 import type { Operation } from "../../src/contract/config/job-operations.ts";
-import type { Ours, Peer, SkillRow } from "./skill-rows.ts";
+import type { OwnModel, Peer, SkillRow } from "./skill-rows.ts";
 
 /** When models are fitted, and what they learn from. */
 interface Schedule {
@@ -30,7 +30,7 @@ const LIBRARY_SCHEDULES: readonly Schedule[] = [
  * A row of ours with refits, of any config of either operation, each compared with its single fit at the cut.
  * @param base is the first of the rows, unchanged.
  */
-export function refitRows(base: SkillRow & Ours): SkillRow[] {
+export function refitRows(base: SkillRow & OwnModel): SkillRow[] {
   return ALL_SCHEDULES.map((schedule) => {
     if (isAtCut(schedule)) return base;
     return {
@@ -50,9 +50,9 @@ export function refitRows(base: SkillRow & Ours): SkillRow[] {
  */
 export function libraryRows(model: string, model_params: object, scaler: string): SkillRow[] {
   const params = { model, model_params, scaler, fit: "pooled", cv_test_size: 63, n_splits: 1 };
-  const ours: Ours = { by: "mucast", operation: "run_ml_job", config: { "ML params": params } };
+  const ours: OwnModel = { by: "mucast", operation: "run_ml_job", config: { "ML params": params } };
   return LIBRARY_SCHEDULES.flatMap((schedule) => {
-    const row = (library: string, how: Ours | Peer): SkillRow => ({
+    const row = (library: string, how: OwnModel | Peer): SkillRow => ({
       name: `${model}-by-${library}${suffix(schedule)}`,
       what: `${model} for all tickers on returns by ${library}, ${inWords(schedule)}`,
       ...(isAtCut(schedule) ? {} : { than: `${model}-by-${library}` }),
@@ -91,7 +91,7 @@ const SETTINGS: Record<Operation, readonly string[]> = {
   run_dl_job: ["NN params", "Dot prediction"],
 };
 
-function withSchedule({ operation, config }: Ours, { every, window }: Schedule): object {
+function withSchedule({ operation, config }: OwnModel, { every, window }: Schedule): object {
   const settings = {
     ...(every === undefined ? {} : { refit_every: every }),
     ...(window === undefined ? {} : { window }),

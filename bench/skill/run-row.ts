@@ -13,7 +13,7 @@ import { BenchError } from "../bench-error.ts";
 import { peerPython } from "../peer-python.ts";
 import { processTimeOf } from "../processor-ticks.ts";
 import type { ForecastFile } from "./forecast-file.ts";
-import type { Ours, SkillRow } from "./skill-rows.ts";
+import type { OwnModel, SkillRow } from "./skill-rows.ts";
 
 /** What all rows of a run share. */
 export interface SkillRun {
@@ -70,7 +70,7 @@ function writePeerPanel(run: SkillRun): void {
 }
 
 /** A whole job, from its blobs to its output. */
-async function runOurs(run: SkillRun, { operation, config }: Ours, id: string): Promise<ForecastFile> {
+async function runOurs(run: SkillRun, { operation, config }: OwnModel, id: string): Promise<ForecastFile> {
   const started = performance.now();
   const before = processorSeconds();
   const record = await JOBS[operation](

@@ -41,12 +41,12 @@ export interface Score {
  * @param isReturn whether forecasts are returns: for others, R² has no meaning.
  */
 export function scoreForecasts(rows: readonly ForecastRows[], isReturn: boolean): Score {
-  const laid = atOnce(tableRows(rows));
+  const layout = atOnce(tableRows(rows));
   const rankIcs: number[] = [];
   const onDate = (_: number, { rankIc }: { rankIc: number }) => rankIcs.push(rankIc);
-  const { pooled, cross_section } = atOnce(forecastTable(laid, undefined, onDate));
-  const { spread } = quantileReturns(atOnce(sortedByDate(laid.tickers)), FIFTHS);
-  const { replaced } = turnover(laid.tickers, FIFTHS);
+  const { pooled, cross_section } = atOnce(forecastTable(layout, undefined, onDate));
+  const { spread } = quantileReturns(atOnce(sortedByDate(layout.tickers)), FIFTHS);
+  const { replaced } = turnover(layout.tickers, FIFTHS);
   const costs = COSTS_BP.map((cost) => cost * BASIS_POINT);
   const nets = spreadAfterCosts(spread, replaced, costs)?.nets;
   return {

@@ -11,9 +11,9 @@ export type SkillRow = {
   readonly than?: string;
   /** The row of ours that learns the same thing, so that forecasts compare, if both run. */
   readonly sameAs?: string;
-} & (Ours | Peer);
+} & (OwnModel | Peer);
 
-export interface Ours {
+export interface OwnModel {
   readonly by: "mucast";
   readonly operation: Operation;
   readonly config: object;
@@ -133,7 +133,7 @@ export function rowsNamed(names: readonly string[]): SkillRow[] {
   return [...new Set(rows)];
 }
 
-function example(name: string): SkillRow & Ours {
+function example(name: string): SkillRow & OwnModel {
   const row = EXAMPLES.find((candidate) => candidate.name === name);
   if (row?.by !== "mucast") throw new Error(`no example config is called ${name}`);
   return row;
@@ -144,7 +144,7 @@ function modelParams(name: string): object {
   return params.model_params;
 }
 
-function regressor(params: object): Ours {
+function regressor(params: object): OwnModel {
   return { by: "mucast", operation: "run_ml_job", config: { "ML params": { ...params, ...FOLDS } } };
 }
 

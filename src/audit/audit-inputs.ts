@@ -31,7 +31,7 @@ export interface AuditInputs {
 }
 
 /** An audit as a caller asks for it: without blobs it judges those that are prepared of `csv`. */
-export type AskedAudit = Omit<AuditInputs, "request"> & {
+export type AuditRequest = Omit<AuditInputs, "request"> & {
   readonly request: Omit<JobRequest, "featureUrl" | "dataExtractorUrl"> &
     Partial<Pick<JobRequest, "featureUrl" | "dataExtractorUrl">>;
 };

@@ -1,7 +1,7 @@
 import type { AuditCheckName } from "../contract/config/payload-schemas.ts";
 import type { AuditFacts, Severity } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AskedAudit, AuditedBlobs, AuditInputs } from "./audit-inputs.ts";
+import type { AuditedBlobs, AuditInputs, AuditRequest } from "./audit-inputs.ts";
 import type { AuditedJob } from "./job/audited-job.ts";
 import type { PreparedPrices } from "./preparation/prepared-prices.ts";
 
@@ -12,7 +12,7 @@ export interface AuditCheck {
    * The cost, for a person who waits: in jobs, or in readings of the blobs.
    * @param others the other checks of the audit.
    */
-  cost(asked: AskedAudit, others: readonly AuditCheckName[]): string;
+  cost(audit: AuditRequest, others: readonly AuditCheckName[]): string;
   /** @throws MucastError of the blobs, of the config and of the job. */
   run(inputs: AuditInputs, context: AuditContext): Promise<CheckResult>;
 }

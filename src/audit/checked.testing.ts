@@ -1,7 +1,7 @@
 /** Runs one check as an audit does, and keeps the check's own result. */
 import type { AuditBlob } from "../contract/output/audit-blob.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
-import type { AskedAudit } from "./audit-inputs.ts";
+import type { AuditRequest } from "./audit-inputs.ts";
 import type { AuditCheck, CheckResult } from "./check.ts";
 import { type AuditParts, runAudit } from "./run-audit.ts";
 
@@ -11,10 +11,10 @@ export interface Checked extends CheckResult {
   readonly steps: readonly string[];
 }
 
-export type GivenInputs = Pick<AskedAudit, "request"> & Partial<AskedAudit>;
+export type AuditInputOptions = Pick<AuditRequest, "request"> & Partial<AuditRequest>;
 
 /** The inputs of an audit of run_ml_job, with defaults. */
-export function auditInputs(given: GivenInputs): AskedAudit {
+export function auditInputs(given: AuditInputOptions): AuditRequest {
   return {
     operation: "run_ml_job",
     accepted: new Set(),
@@ -37,7 +37,7 @@ export function auditContext(given: Partial<JobContext> = {}): JobContext {
 
 export async function checked(
   check: AuditCheck,
-  given: GivenInputs,
+  given: AuditInputOptions,
   context: Partial<JobContext> = {},
   faulty: Pick<AuditParts, "jobs" | "prepare"> = {},
 ): Promise<Checked> {

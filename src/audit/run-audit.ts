@@ -5,7 +5,7 @@ import { JOBS, type Jobs } from "../jobs/run-job.ts";
 import type { JobContext } from "../jobs/shared/job.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
 import { auditDocument, type CheckOutcome } from "./audit-document.ts";
-import { type AskedAudit, AuditedBlobs, type AuditInputs } from "./audit-inputs.ts";
+import { AuditedBlobs, type AuditInputs, type AuditRequest } from "./audit-inputs.ts";
 import type { AuditCheck } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { AuditedJob } from "./job/audited-job.ts";
@@ -28,22 +28,22 @@ export interface AuditParts {
  * @throws MucastError of the blobs, the config and the job: then there is no verdict.
  */
 export async function runAudit(
-  asked: AskedAudit,
+  audit: AuditRequest,
   context: JobContext,
   { checks = CHECKS, onCheck, jobs = JOBS, prepare }: AuditParts = {},
 ): Promise<AuditBlob> {
   const planned = checks.map((check) => {
     const others = checks.filter((one) => one !== check).map(({ name }) => name);
-    return { check, name: check.name, cost: check.cost(asked, others) };
+    return { check, name: check.name, cost: check.cost(audit, others) };
   });
   for (const { name, cost } of planned) onCheck?.(name, cost);
   return inWorkFolder(async (workFolder) => {
-    const { csv } = asked;
+    const { csv } = audit;
     const prepared = csv && new PreparedPrices(csv, workFolder, context.signal, prepare);
-    const blobs = new AuditedBlobs(context, asked.request.blobUrl);
+    const blobs = new AuditedBlobs(context, audit.request.blobUrl);
     // `prepare` reads the CSV itself: a reading before and one after it show whether it changed.
     if (csv !== undefined) await blobs.read(csv.csvPath);
-    const inputs = await withBlobs(asked, prepared);
+    const inputs = await withBlobs(audit, prepared);
     const job = new AuditedJob({ jobs, inputs, context, blobs, folder: workFolder });
     try {
       const outcomes: CheckOutcome[] = [];
@@ -61,15 +61,15 @@ export async function runAudit(
 }
 
 /** @throws MucastError of the CSV; invalid_request if there are neither blobs nor a CSV. */
-async function withBlobs(asked: AskedAudit, prepared: PreparedPrices | undefined): Promise<AuditInputs> {
-  const { featureUrl, dataExtractorUrl, ...rest } = asked.request;
+async function withBlobs(audit: AuditRequest, prepared: PreparedPrices | undefined): Promise<AuditInputs> {
+  const { featureUrl, dataExtractorUrl, ...rest } = audit.request;
   if (featureUrl !== undefined && dataExtractorUrl !== undefined) {
-    return { ...asked, request: { ...rest, featureUrl, dataExtractorUrl } };
+    return { ...audit, request: { ...rest, featureUrl, dataExtractorUrl } };
   }
   if (prepared === undefined) throw new MucastError("invalid_request", "an audit needs both blobs");
   const { featurePath, dataExtractorPath } = await prepared.whole();
   return {
-    ...asked,
+    ...audit,
     request: { ...rest, featureUrl: featurePath, dataExtractorUrl: dataExtractorPath },
   };
 }

@@ -64,7 +64,7 @@ interface OutputTarget {
   write(content: Content, signal: AbortSignal): Promise<string>;
 }
 
-interface OutputWish {
+interface OutputRequest {
   /** As made by `outputName`, such as `ml_engine_<id>.json`. */
   readonly name: string;
   readonly blobUrl?: string | undefined;
@@ -73,10 +73,10 @@ interface OutputWish {
 }
 
 /** @throws MucastError invalid_request if no output can be written there. */
-export async function openOutput(wish: OutputWish, options: StoreOptions): Promise<OutputTarget> {
-  const { name, blobUrl } = wish;
+export async function openOutput(request: OutputRequest, options: StoreOptions): Promise<OutputTarget> {
+  const { name, blobUrl } = request;
   if (blobUrl === undefined || !isWebUrl(blobUrl)) {
-    const folder = resolveOutput(wish);
+    const folder = resolveOutput(request);
     return {
       check: () => checkOutput(folder, name),
       write: (content, signal) => writeOutput(folder, name, content, { signal }),

@@ -9,7 +9,7 @@ const POLICY = { allowed: ["https://acct.blob.example.net/models"] };
 const GOOD = "https://acct.blob.example.net/models/data/feature_engine_1.json";
 
 /** The requested URL. */
-function askedFor(text: string, policy: BlobPolicy = POLICY): URL {
+function checkedUrl(text: string, policy: BlobPolicy = POLICY): URL {
   const found = checkInputLocation(text, policy);
   assert.ok(found.kind === "remote");
   return found.url;
@@ -33,7 +33,7 @@ test("allows both input blobs of an allowed container, even in a folder below it
     "https://acct.blob.example.net/models/data/data_extractor_a-b_C9.json",
     "https://acct.blob.example.net/models/team-1/run.2/data/feature_engine_1.json",
   ]) {
-    assert.equal(askedFor(url).href, url);
+    assert.equal(checkedUrl(url).href, url);
   }
 });
 
@@ -105,8 +105,8 @@ test("refuses an unusual spelling of an allowed address", () => {
   const privateOrigins = ["https://127.0.0.1:8443", "https://[::1]:8443"];
   const policy = { allowed: privateOrigins.map((origin) => `${origin}/c`), privateOrigins };
   const blob = "c/data/feature_engine_1.json";
-  askedFor(`https://127.0.0.1:8443/${blob}`, policy);
-  askedFor(`https://[::1]:8443/${blob}`, policy);
+  checkedUrl(`https://127.0.0.1:8443/${blob}`, policy);
+  checkedUrl(`https://[::1]:8443/${blob}`, policy);
   for (const host of [
     "127.1",
     "2130706433",
@@ -144,7 +144,7 @@ test("requests every allowed URL as it is spelt, and under an allowed prefix", (
     fc.property(fc.oneof(mutated, built), (text) => {
       let url: URL;
       try {
-        url = askedFor(text);
+        url = checkedUrl(text);
       } catch (error) {
         return error instanceof MucastError && error.code === "url_not_allowed";
       }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
-import type { AskedAudit } from "../audit/audit-inputs.ts";
+import type { AuditRequest } from "../audit/audit-inputs.ts";
 import { auditInputs } from "../audit/audit-job.ts";
 import { CHECKS } from "../audit/checks.ts";
 import { runAudit } from "../audit/run-audit.ts";
@@ -113,7 +113,7 @@ export function addAudit(program: Command): void {
       );
       const options = auditOptions(flags);
       const checks = CHECKS.filter(({ name }) => options.checks?.includes(name) ?? true);
-      const inputs = askedAudit({ ...request, id: process.env.OPERATION_ID || "audit" }, flags, options);
+      const inputs = auditRequest({ ...request, id: process.env.OPERATION_ID || "audit" }, flags, options);
       const reporter = reporterOf(flags, { tickersShown: 3 });
       const means = { workers, memoryBytes, cluster, clusterTasks, notice: noticeOf(reporter) };
       try {
@@ -173,11 +173,11 @@ function flagOf(path: string): string {
   return `--${member.replaceAll("_", "-")}`;
 }
 
-function askedAudit(
+function auditRequest(
   request: JobRequest,
   flags: AuditFlags,
   { checks: _, ...options }: ReturnType<typeof auditOptions>,
-): AskedAudit {
+): AuditRequest {
   const operation = auditedJob(request.config, options.operation, "--operation");
   const { featureUrl, dataExtractorUrl, ...others } = request;
   return {
@@ -188,7 +188,7 @@ function askedAudit(
 }
 
 /** @throws MucastError invalid_request for a flag of --prices without it. */
-function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AskedAudit["csv"] {
+function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AuditRequest["csv"] {
   const chosen = tickers?.split(",").map((ticker) => ticker.trim());
   if (prices !== undefined) return { csvPath: prices, options: { start, end, learningEnd, tickers: chosen } };
   const flags = { "--start": start, "--end": end, "--learning-end": learningEnd, "--tickers": tickers };

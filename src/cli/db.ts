@@ -44,7 +44,7 @@ interface DbFlags {
 async function dump(flags: DbFlags): Promise<void> {
   const path = await withFolder(flags, async (dataDir, lock) => {
     const { openDatabase } = await import("../service/database/open-database.ts");
-    const { writeDump } = await import("../service/database/keep-dumps.ts");
+    const { writeDump } = await import("../service/database/database-dumps.ts");
     const database = await openDatabase({ databaseUrl: undefined, dataDir, lock });
     try {
       return await writeDump(dataDir, await database.dump!());
@@ -57,7 +57,7 @@ async function dump(flags: DbFlags): Promise<void> {
 
 async function restore({ from, ...flags }: DbFlags & { from?: string }): Promise<void> {
   await withFolder(flags, async (dataDir, lock) => {
-    const { dumpFolder, listDumps, readDump } = await import("../service/database/keep-dumps.ts");
+    const { dumpFolder, listDumps, readDump } = await import("../service/database/database-dumps.ts");
     const { restoreDatabase } = await import("../service/database/restore-database.ts");
     const path = from ?? listDumps(dataDir)[0];
     if (path === undefined) {

@@ -87,7 +87,8 @@ function addJobCommand(program: Command, job: JobCommand): void {
         const record = await untilSignal(async (signal) => {
           const { portable = kind.options.portable } = flags;
           const options = portable === undefined ? kind.options : { ...kind.options, portable };
-          const run: Run = (asked, given) => runOperation({ ...kind, options }, asked, given);
+          const run: Run = (jobRequest, jobContext) =>
+            runOperation({ ...kind, options }, jobRequest, jobContext);
           const means = { workers, memoryBytes, cluster, clusterTasks, notice: noticeOf(reporter) };
           const context = { ...means, policy, report: reporter.report, signal };
           const attempt = statusAttempt(process.env);

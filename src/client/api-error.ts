@@ -30,7 +30,7 @@ export class MucastApiError extends Error {
 export async function errorOf(response: Response): Promise<MucastApiError> {
   const text = await response.text();
   const problem = problemIn(text, response.status);
-  return problem === undefined ? foreignAnswer(response, text) : new MucastApiError(problem);
+  return problem === undefined ? unexpectedResponse(response, text) : new MucastApiError(problem);
 }
 
 /** Reads an answer that is a JSON object with a member of that name. @throws MucastApiError of any other one. */
@@ -38,7 +38,7 @@ export function objectWith<T>(member: keyof T & string): (response: Response) =>
   return async (response) => {
     const text = await response.text();
     const value = objectIn(text);
-    if (value === undefined || !Object.hasOwn(value, member)) throw foreignAnswer(response, text);
+    if (value === undefined || !Object.hasOwn(value, member)) throw unexpectedResponse(response, text);
     return value as T;
   };
 }
@@ -46,7 +46,8 @@ export function objectWith<T>(member: keyof T & string): (response: Response) =>
 /** Reads an answer that is an HTML page. @throws MucastApiError of any other one. */
 export async function htmlText(response: Response): Promise<string> {
   const text = await response.text();
-  if (!/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) throw foreignAnswer(response, text);
+  if (!/^text\/html\b/i.test(response.headers.get("content-type") ?? ""))
+    throw unexpectedResponse(response, text);
   return text;
 }
 
@@ -69,7 +70,7 @@ export function objectIn(text: string): object | undefined {
 const MAX_SHOWN_LENGTH = 200;
 
 /** The error of an answer that is not mucast's, such as a proxy's. */
-function foreignAnswer(response: Response, text: string): MucastApiError {
+function unexpectedResponse(response: Response, text: string): MucastApiError {
   const { status, url } = response;
   const said = (redirectOf(response) ?? text.trim()).slice(0, MAX_SHOWN_LENGTH);
   return new MucastApiError({

@@ -29,9 +29,9 @@ async function against(
 }
 
 test("a job is submitted with its key, its credentials and the seconds to wait", () =>
-  against([json(202, operation())], async (client, { asked }) => {
+  against([json(202, operation())], async (client, { requests }) => {
     assert.deepEqual(await client.runMlJob(PAYLOAD, { idempotencyKey: "k1", wait: 5 }), operation());
-    const [{ method, url, headers, body }] = asked as [(typeof asked)[0]];
+    const [{ method, url, headers, body }] = requests as [(typeof requests)[0]];
     assert.deepEqual([method, url], ["POST", "/v1/run_ml_job"]);
     assert.equal(headers["idempotency-key"], "k1");
     assert.equal(headers.prefer, "wait=5");
@@ -40,31 +40,31 @@ test("a job is submitted with its key, its credentials and the seconds to wait",
   }));
 
 test("a config that is text is sent unchanged", () =>
-  against([json(202, operation())], async (client, { asked }) => {
+  against([json(202, operation())], async (client, { requests }) => {
     const config =
       '{"ML params": {"model": "ridge", "model_params": {"alpha": 1.0, "seed": 1152921504606846977}}}';
     await client.runMlJob({ ...PAYLOAD, config });
-    assert.ok(asked[0]!.body.endsWith(`"config":${config}}`));
-    assert.deepEqual(Object.keys(JSON.parse(asked[0]!.body)), Object.keys(PAYLOAD));
+    assert.ok(requests[0]!.body.endsWith(`"config":${config}}`));
+    assert.deepEqual(Object.keys(JSON.parse(requests[0]!.body)), Object.keys(PAYLOAD));
   }));
 
 test("a config whose text is not JSON is refused before anything is sent", () =>
-  against([json(202, operation())], async (client, { asked }) => {
+  against([json(202, operation())], async (client, { requests }) => {
     assert.throws(() => client.runMlJob({ ...PAYLOAD, config: '{}, "feature_url": "x"' }), SyntaxError);
-    assert.equal(asked.length, 0);
+    assert.equal(requests.length, 0);
   }));
 
 test("a redirect is an error, and is not followed", () =>
   against(
     [json(307, {}, { location: "https://elsewhere.example/login?state=private" })],
-    async (client, { asked }) => {
+    async (client, { requests }) => {
       await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {
         assert.ok(error instanceof MucastApiError);
         assert.match(error.message, /answered 307: a redirect to https:\/\/elsewhere\.example\/login, which/);
         assert.doesNotMatch(error.message, /private/);
         return true;
       });
-      assert.equal(asked.length, 1);
+      assert.equal(requests.length, 1);
     },
   ));
 
@@ -81,27 +81,27 @@ test("a redirect that a browser hides is an error that says so", async () => {
   );
 });
 
-test("an answer that breaks off is asked for again where that is safe", async () => {
+test("an answer that breaks off is requested again where that is safe", async () => {
   const cut = (status: number): Answer => {
     return (_asked, response) => {
       response.writeHead(status, { "content-type": "application/json", "content-length": "400" });
       response.write('{"id":', () => response.destroy());
     };
   };
-  await against([cut(202), cut(503), json(202, operation())], async (client, { asked }) => {
+  await against([cut(202), cut(503), json(202, operation())], async (client, { requests }) => {
     assert.equal((await client.runMlJob(PAYLOAD, { idempotencyKey: "k" })).id, "one");
-    assert.equal(asked.length, 3);
+    assert.equal(requests.length, 3);
   });
-  await against([cut(202)], async (client, { asked }) => {
+  await against([cut(202)], async (client, { requests }) => {
     await assert.rejects(client.runMlJob(PAYLOAD), TypeError);
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   });
 });
 
-test("work that took too long is not asked for again, and a page that is none is an error", async () => {
-  await against([refusal("timed_out")], async (client, { asked }) => {
+test("work that took too long is not requested again, and a page that is not one is an error", async () => {
+  await against([refusal("timed_out")], async (client, { requests }) => {
     await assert.rejects(client.prepare("Date,A\n"), { code: "timed_out" });
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   });
   await against([json(200, {})], (client) => assert.rejects(client.getReport("one"), /answered 200: \{\}/));
 });
@@ -126,14 +126,14 @@ test("the error of an answer that is no operation quotes it", async () => {
 });
 
 test("a refusal carries the problem", () =>
-  against([refusal("unknown_model")], async (client, { asked }) => {
+  against([refusal("unknown_model")], async (client, { requests }) => {
     await assert.rejects(client.runMlJob(PAYLOAD, { idempotencyKey: "k" }), (error) => {
       assert.ok(error instanceof MucastApiError);
       assert.deepEqual([error.code, error.status], ["unknown_model", 400]);
       assert.match(error.problem.advice, /listed names/);
       return true;
     });
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   }));
 
 test("an answer of something between says where it comes from", () =>
@@ -159,31 +159,31 @@ test("a submit with a key outlives a lost answer, a full queue and a request in 
       refusal("idempotency_conflict", { "retry-after": "0" }),
       json(202, operation()),
     ],
-    async (client, { asked }) => {
+    async (client, { requests }) => {
       assert.equal((await client.runMlJob(PAYLOAD, { idempotencyKey: "k" })).id, "one");
       assert.deepEqual(
-        asked.map(({ headers }) => headers["idempotency-key"]),
+        requests.map(({ headers }) => headers["idempotency-key"]),
         ["k", "k", "k", "k"],
       );
     },
   ));
 
 test("a submit without a key is sent once", () =>
-  against([broken], async (client, { asked }) => {
+  against([broken], async (client, { requests }) => {
     await assert.rejects(client.runMlJob(PAYLOAD), TypeError);
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   }));
 
 test("a service that asks for a long pause is not waited for", () =>
-  against([refusal("rate_limited", { "retry-after": "3600" })], async (client, { asked }) => {
+  against([refusal("rate_limited", { "retry-after": "3600" })], async (client, { requests }) => {
     await assert.rejects(client.getOperation("one"), /rate_limited/);
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   }));
 
 test("after five repetitions the last refusal is the error", () =>
-  against([refusal("unavailable", { "retry-after": "0" })], async (client, { asked }) => {
+  against([refusal("unavailable", { "retry-after": "0" })], async (client, { requests }) => {
     await assert.rejects(client.getOperation("one"), /unavailable/);
-    assert.equal(asked.length, 6);
+    assert.equal(requests.length, 6);
   }));
 
 test("an abort ends a call at once, also between attempts", () =>
@@ -200,12 +200,12 @@ test("all operations come page by page", () =>
       json(200, { operations: [operation({ id: "c" }), operation({ id: "b" })], next_cursor: "after b" }),
       json(200, { operations: [operation({ id: "a" })], next_cursor: null }),
     ],
-    async (client, { asked }) => {
+    async (client, { requests }) => {
       const ids: string[] = [];
       for await (const { id } of client.allOperations({ status: "NotStarted", limit: 2 })) ids.push(id);
       assert.deepEqual(ids, ["c", "b", "a"]);
       assert.deepEqual(
-        asked.map(({ url }) => url),
+        requests.map(({ url }) => url),
         [
           "/v1/operations?status=NotStarted&limit=2",
           "/v1/operations?status=NotStarted&limit=2&cursor=after+b",
@@ -215,9 +215,9 @@ test("all operations come page by page", () =>
   ));
 
 test("an id cannot leave its place in the path", () =>
-  against([json(200, SUCCEEDED)], async (client, { asked }) => {
+  against([json(200, SUCCEEDED)], async (client, { requests }) => {
     await client.cancelOperation("../x?y");
-    assert.equal(asked[0]!.url, "/v1/operations/..%2Fx%3Fy/cancel");
+    assert.equal(requests[0]!.url, "/v1/operations/..%2Fx%3Fy/cancel");
   }));
 
 test("a blob is uploaded, and read again", () =>
@@ -226,11 +226,11 @@ test("a blob is uploaded, and read again", () =>
       json(201, { url: "http://127.0.0.1:8080/data/feature_engine_1.json" }),
       json(200, { mu: { AAPL: 0.001 } }),
     ],
-    async (client, { asked }) => {
+    async (client, { requests }) => {
       const { url, created } = await client.putBlob("feature_engine_1.json", '{"a": 1}');
       assert.equal(created, true);
       assert.equal(url, "http://127.0.0.1:8080/data/feature_engine_1.json");
-      assert.deepEqual([asked[0]!.method, asked[0]!.body], ["PUT", '{"a": 1}']);
+      assert.deepEqual([requests[0]!.method, requests[0]!.body], ["PUT", '{"a": 1}']);
       const blob = await client.getBlob("ml_engine_one.json");
       // Whether it is typed `any`, which the compiler tells.
       const isAny: 0 extends 1 & Awaited<ReturnType<typeof blob.json>> ? true : false = false;
@@ -239,20 +239,23 @@ test("a blob is uploaded, and read again", () =>
     },
   ));
 
-test("the output of an operation is asked for where it is stored, and checked", () =>
-  against([json(200, { schema: "mucast.forecast/1", mu: { AAPL: "0.01" } })], async (client, { asked }) => {
-    await assert.rejects(client.output(SUCCEEDED), {
-      name: "TypeError",
-      message: "this is not an output of mucast: operation must be text, got nothing",
-    });
-    assert.deepEqual(
-      asked.map(({ method, url }) => [method, url]),
-      [["GET", "/data/ml_engine_one.json"]],
-    );
-  }));
+test("the output of an operation is requested where it is stored, and checked", () =>
+  against(
+    [json(200, { schema: "mucast.forecast/1", mu: { AAPL: "0.01" } })],
+    async (client, { requests }) => {
+      await assert.rejects(client.output(SUCCEEDED), {
+        name: "TypeError",
+        message: "this is not an output of mucast: operation must be text, got nothing",
+      });
+      assert.deepEqual(
+        requests.map(({ method, url }) => [method, url]),
+        [["GET", "/data/ml_engine_one.json"]],
+      );
+    },
+  ));
 
 test("an operation without an output is an error, and nothing is requested", () =>
-  against([json(200, {})], async (client, { asked }) => {
+  against([json(200, {})], async (client, { requests }) => {
     await assert.rejects(client.output(operation({ status: "Running" })), {
       name: "TypeError",
       message: "the operation one is Running: it has left no output",
@@ -263,30 +266,30 @@ test("an operation without an output is an error, and nothing is requested", () 
       assert.deepEqual([thrown.code, thrown.operation?.id], ["all_failed", "one"]);
       return true;
     });
-    assert.equal(asked.length, 0);
+    assert.equal(requests.length, 0);
   }));
 
 test("a blob is removed, and one in use is an error", () =>
   against(
     [(_asked, response) => void response.writeHead(204).end(), refusal("blob_in_use")],
-    async (client, { asked }) => {
+    async (client, { requests }) => {
       assert.equal(await client.deleteBlob("feature_engine_1.json"), undefined);
-      assert.deepEqual([asked[0]!.method, asked[0]!.url], ["DELETE", "/data/feature_engine_1.json"]);
+      assert.deepEqual([requests[0]!.method, requests[0]!.url], ["DELETE", "/data/feature_engine_1.json"]);
       await assert.rejects(client.deleteBlob("feature_engine_1.json"), /blob_in_use/);
     },
   ));
 
 test("a blob that is a stream is sent once", () =>
-  against([refusal("unavailable", { "retry-after": "0" })], async (client, { asked }) => {
+  against([refusal("unavailable", { "retry-after": "0" })], async (client, { requests }) => {
     const body = new Blob(["{}"]).stream();
     await assert.rejects(client.putBlob("feature_engine_1.json", body), /unavailable/);
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   }));
 
 test("a path before /v1 is kept", async () => {
   await using service = new FakeService(json(200, operation()));
   const client = new MucastClient({ baseUrl: `${await service.listen()}/forecasts/` });
   await client.getOperation("one");
-  assert.equal(service.asked[0]!.url, "/forecasts/v1/operations/one");
-  assert.equal(service.asked[0]!.headers.authorization, undefined);
+  assert.equal(service.requests[0]!.url, "/forecasts/v1/operations/one");
+  assert.equal(service.requests[0]!.headers.authorization, undefined);
 });

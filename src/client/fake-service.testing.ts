@@ -8,7 +8,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 
 /** A request as the fake service got it. */
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string;
   /** With the query. */
   readonly url: string;
@@ -16,29 +16,29 @@ export interface Asked {
   readonly body: string;
 }
 
-export type Answer = (asked: Asked, response: ServerResponse) => void;
+export type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 
-/** A fake service: a real HTTP server on loopback that answers as a test says. `answers` are used up in their order. */
+/** A fake service: a real HTTP server on loopback that gives the answers of a test in their order. */
 export class FakeService implements AsyncDisposable {
-  readonly asked: Asked[] = [];
+  readonly requests: ReceivedRequest[] = [];
   readonly #answers: Answer[];
   readonly #server = createServer(
     answering(async (request, response) => {
       const parts: Buffer[] = [];
       for await (const part of request) parts.push(part);
-      const asked = {
+      const received = {
         method: request.method!,
         url: request.url!,
         headers: request.headers,
         body: Buffer.concat(parts).toString(),
       };
-      this.asked.push(asked);
+      this.requests.push(received);
       const answer = this.#answers.length > 1 ? this.#answers.shift()! : this.#answers[0]!;
-      answer(asked, response);
+      answer(received, response);
     }),
   );
 
-  /** The last answer is given as often as it is asked for. */
+  /** @param answers the last one is repeated for all further requests. */
   constructor(...answers: readonly Answer[]) {
     this.#answers = [...answers];
   }
@@ -59,7 +59,7 @@ export class FakeService implements AsyncDisposable {
 
 /** Answers with JSON. */
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Answer {
-  return (_asked, response) => {
+  return (_request, response) => {
     response.writeHead(status, { "content-type": "application/json", ...headers });
     response.end(JSON.stringify(value));
   };
@@ -70,20 +70,20 @@ export function refusal(code: ErrorCode, headers: Record<string, string> = {}): 
   return json(problem.status, problem, { "content-type": "application/problem+json", ...headers });
 }
 
-/** Breaks the connection off without an answer. */
-export function broken(_asked: Asked, response: ServerResponse): void {
+/** Closes the connection without an answer. */
+export function broken(_request: ReceivedRequest, response: ServerResponse): void {
   response.destroy();
 }
 
-/** Answers with server-sent events, which end there. */
+/** Answers with these server-sent events and ends the stream. */
 export function stream(...lines: readonly string[]): Answer {
-  return (_asked, response) => {
+  return (_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(lines.map((line) => `${line}\n`).join(""));
   };
 }
 
-/** Lines of an event that is numbered `seq`. */
+/** The lines of the event with number `seq`. */
 export function sent(seq: number, type: string, data: unknown): string {
   const event = { seq, operation_id: "one", time: "2026-01-02T03:04:05.678Z", type, data };
   return `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n`;

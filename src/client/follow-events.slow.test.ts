@@ -32,10 +32,10 @@ async function typesOf(client: MucastClient, lastEventId?: number): Promise<stri
 }
 
 test("events come in their order and end with the final one", () =>
-  against([stream("retry: 1", ": a comment", QUEUED, STARTED, ENDED)], async (client, { asked }) => {
+  against([stream("retry: 1", ": a comment", QUEUED, STARTED, ENDED)], async (client, { requests }) => {
     assert.deepEqual(await typesOf(client), ["queued", "started", "succeeded"]);
-    assert.equal(asked.length, 1);
-    assert.equal(asked[0]!.headers.accept, "text/event-stream");
+    assert.equal(requests.length, 1);
+    assert.equal(requests[0]!.headers.accept, "text/event-stream");
   }));
 
 test("events and members that a later service adds are handed on", () => {
@@ -55,19 +55,19 @@ test("events and members that a later service adds are handed on", () => {
 test("a stream that breaks off goes on after the last event", () =>
   against(
     [stream("retry: 1", QUEUED), broken, stream("retry: 1", STARTED, "id: 3\ndata: {cut"), stream(ENDED)],
-    async (client, { asked }) => {
+    async (client, { requests }) => {
       assert.deepEqual(await typesOf(client), ["queued", "started", "succeeded"]);
       assert.deepEqual(
-        asked.map(({ headers }) => headers["last-event-id"]),
+        requests.map(({ headers }) => headers["last-event-id"]),
         [undefined, "1", "1", "2"],
       );
     },
   ));
 
 test("a reader may begin after an event that it knows", () =>
-  against([stream(ENDED)], async (client, { asked }) => {
+  against([stream(ENDED)], async (client, { requests }) => {
     assert.deepEqual(await typesOf(client, 2), ["succeeded"]);
-    assert.equal(asked[0]!.headers["last-event-id"], "2");
+    assert.equal(requests[0]!.headers["last-event-id"], "2");
   }));
 
 test("a snapshot stands for events that are gone, and those that are kept follow to the final one", () =>
@@ -76,10 +76,10 @@ test("a snapshot stands for events that are gone, and those that are kept follow
       stream("retry: 1", sent(7, "snapshot", SUCCEEDED)),
       stream("retry: 1", sent(8, "epochs", { points: [] }), sent(9, "succeeded", SUCCEEDED)),
     ],
-    async (client, { asked }) => {
+    async (client, { requests }) => {
       assert.deepEqual(await typesOf(client, 3), ["snapshot", "epochs", "succeeded"]);
       assert.deepEqual(
-        asked.map(({ headers }) => headers["last-event-id"]),
+        requests.map(({ headers }) => headers["last-event-id"]),
         ["3", "7"],
       );
     },
@@ -89,22 +89,22 @@ test("a snapshot of an operation that has ended is the end where an older servic
   against(
     [
       stream("retry: 1", sent(7, "snapshot", SUCCEEDED)),
-      (_asked, response) => void response.writeHead(204).end(),
+      (_request, response) => void response.writeHead(204).end(),
     ],
     async (client) => assert.deepEqual(await typesOf(client, 3), ["snapshot"]),
   ));
 
 test("there is nothing after the final event", () =>
-  against([(_asked, response) => void response.writeHead(204).end()], async (client, { asked }) => {
+  against([(_request, response) => void response.writeHead(204).end()], async (client, { requests }) => {
     assert.deepEqual(await typesOf(client, 3), []);
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   }));
 
 test("every kind of line end and every cut of the bytes gives the same events", async () => {
   const text = ["retry: 5", QUEUED, ENDED].join("\n");
   for (const end of ["\n", "\r\n", "\r"]) {
     const bytes = Buffer.from(`${text}\n`.replaceAll("\n", end));
-    const cut: Answer = async (_asked, response) => {
+    const cut: Answer = async (_request, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       for (const byte of bytes) {
         if (!response.write(Buffer.of(byte))) await new Promise((drained) => response.once("drain", drained));
@@ -118,19 +118,19 @@ test("every kind of line end and every cut of the bytes gives the same events", 
 });
 
 test("an operation that is not there is an error at once", () =>
-  against([refusal("not_found")], async (client, { asked }) => {
+  against([refusal("not_found")], async (client, { requests }) => {
     await assert.rejects(typesOf(client), /not_found/);
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   }));
 
 test("runAndWait gives the operation and its events, and submits under a key of its own", () =>
-  against([json(202, operation()), stream(QUEUED, STARTED, ENDED)], async (client, { asked }) => {
+  against([json(202, operation()), stream(QUEUED, STARTED, ENDED)], async (client, { requests }) => {
     const types: string[] = [];
     const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
     const ended = await client.runAndWait("run_ml_job", payload, { onEvent: ({ type }) => types.push(type) });
     assert.deepEqual(ended, SUCCEEDED);
     assert.deepEqual(types, ["queued", "started", "succeeded"]);
-    assert.match(String(asked[0]!.headers["idempotency-key"]), /^[0-9a-f]{32}$/);
+    assert.match(String(requests[0]!.headers["idempotency-key"]), /^[0-9a-f]{32}$/);
   }));
 
 test("runAndWait throws the problem of an operation that failed", () =>
@@ -368,11 +368,11 @@ async function tickUntil(context: TestContext, settled: Promise<unknown>): Promi
 }
 
 test("a time that is over, or an abort, ends the waiting and cancels nothing", () => {
-  const silent: Answer = (asked, response) => {
-    if (asked.method === "POST") json(202, operation())(asked, response);
+  const silent: Answer = (request, response) => {
+    if (request.method === "POST") json(202, operation())(request, response);
     else response.writeHead(200, { "content-type": "text/event-stream" }).write(`${QUEUED}\n`);
   };
-  return against([silent], async (client, { asked }) => {
+  return against([silent], async (client, { requests }) => {
     const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
     await assert.rejects(client.runAndWait("run_ml_job", payload, { timeout: 200 }), {
       name: "TimeoutError",
@@ -383,6 +383,6 @@ test("a time that is over, or an abort, ends the waiting and cancels nothing", (
       client.runAndWait("run_ml_job", payload, { signal: controller.signal, onEvent }),
       /enough/,
     );
-    assert.ok(asked.every(({ url }) => !url.endsWith("/cancel")));
+    assert.ok(requests.every(({ url }) => !url.endsWith("/cancel")));
   });
 });

@@ -8,15 +8,15 @@ import { operation, SUCCEEDED, sent } from "./fake-service.testing.ts";
 
 const document: OpenApiDocument = JSON.parse(readFileSync("schemas/openapi.json", "utf8"));
 
-interface Asked {
+interface SentRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: readonly string[];
 }
 
 /** The requests that a method of the client sends; its use of the answer does not matter. */
-async function askedBy(use: (client: MucastClient) => Promise<unknown>): Promise<Asked> {
-  const asked: Asked[] = [];
+async function requestOf(use: (client: MucastClient) => Promise<unknown>): Promise<SentRequest> {
+  const asked: SentRequest[] = [];
   const client = new MucastClient({
     baseUrl: "http://fake",
     fetch: async (url, init) => {
@@ -68,7 +68,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
 
 test("every method of the client asks for an operation of the OpenAPI document, by its parameters", async () => {
   for (const [name, use] of Object.entries(METHODS)) {
-    const { method, url, headers } = await askedBy(use);
+    const { method, url, headers } = await requestOf(use);
     const [template, methods] = Object.entries(document.paths).find(([path]) => matches(path, url.pathname))!;
     const found = methods[method]!;
     assert.equal(found.operationId, name, `${method} ${template}`);

@@ -7,11 +7,11 @@ const credentials = new Credentials();
 start();
 
 /** Shows the sign-in if the service needs credentials and there are none, otherwise the console. */
-function start(said?: string): void {
+function start(message?: string): void {
   const token = PAGE.auth === "none" ? undefined : credentials.token;
   if (PAGE.auth !== "none" && token === undefined) {
     showSignIn({
-      said,
+      message,
       onSignedIn: (given, isStored) => {
         credentials.keep(given, isStored);
         start();

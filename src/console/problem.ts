@@ -1,6 +1,6 @@
 import { MucastApiError, type Problem } from "../client/index.ts";
 import { element } from "./dom.ts";
-import { code, prose, shown } from "./words.ts";
+import { code, prose, textElement } from "./words.ts";
 
 /** Maximum number of faults that are listed; the rest are counted. */
 const MAX_FAULTS = 20;
@@ -9,12 +9,18 @@ const MAX_FAULTS = 20;
 export function problemBox({ title, detail, advice, code: name, faults = [] }: Problem): HTMLElement {
   const listed = faults
     .slice(0, MAX_FAULTS)
-    .map(({ path, message }) => element("li", {}, code(path), " ", shown(message, 500)));
+    .map(({ path, message }) => element("li", {}, code(path), " ", textElement(message, 500)));
   const more = faults.length - listed.length;
   return element(
     "div",
     { class: "problem" },
-    element("p", { class: "failed" }, element("strong", {}, shown(title ?? name, 200)), " ", code(name)),
+    element(
+      "p",
+      { class: "failed" },
+      element("strong", {}, textElement(title ?? name, 200)),
+      " ",
+      code(name),
+    ),
     element("p", {}, ...prose(detail, 2_000)),
     listed.length > 0 && element("ul", {}, ...listed),
     more > 0 && element("p", {}, `and ${more} more`),
@@ -34,7 +40,7 @@ export function errorBox(error: unknown): HTMLElement {
   const box =
     error instanceof MucastApiError
       ? problemBox(error.problem)
-      : element("p", { class: "failed" }, shown(errorWords(error), 500));
+      : element("p", { class: "failed" }, textElement(errorWords(error), 500));
   box.setAttribute("role", "alert");
   return box;
 }

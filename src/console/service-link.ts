@@ -35,7 +35,7 @@ export class ServiceLink {
     try {
       const response = await this.#options.fetch(input, init);
       if (UNREACHABLE_STATUSES.has(response.status)) this.lost();
-      else this.#heard();
+      else this.#markUp();
       if (response.status === 401) this.#options.onRefused();
       return response;
     } catch (error) {
@@ -67,17 +67,17 @@ export class ServiceLink {
   lost(): void {
     if (this.#downSince !== undefined || this.#options.signal.aborted) return;
     this.#downSince = new Date();
-    this.#tell();
+    this.#notify();
     void this.#tryAgain();
   }
 
-  #heard(): void {
+  #markUp(): void {
     if (this.#downSince === undefined) return;
     this.#downSince = undefined;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 

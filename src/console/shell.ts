@@ -7,7 +7,7 @@ import { type Address, addressOf, LINKS } from "./routes.ts";
 import { ServiceLink } from "./service-link.ts";
 import { PAGE } from "./session.ts";
 import type { ViewContext, ViewRoute } from "./view.ts";
-import { clock, shown } from "./words.ts";
+import { clock, textElement } from "./words.ts";
 
 interface ShellOptions {
   /** The key or token of the session; undefined if the service needs none. */
@@ -182,7 +182,7 @@ class Notices {
   readonly element = element("div", { class: "notices", role: "status" });
 
   add(message: string, kind: "done" | "failed"): void {
-    const notice = element("p", { class: `notice ${kind}` }, shown(message, 1_000), " ");
+    const notice = element("p", { class: `notice ${kind}` }, textElement(message, 1_000), " ");
     notice.append(
       element("button", { type: "button", class: "plain", onclick: () => notice.remove() }, "Dismiss"),
     );

@@ -122,7 +122,7 @@ export function facts(...pairs: readonly (Fact | false)[]): HTMLElement {
 
 /** A code of the API. */
 export function code(text: string): HTMLElement {
-  return element("code", {}, shown(text, 200));
+  return element("code", {}, textElement(text, 200));
 }
 
 /** Drawn, because not every font has them. */
@@ -147,7 +147,7 @@ export function mark(name: MarkName): SVGElement {
  * does not move its neighbours.
  * @param most characters; the title then has the whole text, up to 1000 characters.
  */
-export function shown(text: string, most?: number): HTMLElement {
+export function textElement(text: string, most?: number): HTMLElement {
   const whole = visibleText(text);
   const short = most === undefined ? whole : shortVisibleText(text, most);
   return element("bdi", short === whole ? {} : { title: shortVisibleText(text, 1_000) }, short);

@@ -1,6 +1,6 @@
 import { endianness } from "node:os";
 import { MucastError } from "../contract/errors/errors.ts";
-import { type ArrayRef, readNpy, swapped } from "./npy.ts";
+import { type ArrayRef, readNpy, swapBytes } from "./npy.ts";
 
 /** A small array that travels within a message; no file holds it. */
 export interface InlineArray {
@@ -35,7 +35,7 @@ function decoded({ base64, dtype, shape, order }: InlineArray): Float64Array {
     const bytes = Buffer.from(values.buffer);
     bytes.write(base64, "base64");
     // Node ignores characters that are not base64 and stops at padding, so what was read is compared with the text.
-    if (bytes.toString("base64") === base64) return endianness() === "LE" ? values : swapped(values);
+    if (bytes.toString("base64") === base64) return endianness() === "LE" ? values : swapBytes(values);
   }
   const description = `${order} ${dtype} of shape (${shape.join(", ")})`;
   throw new MucastError("internal", `${base64.length} characters of base64 are not an array ${description}`);

@@ -70,7 +70,7 @@ export function readNpy(ref: ArrayRef): Float64Array {
     throw new MucastError("internal", `${ref.ref} is not an array of shape ${tuple(ref.shape)}`);
   const values = new Float64Array(length);
   Buffer.from(values.buffer).set(bytes.subarray(start));
-  return endianness() === "LE" ? values : swapped(values);
+  return endianness() === "LE" ? values : swapBytes(values);
 }
 
 /**
@@ -98,7 +98,7 @@ export function readNpyRows({ ref, shape }: ArrayRef, from: number, to: number):
   } finally {
     if (file !== undefined) closeSync(file);
   }
-  return endianness() === "LE" ? values : swapped(values);
+  return endianness() === "LE" ? values : swapBytes(values);
 }
 
 /** Writes an array piece by piece, so that the whole array is never in memory. */
@@ -182,12 +182,12 @@ function tuple(shape: readonly number[]): string {
 }
 
 function littleEndian(values: Float64Array): Buffer {
-  const native = endianness() === "LE" ? values : swapped(values.slice());
+  const native = endianness() === "LE" ? values : swapBytes(values.slice());
   return Buffer.from(native.buffer, native.byteOffset, native.byteLength);
 }
 
 /** Reverses the bytes of every value in place. */
-export function swapped(values: Float64Array): Float64Array {
+export function swapBytes(values: Float64Array): Float64Array {
   Buffer.from(values.buffer, values.byteOffset, values.byteLength).swap64();
   return values;
 }

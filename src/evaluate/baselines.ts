@@ -14,10 +14,14 @@ export interface SetTables {
 
 /** @param rows tickers in any order, which does not change a byte of the tables. */
 export function* setTables(rows: readonly ForecastRows[]): Pausable<SetTables> {
-  const laid = yield* tableRows(rows);
+  const layout = yield* tableRows(rows);
   const of = (forecast: (rows: ForecastRows) => Float64Array) =>
-    forecastTable(laid, laid.tickers.map(forecast));
-  return { model: yield* forecastTable(laid), zero: yield* of(zeroForecast), mean: yield* of(meanForecast) };
+    forecastTable(layout, layout.tickers.map(forecast));
+  return {
+    model: yield* forecastTable(layout),
+    zero: yield* of(zeroForecast),
+    mean: yield* of(meanForecast),
+  };
 }
 
 /** The forecasts of rows in the form that a table needs: shape (n). */

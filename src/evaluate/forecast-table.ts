@@ -2,7 +2,7 @@ import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
 import type { CrossSection, Metrics } from "../contract/output/metrics-schemas.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
 import { concatenate, type ForecastRows, inTickerOrder, labelled } from "./forecast-rows.ts";
-import { type LabelsByDate, labelsByDate, laidByDate } from "./rows-by-date.ts";
+import { type LabelsByDate, labelsByDate, valuesByDate } from "./rows-by-date.ts";
 import {
   type CorrelationSide,
   correlationOf,
@@ -37,7 +37,7 @@ export function* forecastTable(
   const whole = { predicted: concatenate(predicted), realised, trainingMean };
   yield 0;
   const pooled = yield* metricsInSteps(whole, facts);
-  const cross_section = yield* crossSection(byDate, yield* laidByDate(byDate.layout, predicted), onDate);
+  const cross_section = yield* crossSection(byDate, yield* valuesByDate(byDate.layout, predicted), onDate);
   const by_ticker = new Map<string, Metrics>();
   for (const [i, ticker] of tickers.entries()) {
     by_ticker.set(ticker.ticker, metrics({ ...ticker, predicted: predicted[i]! }));

@@ -44,7 +44,10 @@ export function* dateLayout(rows: readonly Pick<DatedForecasts, "days">[]): Paus
 }
 
 /** The values of all rows, date after date. @param parts of the tickers of the layout. */
-export function* laidByDate({ places }: DateLayout, parts: readonly Float64Array[]): Pausable<Float64Array> {
+export function* valuesByDate(
+  { places }: DateLayout,
+  parts: readonly Float64Array[],
+): Pausable<Float64Array> {
   const laid = new Float64Array(places.length);
   let row = 0;
   for (const part of parts) {
@@ -57,7 +60,7 @@ export function* laidByDate({ places }: DateLayout, parts: readonly Float64Array
 /** The sum of each date that has a row, in time order. */
 export function* dateSums(layout: DateLayout, parts: readonly Float64Array[]): Pausable<Float64Array> {
   const { starts } = layout;
-  const laid = yield* laidByDate(layout, parts);
+  const laid = yield* valuesByDate(layout, parts);
   const sums: number[] = [];
   for (let d = 0; d + 1 < starts.length; d++) {
     if (starts[d] === starts[d + 1]) continue;
@@ -70,7 +73,7 @@ export function* dateSums(layout: DateLayout, parts: readonly Float64Array[]): P
 
 export function* sortedByDate(rows: readonly DatedForecasts[]): Pausable<RowsByDate> {
   const layout = yield* dateLayout(rows);
-  const part = (of: (row: DatedForecasts) => Float64Array) => laidByDate(layout, rows.map(of));
+  const part = (of: (row: DatedForecasts) => Float64Array) => valuesByDate(layout, rows.map(of));
   const predicted = yield* part((row) => row.predicted);
   const realised = yield* part((row) => row.realised);
   return { first: layout.first, starts: layout.starts, predicted, realised };
@@ -115,7 +118,7 @@ export function* labelsByDate(
   rows: readonly Pick<DatedForecasts, "days" | "realised">[],
 ): Pausable<LabelsByDate> {
   const layout = yield* dateLayout(rows);
-  const realised = yield* laidByDate(
+  const realised = yield* valuesByDate(
     layout,
     rows.map((row) => row.realised),
   );

@@ -4,7 +4,7 @@ import { type SetTables, setTables } from "./baselines.ts";
 import { crossSection, type OnDate } from "./cross-section.ts";
 import type { DatedForecasts, ForecastRows } from "./forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "./forecast-table.ts";
-import { labelsByDate, laidByDate } from "./rows-by-date.ts";
+import { labelsByDate, valuesByDate } from "./rows-by-date.ts";
 
 /** The table of rows' own forecasts. */
 export function tableOf(rows: readonly ForecastRows[]): ForecastTable {
@@ -20,5 +20,5 @@ export function setTablesOf(rows: readonly ForecastRows[]): SetTables {
 export function crossSectionOf(rows: readonly DatedForecasts[], onDate?: OnDate): CrossSection {
   const labels = atOnce(labelsByDate(rows));
   const predicted = rows.map((row) => row.predicted);
-  return atOnce(crossSection(labels, atOnce(laidByDate(labels.layout, predicted)), onDate));
+  return atOnce(crossSection(labels, atOnce(valuesByDate(labels.layout, predicted)), onDate));
 }

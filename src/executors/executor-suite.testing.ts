@@ -24,7 +24,7 @@ export class RecordingListener implements ExecutionListener {
 export type JobKind = "succeeds" | "fails" | "goes on";
 
 /** An execution with its order and its reports. */
-export interface Tried {
+export interface StartedExecution {
   readonly order: JobOrder;
   readonly execution: Execution;
   readonly listener: RecordingListener;
@@ -37,13 +37,13 @@ export interface ExecutorTrial {
   /** An order with a new id. A job that succeeds has a warning; a job that fails does so as `invalid_model_params`. */
   order(kind: JobKind): JobOrder;
   /** Settles once the job is running. */
-  amid(tried: Tried): Promise<void>;
+  amid(tried: StartedExecution): Promise<void>;
   /** Lets the job end as its order says; a job that goes on succeeds. */
-  finish(tried: Tried): Promise<void>;
+  finish(tried: StartedExecution): Promise<void>;
   /** Kills the execution, so that the job cannot report how it ended. */
-  kill(tried: Tried): void;
+  kill(tried: StartedExecution): void;
   /** Asserts that no process is left, and that status and output are as expected. */
-  checkLeft(tried: Tried, end: ExecutionEnd): Promise<void>;
+  checkLeft(tried: StartedExecution, end: ExecutionEnd): Promise<void>;
   /** Removes the surroundings after every executor is closed, and asserts that nothing is left. */
   close(): Promise<void>;
 }
@@ -178,7 +178,7 @@ export function testExecutor(
   });
 }
 
-async function start(trial: ExecutorTrial, executor: Executor, kind: JobKind): Promise<Tried> {
+async function start(trial: ExecutorTrial, executor: Executor, kind: JobKind): Promise<StartedExecution> {
   const [order, listener] = [trial.order(kind), new RecordingListener()];
   return { order, listener, execution: await executor.start(order, listener) };
 }

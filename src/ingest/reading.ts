@@ -61,14 +61,14 @@ export function claimTicker(reading: Reading, { ticker, offset, columns, n }: Fo
   checkValueCount(reading, columns.length * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
   if (reading.kind === "prices") priceColumn(reading.roles, columns, position);
-  reading.tickers.add(keepTicker(reading, reading.tickers.size, ticker, offset));
+  reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));
 }
 
 /**
  * Records the name of a ticker in addition to `count` others.
  * @throws MucastError too_large over the limit of tickers, or of their names' bytes.
  */
-export function keepTicker(reading: Reading, count: number, ticker: string, offset: number): string {
+export function recordTicker(reading: Reading, count: number, ticker: string, offset: number): string {
   const { tickers } = reading.limits;
   if (count < tickers) return reading.names.ticker(ticker, positionOf(reading, offset));
   const what = `is one more than the ${tickers} tickers that a blob may have (${BLOB_BOUNDS.tickers.env})`;

@@ -37,8 +37,8 @@ function meanReader({ fits, refits }: OutputBlob, dayOf: DayOf) {
   const starts = refits?.blocks.map(({ start }) => dayOf(start) ?? Number.NaN) ?? [];
   return (ticker: string, days: Int32Array): Float64Array => {
     const means = new Float64Array(days.length);
-    if (refits === undefined) return means.fill(ownMember(fits, ticker)?.label_mean ?? Number.NaN);
-    const byBlock = ownMember(refits.by_ticker, ticker)?.label_means ?? [];
+    if (refits === undefined) return means.fill(memberNamed(fits, ticker)?.label_mean ?? Number.NaN);
+    const byBlock = memberNamed(refits.by_ticker, ticker)?.label_means ?? [];
     let block = 0;
     for (const [row, day] of days.entries()) {
       while (block + 1 < starts.length && starts[block + 1]! <= day) block++;
@@ -48,7 +48,7 @@ function meanReader({ fits, refits }: OutputBlob, dayOf: DayOf) {
   };
 }
 
-function ownMember<T>(part: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+function memberNamed<T>(part: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return part !== undefined && Object.hasOwn(part, name) ? part[name] : undefined;
 }
 

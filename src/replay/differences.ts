@@ -1,5 +1,5 @@
 import { boundedCopy } from "../contract/json/bounded-json.ts";
-import { REPLAY_LISTS, type ReplayBlob, type ShownDifference } from "../contract/output/replay-blob.ts";
+import { REPLAY_LISTS, type ReplayBlob, type ReportedDifference } from "../contract/output/replay-blob.ts";
 
 /** Keys and indices on the path to a value. */
 export type Path = readonly (string | number)[];
@@ -19,10 +19,10 @@ export class Differences {
   #others = 0;
   #spellings = 0;
   #lacking = 0;
-  #first: ShownDifference | undefined;
-  #firstSpelling: ShownDifference | undefined;
-  #largest: ShownDifference | undefined;
-  #largestRelative: ShownDifference | undefined;
+  #first: ReportedDifference | undefined;
+  #firstSpelling: ReportedDifference | undefined;
+  #largest: ReportedDifference | undefined;
+  #largestRelative: ReportedDifference | undefined;
   readonly #members = new Map<string, MemberCount>();
   readonly #lacks = new Set<string>();
 
@@ -101,7 +101,7 @@ export class Differences {
 /** A document of this schema has far fewer at its top; in other documents the last one counts for the rest. */
 const MAX_MEMBERS = REPLAY_LISTS.facts;
 
-function shown(side: "recorded" | "replayed", value: unknown): Partial<ShownDifference> {
+function shown(side: "recorded" | "replayed", value: unknown): Partial<ReportedDifference> {
   return value === undefined ? {} : { [side]: boundedCopy(value, MAX_QUOTED) ?? null };
 }
 

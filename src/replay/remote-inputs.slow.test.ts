@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { newFolder, removeFolders } from "../../test/end-to-end/jobs/job-runs.ts";
 import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
-import { cert, type Served, sendRange, serve } from "../blob/remote/remote-blob.testing.ts";
+import { cert, sendRange, serve, type TestServer } from "../blob/remote/remote-blob.testing.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import { CONFIG, FEATURES, noEngine, PRICES, replay, TINY } from "./replay.testing.ts";
@@ -14,7 +14,7 @@ import { CONFIG, FEATURES, noEngine, PRICES, replay, TINY } from "./replay.testi
 /** Blobs by name, and the signature with which they may be read; any, where it is undefined. */
 const blobs = new Map<string, Buffer>();
 let signature: string | undefined;
-let served: Served;
+let served: TestServer;
 let container: string;
 /** The text of an output whose inputs were read with a signature that was good then. */
 let text: string;

@@ -14,7 +14,7 @@ import { InputUrls, type ServiceUrls } from "./blobs/input-urls.ts";
 import { openBlobFolder, openStorage, type Storage } from "./blobs/open-storage.ts";
 import { StoredBlobs } from "./blobs/stored-blobs.ts";
 import type { Database } from "./database/database.ts";
-import { keepDumps } from "./database/keep-dumps.ts";
+import { startDumps } from "./database/database-dumps.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { keepReclaimingSpace } from "./database/reclaim-space.ts";
 import { Forecasts } from "./forecast/forecasts.ts";
@@ -108,7 +108,7 @@ async function start(
   });
   resources.add(() => database.close());
   if (database.dump) {
-    resources.add(keepDumps({ dataDir: settings.data_dir, dump: () => database.dump!(), log }));
+    resources.add(startDumps({ dataDir: settings.data_dir, dump: () => database.dump!(), log }));
     resources.add(keepReclaimingSpace(database, log));
   }
   const notifications = await OperationNotifications.start(database);

@@ -10,7 +10,7 @@ import {
   openBrowser,
   type Page,
 } from "./browser.testing.ts";
-import { ConsoleService, type Signed } from "./console-service.testing.ts";
+import { ConsoleService, type SignedIn } from "./console-service.testing.ts";
 
 export const WIDE = { width: 1280, height: 900 };
 export const NARROW = { width: 390, height: 844 };
@@ -19,8 +19,8 @@ export const NARROW = { width: 390, height: 844 };
 export let browser: Browser;
 export let service: ConsoleService;
 /** The caller of the operations, and a key that may only read them. */
-export let writer: Signed;
-export let reader: Signed;
+export let writer: SignedIn;
+export let reader: SignedIn;
 before(async () => {
   [browser, service] = await Promise.all([openBrowser(), ConsoleService.start()]);
   writer = await service.signedWith("read", "write");
@@ -61,7 +61,11 @@ export async function open(address = "", options: ContextOptions = {}, url = ser
 }
 
 /** The same, signed in. */
-export async function openAs({ token }: Signed, address = "", options: ContextOptions = {}): Promise<Opened> {
+export async function openAs(
+  { token }: SignedIn,
+  address = "",
+  options: ContextOptions = {},
+): Promise<Opened> {
   const opened = await open(address, options);
   await signIn(opened.page, token);
   await until(opened.page, 'document.querySelector("h1")?.textContent !== "Sign in to mucast"');

@@ -36,13 +36,13 @@ const CONFIGS: Readonly<Record<Exclude<SubmittedOperation, "replay">, object>> =
 };
 
 /** A running job, as its test sees it. */
-export interface Begun {
+export interface StartedJob {
   readonly id: string;
   readonly execution: FakeExecution;
 }
 
 /** The caller's own key. */
-export interface Signed {
+export interface SignedIn {
   readonly token: string;
   readonly keyId: string;
   readonly caller: Caller;
@@ -117,13 +117,13 @@ export class ConsoleService {
     await this.#app?.close();
   }
 
-  async signedWith(...scopes: Scope[]): Promise<Signed> {
+  async signedWith(...scopes: Scope[]): Promise<SignedIn> {
     const { key, token } = await this.keys.create("a test", scopes);
     return { token, keyId: key.id, caller: { subject: key.subject, scopes: new Set(scopes) } };
   }
 
   /** A job of a caller, controlled by its test instead of an executor. */
-  async begin(caller: Caller, operation: SubmittedOperation = "run_ml_job"): Promise<Begun> {
+  async begin(caller: Caller, operation: SubmittedOperation = "run_ml_job"): Promise<StartedJob> {
     const payload = JSON.stringify(
       operation === "replay"
         ? { output_url: "https://blobs.example/data/ml_engine_1.json" }
@@ -134,7 +134,7 @@ export class ConsoleService {
   }
 
   /** Ends a job with this text as its output, possibly under another name. */
-  succeed({ id, execution }: Begun, text: string, output_name: string = recordOf(id).output_name): void {
+  succeed({ id, execution }: StartedJob, text: string, output_name: string = recordOf(id).output_name): void {
     // The store counts characters, so that each has to be one byte.
     const ascii = text.replaceAll(
       /[\u0080-\uffff]/g,

@@ -14,7 +14,7 @@ import {
   untilText,
   writer,
 } from "./console-pages.testing.ts";
-import { ConsoleService, type Signed } from "./console-service.testing.ts";
+import { ConsoleService, type SignedIn } from "./console-service.testing.ts";
 
 test("refuses a wrong key with a clear message, signs in with a valid one, and ends the session when it is revoked", async () => {
   const { page, unwanted, close } = await open();
@@ -90,7 +90,7 @@ test("a key stays in memory, and in the tab's storage only if that is ticked", a
 });
 
 test("a read-only key is shown no way to change anything, and the reason", async () => {
-  const only: Signed = { ...reader, caller: { ...reader.caller, scopes: new Set(["read", "write"]) } };
+  const only: SignedIn = { ...reader, caller: { ...reader.caller, scopes: new Set(["read", "write"]) } };
   const { id, execution } = await service.begin(only.caller);
   const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
   await untilText(page, "Your key has only the scope read, so you cannot cancel this operation.");

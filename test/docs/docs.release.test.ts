@@ -8,7 +8,7 @@ import { CHECKS, type Check } from "./checks.testing.ts";
 import { type CodeBlock, placeOf } from "./code-blocks.testing.ts";
 import { blocksBy, printedBy } from "./entries.testing.ts";
 import { assertPrinted, idsOf } from "./printed.testing.ts";
-import { type Said, ScratchCheckout } from "./scratch-checkout.testing.ts";
+import { type CommandResult, ScratchCheckout } from "./scratch-checkout.testing.ts";
 
 const ADDRESS = "http://127.0.0.1:8080";
 
@@ -102,7 +102,7 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
   }
 });
 
-function succeeded(said: Said, place: string): Said {
+function succeeded(said: CommandResult, place: string): CommandResult {
   assert.equal(said.code, 0, `${place}:\n${said.stdout}\n${said.stderr}`);
   return said;
 }

@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 const LINKED = ["src", "scripts", "schemas", "node_modules", "tools", "engine", ".mucast"];
 const COPIED = ["package.json", "tsconfig.json", "examples/tiny"];
 
-export interface Said {
+export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -35,7 +35,7 @@ export class ScratchCheckout implements AsyncDisposable {
   }
 
   /** Runs a command to its end. @param within a folder of the checkout. */
-  async run(command: string, args: readonly string[], within = "."): Promise<Said> {
+  async run(command: string, args: readonly string[], within = "."): Promise<CommandResult> {
     const child = spawn(command, args, {
       cwd: join(this.folder, within),
       env: { ...process.env, TMPDIR: this.folder },

@@ -90,9 +90,10 @@ export function faultsOf(outcome: Outcome, ids: readonly string[]): string[] {
   for (const id of again) if (!lost.has(id)) faults.push(`${id} was started again, and no service was lost`);
   if (lost.size !== 1) faults.push(`the killed service had ${lost.size} jobs in progress and not one`);
   if (others.flat().length > 0) faults.push(`services that were not killed left ${others.flat().join()}`);
-  const begunAll = [...outcome.begun.values()].flat();
-  if (new Set(begunAll).size !== begunAll.length) faults.push("two services began the same attempt");
-  if (begunAll.length !== ids.length + again.length) faults.push(`${begunAll.length} attempts were begun`);
+  const allStarted = [...outcome.begun.values()].flat();
+  if (new Set(allStarted).size !== allStarted.length) faults.push("two services began the same attempt");
+  if (allStarted.length !== ids.length + again.length)
+    faults.push(`${allStarted.length} attempts were begun`);
   for (const [name, { length }] of outcome.begun)
     if (length === 0 || length > ids.length / 2) faults.push(`${name} began ${length} of the jobs`);
   for (const name of miscounted) faults.push(`${name} counts other attempts in /metrics than in its log`);

@@ -8,13 +8,13 @@ import { runMlJob } from "../../src/jobs/ml/run-ml-job.ts";
 import { featureBlob, priceBlob } from "../end-to-end/markets/market.ts";
 import { fuzzMarket } from "./fuzz-market.ts";
 import { caseOf, type FuzzCase } from "./model-params-cases.ts";
-import { type Watched, WatchedEngine } from "./watched-engine.ts";
+import { WatchedEngine, type WorkEffects } from "./watched-engine.ts";
 
 export interface FuzzReport {
   readonly cases: number;
   /** The number of cases with each outcome. */
   readonly outcomes: ReadonlyMap<string, number>;
-  readonly findings: readonly { readonly of: FuzzCase; readonly watched: Watched }[];
+  readonly findings: readonly { readonly of: FuzzCase; readonly watched: WorkEffects }[];
   readonly slowest: { readonly of: FuzzCase; readonly seconds: number } | undefined;
   readonly largest: { readonly of: FuzzCase; readonly bytes: number } | undefined;
   readonly seesSockets: boolean;
@@ -25,11 +25,11 @@ export async function fuzzJobs(
   seed: number,
   numbers: Iterable<number>,
   lanes: number,
-  tell: (of: FuzzCase, watched: Watched) => void = () => undefined,
+  tell: (of: FuzzCase, watched: WorkEffects) => void = () => undefined,
 ): Promise<FuzzReport> {
   const blobs = mkdtempSync(join(tmpdir(), "mucast-fuzz-blobs-"));
   const outcomes = new Map<string, number>();
-  const done: { of: FuzzCase; watched: Watched }[] = [];
+  const done: { of: FuzzCase; watched: WorkEffects }[] = [];
   const waiting = numbers[Symbol.iterator]();
   const engines = Array.from({ length: lanes }, () => new WatchedEngine());
   const { seesSockets } = engines[0]!;
@@ -51,7 +51,7 @@ export async function fuzzJobs(
     await Promise.all(engines.map((engine) => engine.close()));
     rmSync(blobs, { recursive: true });
   }
-  const most = (of: (watched: Watched) => number) =>
+  const most = (of: (watched: WorkEffects) => number) =>
     done.reduce((a, b) => (of(b.watched) > of(a.watched) ? b : a), done[0]!);
   const [slow, large] = [most(({ seconds }) => seconds), most(({ bytes }) => bytes)];
   return {

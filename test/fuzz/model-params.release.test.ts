@@ -8,7 +8,7 @@ import { type Estimator, resolveModelParams } from "../../src/contract/model-par
 import { fuzzJobs } from "./fuzz-jobs.ts";
 import { caseOf } from "./model-params-cases.ts";
 import { STRUCTURAL_PAIRS } from "./structural-parameters.ts";
-import { type Watched, WatchedEngine } from "./watched-engine.ts";
+import { WatchedEngine, type WorkEffects } from "./watched-engine.ts";
 
 const linux = { skip: process.platform !== "linux" && "looks into /proc", timeout: 600_000 };
 const SEED = 20_211_104;
@@ -55,7 +55,7 @@ describe("forbidden effects of arguments would be detected", linux, () => {
   after(() => engine.close());
 
   /** A fit that no rule has checked. */
-  const unchecked = (library: string, className: string, params: object): Promise<Watched> =>
+  const unchecked = (library: string, className: string, params: object): Promise<WorkEffects> =>
     engine.watch(async (signal) => {
       const estimator = { library, class: className, params } as Estimator;
       await engine.pool.run({ task: "trial", estimator, scaler: "none", columns: 3 }, { signal });

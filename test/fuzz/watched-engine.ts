@@ -21,7 +21,7 @@ export const MAX_SECONDS = 60;
 export const MAX_BYTES = 2 * 2 ** 30;
 
 /** The effects of one piece of work on the engine. */
-export interface Watched {
+export interface WorkEffects {
   /** `succeeded`, or the code of the error. */
   readonly outcome: string;
   readonly message: string;
@@ -78,7 +78,7 @@ export class WatchedEngine {
   }
 
   /** Does `work` and checks its effects. It has to be told to stop at `signal`. */
-  async watch(work: (signal: AbortSignal) => Promise<string>): Promise<Watched> {
+  async watch(work: (signal: AbortSignal) => Promise<string>): Promise<WorkEffects> {
     const worker = await this.#worker();
     const before = { files: this.#files(), open: openBy(worker) };
     resetPeak(worker);

@@ -51,7 +51,7 @@ export class Core {
   async heldRunning(config = RIDGE): Promise<{ operation: OperationView; release: () => void }> {
     const held = await this.heldJob(config);
     await this.api.running(held.operation.id);
-    await this.storage.asked(`data_extractor_${held.key}.json`);
+    await this.storage.untilRequested(`data_extractor_${held.key}.json`);
     // The service stores the event once the job process has the order, which may already be reading.
     for await (const { type } of (await this.api.events(held.operation.id)).events) {
       if (type === "started") break;

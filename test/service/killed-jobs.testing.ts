@@ -18,8 +18,8 @@ export function killedJobs(core: () => Core): void {
     /** Kills the process that reads a held blob for its job. */
     async function killReader(key: string, times: number): Promise<void> {
       const name = `data_extractor_${key}.json`;
-      await core().storage.asked(name, times);
-      const reader = ownerOfPort(core().storage.askedFrom(name))!;
+      await core().storage.untilRequested(name, times);
+      const reader = ownerOfPort(core().storage.clientPort(name))!;
       assert.notEqual(reader.pid, core().serving.pid, "jobs run in processes of their own");
       process.kill(reader.pid, "SIGKILL");
       await eventuallyTrue("the reader ends", () => stillRunning([reader]).length === 0);
@@ -33,7 +33,7 @@ export function killedJobs(core: () => Core): void {
     test("of a job, once: it is retried and succeeds", async () => {
       const { operation, key, release } = await core().heldJob();
       await killReader(key, 1);
-      await core().storage.asked(`data_extractor_${key}.json`, 2);
+      await core().storage.untilRequested(`data_extractor_${key}.json`, 2);
       release();
       const ended = await core().api.ended(operation.id);
       assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));

@@ -98,11 +98,11 @@ describe("an agent over stdio", { timeout: 600_000 }, () => {
     child.stdin.end();
     const [exit] = await Promise.all([once(child, "exit"), assertEnd(lines)]);
     assert.deepEqual(exit, [0, null]);
-    const bodies = service.asked.map(({ body }) => body).sort();
+    const bodies = service.requests.map(({ body }) => body).sort();
     const body = (config: string) =>
       `{"feature_url":"f","data_extractor_url":"d","more":1,"config":${config}}`;
     assert.deepEqual(bodies, [body(JSON.stringify(JSON.parse(config))), body(config)].sort());
-    const [asked] = service.asked;
+    const [asked] = service.requests;
     assert.equal(asked!.headers.authorization, "Bearer the key of the test");
     assert.match(String(asked!.headers["idempotency-key"]), /^[0-9a-f-]{36}$/);
   });

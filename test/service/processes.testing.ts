@@ -1,7 +1,7 @@
 /** Running processes, from /proc on Linux. A zombie does not count. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-export interface SeenProcess {
+export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
   /** Ticks since boot; together with the pid it identifies a process permanently. */
@@ -11,7 +11,7 @@ export interface SeenProcess {
 }
 
 /** Every running process that may be inspected. */
-export function allProcesses(): SeenProcess[] {
+export function allProcesses(): ProcessInfo[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => processOf(Number(name)))
@@ -19,7 +19,7 @@ export function allProcesses(): SeenProcess[] {
 }
 
 /** A process and all its descendants; empty if it is not running. */
-export function treeOf(root: number): SeenProcess[] {
+export function treeOf(root: number): ProcessInfo[] {
   const all = allProcesses();
   const tree = all.filter(({ pid }) => pid === root);
   for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
@@ -27,12 +27,12 @@ export function treeOf(root: number): SeenProcess[] {
 }
 
 /** Those of `seen` that are still running. */
-export function stillRunning(seen: readonly SeenProcess[]): SeenProcess[] {
+export function stillRunning(seen: readonly ProcessInfo[]): ProcessInfo[] {
   return seen.filter(({ pid, started }) => processOf(pid)?.started === started);
 }
 
 /** Processes related to a folder: it is their current folder, in their arguments or in their environment. */
-export function processesAbout(folder: string): SeenProcess[] {
+export function processesNaming(folder: string): ProcessInfo[] {
   return allProcesses().filter(
     ({ pid, command }) =>
       pid !== process.pid &&
@@ -48,7 +48,7 @@ export function hasMapped(pid: number, part: RegExp): boolean {
 }
 
 /** The process that has an IPv4 TCP connection from the local port. */
-export function ownerOfPort(port: number): SeenProcess | undefined {
+export function ownerOfPort(port: number): ProcessInfo | undefined {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   const connection = readFileSync("/proc/net/tcp", "utf8")
     .split("\n")
@@ -64,7 +64,7 @@ export function executableOf(pid: number): string {
   return linkOf(`/proc/${pid}/exe`);
 }
 
-function processOf(pid: number): SeenProcess | undefined {
+function processOf(pid: number): ProcessInfo | undefined {
   const stat = textOf(`/proc/${pid}/stat`);
   if (stat === "") return undefined;
   // The name, in parentheses, may contain anything.

@@ -87,7 +87,7 @@ export class Restarted {
 
   /** Resolves once this many attempts wait for the blobs. */
   async isRead(key: string, times: number): Promise<void> {
-    await this.storage.asked(`data_extractor_${key}.json`, times);
+    await this.storage.untilRequested(`data_extractor_${key}.json`, times);
   }
 
   /**

@@ -114,7 +114,7 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
       const answer = note(await api.post(operation, JSON.stringify(body)));
       if (answer.status === 202) ids.unshift(JSON.parse(answer.text).id);
     }
-    await storage.asked("data_extractor_held.json");
+    await storage.untilRequested("data_extractor_held.json");
     await api.list();
     answers.push(
       ...allProcesses()

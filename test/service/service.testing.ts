@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { copyNewDatabase } from "../servers/database-template.testing.ts";
 import { claimPort } from "../servers/port.testing.ts";
 import { eventuallyTrue } from "./eventually.testing.ts";
-import { processesAbout, type SeenProcess, stillRunning, treeOf } from "./processes.testing.ts";
+import { type ProcessInfo, processesNaming, stillRunning, treeOf } from "./processes.testing.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = join(ROOT, "src/cli/main.ts");
@@ -65,7 +65,7 @@ export interface Serving {
   /** All its output, on stdout and on stderr. */
   logs(): string;
   /** Its process and its descendants, now. */
-  processes(): SeenProcess[];
+  processes(): ProcessInfo[];
   signal(name: NodeJS.Signals): void;
   /** Kills it, as the kernel would. */
   kill9(): Promise<void>;
@@ -170,13 +170,13 @@ function watch(child: ChildProcess, port: number, folder: string, dataDir: strin
 }
 
 /** Waits until none of these is running. */
-export async function untilNoneRuns(seen: readonly SeenProcess[]): Promise<void> {
+export async function untilNoneRuns(seen: readonly ProcessInfo[]): Promise<void> {
   await eventuallyTrue("its processes end", () => stillRunning(seen).length === 0);
 }
 
 /** Waits until no process works in the folder of a service. */
 export async function untilFolderIsUnused(folder: string): Promise<void> {
-  await eventuallyTrue(`no process uses ${folder}`, () => processesAbout(folder).length === 0);
+  await eventuallyTrue(`no process uses ${folder}`, () => processesNaming(folder).length === 0);
 }
 
 /** Ends every service of this file by SIGTERM, waits for all that they started, and removes their folders. */

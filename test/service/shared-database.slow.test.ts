@@ -47,8 +47,8 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
   /** The service that runs the job that waits for a blob. */
   async function runnerOf(key: string, times = 1): Promise<Serving> {
     const name = `data_extractor_${key}.json`;
-    await storage.asked(name, times);
-    const reader = ownerOfPort(storage.askedFrom(name))!;
+    await storage.untilRequested(name, times);
+    const reader = ownerOfPort(storage.clientPort(name))!;
     return services.find((service) => service.processes().some(({ pid }) => pid === reader.pid))!;
   }
 
@@ -181,7 +181,7 @@ describe("services that share a PostgreSQL", { timeout: 600_000 }, () => {
 
   test("survive a restart of the database: nothing is lost, and readyz reports it", async () => {
     const ids = await heldOnBoth(["through", "behind", "further"]);
-    await storage.asked("data_extractor_through.json");
+    await storage.untilRequested("data_extractor_through.json");
     await postgres.down();
     await ready(503);
     const health = await Promise.all(services.map((service) => apiOf(service).ask("GET", "/healthz")));

@@ -60,7 +60,7 @@ export function storageFaults(core: () => Core): void {
       storage.put("data_extractor_stall.json", PRICES);
       storage.put("feature_engine_stall.json", FEATURES, { kind: "stall", after: 1_000 });
       const { id } = await api.submit(payload(storage.url, "stall"));
-      await storage.asked("feature_engine_stall.json");
+      await storage.untilRequested("feature_engine_stall.json");
       await api.cancel(id);
       assert.equal((await api.ended(id)).status, "Canceled");
     });

@@ -26,7 +26,7 @@ interface StoredHere {
   behaviour: Behaviour;
   readonly waiting: (() => void)[];
   requests: number;
-  askedFrom: number;
+  clientPort: number;
 }
 
 export interface FakeStorage {
@@ -39,10 +39,10 @@ export interface FakeStorage {
   /** Serves a held blob, now and from now on. */
   release(name: string): void;
   /** Resolves once a request for the blob has come. */
-  asked(name: string, times?: number): Promise<void>;
+  untilRequested(name: string, times?: number): Promise<void>;
   requests(name: string): number;
   /** The port that the last request for the blob came from. */
-  askedFrom(name: string): number;
+  clientPort(name: string): number;
   stop(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export async function startFakeStorage(): Promise<FakeStorage> {
     const blob = blobs.get(name);
     if (blob === undefined) return void answer.writeHead(404).end();
     blob.requests++;
-    blob.askedFrom = request.socket.remotePort!;
+    blob.clientPort = request.socket.remotePort!;
     if (blob.behaviour.kind === "hold") blob.waiting.push(() => serve(blob, request, answer));
     else serve(blob, request, answer);
   }).listen(0, "127.0.0.1");
@@ -65,17 +65,17 @@ export async function startFakeStorage(): Promise<FakeStorage> {
     url,
     env: { MUCAST_ALLOWED_BLOB_URLS: url, MUCAST_PRIVATE_ORIGINS: origin },
     put: (name, text, behaviour = { kind: "serve" }) =>
-      void blobs.set(name, { bytes: Buffer.from(text), behaviour, waiting: [], requests: 0, askedFrom: 0 }),
+      void blobs.set(name, { bytes: Buffer.from(text), behaviour, waiting: [], requests: 0, clientPort: 0 }),
     release: (name) => {
       const blob = blobs.get(name)!;
       blob.behaviour = { kind: "serve" };
       for (const go of blob.waiting.splice(0)) go();
     },
-    asked: async (name, times = 1) => {
+    untilRequested: async (name, times = 1) => {
       await eventuallyTrue(`${name} is asked for`, () => blobs.get(name)!.requests >= times);
     },
     requests: (name) => blobs.get(name)!.requests,
-    askedFrom: (name) => blobs.get(name)!.askedFrom,
+    clientPort: (name) => blobs.get(name)!.clientPort,
     stop: async () => {
       server.closeAllConnections();
       server.close();

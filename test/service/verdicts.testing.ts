@@ -136,7 +136,7 @@ export function verdicts(core: () => Core): void {
 
     test("that is cancelled while it runs leaves no verdict", async () => {
       const { id } = await held("audit-canceled");
-      await core().storage.asked(feature("audit-canceled"));
+      await core().storage.untilRequested(feature("audit-canceled"));
       await core().api.cancel(id);
       const ended = await core().api.ended(id);
       assert.deepEqual([ended.status, ended.error?.code], ["Canceled", "canceled"]);
@@ -147,11 +147,11 @@ export function verdicts(core: () => Core): void {
     test("whose process is killed is retried, and leaves one verdict", async () => {
       const key = "audit-killed";
       const { id } = await held(key);
-      await core().storage.asked(feature(key));
-      const reader = ownerOfPort(core().storage.askedFrom(feature(key)))!;
+      await core().storage.untilRequested(feature(key));
+      const reader = ownerOfPort(core().storage.clientPort(feature(key)))!;
       process.kill(reader.pid, "SIGKILL");
       await eventuallyTrue("the reader ends", () => stillRunning([reader]).length === 0);
-      await core().storage.asked(feature(key), 2);
+      await core().storage.untilRequested(feature(key), 2);
       core().storage.release(feature(key));
       const ended = await core().api.ended(id);
       assert.equal(ended.status, "Succeeded", JSON.stringify(ended.error));

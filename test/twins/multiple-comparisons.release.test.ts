@@ -58,7 +58,7 @@ function comparedCase({ seed, models, dates, edge }: (typeof CASES)[number]) {
   return { own, gains, resamples: stationaryResamples(dates, DRAWS) };
 }
 
-interface Asked {
+interface Comparison {
   readonly losses: number[][];
   readonly gains: number[][];
   readonly block: number;
@@ -70,7 +70,7 @@ interface Answer {
   readonly ability: { readonly lower: number; readonly consistent: number; readonly upper: number };
 }
 
-function byArch(asked: readonly Asked[]): Answer[] {
+function byArch(asked: readonly Comparison[]): Answer[] {
   const { python } = findEnvironment("dev");
   const { status, stdout, stderr } = spawnSync(python, ["test/twins/multiple_comparisons.py"], {
     input: JSON.stringify(asked),

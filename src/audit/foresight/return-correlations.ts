@@ -139,13 +139,13 @@ function partialCorrelation(x: Float64Array, { y, priceRows }: TickerHistory): n
   if (rows.length < MIN_PAIRS) return undefined;
   const sideOf = (valueAt: (row: number) => number) => centredRanks(Float64Array.from(rows, valueAt));
   const returnsAgo = (ago: number) => sideOf((row) => y[priceRows[row]! - ago]!);
-  const told: Float64Array[] = [];
+  const kept: Float64Array[] = [];
   for (let ago = 1; ago <= LAST_RETURNS; ago++) {
     const side = returnsAgo(ago);
-    if (removeAll(side, told) > NOTHING_LEFT) told.push(side);
+    if (removeAll(side, kept) > NOTHING_LEFT) kept.push(side);
   }
   const [a, b] = [sideOf((row) => x[row]!), returnsAgo(0)];
-  const left = Math.min(removeAll(a, told), removeAll(b, told));
+  const left = Math.min(removeAll(a, kept), removeAll(b, kept));
   return left > NOTHING_LEFT ? product(a, b) / Math.sqrt(product(a, a) * product(b, b)) : 0;
 }
 

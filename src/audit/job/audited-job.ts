@@ -23,7 +23,7 @@ import { outputProvenance } from "./output-parts.ts";
 type LocalBlobs = Pick<JobRequest, "featureUrl" | "dataExtractorUrl">;
 
 /** The job on the whole blobs, with the cut of `plan`. */
-export interface WholeRun {
+export interface FullRun {
   readonly plan: CutPlan;
   readonly featureUrl: string;
   /** Path of the output. */
@@ -53,7 +53,7 @@ const LAST_DAY: Day = Number.POSITIVE_INFINITY;
 export class AuditedJob {
   readonly #parts: JobParts;
   #prices: AuditedPrices | undefined;
-  #whole: Promise<WholeRun | NotAudited> | undefined;
+  #whole: Promise<FullRun | NotAudited> | undefined;
   #kernelLevel: string | undefined;
 
   constructor(parts: JobParts) {
@@ -66,7 +66,7 @@ export class AuditedJob {
   }
 
   /** @throws MucastError of the blobs, of the config and of the job. */
-  whole(): Promise<WholeRun | NotAudited> {
+  whole(): Promise<FullRun | NotAudited> {
     this.#whole ??= this.#runWhole();
     return this.#whole;
   }
@@ -76,7 +76,7 @@ export class AuditedJob {
    * @param folder for the copies and the output; the caller removes it.
    * @returns the path of the output.
    */
-  async runCut(day: Day, whole: WholeRun, folder: string): Promise<string> {
+  async runCut(day: Day, whole: FullRun, folder: string): Promise<string> {
     const blobs = {
       featureUrl: await this.#writeFeatures(folder, day, whole.featureUrl),
       dataExtractorUrl: await this.#writePrices(folder, { day, until: day }, whole.plan),
@@ -88,7 +88,7 @@ export class AuditedJob {
     this.#prices?.blob.close();
   }
 
-  async #runWhole(): Promise<WholeRun | NotAudited> {
+  async #runWhole(): Promise<FullRun | NotAudited> {
     const { inputs, context, blobs, folder } = this.#parts;
     const { operation, request, truncations } = inputs;
     if (operation === "run_ml_job") parseMlSettings(request.config);

@@ -26,7 +26,7 @@ export const ROUNDING = 1e-7;
 export const LATE_DAYS = 10;
 
 /** Which history of a ticker begins first. The later one has the warm-up of its rolling windows on other days. */
-export interface Beginnings {
+export interface HistoryStarts {
   readonly previous: number;
   readonly current: number;
 }
@@ -42,7 +42,7 @@ export function cellChanges(
   before: Float64Array,
   after: Float64Array,
   deviation: () => number,
-  beginnings: Beginnings,
+  beginnings: HistoryStarts,
 ): Uint8Array | undefined {
   const m = before.length;
   const first = firstDifference(before, after);

@@ -1,6 +1,6 @@
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { deviation } from "../../evaluate/statistics.ts";
-import { type Beginnings, Change, cellChanges, LATE_DAYS } from "./cell-changes.ts";
+import { Change, cellChanges, type HistoryStarts, LATE_DAYS } from "./cell-changes.ts";
 import { commonDays, valuesOn } from "./common-days.ts";
 import { constantFactors, type FactorStep, linearMap } from "./rescaling.ts";
 
@@ -93,7 +93,7 @@ function markLate(changed: readonly ColumnChange[], { days, values }: TickerSeri
 export function compareColumn(
   before: Float64Array,
   after: Float64Array,
-  beginnings: Beginnings,
+  beginnings: HistoryStarts,
 ): Pick<ColumnChange, "changes" | "deviation" | "rewriting"> | undefined {
   let spread: number | undefined;
   const spreadOf = () => (spread ??= deviation(before.filter((value) => !Number.isNaN(value))));

@@ -12,7 +12,7 @@ import {
   ranCheck,
 } from "../check.ts";
 import { finding } from "../findings.ts";
-import type { WholeRun } from "../job/audited-job.ts";
+import type { FullRun } from "../job/audited-job.ts";
 import { type Compared, compareOutputs, type Difference } from "./compare-outputs.ts";
 
 /**
@@ -42,12 +42,12 @@ const NO_TICKER: ReadonlySet<string> = new Set(["insufficient_history", "sparse_
 /** The job on each pair of cut blobs, compared with the one on the whole blobs. */
 class Cuts {
   readonly #context: AuditContext;
-  readonly #whole: WholeRun;
+  readonly #whole: FullRun;
   readonly #changes = new Changes();
   readonly #compared: Compared[] = [];
   readonly #notCompared: NotCompared[] = [];
 
-  constructor(context: AuditContext, whole: WholeRun) {
+  constructor(context: AuditContext, whole: FullRun) {
     this.#context = context;
     this.#whole = whole;
   }

@@ -29,7 +29,7 @@ export class Refusal extends Error {
 }
 
 /** The purpose of a request, as an error message names it. */
-export interface Asked {
+export interface RequestContext {
   readonly doing: "reading" | "writing";
   readonly name: string;
   readonly signal?: AbortSignal | undefined;
@@ -91,11 +91,11 @@ export class AzureContainer {
   async #bearer(key: string): Promise<Record<string, string>> {
     if (this.#credentials.kind !== "token") return {};
     const { token } = this.#credentials;
-    const asked: Asked = { doing: "reading", name: `${this.url}/${key}` };
+    const context: RequestContext = { doing: "reading", name: `${this.url}/${key}` };
     const access = await token.getToken(SCOPE).catch((error: unknown) => {
-      throw failed(asked, noToken(error));
+      throw failed(context, noToken(error));
     });
-    if (access === null) throw failed(asked, noToken(undefined));
+    if (access === null) throw failed(context, noToken(undefined));
     return { authorization: `Bearer ${access.token}` };
   }
 
@@ -103,18 +103,21 @@ export class AzureContainer {
    * One request through the SDK, retried while its failures may pass.
    * @throws Refusal if Azure refuses; MucastError blob_unavailable (reading) or output_failed (writing), canceled.
    */
-  async ask<T>(asked: Asked, question: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+  async request<T>(
+    context: RequestContext,
+    send: (options: { abortSignal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
     const retry = new Retry(this.options.limits);
-    const signal = asked.signal ?? new AbortController().signal;
+    const signal = context.signal ?? new AbortController().signal;
     for (;;) {
       try {
-        return await question({ abortSignal: signal });
+        return await send({ abortSignal: signal });
       } catch (error) {
-        if (signal.aborted) throw canceled(signal, asked.doing, asked.name);
-        const reason = reasonToRetry(asked, error);
-        if (!retry.another() || isTrustFailure(error)) throw failed(asked, `${reason}${retry.note}`);
+        if (signal.aborted) throw canceled(signal, context.doing, context.name);
+        const reason = reasonToRetry(context, error);
+        if (!retry.another() || isTrustFailure(error)) throw failed(context, `${reason}${retry.note}`);
         await retry.pause(signal).catch(() => {
-          throw canceled(signal, asked.doing, asked.name);
+          throw canceled(signal, context.doing, context.name);
         });
       }
     }
@@ -136,7 +139,7 @@ function proofOf(
 }
 
 /** Why a failed request may be retried. @throws if it may not. */
-function reasonToRetry(asked: Asked, error: unknown): string {
+function reasonToRetry(context: RequestContext, error: unknown): string {
   if (error instanceof MucastError) throw error;
   if (isRestError(error) && error.statusCode !== undefined) {
     const word = error.response?.headers.get("x-ms-error-code") ?? error.code ?? "";
@@ -145,7 +148,7 @@ function reasonToRetry(asked: Asked, error: unknown): string {
     throw refusal;
   }
   if (error instanceof Error && /Authentication|CredentialUnavailable/.test(error.name)) {
-    throw failed(asked, noToken(error));
+    throw failed(context, noToken(error));
   }
   return failureOf(error);
 }
@@ -160,7 +163,7 @@ function noToken(error: unknown): string {
 }
 
 /** The error for an operation that failed. */
-export function failed({ doing, name }: Asked, reason: string): MucastError {
+export function failed({ doing, name }: RequestContext, reason: string): MucastError {
   if (doing === "writing") return outputFailed(name, reason);
   return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, { source: name });
 }

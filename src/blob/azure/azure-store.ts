@@ -10,7 +10,7 @@ import {
   type StoredBytes,
   type StoreWrite,
 } from "../store.ts";
-import { type Asked, AzureContainer, failed, Refusal } from "./azure-container.ts";
+import { AzureContainer, failed, Refusal, type RequestContext } from "./azure-container.ts";
 import { type CredentialSources, findCredentials } from "./azure-credentials.ts";
 import type { TransportOptions } from "./azure-transport.ts";
 import { upload } from "./azure-upload.ts";
@@ -41,8 +41,8 @@ class AzureStore implements JobStore {
   }
 
   async stat(key: string): Promise<StoredBlob | undefined> {
-    const asked = this.#asked("reading", key);
-    const { etag, contentLength } = (await this.#properties(asked, key)) ?? {};
+    const context = this.#requestContext("reading", key);
+    const { etag, contentLength } = (await this.#properties(context, key)) ?? {};
     return etag === undefined ? undefined : { size: contentLength!, etag };
   }
 
@@ -61,40 +61,44 @@ class AzureStore implements JobStore {
 
   /** Without the SDK, whose downloads end if a connection breaks (12.34). */
   async #openPart(key: string, { signal, ...part }: ReadPart): Promise<StoredBytes> {
-    const { name } = this.#asked("reading", key);
+    const { name } = this.#requestContext("reading", key);
     const access = await this.#container.readAccess(this.#nameOf(key));
     const { authorize } = access;
     return openRemoteBlob(access.url, name, { ...this.#container.options, authorize, part, signal });
   }
 
   async put(key: string, content: Content, { signal, limit }: StoreWrite = {}) {
-    const asked = this.#asked("writing", key, signal);
-    const created = (await this.#properties(asked, key)) === undefined;
-    const etag = await upload(this.#container, this.#nameOf(key), asked, { content, limit, onlyNew: false });
+    const context = this.#requestContext("writing", key, signal);
+    const created = (await this.#properties(context, key)) === undefined;
+    const etag = await upload(this.#container, this.#nameOf(key), context, {
+      content,
+      limit,
+      onlyNew: false,
+    });
     return { created, etag };
   }
 
   async create(key: string, content: Content, { signal, limit }: StoreWrite = {}) {
-    const asked = this.#asked("writing", key, signal);
+    const context = this.#requestContext("writing", key, signal);
     return {
-      etag: await upload(this.#container, this.#nameOf(key), asked, { content, limit, onlyNew: true }),
+      etag: await upload(this.#container, this.#nameOf(key), context, { content, limit, onlyNew: true }),
     };
   }
 
   async checkNew(key: string): Promise<void> {
-    const asked = this.#asked("writing", key);
-    if ((await this.#properties(asked, key)) !== undefined) throw nameTaken(asked.name);
+    const context = this.#requestContext("writing", key);
+    if ((await this.#properties(context, key)) !== undefined) throw nameTaken(context.name);
   }
 
   async remove(key: string): Promise<void> {
-    const asked = this.#asked("writing", key);
+    const context = this.#requestContext("writing", key);
     try {
-      await this.#container.ask(asked, (options) =>
+      await this.#container.request(context, (options) =>
         this.#container.client(this.#nameOf(key)).delete(options),
       );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (error.status !== 404) throw failed(asked, error.message);
+      if (error.status !== 404) throw failed(context, error.message);
     }
   }
 
@@ -107,20 +111,20 @@ class AzureStore implements JobStore {
     return this.#space === "" ? key : `${this.#space}/${key}`;
   }
 
-  #asked(doing: Asked["doing"], key: string, signal?: AbortSignal): Asked {
+  #requestContext(doing: RequestContext["doing"], key: string, signal?: AbortSignal): RequestContext {
     return { doing, name: `${this.url}/${checkKey(key)}`, signal };
   }
 
   /** @returns undefined if there is no such blob; a missing container is an error. */
-  async #properties(asked: Asked, key: string) {
+  async #properties(context: RequestContext, key: string) {
     try {
-      return await this.#container.ask(asked, (options) =>
+      return await this.#container.request(context, (options) =>
         this.#container.client(this.#nameOf(key)).getProperties(options),
       );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (error.status === 404 && error.word !== "ContainerNotFound") return undefined;
-      throw failed(asked, error.message);
+      throw failed(context, error.message);
     }
   }
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { BlockBlobClient, BlockBlobCommitBlockListOptions } from "@azure/storage-blob";
 import { nameTaken, throwIfAborted } from "../blob-errors.ts";
 import { blocksOf, type Content } from "../store.ts";
-import { type Asked, type AzureContainer, failed, Refusal } from "./azure-container.ts";
+import { type AzureContainer, failed, Refusal, type RequestContext } from "./azure-container.ts";
 
 /** Small enough to be sent within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */
 const BLOCK_BYTES = 4 * 2 ** 20;
@@ -20,8 +20,13 @@ interface Upload {
  * @returns its entity tag.
  * @throws MucastError output_failed, too_large, canceled; then nothing has changed.
  */
-export function upload(container: AzureContainer, key: string, asked: Asked, wish: Upload): Promise<string> {
-  return new Uploading(container, container.client(key), asked, wish).run();
+export function upload(
+  container: AzureContainer,
+  key: string,
+  context: RequestContext,
+  options: Upload,
+): Promise<string> {
+  return new Uploading(container, container.client(key), context, options).run();
 }
 
 class Uploading {
@@ -29,23 +34,23 @@ class Uploading {
   readonly #mark = randomBytes(12).toString("hex");
   readonly #container: AzureContainer;
   readonly #client: BlockBlobClient;
-  readonly #asked: Asked;
-  readonly #wish: Upload;
+  readonly #context: RequestContext;
+  readonly #options: Upload;
   readonly #blockIds: string[] = [];
   readonly #md5 = createHash("md5");
   readonly #sha256 = createHash("sha256");
   #bytes = 0;
 
-  constructor(container: AzureContainer, client: BlockBlobClient, asked: Asked, wish: Upload) {
+  constructor(container: AzureContainer, client: BlockBlobClient, context: RequestContext, options: Upload) {
     this.#container = container;
     this.#client = client;
-    this.#asked = asked;
-    this.#wish = wish;
+    this.#context = context;
+    this.#options = options;
   }
 
   async run(): Promise<string> {
-    const { content, limit } = this.#wish;
-    const { name, signal } = this.#asked;
+    const { content, limit } = this.#options;
+    const { name, signal } = this.#context;
     let held: Uint8Array = new Uint8Array(0);
     for await (const block of blocksOf(content, { size: BLOCK_BYTES, name, limit })) {
       throwIfAborted(signal, "writing", name);
@@ -70,7 +75,7 @@ class Uploading {
     const id = Buffer.from(`${this.#mark}-${number}`).toString("base64");
     const transactionalContentMD5 = createHash("md5").update(block).digest();
     await this.#container
-      .ask(this.#asked, (options) =>
+      .request(this.#context, (options) =>
         this.#client.stageBlock(id, block, block.length, { ...options, transactionalContentMD5 }),
       )
       .catch((error: unknown) => this.#fail(error));
@@ -81,13 +86,13 @@ class Uploading {
   async #finish(whole: Uint8Array): Promise<string> {
     const md5 = this.#md5.digest();
     const facts: BlockBlobCommitBlockListOptions = {
-      conditions: this.#wish.onlyNew ? { ifNoneMatch: "*" } : {},
+      conditions: this.#options.onlyNew ? { ifNoneMatch: "*" } : {},
       blobHTTPHeaders: { blobContentType: "application/json", blobContentMD5: md5 },
       metadata: { sha256: this.#sha256.digest("hex"), upload: this.#mark },
     };
     const inBlocks = this.#blockIds.length > 0;
     try {
-      const { etag } = await this.#container.ask<{ etag?: string }>(this.#asked, (options) =>
+      const { etag } = await this.#container.request<{ etag?: string }>(this.#context, (options) =>
         inBlocks
           ? this.#client.commitBlockList(this.#blockIds, { ...facts, ...options })
           : this.#client.upload(whole, whole.length, {
@@ -108,14 +113,14 @@ class Uploading {
     const { contentLength, contentMD5, etag, metadata } = await this.#properties();
     const ours = metadata?.upload === this.#mark;
     if (!ours || (contentLength === this.#bytes && md5.equals(contentMD5 ?? md5))) return;
-    await this.#container.ask(this.#asked, (options) =>
+    await this.#container.request(this.#context, (options) =>
       this.#client.delete({ ...options, conditions: { ifMatch: etag! } }),
     );
-    throw failed(this.#asked, `${contentLength} bytes were stored of ${this.#bytes}, and removed again`);
+    throw failed(this.#context, `${contentLength} bytes were stored of ${this.#bytes}, and removed again`);
   }
 
   #properties() {
-    return this.#container.ask(this.#asked, (options) => this.#client.getProperties(options));
+    return this.#container.request(this.#context, (options) => this.#client.getProperties(options));
   }
 
   /**
@@ -130,11 +135,11 @@ class Uploading {
       throw cause;
     });
     if (found?.metadata?.upload === this.#mark) return found.etag!;
-    if (found !== undefined && this.#wish.onlyNew) throw nameTaken(this.#asked.name);
+    if (found !== undefined && this.#options.onlyNew) throw nameTaken(this.#context.name);
     return this.#fail(error);
   }
 
   #fail(error: unknown): never {
-    throw error instanceof Refusal ? failed(this.#asked, error.message) : error;
+    throw error instanceof Refusal ? failed(this.#context, error.message) : error;
   }
 }

@@ -25,14 +25,14 @@ after(() => {
   }
 });
 
-export interface Served {
+export interface TestServer {
   readonly location: string;
   readonly policy: BlobPolicy;
   readonly requests: IncomingMessage[];
 }
 
 /** A real https server on the loopback address that answers with `listener`. */
-export async function serve(listener: RequestListener): Promise<Served> {
+export async function serve(listener: RequestListener): Promise<TestServer> {
   const requests: IncomingMessage[] = [];
   const server = createServer({ cert, key }, (request, response) => {
     requests.push(request);
@@ -51,7 +51,7 @@ export async function serve(listener: RequestListener): Promise<Served> {
 export const CONTENT = randomBytes(100_000);
 export const QUICK: Partial<TransferLimits> = { rangeBytes: 30_000, backoffMs: 1, attempts: 3 };
 
-export async function readAll({ location, policy }: Served, options: OpenOptions = {}) {
+export async function readAll({ location, policy }: TestServer, options: OpenOptions = {}) {
   const blob = await openBlob(location, policy, {
     ca: cert,
     ...options,

@@ -17,9 +17,9 @@ import {
   moment,
   operationName,
   STATUSES,
-  shown,
   stageWords,
   statusBadge,
+  textElement,
 } from "../words.ts";
 
 /** Maximum number of rows on the page, however many operations there are. */
@@ -44,7 +44,7 @@ class OperationList {
   readonly #body = element("tbody");
   readonly #table = element("div", { class: "scroll" });
   readonly #pages = element("nav", { class: "pages", "aria-label": "Pages" });
-  readonly #said = element("p", { class: "unseen", role: "status" });
+  readonly #status = element("p", { class: "unseen", role: "status" });
   /** The visible rows, by the id of their operation. */
   #rows = new Map<string, { readonly element: HTMLTableRowElement; text: string }>();
   #reads = 0;
@@ -63,7 +63,7 @@ class OperationList {
         this.#body,
       ),
     );
-    this.element.append(this.#filters(), this.#table, this.#pages, this.#said);
+    this.element.append(this.#filters(), this.#table, this.#pages, this.#status);
   }
 
   /** Reads and shows the page that the filters and the cursor name. */
@@ -129,7 +129,7 @@ class OperationList {
     history.replaceState(null, "", this.#address());
     try {
       await this.read();
-      this.#said.textContent = `${counted(this.#page.operations.length, "operation")} on this page`;
+      this.#status.textContent = `${counted(this.#page.operations.length, "operation")} on this page`;
     } catch {
       if (!signal.aborted) notify("Could not refresh the list; it shows the previous state.", "failed");
     }
@@ -182,7 +182,11 @@ class OperationList {
 function fillRow(row: HTMLTableRowElement, operation: OperationView): void {
   const { id, status, created_at, started_at, finished_at } = operation;
   const focused = row.contains(document.activeElement);
-  const link = element("a", { href: `#/operations/${id}`, title: id }, shown(operationName(operation), 60));
+  const link = element(
+    "a",
+    { href: `#/operations/${id}`, title: id },
+    textElement(operationName(operation), 60),
+  );
   const took =
     started_at !== null && finished_at !== null
       ? duration(Date.parse(finished_at) - Date.parse(started_at))

@@ -1,11 +1,11 @@
 import type { Problem } from "../../client/index.ts";
 import { element, fill } from "../dom.ts";
 import { PAGE } from "../session.ts";
-import { prose, shown } from "../words.ts";
+import { prose, textElement } from "../words.ts";
 
 interface SignIn {
   /** Why the reader has to sign in again. */
-  readonly said: string | undefined;
+  readonly message: string | undefined;
   onSignedIn(token: string, isStored: boolean): void;
 }
 
@@ -23,7 +23,7 @@ const WORDS = {
 } as const;
 
 /** Asks for a key or a token and tries it. It replaces the whole page. */
-export function showSignIn({ said, onSignedIn }: SignIn): void {
+export function showSignIn({ message, onSignedIn }: SignIn): void {
   const words = WORDS[PAGE.auth === "oidc" ? "oidc" : "keys"];
   const token = element("input", {
     id: "token",
@@ -34,10 +34,10 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
     "aria-describedby": "token-hint",
   });
   const stored = element("input", { type: "checkbox" });
-  const message = element(
+  const status = element(
     "div",
     { role: "alert" },
-    said !== undefined && element("p", { class: "failed" }, said),
+    message !== undefined && element("p", { class: "failed" }, message),
   );
   const button = element("button", { type: "submit" }, "Sign in");
   const form = element(
@@ -57,20 +57,20 @@ export function showSignIn({ said, onSignedIn }: SignIn): void {
       ),
     ),
     button,
-    message,
+    status,
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const given = token.value.trim().replace(/^Bearer\s+/i, "");
     button.disabled = true;
-    fill(message);
+    fill(status);
     const refusal = await refusalOf(given, words.refused);
     button.disabled = false;
     if (refusal === undefined) {
       onSignedIn(given, stored.checked);
       return;
     }
-    fill(message, element("p", { class: "failed" }, shown(refusal, 1_000)));
+    fill(status, element("p", { class: "failed" }, textElement(refusal, 1_000)));
     token.select();
   });
   document.title = "Sign in \u00b7 mucast";

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { startTimeOf } from "./process-stat.ts";
 
 /** Identifies a process among all that share a folder, by machine, pid and start time: `<machine>-<pid>-<start>`. */
-export function ownMark(): string {
+export function processMark(): string {
   return `${machine()}-${process.pid}-${startTimeOf(process.pid) ?? 0}`;
 }
 

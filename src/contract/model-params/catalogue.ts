@@ -114,7 +114,7 @@ const WORDS: Record<AcceptedType, string> = {
 };
 
 /** The accepted types as text for a message, without those that Python accepts only leniently. */
-export function inWords(accepted: readonly AcceptedType[]): string {
+export function typesText(accepted: readonly AcceptedType[]): string {
   const advertised = accepted.filter(
     (type) =>
       type !== "whole" &&

@@ -44,7 +44,7 @@ export const SIGN: ColumnEntry = {
 export const WEIGHT: ColumnEntry = { inWords: "a number", samples: ["1", "0.5"], isOne: isNumber };
 
 /** A whole number from `least` to `most`. */
-export function whole(least: number, most: number): ColumnEntry {
+export function integer(least: number, most: number): ColumnEntry {
   const isOne = (text: string) => COLUMN.test(text) && Number(text) >= least && Number(text) <= most;
   return { inWords: `a whole number from ${least} to ${most}`, samples: ["15", "63"], isOne };
 }
@@ -182,7 +182,7 @@ export const OPTIONS_BY_NUMBER: ColumnForm = {
 };
 
 /** A list with one of these words for each column. */
-export function words(...known: readonly string[]): ColumnForm {
+export function stringList(...known: readonly string[]): ColumnForm {
   return {
     example: `["${known[0]}","${known[1]}"]`,
     read: (raw) => {

@@ -250,11 +250,11 @@ function addDefaults(
   const { threads, seed, silence, fixed } = ADDITIONS[library];
   const warnings: Warning[] = [];
   if (takes(threads)) {
-    const asked = params.get(threads);
-    if (asked !== undefined && asked !== null && JSON.stringify(asked) !== "1") {
+    const requested = params.get(threads);
+    if (requested !== undefined && requested !== null && JSON.stringify(requested) !== "1") {
       warnings.push({
         code: "threads_capped",
-        message: `${given.get(threads) ?? threads}: ${JSON.stringify(asked)} was replaced by 1; a fit uses one thread, and the fits run side by side`,
+        message: `${given.get(threads) ?? threads}: ${JSON.stringify(requested)} was replaced by 1; a fit uses one thread, and the fits run side by side`,
       });
     }
     params.set(threads, rawNumber("1"));

@@ -2,7 +2,7 @@ import type { Fault } from "../errors/errors.ts";
 import { show } from "../errors/faults.ts";
 import { nearestName } from "../errors/nearest-name.ts";
 import { isRawNumber, type RawObject } from "../json/json-text.ts";
-import { type AcceptedType, hasType, inWords, jsonType, type Parameter, stringsOf } from "./catalogue.ts";
+import { type AcceptedType, hasType, jsonType, type Parameter, stringsOf, typesText } from "./catalogue.ts";
 import type { Library, Model, ModelName } from "./models.ts";
 import { valueRule } from "./value-rules.ts";
 
@@ -13,7 +13,7 @@ type PathOf = (own: string) => string;
 export function valueFaults(model: Model, parameter: Parameter, raw: unknown, path: string): Fault[] {
   const { types, choices } = parameter;
   if (types !== undefined && !hasType(raw, types)) {
-    return [{ path, message: `must be ${inWords(types)}, got ${show(raw)}` }];
+    return [{ path, message: `must be ${typesText(types)}, got ${show(raw)}` }];
   }
   if (model.library === "lightgbm" && stringsOf(raw).some((text) => /[\s\p{Cc}=#"']/u.test(text))) {
     // lightgbm passes its parameters on as one text, "name=value name=value": a space in a value starts another parameter, so `"metric":
@@ -128,7 +128,7 @@ function solverOptionFaults(options: RawObject, path: string): Fault[] {
     if (types !== undefined) {
       return hasType(value, types)
         ? []
-        : [{ path: own, message: `must be ${inWords(types)}, got ${show(value)}` }];
+        : [{ path: own, message: `must be ${typesText(types)}, got ${show(value)}` }];
     }
     const fault = { path: own, message: `is not one of the options ${names.join(", ")}` };
     const suggestion = nearestName(name, names);

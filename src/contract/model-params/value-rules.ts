@@ -7,15 +7,15 @@ import {
   type ColumnForm,
   GROUPS,
   groupsText,
+  integer,
   list,
   OPTIONS_BY_NUMBER,
   SIGN,
+  stringList,
   text,
   textByNumber,
   tuple,
   WEIGHT,
-  whole,
-  words,
 } from "./column-forms.ts";
 import type { Library } from "./models.ts";
 
@@ -76,7 +76,10 @@ const XGBOOST: Rules = {
   monotone_constraints: columns(SIGNS, tuple("first", SIGN)),
   interaction_constraints: columns("groups of column numbers", groupsText(false)),
   feature_weights: columns(WEIGHTS, list("each", WEIGHT)),
-  feature_types: columns('"q", "float", "i", "int" or "c" a column', words("q", "float", "i", "int", "c")),
+  feature_types: columns(
+    '"q", "float", "i", "int" or "c" a column',
+    stringList("q", "float", "i", "int", "c"),
+  ),
   ...own("objective", "quantile_alpha", "verbosity"),
   ...trial("base_score", "booster", "device", "eval_metric", "importance_type", "updater"),
   ...trial(
@@ -103,8 +106,8 @@ const LIGHTGBM: Rules = {
   cegb_penalty_feature_lazy: columns(WEIGHTS, list("each", WEIGHT), text("each", WEIGHT, BARE)),
   max_bin_by_feature: columns(
     `a whole number from 2 to ${MAX_BINS} a column`,
-    list("each", whole(2, MAX_BINS)),
-    text("each", whole(2, MAX_BINS), BARE),
+    list("each", integer(2, MAX_BINS)),
+    text("each", integer(2, MAX_BINS), BARE),
   ),
   categorical_feature: columns("column numbers", COLUMN_NUMBERS, COLUMN_NUMBERS_TEXT, COLUMN_NUMBER),
   // For metrics, which change no forecast and do not depend on columns.

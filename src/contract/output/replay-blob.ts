@@ -220,4 +220,4 @@ export const replayBlobSchema = z
 export type ReplayBlob = z.infer<typeof replayBlobSchema>;
 export type InputChange = z.infer<typeof changeSchema>;
 export type ChangedFact = z.infer<typeof factSchema>;
-export type ShownDifference = z.infer<typeof differenceSchema>;
+export type ReportedDifference = z.infer<typeof differenceSchema>;

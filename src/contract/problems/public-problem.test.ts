@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../errors/errors.ts";
 import { problemOf } from "./problem.ts";
-import { publicProblem, type Withheld } from "./public-problem.ts";
+import { type PrivateDetails, publicProblem } from "./public-problem.ts";
 
 for (const [what, error] of [
   ["a foreign error", new Error("ENOENT: /srv/secret/x0.npy")],
@@ -14,7 +14,7 @@ for (const [what, error] of [
   ["one with a cause", new Error("no", { cause: new Error("/srv/secret") })],
 ] as const) {
   test(`the caller gets only an id of ${what}, and the log the rest`, () => {
-    const defects: Withheld[] = [];
+    const defects: PrivateDetails[] = [];
     const problem = publicProblem(error, (defect) => defects.push(defect));
     assert.equal(problem.code, "internal");
     assert.doesNotMatch(JSON.stringify(problem), /secret|defect\.test/);
@@ -53,7 +53,7 @@ for (const [what, error] of [
   ],
 ] as const) {
   test(`the caller gets the code and an id of ${what}, and the log the rest`, () => {
-    const withheld: Withheld[] = [];
+    const withheld: PrivateDetails[] = [];
     const problem = publicProblem(error, (one) => withheld.push(one));
     assert.equal(problem.code, error.code);
     assert.doesNotMatch(JSON.stringify(problem), /secret/);

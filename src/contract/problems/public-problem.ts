@@ -4,7 +4,7 @@ import { MucastError } from "../errors/errors.ts";
 import { type Problem, problemOf } from "./problem.ts";
 
 /** What the log contains about an error and the caller's problem does not. */
-export interface Withheld {
+export interface PrivateDetails {
   /** The problem contains it too. */
   readonly id: string;
   readonly what: "defect" | "engine";
@@ -24,7 +24,7 @@ const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
  * fact and an id.
  * @param log receives what the problem omits.
  */
-export function publicProblem(error: unknown, log: (withheld: Withheld) => void): Problem {
+export function publicProblem(error: unknown, log: (withheld: PrivateDetails) => void): Problem {
   const engine = sentenceOfEngine(error);
   if (engine === undefined && error instanceof MucastError && error.code !== "internal")
     return problemOf(error);

@@ -91,7 +91,7 @@ interface Converted {
 }
 
 /** An `override` of z.toJSONSchema, which omits the default if a schema reads its input by a function, as queryCount does. */
-export function keepDefault({ zodSchema, jsonSchema }: Converted): void {
+export function addDefault({ zodSchema, jsonSchema }: Converted): void {
   const { def } = zodSchema._zod;
   if (def.type === "default")
     jsonSchema.default ??= def.defaultValue as z.core.JSONSchema.BaseSchema["default"];

@@ -93,7 +93,7 @@ export class LocalBackend implements PoolBackend {
 function* processes(host: EngineHost, workers: Workers) {
   yield { pid: host.pid, onStopped: (why: string) => host.kill(why) };
   for (const worker of workers) {
-    const onStopped = (words: string) => workers.kill(worker, { words, mayEndBetter: true });
+    const onStopped = (reason: string) => workers.kill(worker, { details: reason, mayEndBetter: true });
     if (!worker.killed) yield { pid: worker.pid, onStopped };
   }
 }

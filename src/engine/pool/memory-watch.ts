@@ -53,6 +53,6 @@ export class MemoryWatch {
     const words =
       `it held ${mib(largest.bytes)} of memory when the processes of the job together held ${mib(together)}, ` +
       `over the limit of ${mib(limit)}`;
-    this.#options.kill(largest.worker, { words, mayEndBetter: largest.bytes + ours <= limit });
+    this.#options.kill(largest.worker, { details: words, mayEndBetter: largest.bytes + ours <= limit });
   }
 }

@@ -276,10 +276,10 @@ export class EnginePool {
     if (fault) this.#failAll(fault);
   }
 
-  #onWorkerEnd(worker: Worker | undefined, words: string): void {
+  #onWorkerEnd(worker: Worker | undefined, reason: string): void {
     if (!worker?.busy) return;
     const { killReason, killed, busy } = worker;
-    const why = killReason?.words ?? words;
+    const why = killReason?.details ?? reason;
     if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
     if (!killed) this.#backend.onLost(busy.task, why);
     this.#retry(busy.task, why, killReason?.mayEndBetter);
@@ -299,8 +299,8 @@ export class EnginePool {
   }
 
   /** Handles the death of a task's worker. */
-  #retry(task: PendingTask, words: string, mayEndBetter = true): void {
-    task.deaths.push(words);
+  #retry(task: PendingTask, reason: string, mayEndBetter = true): void {
+    task.deaths.push(reason);
     if (task.aborted) task.settle({ error: task.aborted.reason });
     else if (this.#failure) task.settle({ error: this.#failure });
     else if (mayEndBetter && task.deaths.length < ATTEMPTS) this.#queue.addFirst(task);

@@ -19,7 +19,7 @@ export interface Worker {
 /** Why a watch had a worker killed. */
 export interface KillReason {
   /** Details, such as how much memory the worker and all processes of the job held. */
-  readonly words: string;
+  readonly details: string;
   /** False if a second attempt at its task would end in the same way. */
   readonly mayEndBetter: boolean;
 }

@@ -30,7 +30,7 @@ interface MethodIntervals {
 export interface TickerIntervals {
   readonly ticker: string;
   readonly rows: IntervalRows;
-  readonly asked: MethodIntervals;
+  readonly requested: MethodIntervals;
   readonly others: readonly MethodIntervals[];
 }
 
@@ -81,11 +81,11 @@ export function* tickerIntervals(
   for (const name of INTERVAL_METHODS) {
     made.push({ method: name, ...(yield* METHODS[name](residuals, rows, alpha, bound)) });
   }
-  const asked = made.find((one) => one.method === method)!;
+  const requested = made.find((one) => one.method === method)!;
   const unsupported = intervalUnsupported(ticker, residuals.realised.length, alpha);
   return {
-    bounds: asked.bounds,
-    intervals: { ticker, rows, asked, others: made.filter((one) => one !== asked) },
+    bounds: requested.bounds,
+    intervals: { ticker, rows, requested, others: made.filter((one) => one !== requested) },
     warnings: unsupported === undefined ? [] : [unsupported],
   };
 }
@@ -100,19 +100,19 @@ export function* intervalTables(
   tickers: readonly TickerIntervals[],
   alpha: number,
 ): Pausable<IntervalTables> {
-  const asked = tickers.map((ticker) => coveredRows(ticker, ticker.asked));
+  const requested = tickers.map((ticker) => coveredRows(ticker, ticker.requested));
   const others: [string, CoverageTable & { readonly score_ratio: number | null }][] = [];
   for (const [k, { method }] of (tickers[0]?.others ?? []).entries()) {
     const other: CoveredRows[] = [];
     for (const ticker of tickers) {
-      other.push(onSameRows(coveredRows(ticker, ticker.others[k]!), ticker.asked));
+      other.push(onSameRows(coveredRows(ticker, ticker.others[k]!), ticker.requested));
       yield 0;
     }
     const table = yield* coverageTable(other, alpha);
-    const pairs = asked.map((rows, i) => [rows, other[i]!] as const);
+    const pairs = requested.map((rows, i) => [rows, other[i]!] as const);
     others.push([method, { ...table, score_ratio: yield* scoreRatio(pairs, alpha) }]);
   }
-  return { ...(yield* coverageTable(asked, alpha)), others: new Map(others) };
+  return { ...(yield* coverageTable(requested, alpha)), others: new Map(others) };
 }
 
 function coveredRows(

@@ -10,7 +10,7 @@ import type {
 import type { ForecastRows } from "../forecast-rows.ts";
 import { type Bounds, hasNoEnds } from "../intervals/conformal.ts";
 import { type FixedBProbability, MIN_DATES, neweyWestError, neweyWestQuantile } from "../newey-west.ts";
-import { dateLayout, laidByDate } from "../rows-by-date.ts";
+import { dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { finiteOrNull, mean } from "../statistics.ts";
 import { dateT } from "./date-t.ts";
 import { type OrderByDate, orderByDate } from "./order.ts";
@@ -261,7 +261,7 @@ export function* coverageByDate(rows: readonly BoundedRows[]): Pausable<Coverage
     });
   }
   const layout = yield* dateLayout(counted);
-  const hits = yield* laidByDate(
+  const hits = yield* valuesByDate(
     layout,
     counted.map((row) => row.hits),
   );

@@ -2,7 +2,7 @@ import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { type ForecastRows, inTickerOrder } from "../forecast-rows.ts";
 import { MIN_DATES } from "../newey-west.ts";
-import { type DateLayout, dateLayout, laidByDate } from "../rows-by-date.ts";
+import { type DateLayout, dateLayout, valuesByDate } from "../rows-by-date.ts";
 import { correlation, largestMagnitude, mean, rootMeanSquare, sampleDeviation } from "../statistics.ts";
 
 /** Fewer tickers on a date hardly have an order. */
@@ -86,15 +86,15 @@ function* acrossTickers(
   layout: DateLayout,
   partOf: PartOf,
 ): Pausable<OrderByDate> {
-  const forecasts = yield* laidByDate(
+  const forecasts = yield* valuesByDate(
     layout,
     rows.map(({ predicted }) => predicted),
   );
-  const means = yield* laidByDate(
+  const means = yield* valuesByDate(
     layout,
     rows.map(({ trainingMean }) => trainingMean),
   );
-  const labels = yield* laidByDate(
+  const labels = yield* valuesByDate(
     layout,
     rows.map(({ realised }) => realised),
   );
@@ -123,7 +123,7 @@ function* overTime(rows: readonly ForecastRows[], partOf: PartOf): Pausable<Orde
     products.push(forecasts.map((value, k) => value * labels[k]!));
   }
   const layout = yield* dateLayout(kept);
-  const laid = yield* laidByDate(layout, products);
+  const laid = yield* valuesByDate(layout, products);
   const dates = datesOf(layout, 1);
   const { first, starts } = layout;
   return {

@@ -2,7 +2,12 @@
 import { MucastError } from "../../contract/errors/errors.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import type { JobOrder } from "../executor.ts";
-import { type ExecutorTrial, type JobKind, type Tried, testExecutor } from "../executor-suite.testing.ts";
+import {
+  type ExecutorTrial,
+  type JobKind,
+  type StartedExecution,
+  testExecutor,
+} from "../executor-suite.testing.ts";
 import { ORDER, RECORD, Stage } from "./container-apps.testing.ts";
 
 class FakeApiTrial implements ExecutorTrial {
@@ -23,12 +28,12 @@ class FakeApiTrial implements ExecutorTrial {
     return { ...ORDER, id };
   }
 
-  async amid({ order, listener }: Tried): Promise<void> {
+  async amid({ order, listener }: StartedExecution): Promise<void> {
     this.#stage.say({ progress: { stage: "fit", done: 1, total: 2 } }, order);
     await this.#stage.until(() => listener.batches.length > 0);
   }
 
-  async finish(tried: Tried): Promise<void> {
+  async finish(tried: StartedExecution): Promise<void> {
     const { order } = tried;
     const fails = this.#kinds.get(order.id) === "fails";
     const problem = problemOf(new MucastError("invalid_model_params", "alpha must not be negative"));
@@ -43,7 +48,7 @@ class FakeApiTrial implements ExecutorTrial {
     this.#stateOf(tried).status = fails ? "Failed" : "Succeeded";
   }
 
-  kill(tried: Tried): void {
+  kill(tried: StartedExecution): void {
     this.#stateOf(tried).status = "Failed";
   }
 
@@ -55,7 +60,7 @@ class FakeApiTrial implements ExecutorTrial {
     await this.#stage.close();
   }
 
-  #stateOf({ execution }: Tried): { status: string } {
+  #stateOf({ execution }: StartedExecution): { status: string } {
     return this.#stage.api.executions.find(({ name }) => execution.handle.endsWith(`/${name}`))!.properties;
   }
 }

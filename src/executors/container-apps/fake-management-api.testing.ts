@@ -35,7 +35,7 @@ export interface FakeExecution {
   hidden: number;
 }
 
-export interface SeenRequest {
+export interface ReceivedRequest {
   readonly call: Call;
   readonly method: string;
   readonly body: string;
@@ -45,7 +45,7 @@ export interface SeenRequest {
 export class FakeManagementApi {
   readonly jobs = new Map<string, object>();
   readonly executions: FakeExecution[] = [];
-  readonly requests: SeenRequest[] = [];
+  readonly requests: ReceivedRequest[] = [];
   /** 202 makes start and stop long-running operations that take this many polls. */
   answers: 200 | 202 = 200;
   polls = 1;

@@ -60,14 +60,14 @@ export class ExecutionPoll {
 
   /**
    * Polls once: reports what is new, and asks the platform to stop the execution if requested.
-   * @param asked whether to stop it; called again when its end is judged, because the answer may have changed.
+   * @param stopCode whether to stop it; called again when its end is judged, because the answer may have changed.
    * @returns its end; undefined while it goes on.
    * @throws ApiFault, MucastError: poll again later.
    */
-  async once(asked: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
+  async once(stopCode: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
     this.#isFound ||= await this.#execution.find(signal);
-    const refusal = asked() === undefined ? undefined : await this.#stop(signal);
-    const end = await this.#end(asked, signal);
+    const refusal = stopCode() === undefined ? undefined : await this.#stop(signal);
+    const end = await this.#end(stopCode, signal);
     if (end === undefined && refusal !== undefined) throw refusal;
     return end;
   }
@@ -85,7 +85,7 @@ export class ExecutionPoll {
     }
   }
 
-  async #end(asked: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
+  async #end(stopCode: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {
     const early = await this.#status();
     const success = successIn(early);
     if (success !== undefined) return this.#ended(success, early);
@@ -96,7 +96,7 @@ export class ExecutionPoll {
     if (!isFinal(status) && this.#silent++ === 0) return undefined;
     const reason =
       state?.kind === "ended" ? state.reason : `${this.#execution.platform} knows no such execution`;
-    return this.#ended(endOf(status, reason, asked()), status);
+    return this.#ended(endOf(status, reason, stopCode()), status);
   }
 
   /** Whether to keep waiting for an execution that the platform does not show. */
@@ -141,13 +141,13 @@ function successIn(status: StatusBlob | undefined): ExecutionEnd | undefined {
 /**
  * How an execution ended. The job's status blob decides; the platform gives only a reason.
  * @param reason what the platform reports about the end.
- * @param asked why the service asked it to stop; undefined if it did not.
+ * @param stopCode why the service asked it to stop; undefined if it did not.
  */
-function endOf(status: StatusBlob | undefined, reason: string, asked: StopCode | undefined): ExecutionEnd {
+function endOf(status: StatusBlob | undefined, reason: string, stopCode: StopCode | undefined): ExecutionEnd {
   const success = successIn(status);
   if (success !== undefined) return success;
-  if (asked !== undefined)
-    return { kind: "failed", problem: problemOf(new MucastError(asked, STOPPED[asked])) };
+  if (stopCode !== undefined)
+    return { kind: "failed", problem: problemOf(new MucastError(stopCode, STOPPED[stopCode])) };
   const problem = problemIn(status);
   // Canceled without a request of the service: its machine was taken away, or an operator stopped it.
   if (problem !== undefined && problem.code !== "canceled") return { kind: "failed", problem };

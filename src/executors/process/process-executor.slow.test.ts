@@ -9,7 +9,7 @@ import {
   type ExecutorTrial,
   type JobKind,
   RecordingListener,
-  type Tried,
+  type StartedExecution,
   testExecutor,
 } from "../executor-suite.testing.ts";
 import {
@@ -69,7 +69,7 @@ class ProcessTrial implements ExecutorTrial {
     return orderOf(TINY, CONFIGS[kind]);
   }
 
-  async amid({ order }: Tried): Promise<void> {
+  async amid({ order }: StartedExecution): Promise<void> {
     if (order.config !== ENDLESS) return;
     await until(() => fittingIn(this.#sandbox)[0]);
     this.#checkScores();
@@ -79,12 +79,12 @@ class ProcessTrial implements ExecutorTrial {
     // The job ends by itself.
   }
 
-  kill({ order, execution }: Tried): void {
+  kill({ order, execution }: StartedExecution): void {
     this.#killed.add(order);
     process.kill(pidOf(execution), "SIGKILL");
   }
 
-  async checkLeft(tried: Tried, end: ExecutionEnd): Promise<void> {
+  async checkLeft(tried: StartedExecution, end: ExecutionEnd): Promise<void> {
     const { order, execution } = tried;
     const status = await statusOf(this.#sandbox, order);
     const outputs = outputsOf(this.#sandbox).filter((name) => name.includes(`_${order.id}.`));
@@ -134,7 +134,7 @@ function scoreOf(pid: number | "self"): number {
   return Number(readFileSync(`/proc/${pid}/oom_score_adj`, "latin1"));
 }
 
-function checkReports({ listener: { batches, timings } }: Tried, stored: unknown): void {
+function checkReports({ listener: { batches, timings } }: StartedExecution, stored: unknown): void {
   assert.deepEqual(stored, timings);
   assert.equal(batches.at(-1)?.progress?.stage, "write");
   const names = timings.map(({ name }) => name);

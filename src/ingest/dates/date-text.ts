@@ -25,7 +25,7 @@ export function dayOfEpoch(milliseconds: number): Day {
 const MIN_EPOCH_DIGITS = 8;
 
 /** Whether a key that could also be a name is a date. @param day of its text, or NaN. */
-export function standsForDate(text: string, day: Day): boolean {
+export function isDateText(text: string, day: Day): boolean {
   return !Number.isNaN(day) && text.length >= MIN_EPOCH_DIGITS;
 }
 

@@ -3,7 +3,7 @@ import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
 import { invalid, quote } from "../blob-errors.ts";
 import type { BlobKind } from "../column-names.ts";
 import { DateList } from "../dates/date-list.ts";
-import { standsForDate } from "../dates/date-text.ts";
+import { isDateText } from "../dates/date-text.ts";
 import { boundOf, WINDOW_HOLDERS, WindowBounds } from "../dates/window-bounds.ts";
 import { Token } from "../json/json-reader.ts";
 import { nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
@@ -114,7 +114,7 @@ class Document {
     else if (isHolder) yield* this.#readHolder();
     else if (isWrapper) yield* this.#readWrapper(container, name, offset);
     else if (container.wrapper !== undefined) yield* json.skip();
-    else if (standsForDate(name, json.day)) yield* this.#readDay(container, name);
+    else if (isDateText(name, json.day)) yield* this.#readDay(container, name);
     else if (name === "columns" || name === "index") {
       yield* this.#attempt(container, this.#readTablePart(container, name, offset));
     } else yield* this.#attempt(container, this.#readTicker(container, name, offset));

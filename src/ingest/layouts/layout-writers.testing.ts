@@ -107,7 +107,7 @@ export const LAYOUTS = {
   "own-dates": (tickers: readonly WrittenTicker[], style: Style) =>
     object(
       style,
-      tickers.map((each, i) => [each.ticker, ownDates(each, style, i % 2 === 0)]),
+      tickers.map((each, i) => [each.ticker, tickerDates(each, style, i % 2 === 0)]),
     ),
 } as const;
 
@@ -198,7 +198,7 @@ function splitParts(each: WrittenTicker, style: Style): [string, string][] {
   ];
 }
 
-function ownDates(each: WrittenTicker, style: Style, isFirst: boolean): string {
+function tickerDates(each: WrittenTicker, style: Style, isFirst: boolean): string {
   const columns = each.columns.map((name, j): [string, string] => [name, column(each, j, style)]);
   const dates: [string, string] = [isFirst ? "dates" : "Date", datesOf(each.days, style)];
   return object(style, isFirst ? [dates, ...columns] : [...columns, dates]);

@@ -2,7 +2,15 @@ import { type Day, formatDay } from "../../contract/market/dates.ts";
 import { invalid } from "../blob-errors.ts";
 import { whyNoDate } from "../dates/date-text.ts";
 import { Token } from "../json/json-reader.ts";
-import { claimTicker, keepTicker, nameOf, pathOf, positionOf, type Reading, type Steps } from "../reading.ts";
+import {
+  claimTicker,
+  nameOf,
+  pathOf,
+  positionOf,
+  type Reading,
+  recordTicker,
+  type Steps,
+} from "../reading.ts";
 import { BlobRecord } from "./records.ts";
 import { RowTable } from "./row-table.ts";
 
@@ -24,7 +32,7 @@ export class TablesByTicker {
   of(ticker: string, offset: number): RowTable {
     let found = this.#tables.get(ticker);
     if (found === undefined) {
-      const kept = keepTicker(this.#reading, this.#tables.size, ticker, offset);
+      const kept = recordTicker(this.#reading, this.#tables.size, ticker, offset);
       found = { table: new RowTable(this.#reading), offset };
       this.#tables.set(kept, found);
     }

@@ -1,5 +1,5 @@
 import { invalid } from "../blob-errors.ts";
-import { standsForDate } from "../dates/date-text.ts";
+import { isDateText } from "../dates/date-text.ts";
 import { Token } from "../json/json-reader.ts";
 import {
   checkValueCount,
@@ -86,7 +86,7 @@ function* readObject(
     isEmpty = false;
     const name = json.text;
     const keyOffset = json.offset;
-    const isDate = standsForDate(name, json.day);
+    const isDate = isDateText(name, json.day);
     token = yield* json.take();
     if (token === Token.arrayStart) {
       yield* new ArrayColumns(reading, ticker, offset).read(name, keyOffset, container);

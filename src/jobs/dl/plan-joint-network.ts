@@ -67,12 +67,12 @@ export function* planJointWindows<P extends PanelRows>(
       : yield* joinJoint({ panels, plan, settings, blocks }, candidatesOf(panels, plan, late));
   const union = uniteFeatures([...members, ...joined]);
   if (joined.length > 0) checkNetworkSize(settings, union.names.length, members.length + joined.length);
-  const told = joined.filter((panel) => hasLateForecasts(panel, settings.lookback));
+  const forecasting = joined.filter((panel) => hasLateForecasts(panel, settings.lookback));
   return {
     plan,
     joined,
     union,
-    failures: failuresWithout(told, plan.excluded.map(failureOf)),
+    failures: failuresWithout(forecasting, plan.excluded.map(failureOf)),
     rows: takingPart([...panels, ...joined], plan, { settings, blocks }),
   };
 }

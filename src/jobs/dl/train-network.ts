@@ -68,7 +68,7 @@ async function trainMember(next: Member, options: TrainOptions, count: EpochCoun
   const result = await of
     .task(member, { device, threads, signal })
     .then((task) => pool.run(task, { signal, onProgress }))
-    .catch((error: unknown) => ownFault(next, error));
+    .catch((error: unknown) => memberError(next, error));
   if ("code" in result) await of.fail(member, result);
   else {
     timings.add(of.network.name, result.seconds);
@@ -81,7 +81,7 @@ async function trainMember(next: Member, options: TrainOptions, count: EpochCoun
 }
 
 /** An error that costs the network alone. @throws any other. */
-export function ownFault({ of }: Member, error: unknown): MucastError {
+export function memberError({ of }: Member, error: unknown): MucastError {
   if (costsOneTicker(error)) return error;
   if (!of.network.isFirst && error instanceof MucastError && isOfLearnedRows(error)) return error;
   throw error;

@@ -4,7 +4,7 @@ import { runEach } from "../shared/run-concurrently.ts";
 import { memberName } from "./ensemble.ts";
 import type { EpochCount } from "./epoch-count.ts";
 import { type Member, membersInTurn, type NetworkMembers } from "./network-members.ts";
-import { costsOneTicker, ownFault, reportEnd, type TrainOptions } from "./train-network.ts";
+import { costsOneTicker, memberError, reportEnd, type TrainOptions } from "./train-network.ts";
 
 /**
  * Networks of one task. A worker that dies twice costs every network that has a member in its task, also an ensemble whose other
@@ -51,7 +51,7 @@ async function trainStack(taken: readonly Member[], options: TrainOptions, count
   const stack: Member[] = [];
   const networks: TrainNetworkTask[] = [];
   for (const next of taken) {
-    const task = await stackedTask(next, options).catch((error: unknown) => ownFault(next, error));
+    const task = await stackedTask(next, options).catch((error: unknown) => memberError(next, error));
     if ("code" in task) {
       await next.of.fail(next.member, task);
       reportEnd(next, options, count);

@@ -23,7 +23,7 @@ import { type PlannedFit, type PlannedRefit, refusedColumns } from "./plan-fits.
 import { matrixBytes, type PooledMatrix, writePooledMatrix } from "./pooled-matrix.ts";
 import { type FitSize, roomForFits, workerBytes } from "./pooled-memory.ts";
 import { type FitPredictions, type ListedPanel, type PooledFits, pooledTickers } from "./pooled-tickers.ts";
-import { type BlockPredictions, constantOf, runRefits, standInWarnings } from "./run-refits.ts";
+import { type BlockPredictions, constantOf, failedRefitWarnings, runRefits } from "./run-refits.ts";
 
 /** The name of the single fit in warnings, progress and errors. */
 export const POOLED = "pooled";
@@ -287,5 +287,5 @@ function fitWarnings({ folds, blocks }: PooledFits): Warning[] {
     const message = `${counted(count, "pooled fit")} did not converge.`;
     warnings.push({ code: "not_converged", count, message });
   }
-  return [...warnings, ...standInWarnings(blocks)];
+  return [...warnings, ...failedRefitWarnings(blocks)];
 }

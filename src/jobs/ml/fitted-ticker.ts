@@ -16,7 +16,7 @@ import { type Importance, type RowFacts, rowFacts } from "../shared/ticker-fits.
 import { constantWarning } from "../shared/ticker-warnings.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import { type FitPlan, learnedRows, planWarnings } from "./plan-fits.ts";
-import { type BlockPredictions, constantOf, standInWarnings } from "./run-refits.ts";
+import { type BlockPredictions, constantOf, failedRefitWarnings } from "./run-refits.ts";
 
 /** The forecasts of one ticker, without the features that they were made from. */
 export interface FittedTicker {
@@ -88,7 +88,7 @@ export function fittedTicker(
       ...planWarnings(panel, folds, settings),
       ...(constant === undefined ? [] : [constantWarning(ticker, constant)]),
       ...convergenceWarnings(ticker, [...results, ...new Set(refitted.map(({ result }) => result))]),
-      ...standInWarnings(byBlock, ticker),
+      ...failedRefitWarnings(byBlock, ticker),
     ],
     listed: [
       ...listedOfRows(ticker, learnedRows(panel, settings), folds),

@@ -46,7 +46,7 @@ function* planAll(
 ): Pausable<PlannedJob> {
   const blocks = refitBlocks(panels, settings.refitEvery);
   const isPooled = settings.fit === "pooled";
-  const all: ShownPanel[] = [...panels];
+  const all: PreviewPanel[] = [...panels];
   for (const work of joinLate(blocks, isPooled ? featuresOf(panels) : undefined)) {
     const panel = yield* work;
     yield 0;
@@ -62,9 +62,9 @@ function* planAll(
 }
 
 /** The listings of late tickers' features are made when the tickers join. */
-type ShownPanel = PanelRows & { readonly shown?: readonly Listed[] };
+type PreviewPanel = PanelRows & { readonly shown?: readonly Listed[] };
 
-function lateRows(panel: TickerPanel, settings: MlSettings): ShownPanel {
+function lateRows(panel: TickerPanel, settings: MlSettings): PreviewPanel {
   const { x: _, ...rows } = panel;
   if (settings.fit === "pooled") return rows;
   // A preview computes no z-scores.
@@ -75,7 +75,7 @@ function lateRows(panel: TickerPanel, settings: MlSettings): ShownPanel {
 type Planned = Pausable<PlannedJob & { readonly fits: number }>;
 
 function* planTickers(
-  panels: readonly ShownPanel[],
+  panels: readonly PreviewPanel[],
   settings: MlSettings,
   blocks: readonly RefitBlock[],
 ): Planned {
@@ -94,7 +94,7 @@ function* planTickers(
   return { tickers, failures, fits };
 }
 
-function planTicker(panel: ShownPanel, { folds }: FitPlan, settings: MlSettings): PlannedTicker {
+function planTicker(panel: PreviewPanel, { folds }: FitPlan, settings: MlSettings): PlannedTicker {
   const facts = learnedRows(panel, settings);
   const listed = [...listedOfRows(panel.ticker, facts, folds), ...(panel.shown ?? []), ...lateTicker(panel)];
   return plannedTicker(panel, folds, settings, listed);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { PlannedFit, PlannedRefit } from "./plan-fits.ts";
-import { runRefits, standInWarnings } from "./run-refits.ts";
+import { failedRefitWarnings, runRefits } from "./run-refits.ts";
 
 const FIRST: PlannedRefit = { block: 0, train: [0, 10], predict: [50, 52] };
 
@@ -74,7 +74,7 @@ test("a fit that cannot be trained is replaced by the last one before it that co
   for (const tasks of [[REFITS], REFITS.map((fit) => [fit]), [REFITS.slice(0, 3), REFITS.slice(3)]]) {
     const done = await runRefits(FIRST, tasks, new FakeEngine([11, 13, 14]).run);
     assert.deepEqual(values(done), expected);
-    const [warning] = standInWarnings(done, "KO");
+    const [warning] = failedRefitWarnings(done, "KO");
     assert.deepEqual([warning!.ticker, warning!.count], ["KO", 3]);
     assert.match(warning!.message, /3 refits failed.*6 rows.*training 11/);
   }

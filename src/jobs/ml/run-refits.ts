@@ -94,7 +94,7 @@ async function runAlone(fit: PlannedRefit, before: FittedModel, run: RunFits): P
 }
 
 /** The warning that models of earlier blocks are used instead. @param ticker undefined for one fit of all tickers. */
-export function standInWarnings(byBlock: readonly BlockPredictions[], ticker?: string): Warning[] {
+export function failedRefitWarnings(byBlock: readonly BlockPredictions[], ticker?: string): Warning[] {
   const failed = byBlock.flatMap(({ block, predicted, error }) =>
     error === undefined ? [] : [{ block, rows: predicted.length, message: error.message }],
   );

@@ -192,7 +192,7 @@ export function provenance(facts: {
     data_extractor_url: recorded?.dataExtractorUrl ?? dataExtractor.name,
     feature_sha256: feature.sha256,
     data_extractor_sha256: dataExtractor.sha256,
-    config: keptConfig(ownSection(facts.config, facts.operation)),
+    config: storedConfig(ownSection(facts.config, facts.operation)),
     // A service looks for it in the last bytes of an output, so nothing long may follow it.
     config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
     versions: { mucast: MUCAST_VERSION, node: process.versions.node, ...versions },
@@ -206,7 +206,7 @@ export function provenance(facts: {
 }
 
 /** Null if the text contains the signature of a URL, however its letters are escaped: without the signature it cannot run again. */
-function keptConfig(section: string): string | null {
+function storedConfig(section: string): string | null {
   const decoded = JSON.stringify(JSON.parse(section));
   const isSecret = [section, decoded].some((text) => withoutSignature(text) !== text);
   return isSecret ? null : section;

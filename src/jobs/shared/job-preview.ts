@@ -151,7 +151,7 @@ export async function previewJob(
       ...inputs.warnings,
       ...prepared.warnings,
       ...(planned.warnings ?? []),
-      ...tickerWarnings(inputs, tickers.map(toldOf(read.listed)), [], planned.listed ?? []).filter(
+      ...tickerWarnings(inputs, tickers.map(featureWarningsOf(read.listed)), [], planned.listed ?? []).filter(
         // A config that is switched off forecasts nothing that could be too old.
         ({ code }) => config.trains || code !== "older_forecast",
       ),
@@ -161,7 +161,7 @@ export async function previewJob(
 }
 
 /** A planned ticker as the job's warnings describe it. @param shown by ticker: the listings of its features. */
-function toldOf(shown: ReadonlyMap<string, readonly Listed[]>) {
+function featureWarningsOf(shown: ReadonlyMap<string, readonly Listed[]>) {
   return ({ panel, warnings, listed }: PlannedTicker) => ({
     ticker: panel.ticker,
     dates: datesOf(panel),

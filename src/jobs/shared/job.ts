@@ -122,8 +122,8 @@ export async function withEngine<T>(
 ): Promise<T> {
   const { workers, memoryBytes, portable, cluster, clusterTasks, notice } = context;
   const start = now();
-  const asked = { ...need, workers, memoryBytes, portable, cluster, clusterTasks, notice };
-  const engine = (context.openEngine ?? openEngine)(asked);
+  const settings = { ...need, workers, memoryBytes, portable, cluster, clusterTasks, notice };
+  const engine = (context.openEngine ?? openEngine)(settings);
   engine.pool.greeting.then(
     () => context.onTiming?.({ name: "engine", start, end: now() }),
     () => undefined, // The first task that runs throws this error.

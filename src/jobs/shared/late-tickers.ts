@@ -15,7 +15,7 @@ import {
 } from "../../panel/late-ticker.ts";
 import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerInput, TickerPanel } from "../../panel/ticker-panel.ts";
-import { columnsOnDisk, keptColumns, type PanelOnDisk, panelsInMemory } from "./panel-files.ts";
+import { columnsOnDisk, type PanelOnDisk, panelsInMemory, selectColumns } from "./panel-files.ts";
 import type { Prepared } from "./prepare-panels.ts";
 
 type KeptInput = Omit<TickerInput, "features"> & {
@@ -104,7 +104,7 @@ export class LateTickers {
     const rowsOf = ({ x: _, ...rows }: TickerPanel): PanelRows => rows;
     return {
       candidates: (features) => this.candidates(peers, rowsOf, features),
-      withColumns: (panel, columns) => keptColumns(panel, columns).panel,
+      withColumns: (panel, columns) => selectColumns(panel, columns).panel,
     };
   }
 

@@ -57,7 +57,7 @@ export async function* panelsInMemory<P extends PanelOnDisk>({
 }
 
 /** The rows of a panel with these of its columns; the places of the columns that stay are `kept`. */
-export function keptColumns<P extends PanelRows>(
+export function selectColumns<P extends PanelRows>(
   panel: P,
   columns: ReadonlySet<string>,
 ): { readonly panel: P; readonly kept: readonly number[] } {
@@ -74,7 +74,7 @@ export function columnsOnDisk<P extends PanelOnDisk>(
   columns: ReadonlySet<string>,
   path: string,
 ): P {
-  const { panel: own, kept } = keptColumns(panel, columns);
+  const { panel: own, kept } = selectColumns(panel, columns);
   const [rows, k] = [panel.days.length, panel.columns.length];
   if (kept.length === k) return panel;
   const x = readNpyRows(panel.x, 0, rows);

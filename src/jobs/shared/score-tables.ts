@@ -207,7 +207,7 @@ function* jobVerdict(
 
 /** The held-out rows with the intervals that earlier residuals give them, for a method that has these. */
 function prequentialRows({ residuals, intervals }: ScoredTicker): BoundedRows[] {
-  const tested = intervals?.asked.prequential;
+  const tested = intervals?.requested.prequential;
   return tested === undefined ? [] : [{ ...tested, days: residuals.days }];
 }
 

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { writeOutput } from "../../blob/folder/output-folder.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { ownMark } from "../../contract/machine/process-mark.ts";
+import { processMark } from "../../contract/machine/process-mark.ts";
 import { inWorkFolder, openWorkFolder, sweepWorkFolders } from "./work-folder.ts";
 
 let base: string;
@@ -32,10 +32,10 @@ test("two folders of one process are separate, private, and gone once removed", 
   assert.ok(!existsSync(one.path) && existsSync(two.path));
 });
 
-const [MACHINE, PID, START] = ownMark().split("-");
+const [MACHINE, PID, START] = processMark().split("-");
 
 /** A folder with a file in it, as a process with that mark would leave it. */
-function leftBy(mark: string): string {
+function folderOf(mark: string): string {
   const left = join(base, `${mark}-abc`);
   mkdirSync(left, { recursive: true, mode: 0o700 });
   writeFileSync(join(left, "x0.npy"), "");
@@ -45,19 +45,19 @@ function leftBy(mark: string): string {
 test("removes the folder of a dead process, and not that of a living one", () => {
   const living = openWorkFolder(base);
   const ended = spawnSync(process.execPath, ["-e", "console.log(process.pid)"], { encoding: "utf8" });
-  const left = leftBy(`${MACHINE}-${ended.stdout.trim()}-12345`);
+  const left = folderOf(`${MACHINE}-${ended.stdout.trim()}-12345`);
   openWorkFolder(base);
   assert.ok(!existsSync(left) && existsSync(living.path));
 });
 
 test("a recycled pid does not protect a folder: the start time differs", () => {
-  const left = leftBy(`${MACHINE}-${PID}-1`);
+  const left = folderOf(`${MACHINE}-${PID}-1`);
   openWorkFolder(base);
   assert.equal(existsSync(left), process.platform !== "linux");
 });
 
 test("keeps the folder of a process in another container until it is a week old", () => {
-  const [held, old] = [leftBy(`00000000-${PID}-1`), leftBy(`00000000-${PID}-${START}`)];
+  const [held, old] = [folderOf(`00000000-${PID}-1`), folderOf(`00000000-${PID}-${START}`)];
   const eightDaysAgo = Date.now() / 1000 - 8 * 86_400;
   utimesSync(old, eightDaysAgo, eightDaysAgo);
   const living = openWorkFolder(base).path;
@@ -69,7 +69,7 @@ test("keeps the folder of a process in another container until it is a week old"
 test("removes what killed processes left, even without another job", async () => {
   const temporary = join(base, "..");
   base = join(temporary, `mucast-${process.geteuid!()}`);
-  const [living, left] = [openWorkFolder(base), leftBy(`${MACHINE}-999999999-1`)];
+  const [living, left] = [openWorkFolder(base), folderOf(`${MACHINE}-999999999-1`)];
   await sweepWorkFolders(temporary);
   assert.ok(!existsSync(left) && existsSync(living.path));
   await sweepWorkFolders(join(temporary, "none"));

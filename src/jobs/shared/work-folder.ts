@@ -5,7 +5,7 @@ import { join, sep } from "node:path";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, workFolderError } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
-import { isGone, isOfThisMachine, ownMark } from "../../contract/machine/process-mark.ts";
+import { isGone, isOfThisMachine, processMark } from "../../contract/machine/process-mark.ts";
 
 /**
  * A private folder for one job's matrices, under the system's folder for temporary files (TMPDIR). Its name contains the mark of its
@@ -24,7 +24,7 @@ export function openWorkFolder(base: string = defaultBase()): WorkFolder {
   try {
     makePrivate(base);
     for (const folder of abandonedIn(base)) rmSync(folder, { recursive: true, force: true });
-    const path = mkdtempSync(join(base, `${ownMark()}-`));
+    const path = mkdtempSync(join(base, `${processMark()}-`));
     const clear = () => {
       try {
         for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true });

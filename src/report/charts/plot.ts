@@ -23,7 +23,7 @@ interface Plot {
   readonly xLabels: readonly AxisLabel[];
   readonly yLabels: readonly AxisLabel[];
   /** SVG text on top of the marks. */
-  readonly words?: string;
+  readonly labels?: string;
   /** CSS pixels. */
   readonly height: number;
   /** The width for row names on the left. */
@@ -38,7 +38,7 @@ export function plotSvg({
   marks,
   xLabels,
   yLabels,
-  words = "",
+  labels: words = "",
   height,
   isWide,
   readout,

@@ -69,7 +69,7 @@ function drawn({ finding, rows, unit, level, base = 0 }: RowChart, values: reado
       (label, i, all): AxisLabel => ({ ...label, isSpare: all.length > 4 && i % 2 === 1 }),
     ),
     yLabels: [],
-    words: rows.map((row, i) => nameText(row, (i + 0.5) / rows.length)).join(""),
+    labels: rows.map((row, i) => nameText(row, (i + 0.5) / rows.length)).join(""),
     height: Math.max(40, rows.length * ROW_HEIGHT),
     isWide: true,
   });

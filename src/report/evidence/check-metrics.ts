@@ -124,7 +124,7 @@ function checkMu({ document, rows }: OutputEvidence, comparison: Comparison): vo
     const row = last.get(ticker);
     comparison.check(`mu.${ticker}`, mu, row?.predicted.at(-1) ?? null, NOT_COMPUTABLE);
     const day = row?.days.at(-1);
-    const date = ownMember(document.mu_dates, ticker);
+    const date = memberNamed(document.mu_dates, ticker);
     comparison.check(`mu_dates.${ticker}`, date, day === undefined ? null : formatDay(day), NOT_COMPUTABLE);
   }
 }
@@ -146,7 +146,7 @@ class Comparison {
     const members = computed instanceof Map ? [...computed] : Object.entries(computed);
     if (computed instanceof Map) this.#checkNames(path, recorded, computed);
     for (const [name, value] of members) {
-      if (!skipped.has(name)) this.check(`${path}.${name}`, ownMember(recorded, name), value, skipped);
+      if (!skipped.has(name)) this.check(`${path}.${name}`, memberNamed(recorded, name), value, skipped);
     }
   }
 
@@ -194,7 +194,7 @@ function isSame(recorded: unknown, computed: unknown): boolean {
   return distance <= Math.max(ABSOLUTE, RELATIVE * Math.max(Math.abs(recorded), Math.abs(computed)));
 }
 
-function ownMember(part: unknown, name: string): unknown {
+function memberNamed(part: unknown, name: string): unknown {
   if (typeof part !== "object" || part === null || !Object.hasOwn(part, name)) return undefined;
   return (part as Readonly<Record<string, unknown>>)[name];
 }

@@ -28,7 +28,7 @@ export interface AdjustedSkill {
 }
 
 /** The p that no output at all beats a benchmark, and the output that comes closest to beating it. */
-export interface Ability {
+export interface AbilityTest {
   readonly benchmark: "no order" | "zero forecast" | "training mean";
   readonly best: number;
   readonly p: number;
@@ -50,7 +50,7 @@ export interface ComparisonTests {
   readonly form: ComparedSeries["form"];
   /** Undefined for fewer than MIN_DATES dates, like the others. */
   readonly skill: readonly AdjustedSkill[] | undefined;
-  readonly ability: readonly Ability[];
+  readonly ability: readonly AbilityTest[];
   /**
    * The p of each output in the model confidence sets, null if its losses are not numbers; undefined for fewer than MIN_SET_DATES
    * dates.
@@ -127,10 +127,10 @@ function adjustedSkill(series: readonly ComparedSeries[], resamples: Resamples):
 const NO_TERMS: TestedSeries = { values: new Float64Array(0), scale: 1 };
 
 function abilityOf(
-  benchmark: Ability["benchmark"],
+  benchmark: AbilityTest["benchmark"],
   gains: readonly Float64Array[],
   resamples: Resamples,
-): Ability[] {
+): AbilityTest[] {
   if (gains[0]!.length < MIN_DATES) return [];
   const found = superiorAbility(gains, resamples);
   return found === undefined ? [] : [{ benchmark, best: found.best, p: found.p }];

@@ -4,7 +4,7 @@ import { meanForecast, zeroForecast } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { type ForecastTable, forecastTable, tableRows } from "../../evaluate/forecast-table.ts";
 import { type CoverageTable, coverageTable } from "../../evaluate/intervals/coverage.ts";
-import { laidByDate, MIN_TICKERS, type RowsByDate } from "../../evaluate/rows-by-date.ts";
+import { MIN_TICKERS, type RowsByDate, valuesByDate } from "../../evaluate/rows-by-date.ts";
 import type { OutputDocument } from "../../outputs/open-document.ts";
 import { modelNameOf, type OutputSummary } from "../../outputs/output-summary.ts";
 import { outputVerdict } from "../../outputs/output-verdict.ts";
@@ -74,12 +74,12 @@ export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undef
   const table = atOnce(tableRows(rows));
   const { tickers, byDate } = table;
   const { first, starts } = byDate.layout;
-  const laid = (parts: readonly Float64Array[]) => atOnce(laidByDate(byDate.layout, parts));
+  const laid = (parts: readonly Float64Array[]) => atOnce(valuesByDate(byDate.layout, parts));
   const predicted = tickers.map((ticker) => ticker.predicted);
   const skill = new DateSkillCollector();
   const hasMeans = !table.trainingMean.some(Number.isNaN);
   const outcomes = rows.map(intervalOutcomes);
-  const laidOutcomes = outcomesByDate(outcomes);
+  const outcomesOfDates = outcomesByDate(outcomes);
   return {
     rows,
     labelled: tickers,
@@ -96,8 +96,8 @@ export function scoreEvidence(rows: readonly ScoredRows[], alpha: number | undef
     meanTable: hasMeans ? atOnce(forecastTable(table, tickers.map(meanForecast))) : undefined,
     dates: skill.collected(),
     outcomes,
-    outcomesByDate: laidOutcomes,
-    dateCoverage: dateCoverage(laidOutcomes),
+    outcomesByDate: outcomesOfDates,
+    dateCoverage: dateCoverage(outcomesOfDates),
     coverage: alpha === undefined ? undefined : coverageOf(rows, alpha),
   };
 }

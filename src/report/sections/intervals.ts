@@ -231,14 +231,14 @@ function missesPanel({ misses, n, bound, nominal }: IntervalsData): Panel {
     ...(bound === "upper" ? [] : [{ name: "below", value: misses.below / n }]),
     ...(bound === "lower" ? [] : [{ name: "above", value: misses.above / n }]),
   ];
-  const asked = (1 - nominal) / sides.length;
+  const missLevel = (1 - nominal) / sides.length;
   return {
     title: "Misses",
     finding: misses.finding,
-    chart: rowChart({ finding: misses.finding, unit: "share", rows: sides, level: asked }),
+    chart: rowChart({ finding: misses.finding, unit: "share", rows: sides, level: missLevel }),
     key: keyLine([
       ["bar", "share of returns outside the interval"],
-      ["level", `nominal on ${sides.length === 1 ? "this" : "each"} side: ${figure(asked, "share")}`],
+      ["level", `nominal on ${sides.length === 1 ? "this" : "each"} side: ${figure(missLevel, "share")}`],
     ]),
   };
 }

@@ -7,9 +7,9 @@ import {
   byDate,
   datedRows,
   isNear,
-  laid,
   type PlainRow,
   plainRows,
+  rowsByDateOf,
   slowBandQuantile,
   slowError,
 } from "./dated-rows.testing.ts";
@@ -39,7 +39,7 @@ function slowBinError(bin: readonly PlainRow[]): number {
 test("bins, their means and their bands are those of the sorted rows", () => {
   for (let seed = 1; seed <= 12; seed++) {
     const rows = datedRows(seed, 6, 20 + 10 * seed);
-    const bins = calibration(laid(rows), 10);
+    const bins = calibration(rowsByDateOf(rows), 10);
     const slow = slowBins(plainRows(rows), 10);
     assert.deepEqual(
       bins.map(({ n }) => n),
@@ -60,7 +60,7 @@ test("bins, their means and their bands are those of the sorted rows", () => {
 test("bins hold every row once, and their forecasts ascend", () => {
   for (let seed = 1; seed <= 30; seed++) {
     const rows = datedRows(seed, 1 + (seed % 5), 30);
-    const bins = calibration(laid(rows), 10);
+    const bins = calibration(rowsByDateOf(rows), 10);
     assert.equal(
       bins.reduce((sum, { n }) => sum + n, 0),
       plainRows(rows).length,
@@ -73,8 +73,8 @@ test("bins hold every row once, and their forecasts ascend", () => {
 test("forecasts that are all equal make one bin, and no rows make none", () => {
   const rows = datedRows(1).map((row) => ({ ...row, predicted: new Float64Array(row.days.length) }));
   assert.deepEqual(
-    calibration(laid(rows), 10).map(({ n }) => n),
+    calibration(rowsByDateOf(rows), 10).map(({ n }) => n),
     [plainRows(rows).length],
   );
-  assert.deepEqual(calibration(laid([]), 10), []);
+  assert.deepEqual(calibration(rowsByDateOf([]), 10), []);
 });

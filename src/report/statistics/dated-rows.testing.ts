@@ -64,7 +64,7 @@ export function isNear(a: number, b: number, tolerance = 1e-9): boolean {
 }
 
 /** Rows in date order. */
-export function laid(rows: readonly DatedForecasts[]): RowsByDate {
+export function rowsByDateOf(rows: readonly DatedForecasts[]): RowsByDate {
   return atOnce(sortedByDate(rows));
 }
 

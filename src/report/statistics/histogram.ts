@@ -27,8 +27,8 @@ export function histogram(values: Float64Array): Histogram {
   }
   if (!Number.isFinite(high - low)) return { edges: Float64Array.of(low, high), counts: Int32Array.of(n) };
   const spread = sorted[Math.floor(0.75 * (n - 1))]! - sorted[Math.floor(0.25 * (n - 1))]!;
-  const asked = Math.max((2 * spread) / Math.cbrt(n), (high - low) / MAX_BINS);
-  const edges = roundEdges(low, high, asked);
+  const minWidth = Math.max((2 * spread) / Math.cbrt(n), (high - low) / MAX_BINS);
+  const edges = roundEdges(low, high, minWidth);
   const counts = new Int32Array(edges.length - 1);
   let bin = 0;
   for (const value of sorted) {
@@ -39,9 +39,9 @@ export function histogram(values: Float64Array): Histogram {
 }
 
 /** Multiples of a round width of at least `asked`, from at or below `low` to at or above `high`. */
-function roundEdges(low: number, high: number, asked: number): Float64Array {
-  const power = 10 ** Math.floor(Math.log10(asked));
-  const width = power * [1, 2, 5, 10].find((step) => step * power >= asked * (1 - 1e-9))!;
+function roundEdges(low: number, high: number, minWidth: number): Float64Array {
+  const power = 10 ** Math.floor(Math.log10(minWidth));
+  const width = power * [1, 2, 5, 10].find((step) => step * power >= minWidth * (1 - 1e-9))!;
   const first = Math.floor(low / width);
   const last = Math.max(first + 1, Math.ceil(high / width));
   return Float64Array.from({ length: last - first + 1 }, (_, i) => (first + i) * width);

@@ -13,8 +13,8 @@ import {
   datedRows,
   dateSkill,
   isNear,
-  laid,
   plainRows,
+  rowsByDateOf,
   slowBandQuantile,
   slowError,
 } from "./dated-rows.testing.ts";
@@ -39,7 +39,7 @@ test("R² and hit rate over dates are those over rows, and their error that of t
     const plain = plainRows(rows);
     const squares = plain.reduce((sum, { y }) => sum + y * y, 0);
     const errors = plain.reduce((sum, { y, p }) => sum + (y - p) ** 2, 0);
-    const r2 = ratioOverDates(dateSums(laid(rows), R2_ZERO));
+    const r2 = ratioOverDates(dateSums(rowsByDateOf(rows), R2_ZERO));
     assert.ok(isNear(r2.ratio, 1 - errors / squares));
     const gains = byDate(plain).map(([, date]) => ({
       a: date.reduce((sum, { y, p }) => sum + y * y - (y - p) ** 2, 0),
@@ -50,7 +50,7 @@ test("R² and hit rate over dates are those over rows, and their error that of t
     assert.ok(isNear(r2.error!, slow));
     const signed = plain.filter(({ y, p }) => y !== 0 && p !== 0);
     const hits = signed.filter(({ y, p }) => Math.sign(y) === Math.sign(p)).length;
-    assert.ok(isNear(ratioOverDates(dateSums(laid(rows), HIT_RATE)).ratio, hits / signed.length));
+    assert.ok(isNear(ratioOverDates(dateSums(rowsByDateOf(rows), HIT_RATE)).ratio, hits / signed.length));
   }
 });
 
@@ -139,7 +139,7 @@ test("without an error there is no band", () => {
   assert.equal(bandOf(null, 1, 100), null);
   assert.equal(bandOf(1, null, 100), null);
   assert.equal(bandOf(1, 1, MIN_DATES - 1), null);
-  const none = ratioOverDates(dateSums(laid([]), R2_ZERO));
+  const none = ratioOverDates(dateSums(rowsByDateOf([]), R2_ZERO));
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
 });
 

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DatedForecasts } from "../../evaluate/forecast-rows.ts";
-import { average, byDate, datedRows, isNear, laid, type PlainRow, plainRows } from "./dated-rows.testing.ts";
+import {
+  average,
+  byDate,
+  datedRows,
+  isNear,
+  type PlainRow,
+  plainRows,
+  rowsByDateOf,
+} from "./dated-rows.testing.ts";
 import { quantileCount, quantileReturns } from "./quantile-returns.ts";
 
 /** The quantile of a row among those of its date: by how many forecasts are lower, and half of the others that are equal. */
@@ -33,7 +41,7 @@ test("returns by quantile and their spread are those of counting, ties together"
   for (let seed = 1; seed <= 30; seed++) {
     const rows = datedRows(seed, 3 + (seed % 10));
     for (const count of [3, 5]) {
-      const { quantiles, spread } = quantileReturns(laid(rows), count);
+      const { quantiles, spread } = quantileReturns(rowsByDateOf(rows), count);
       const slow = slowReturns(plainRows(rows), count);
       for (const [q, { realised }] of quantiles.entries()) {
         assert.equal(realised.length, slow.quantiles[q]!.length);
@@ -53,21 +61,21 @@ const changed = (rows: readonly DatedForecasts[], by: (p: number) => number): Da
 
 test("only the order of the forecasts counts, and turned round it turns the spread", () => {
   const rows = datedRows(3, 9);
-  const { spread } = quantileReturns(laid(rows), 3);
-  const stretched = quantileReturns(laid(changed(rows, (p) => 7 * p ** 3 + 1)), 3).spread;
+  const { spread } = quantileReturns(rowsByDateOf(rows), 3);
+  const stretched = quantileReturns(rowsByDateOf(changed(rows, (p) => 7 * p ** 3 + 1)), 3).spread;
   assert.deepEqual([...stretched.values], [...spread.values]);
   // Without ties, which stand at the lower end of a quantile either way.
   const distinct = rows.map((row, t) => ({ ...row, predicted: row.predicted.map((p) => p + t / 1e6) }));
-  const there = quantileReturns(laid(distinct), 3).spread.values;
-  const back = quantileReturns(laid(changed(distinct, (p) => -p)), 3).spread.values;
+  const there = quantileReturns(rowsByDateOf(distinct), 3).spread.values;
+  const back = quantileReturns(rowsByDateOf(changed(distinct, (p) => -p)), 3).spread.values;
   const odd = there.filter((value, i) => !isNear(value, -back[i]!)).length;
   assert.ok(odd === 0, `${odd} of ${there.length}`);
 });
 
 test("forecasts of two tickers, or all equal, have no order to be worth something", () => {
-  assert.equal(quantileReturns(laid(datedRows(1, 2)), 3).spread.days.length, 0);
+  assert.equal(quantileReturns(rowsByDateOf(datedRows(1, 2)), 3).spread.days.length, 0);
   const equal = changed(datedRows(1, 5), () => 0);
-  assert.equal(quantileReturns(laid(equal), 3).spread.days.length, 0);
+  assert.equal(quantileReturns(rowsByDateOf(equal), 3).spread.days.length, 0);
 });
 
 test("there are tenths of fifty tickers, fifths of ten, thirds of fewer", () => {
@@ -83,6 +91,6 @@ test("the return of a quantile is that of money put into its tickers in equal pa
     predicted: Float64Array.of(t < 4 ? t / 10 : 1),
     realised: Float64Array.of(label),
   }));
-  const { quantiles, spread } = quantileReturns(laid(rows), 3);
+  const { quantiles, spread } = quantileReturns(rowsByDateOf(rows), 3);
   assert.ok(isNear(quantiles[2]!.realised[0]!, 0.25) && isNear(spread.values[0]!, 0.25));
 });

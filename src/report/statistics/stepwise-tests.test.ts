@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { seededRandom } from "../../../test/twins/random.ts";
 import { stationaryResamples } from "./block-bootstrap.ts";
 import { average, isNear, slowError } from "./dated-rows.testing.ts";
-import { type Sides, stepwiseTests, type TestedSeries } from "./stepwise-tests.ts";
+import { type Alternative, stepwiseTests, type TestedSeries } from "./stepwise-tests.ts";
 
 /** Series that share much of each date; the first has the mean `edge`, and some have gaps. */
 function correlated(seed: number, count: number, dates: number, edge = 0): TestedSeries[] {
@@ -19,7 +19,7 @@ function correlated(seed: number, count: number, dates: number, edge = 0): Teste
 }
 
 /** Step by step, with lists: the largest t against the largest of the resampled t's of those that are left. */
-function slowTests(series: readonly TestedSeries[], draws: readonly number[][], sides: Sides) {
+function slowTests(series: readonly TestedSeries[], draws: readonly number[][], sides: Alternative) {
   const sized = (t: number) => (sides === "above" ? t : Math.abs(t));
   const known = (values: readonly number[]) => values.filter((value) => !Number.isNaN(value));
   const centres = series.map(({ values }) => average(known([...values])));

@@ -19,7 +19,7 @@ export interface AdjustedTest {
 }
 
 /** `above`: a mean above 0 counts as evidence; `apart`: a mean on either side does. */
-export type Sides = "above" | "apart";
+export type Alternative = "above" | "apart";
 
 /**
  * Tests of several means that account for their number: the stepwise procedure of Romano and Wolf (2005, "Stepwise multiple testing
@@ -31,7 +31,7 @@ export type Sides = "above" | "apart";
 export function stepwiseTests(
   series: readonly TestedSeries[],
   resamples: Resamples,
-  sides: Sides,
+  sides: Alternative,
 ): AdjustedTest[] {
   const sized = (t: number) => (sides === "above" ? t : Math.abs(t));
   const ts = series.map(({ values, scale }) => dateT(known(values), scale));

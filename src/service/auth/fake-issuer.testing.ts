@@ -14,7 +14,7 @@ interface SigningKey {
 
 export class FakeIssuer {
   /** The number of requests per path. */
-  readonly asked = new Map<string, number>();
+  readonly requestsByPath = new Map<string, number>();
   /** Members of the discovery document that replace the correct ones. */
   metadata: Record<string, unknown> = {};
   /** Members that the key set has before the keys. */
@@ -33,7 +33,7 @@ export class FakeIssuer {
     const server = createServer(
       answering(async (request, response) => {
         const path = request.url!;
-        issuer.asked.set(path, (issuer.asked.get(path) ?? 0) + 1);
+        issuer.requestsByPath.set(path, (issuer.requestsByPath.get(path) ?? 0) + 1);
         response.writeHead(issuer.status, { "content-type": "application/json", connection: "close" });
         if (path === issuer.endless.path) return issuer.#sendEndlessly(response);
         response.end(JSON.stringify(await issuer.#answer(path)));
@@ -58,7 +58,7 @@ export class FakeIssuer {
 
   /** The number of requests. */
   get requests(): number {
-    return [...this.asked.values()].reduce((sum, count) => sum + count, 0);
+    return [...this.requestsByPath.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** A token that the service accepts, except for the given claims and header. */

@@ -28,11 +28,11 @@ test("tokens with unknown keys do not cause a request to the issuer each", async
       fails("unauthorized"),
     );
   }
-  assert.equal(issuer.asked.get("/keys"), 1);
+  assert.equal(issuer.requestsByPath.get("/keys"), 1);
   clock.time += MINUTE / 2;
   const forged = await Promise.all([1, 2, 3].map((n) => issuer.token({}, { kid: `made-up-${n}` })));
   await Promise.all(forged.map((token) => assert.rejects(authenticate(token), fails("unauthorized"))));
-  assert.equal(issuer.asked.get("/keys"), 2, "one fetch for all of them");
+  assert.equal(issuer.requestsByPath.get("/keys"), 2, "one fetch for all of them");
 });
 
 test("while the issuer is away, well-formed tokens cause one fetch, and the next one after a while", async (t) => {

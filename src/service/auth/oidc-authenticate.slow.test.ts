@@ -12,13 +12,16 @@ test("a token of the issuer authenticates its subject, and the issuer's keys are
     const { subject, scopes } = await authenticate(await issuer.token());
     assert.deepEqual([subject, [...scopes]], ["oidc:ann", ["read", "write"]]);
   }
-  assert.deepEqual(Object.fromEntries(issuer.asked), { "/.well-known/openid-configuration": 1, "/keys": 1 });
+  assert.deepEqual(Object.fromEntries(issuer.requestsByPath), {
+    "/.well-known/openid-configuration": 1,
+    "/keys": 1,
+  });
 });
 
 test("the setting oidc_jwks_url replaces discovery", async (t) => {
   const issuer = await FakeIssuer.start(t);
   await authenticateBy(issuer, { jwksUrl: `${issuer.url}/elsewhere` })(await issuer.token());
-  assert.deepEqual([...issuer.asked.keys()], ["/elsewhere"]);
+  assert.deepEqual([...issuer.requestsByPath.keys()], ["/elsewhere"]);
 });
 
 test("only the claims scope, scp and roles give scopes", async (t) => {

@@ -3,9 +3,9 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
 import { type RecordKey, resizeBlob } from "../store/blob-records.ts";
 import {
+  finishUnchanged,
   finishUpload,
   growUpload,
-  keepStored,
   type Quota,
   quotaExceeded,
   releaseUpload,
@@ -80,7 +80,7 @@ export class StoredUpload implements BlobUpload {
 
   async keep(): Promise<void> {
     try {
-      await keepStored(this.#parts.database, this.#row);
+      await finishUnchanged(this.#parts.database, this.#row);
     } finally {
       this.#parts.onEnd();
     }

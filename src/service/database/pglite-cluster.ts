@@ -6,7 +6,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf } from "../../contract/errors/system-error.ts";
 import { makeFolder } from "../../contract/machine/folders.ts";
 import { shellWord } from "../../contract/machine/shell-word.ts";
-import { listDumps } from "./keep-dumps.ts";
+import { listDumps } from "./database-dumps.ts";
 
 /**
  * Creates a new database in memory, which is faster, writes it beside its folder and renames that, so that no service opens an

@@ -7,7 +7,7 @@ import { copyNewDatabase } from "../../../test/servers/database-template.testing
 import { MucastError } from "../../contract/errors/errors.ts";
 import { noLog } from "../telemetry/log.ts";
 import type { Database } from "./database.ts";
-import { dumpFolder, keepDumps, listDumps, MAX_DUMPS, readDump, writeDump } from "./keep-dumps.ts";
+import { dumpFolder, listDumps, MAX_DUMPS, readDump, startDumps, writeDump } from "./database-dumps.ts";
 import { openDatabase } from "./open-database.ts";
 import { restoreDatabase } from "./restore-database.ts";
 import { MIGRATIONS } from "./schema.ts";
@@ -144,7 +144,7 @@ test("a dump of a newer program and a damaged one are refused, and the database 
 test("a service dumps what has changed, keeps a bounded number, and goes on where it cannot", async () => {
   const { dataDir, database } = await openNew("kept");
   const dump = () => database.dump!();
-  const run = async () => keepDumps({ dataDir, dump, log: noLog })();
+  const run = async () => startDumps({ dataDir, dump, log: noLog })();
   await run();
   assert.equal(listDumps(dataDir).length, 1);
   await run();
@@ -164,7 +164,7 @@ test("a service dumps what has changed, keeps a bounded number, and goes on wher
   writeFileSync(dumpFolder(dataDir), "in the way");
   const warned: unknown[] = [];
   await database.query("delete from operations");
-  await keepDumps({
+  await startDumps({
     dataDir,
     dump,
     log: { ...noLog, warn: ({ err }: { err?: unknown }) => warned.push(err) },

@@ -51,7 +51,7 @@ export function* scalar(json: JsonReader): Waiting<Scalar | undefined> {
   return undefined;
 }
 
-/** The maximum that `wholeValue` reads: values of any kind, and characters of their texts and keys. */
+/** The maximum that `readCompletely` reads: values of any kind, and characters of their texts and keys. */
 export interface ValueBudget {
   values: number;
   letters: number;
@@ -61,7 +61,7 @@ export interface ValueBudget {
  * Reads the next value completely.
  * @returns undefined if it exceeds the budget, which decreases as it is read; the rest of it is skipped.
  */
-export function* wholeValue(json: JsonReader, budget: ValueBudget): Waiting<unknown> {
+export function* readCompletely(json: JsonReader, budget: ValueBudget): Waiting<unknown> {
   budget.values -= 1;
   const token = yield* json.take();
   json.unread(token);
@@ -71,7 +71,7 @@ export function* wholeValue(json: JsonReader, budget: ValueBudget): Waiting<unkn
       budget.letters -= key.length;
       if (isSpent(budget)) return undefined;
       return (function* () {
-        members.push([key, yield* wholeValue(json, budget)]);
+        members.push([key, yield* readCompletely(json, budget)]);
       })();
     });
     return isSpent(budget) ? undefined : Object.fromEntries(members);
@@ -80,7 +80,7 @@ export function* wholeValue(json: JsonReader, budget: ValueBudget): Waiting<unkn
     const elements: unknown[] = [];
     yield* eachElement(json, function* () {
       if (isSpent(budget)) yield* json.skip();
-      else elements.push(yield* wholeValue(json, budget));
+      else elements.push(yield* readCompletely(json, budget));
     });
     return isSpent(budget) ? undefined : elements;
   }

@@ -2,7 +2,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { quote } from "../../ingest/blob-errors.ts";
 import type { JsonReader, Waiting } from "../../ingest/json/json-reader.ts";
-import { eachElement, eachMember, type Scalar, scalar, scalars, wholeValue } from "./json-parts.ts";
+import { eachElement, eachMember, readCompletely, type Scalar, scalar, scalars } from "./json-parts.ts";
 
 type Scalars = Record<string, Scalar> | null;
 
@@ -13,7 +13,7 @@ type Quality = Map<string, Scalars | Scalar>;
 type CoverageParts = Record<string, Scalar | Scalars> | null;
 
 /** The wanted tickers: by name, or the given number of those with the largest |mu|. */
-export type Wanted = { readonly tickers: readonly string[] } | { readonly largest: number };
+export type TickerSelection = { readonly tickers: readonly string[] } | { readonly largest: number };
 
 /** The last element of each list of a ticker's forecasts. */
 interface IntervalEnds {
@@ -62,7 +62,7 @@ const REASONS: ReadonlySet<string> = new Set<Warning["code"]>(["stale_ticker", "
  * Reads the wanted parts of an output and skips the rest, so that memory does not grow with the output. Relies on the order in which
  * every job writes: `mu` before all parts by ticker.
  */
-export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputParts> {
+export function* readParts(json: JsonReader, wanted: TickerSelection): Waiting<OutputParts> {
   const parts: OutputParts = {
     plain: {},
     window: null,
@@ -83,7 +83,7 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     intervals: null,
     reasons: new Map(),
   };
-  const asked = new Set("tickers" in wanted ? wanted.tickers : []);
+  const selected = new Set("tickers" in wanted ? wanted.tickers : []);
   yield* eachMember(json, (key) => {
     if (key === "schema" || key === "id" || key === "operation") return readPlain(json, parts, key);
     if (key === "window") return readWindow(json, parts);
@@ -94,8 +94,8 @@ export function* readParts(json: JsonReader, wanted: Wanted): Waiting<OutputPart
     if (key === "forecasts") return readEnds(json, parts);
     if (key === "refits") return readRefits(json, parts);
     if (key === "metrics") return readMetrics(json, parts);
-    if (key === "failures") return readReasons(json, parts, asked, () => true);
-    if (key === "warnings") return readReasons(json, parts, asked, (code) => REASONS.has(code));
+    if (key === "failures") return readReasons(json, parts, selected, () => true);
+    if (key === "warnings") return readReasons(json, parts, selected, (code) => REASONS.has(code));
     return undefined;
   });
   return parts;
@@ -114,7 +114,7 @@ function* readWindow(json: JsonReader, parts: OutputParts): Waiting<void> {
 const VERDICT_BUDGET = { values: 400, letters: 20_000 };
 
 function* readVerdict(json: JsonReader, parts: OutputParts): Waiting<void> {
-  parts.verdict = yield* wholeValue(json, { ...VERDICT_BUDGET });
+  parts.verdict = yield* readCompletely(json, { ...VERDICT_BUDGET });
 }
 
 /** Counts the blocks of score rows after the first; the models of each are fitted on its first date. */
@@ -131,8 +131,8 @@ function* readRefits(json: JsonReader, parts: OutputParts): Waiting<void> {
 }
 
 /** A `mu` that no job writes is an error: otherwise a damaged output would look like one without forecasts. */
-function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<void> {
-  const asked = new Set("tickers" in wanted ? wanted.tickers : []);
+function* readMu(json: JsonReader, parts: OutputParts, wanted: TickerSelection): Waiting<void> {
+  const selected = new Set("tickers" in wanted ? wanted.tickers : []);
   const found = new Map<string, number>();
   const largest = new Largest<readonly [string, number]>("largest" in wanted ? wanted.largest : 0);
   let count = 0;
@@ -141,7 +141,7 @@ function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<
     if (typeof mu !== "number" || !Number.isFinite(mu))
       throw notOutput(`mu of ${quote(ticker)} is not a finite number`);
     count += 1;
-    if (asked.has(ticker)) found.set(ticker, mu);
+    if (selected.has(ticker)) found.set(ticker, mu);
     if ("largest" in wanted) largest.offer([ticker, mu], Math.abs(mu));
   });
   if (!isObject) throw notOutput("mu is no object");
@@ -149,7 +149,7 @@ function* readMu(json: JsonReader, parts: OutputParts, wanted: Wanted): Waiting<
   parts.mu =
     "largest" in wanted
       ? new Map(largest.entries())
-      : new Map([...asked].flatMap((ticker) => (found.has(ticker) ? [[ticker, found.get(ticker)!]] : [])));
+      : new Map([...selected].flatMap((ticker) => (found.has(ticker) ? [[ticker, found.get(ticker)!]] : [])));
 }
 
 /** The values that accompany the `mu` of the wanted tickers. */
@@ -277,14 +277,14 @@ function* keepScalar(
 function* readReasons(
   json: JsonReader,
   { mu, reasons }: OutputParts,
-  asked: ReadonlySet<string>,
+  selected: ReadonlySet<string>,
   explains: (code: string) => boolean,
 ): Waiting<void> {
   yield* eachElement(json, function* () {
     const entry = yield* scalars(json);
     const { ticker, code, message } = entry ?? {};
     if (typeof ticker !== "string" || typeof code !== "string" || typeof message !== "string") return;
-    if (asked.has(ticker) && !mu.has(ticker) && !reasons.has(ticker) && explains(code)) {
+    if (selected.has(ticker) && !mu.has(ticker) && !reasons.has(ticker) && explains(code)) {
       reasons.set(ticker, { code, message });
     }
   });

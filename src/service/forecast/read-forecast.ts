@@ -11,7 +11,7 @@ import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 import { ByteWindow } from "../../ingest/json/byte-window.ts";
 import { JsonReader } from "../../ingest/json/json-reader.ts";
-import { type OutputParts, readParts, type Wanted } from "./output-parts.ts";
+import { type OutputParts, readParts, type TickerSelection } from "./output-parts.ts";
 
 /**
  * Reads the wanted forecasts from the stream of an output, and yields to other requests meanwhile.
@@ -21,7 +21,7 @@ import { type OutputParts, readParts, type Wanted } from "./output-parts.ts";
 export async function readForecast(
   outputName: string,
   chunks: AsyncIterable<Uint8Array>,
-  wanted: Wanted,
+  wanted: TickerSelection,
 ): Promise<ForecastView> {
   const bytes = new ByteWindow({ name: outputName, chunks });
   const turns = new Turns(undefined);
@@ -44,7 +44,7 @@ const MAX_MESSAGE_LENGTH = 500;
  * Builds the answer of get_forecast, within its size limit.
  * @throws MucastError invalid_data if the parts are not those of an output.
  */
-function forecastView(parts: OutputParts, wanted: Wanted, outputName: string): ForecastView {
+function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: string): ForecastView {
   const forecasts = [...parts.mu].map(([ticker, mu]) => ({
     ticker,
     mu,

@@ -7,7 +7,7 @@ import {
   idempotencyKeySchema,
 } from "../../contract/api/operations.ts";
 import { EXAMPLE_CONFIGS } from "../../contract/config/example-configs.ts";
-import { keepDefault, openSchema } from "../../contract/schema/open-schema.ts";
+import { addDefault, openSchema } from "../../contract/schema/open-schema.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -16,12 +16,12 @@ type JsonSchema = Readonly<Record<string, unknown>>;
  *
  * @param io `output` accepts fields of a newer service.
  */
-function wholeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+function completeSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const {
     $schema: _,
     $defs: definitions = {},
     ...root
-  } = z.toJSONSchema(io === "output" ? openSchema(schema) : schema, { io, override: keepDefault }) as {
+  } = z.toJSONSchema(io === "output" ? openSchema(schema) : schema, { io, override: addDefault }) as {
     $schema?: string;
     $defs?: Record<string, JsonSchema>;
   };
@@ -85,8 +85,8 @@ function toolOf(operation: ApiOperation): ToolDefinition {
       // A job reads blobs from other hosts.
       openWorldHint: isJob,
     },
-    inputSchema: publishedSchema(wholeSchema(isJob ? jobInput(name, input, config) : input, "input")),
-    outputSchema: publishedSchema(wholeSchema(output, "output")),
+    inputSchema: publishedSchema(completeSchema(isJob ? jobInput(name, input, config) : input, "input")),
+    outputSchema: publishedSchema(completeSchema(output, "output")),
   };
 }
 

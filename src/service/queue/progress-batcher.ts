@@ -10,7 +10,7 @@ export class ProgressBatcher {
   readonly #onError: (error: unknown) => void;
   readonly #gathered = new EventGatherer();
   #storing: Promise<void> | undefined;
-  #begun = false;
+  #hasBegun = false;
 
   /** @param onError called where a batch could not be stored. The batch is lost; the job goes on. */
   constructor(store: (batch: EventBatch) => Promise<void>, onError: (error: unknown) => void) {
@@ -25,7 +25,7 @@ export class ProgressBatcher {
 
   /** Lets batches be stored, with those that were taken before. */
   begin(): void {
-    this.#begun = true;
+    this.#hasBegun = true;
     this.#storeNext();
   }
 
@@ -35,7 +35,7 @@ export class ProgressBatcher {
   }
 
   #storeNext(): void {
-    if (!this.#begun || this.#storing !== undefined) return;
+    if (!this.#hasBegun || this.#storing !== undefined) return;
     const batch = this.#gathered.take();
     if (batch === undefined) return;
     this.#storing = this.#store(batch)

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Caller } from "../auth/caller.ts";
-import { type MadeLink, noLink, type OpenedLink, type ReportLinks } from "./report-links.ts";
+import { type CreatedLink, noLink, type OpenedLink, type ReportLinks } from "./report-links.ts";
 
 /** A fake: links in memory, which do not end by themselves. */
 export class FakeReportLinks implements ReportLinks {
   readonly #links = new Map<string, OpenedLink>();
 
-  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<MadeLink> {
+  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink> {
     const token = randomBytes(32).toString("base64url");
     this.#links.set(token, { caller: { subject, scopes: new Set(["read"]) }, operationId });
     return { token, expiresAt: new Date(Date.now() + 60_000) };

@@ -3,10 +3,10 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Database } from "../database/database.ts";
-import { findLink, insertLink, type LinkedReport, takeLink } from "../store/report-links.ts";
+import { findLink, insertLink, type LinkedReport, redeemLink } from "../store/report-links.ts";
 
 /** A new link. */
-export interface MadeLink {
+export interface CreatedLink {
   /** 256 random bits, base64url. Only this answer contains it. */
   readonly token: string;
   readonly expiresAt: Date;
@@ -21,7 +21,7 @@ export interface OpenedLink {
 /** Links with which a browser opens a report without credentials: once, within a minute. */
 export interface ReportLinks {
   /** @param operationId of an operation of the caller. @throws MucastError not_found if it was just removed. */
-  create(caller: Pick<Caller, "subject">, operationId: string): Promise<MadeLink>;
+  create(caller: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink>;
   /**
    * Looks at a link without using it. @throws MucastError not_found for one that was used, has expired or never existed; so does
    * `take`.
@@ -45,7 +45,7 @@ export class StoredReportLinks implements ReportLinks {
     this.#keys = keys;
   }
 
-  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<MadeLink> {
+  async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink> {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const link = { hash: secretHash(token), caller: subject, operationId, seconds: LINK_SECONDS };
     const expiresAt = await insertLink(this.#database, link);
@@ -59,7 +59,7 @@ export class StoredReportLinks implements ReportLinks {
   }
 
   async take(token: string): Promise<OpenedLink> {
-    return this.#opened(await takeLink(this.#database, secretHash(token), LINK_SECONDS));
+    return this.#opened(await redeemLink(this.#database, secretHash(token), LINK_SECONDS));
   }
 
   /** If the key was revoked after the link was created, the link opens nothing. */

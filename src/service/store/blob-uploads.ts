@@ -150,7 +150,7 @@ export function finishUpload(database: Database, id: string, blob: BlobRecord): 
 }
 
 /** Finishes an upload of an existing blob: gives its record another version, and removes the reservation. */
-export function keepStored(
+export function finishUnchanged(
   database: Database,
   { id, caller, name }: Pick<UploadRow, "id" | "caller" | "name">,
 ): Promise<void> {

@@ -60,7 +60,7 @@ export async function findLink(
 }
 
 /** Uses a link: if several requests take it at once, even on several services, only one gets it. */
-export async function takeLink(
+export async function redeemLink(
   statements: Queryable,
   hash: string,
   seconds: number,

@@ -1,6 +1,6 @@
 import type { RawJson } from "../../../contract/json/json-text.ts";
 import { element, fill } from "../../dom.ts";
-import { prose, shown } from "../../words.ts";
+import { prose, textElement } from "../../words.ts";
 import { acceptedText, defaultText, fieldText, fieldValue, numberFault } from "./field-text.ts";
 import { choiceLabel, labelOf } from "./labels.ts";
 import { MAX_PAYLOAD_LENGTH } from "./payload-tree.ts";
@@ -57,7 +57,7 @@ export function faultLine(id: string): { element: HTMLElement; show(messages: re
     element: line,
     show: (messages) => {
       line.hidden = messages.length === 0;
-      fill(line, ...messages.flatMap((message, i) => [i > 0 && element("br"), shown(message, 1_000)]));
+      fill(line, ...messages.flatMap((message, i) => [i > 0 && element("br"), textElement(message, 1_000)]));
     },
   };
 }
@@ -153,7 +153,7 @@ function showText(input: TextInput, text: string): void {
   if (input instanceof HTMLSelectElement) {
     for (const option of [...input.options]) if (option.dataset.foreign !== undefined) option.remove();
     if (![...input.options].some(({ value }) => value === text)) {
-      input.append(element("option", { value: text, "data-foreign": true }, shown(text, 80)));
+      input.append(element("option", { value: text, "data-foreign": true }, textElement(text, 80)));
     }
   }
   if (input.value !== text) input.value = text;

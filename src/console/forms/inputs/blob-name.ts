@@ -5,7 +5,7 @@ export const BLOB_KINDS = ["feature_engine", "data_extractor"] as const;
 export type BlobKind = (typeof BLOB_KINDS)[number];
 
 /** A name for an input, for people. */
-export const KIND_WORDS: Readonly<Record<BlobKind, string>> = {
+export const KIND_LABELS: Readonly<Record<BlobKind, string>> = {
   feature_engine: "Features",
   data_extractor: "Prices",
 };

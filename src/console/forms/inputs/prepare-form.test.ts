@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelOf } from "../fields/labels.ts";
-import { PREPARE_FIELDS, preparedInWords, prepareOptions } from "./prepare-form.ts";
+import { PREPARE_FIELDS, preparedSentences, prepareOptions } from "./prepare-form.ts";
 
 test("options are what the fields say, without those that are empty, and tickers are comma-separated", () => {
   const said = new Map([
@@ -33,12 +33,12 @@ test("what has come of a CSV is told in sentences, with its counts", () => {
     warnings: [],
     warning_count: 0,
   };
-  assert.deepEqual(preparedInWords({ ...prepared, learning_end: "2024-12-31", written: true }), [
+  assert.deepEqual(preparedSentences({ ...prepared, learning_end: "2024-12-31", written: true }), [
     "1 ticker, 1,510 dates from 2020-01-02 to 2026-01-05, 2 features each.",
     "A job learns from returns up to 2024-12-31.",
     "Both blobs are stored.",
   ]);
-  assert.deepEqual(preparedInWords({ ...prepared, learning_end: null, written: false }).slice(1), [
+  assert.deepEqual(preparedSentences({ ...prepared, learning_end: null, written: false }).slice(1), [
     "Without a training cut-off, a job learns from all dates.",
     "Both blobs were already stored, with the same bytes.",
   ]);

@@ -3,13 +3,13 @@ import { MucastApiError, type PreparedBlobs, type PrepareOptions } from "../../.
 import { curlLine } from "../../../contract/curl-line.ts";
 import { element, fill } from "../../dom.ts";
 import type { ViewContext } from "../../view.ts";
-import { bytes, counted, shown } from "../../words.ts";
+import { bytes, counted, textElement } from "../../words.ts";
 import { type Control, fieldControl, newId } from "../fields/field-control.ts";
 import type { Field } from "../fields/schema-fields.ts";
 import { copiedCommand } from "../payload/copied-command.ts";
 import { faultsIn, makeRefusal, pathName, placeFaults, type Refusal } from "../payload/refusal.ts";
 import { onBytesSent } from "./upload-fetch.ts";
-import { takeDrops } from "./upload-list.ts";
+import { onFilesDropped } from "./upload-list.ts";
 
 /** Maximum number of warnings listed per CSV. */
 const MAX_WARNINGS = 20;
@@ -19,14 +19,14 @@ export function makePrepareForm(
   context: ViewContext,
   prepared: (blobs: PreparedBlobs) => void,
 ): HTMLFormElement {
-  const said = new Map<string, string>();
+  const values = new Map<string, string>();
   const command = copiedCommand(
     "Show the upload as curl",
     "For any POSIX shell, run in the folder of the CSV. The same CSV always gives the same blobs.",
   );
   const controls = PREPARE_FIELDS.map((field) => {
     const control = fieldControl(field, (value) => {
-      said.set(field.name, String(value ?? ""));
+      values.set(field.name, String(value ?? ""));
       showCommand();
     });
     if (DATES.has(field.name)) control.input.setAttribute("type", "date");
@@ -48,7 +48,7 @@ export function makePrepareForm(
     element("p", { class: "actions" }, element("button", { type: "submit", class: "main" }, "Prepare"), stop),
     status,
   );
-  const showCommand = () => command.show(prepareCommand(context, said, csv.file?.name));
+  const showCommand = () => command.show(prepareCommand(context, values, csv.file?.name));
   showCommand();
   let running: AbortController | undefined;
   stop.addEventListener("click", () => running?.abort());
@@ -64,7 +64,7 @@ export function makePrepareForm(
     });
     const signal = AbortSignal.any([own.signal, context.signal]);
     try {
-      const blobs = await context.client.prepare(file, { ...prepareOptions(said), signal });
+      const blobs = await context.client.prepare(file, { ...prepareOptions(values), signal });
       fill(status, ...resultOf(blobs));
       prepared(blobs);
     } catch (error) {
@@ -98,12 +98,12 @@ export function makePrepareForm(
 /** @param file the name of the CSV; undefined before one is selected. */
 function prepareCommand(
   { baseUrl, hasCredentials }: ViewContext,
-  said: ReadonlyMap<string, string>,
+  values: ReadonlyMap<string, string>,
   file = "prices.csv",
 ): string {
   return curlLine({
     method: "POST",
-    url: `${baseUrl}v1/prepare${searchOf({ ...prepareOptions(said) })}`,
+    url: `${baseUrl}v1/prepare${searchOf({ ...prepareOptions(values) })}`,
     headers: { "Content-Type": "text/csv" },
     hasKey: hasCredentials,
     body: { file },
@@ -128,10 +128,12 @@ function showError(error: unknown, controls: readonly Control[], refusal: Refusa
 
 function resultOf(blobs: PreparedBlobs): HTMLElement[] {
   const { warnings, warning_count } = blobs;
-  const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => element("li", {}, shown(warning, 500)));
+  const listed = warnings
+    .slice(0, MAX_WARNINGS)
+    .map((warning) => element("li", {}, textElement(warning, 500)));
   const more = warning_count - listed.length;
   return [
-    element("p", {}, preparedInWords(blobs).join(" ")),
+    element("p", {}, preparedSentences(blobs).join(" ")),
     ...(listed.length === 0 ? [] : [element("ul", { class: "warnings" }, ...listed)]),
     ...(more > 0 ? [element("p", {}, `and ${more} more warnings`)] : []),
   ];
@@ -158,7 +160,7 @@ function csvChooser(onChosen: () => void): CsvChooser {
   let file: File | undefined;
   const choose = (chosen: File | undefined) => {
     file = chosen;
-    fill(name, ...(file === undefined ? [] : [shown(file.name, 80), ` (${bytes(file.size)})`]));
+    fill(name, ...(file === undefined ? [] : [textElement(file.name, 80), ` (${bytes(file.size)})`]));
     onChosen();
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
@@ -174,7 +176,7 @@ function csvChooser(onChosen: () => void): CsvChooser {
     ),
     name,
   );
-  takeDrops(zone, ([first]) => {
+  onFilesDropped(zone, ([first]) => {
     // Otherwise the chooser would still name the previous file.
     input.value = "";
     choose(first);
@@ -214,9 +216,9 @@ function field(name: string, description: string): Field {
   return { ...part, kind: "text", byDefault: undefined, choices: [], bounds: {} };
 }
 
-/** The options of a request. @param said the text of each field, by its name. */
-export function prepareOptions(said: ReadonlyMap<string, string>): Omit<PrepareOptions, "signal"> {
-  const text = (name: string) => said.get(name)?.trim() || undefined;
+/** The options of a request. @param values the text of each field, by its name. */
+export function prepareOptions(values: ReadonlyMap<string, string>): Omit<PrepareOptions, "signal"> {
+  const text = (name: string) => values.get(name)?.trim() || undefined;
   const tickers = text("tickers")
     ?.split(",")
     .map((ticker) => ticker.trim())
@@ -231,7 +233,7 @@ export function prepareOptions(said: ReadonlyMap<string, string>): Omit<PrepareO
 }
 
 /** The result of a preparation, in sentences. */
-export function preparedInWords(prepared: PreparedBlobs): readonly string[] {
+export function preparedSentences(prepared: PreparedBlobs): readonly string[] {
   const { ticker_count, dates, start, end, learning_end, features, written } = prepared;
   return [
     `${counted(ticker_count, "ticker")}, ${counted(dates, "date")} from ${start} to ${end}, ${counted(features.length, "feature")} each.`,

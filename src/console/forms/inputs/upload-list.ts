@@ -2,9 +2,9 @@ import { MucastApiError } from "../../../client/index.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { bytes, counted, shown } from "../../words.ts";
+import { bytes, counted, textElement } from "../../words.ts";
 import { faultLine, newId } from "../fields/field-control.ts";
-import { BLOB_KINDS, type BlobName, blobName, isBlobId, KIND_WORDS, suggestedName } from "./blob-name.ts";
+import { BLOB_KINDS, type BlobName, blobName, isBlobId, KIND_LABELS, suggestedName } from "./blob-name.ts";
 import { onBytesSent } from "./upload-fetch.ts";
 
 /** Maximum number of files in one list. */
@@ -28,7 +28,7 @@ export function makeUploadList(
     "aria-describedby": `${id}-hint`,
   });
   const list = element("ul", { class: "uploads" });
-  const said = element("p", { role: "status" });
+  const status = element("p", { role: "status" });
   const button = element("button", { type: "button", class: "main", disabled: true }, "Upload");
   let isSending = false;
   const showRows = () => {
@@ -54,7 +54,7 @@ export function makeUploadList(
       });
       rows.push(row);
     }
-    fill(said, files.length > room && `Only ${MAX_FILES} files at a time; the others were not added.`);
+    fill(status, files.length > room && `Only ${MAX_FILES} files at a time; the others were not added.`);
     showRows();
   };
   const sendAll = async () => {
@@ -85,12 +85,12 @@ export function makeUploadList(
       `feature_engine_<id>.json and data_extractor_<id>.json, optionally gzipped; at most ${counted(MAX_FILES, "file")}. Choose files or drop them here.`,
     ),
   );
-  takeDrops(zone, addFiles);
-  return element("div", {}, zone, said, list, element("p", { class: "actions" }, button));
+  onFilesDropped(zone, addFiles);
+  return element("div", {}, zone, status, list, element("p", { class: "actions" }, button));
 }
 
 /** @param dropped gets the dropped files; folders are ignored. */
-export function takeDrops(zone: HTMLElement, dropped: (files: readonly File[]) => void): void {
+export function onFilesDropped(zone: HTMLElement, dropped: (files: readonly File[]) => void): void {
   zone.addEventListener("dragover", (event) => {
     event.preventDefault();
     zone.classList.add("over");
@@ -137,7 +137,7 @@ function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): Up
     "select",
     { id: `${id}-kind` },
     ...BLOB_KINDS.map((each) =>
-      element("option", { value: each, selected: each === suggested.kind }, `${KIND_WORDS[each]} (${each})`),
+      element("option", { value: each, selected: each === suggested.kind }, `${KIND_LABELS[each]} (${each})`),
     ),
   );
   const name = element("input", {
@@ -158,22 +158,22 @@ function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): Up
     hidden: true,
     "aria-label": "Bytes sent",
   });
-  const said = element("p", { role: "status", tabindex: "-1" });
+  const status = element("p", { role: "status", tabindex: "-1" });
   const actions = element("p", { class: "actions" });
   let state: "ready" | "sending" | "stored" = "ready";
   const chosen = (): BlobName => ({ kind: kind.value as BlobName["kind"], id: name.value.trim() });
   const tell = () => {
     fault.show(isBlobId(chosen().id) ? [] : ["1 to 64 letters, digits, _ or -."]);
-    fill(target, "It is stored as ", shown(blobName(chosen())), ".");
+    fill(target, "It is stored as ", textElement(blobName(chosen())), ".");
   };
   const button = (words: string, act: () => void) =>
     element("button", { type: "button", onclick: act }, words);
   const show = (words: readonly string[], buttons: readonly HTMLElement[], isFailure = false) => {
     const hadFocus = actions.contains(document.activeElement);
-    said.className = isFailure ? "failed" : "";
-    fill(said, ...words.flatMap((sentence, i) => [i > 0 && " ", shown(sentence, 1_000)]));
+    status.className = isFailure ? "failed" : "";
+    fill(status, ...words.flatMap((sentence, i) => [i > 0 && " ", textElement(sentence, 1_000)]));
     fill(actions, ...buttons);
-    if (hadFocus) (buttons[0] ?? said).focus();
+    if (hadFocus) (buttons[0] ?? status).focus();
   };
   const leave = button("Remove", removed);
   const send = async (isNew: boolean): Promise<void> => {
@@ -217,7 +217,7 @@ function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): Up
     element: element(
       "li",
       { class: "upload" },
-      element("p", { class: "file" }, shown(file.name, 80), ` (${bytes(file.size)})`),
+      element("p", { class: "file" }, textElement(file.name, 80), ` (${bytes(file.size)})`),
       element(
         "div",
         { class: "beside" },
@@ -227,7 +227,7 @@ function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): Up
       target,
       fault.element,
       progress,
-      said,
+      status,
       actions,
     ),
     get name() {

@@ -9,10 +9,10 @@ export interface CopiedCommand {
 /** @param hint what the reader needs to know to run it. */
 export function copiedCommand(summary: string, hint: string): CopiedCommand {
   const text = element("pre", { tabindex: 0, class: "code", role: "region", "aria-label": summary });
-  const said = element("span", { role: "status" });
+  const status = element("span", { role: "status" });
   const copy = element("button", { type: "button" }, "Copy");
   copy.addEventListener("click", async () =>
-    fill(said, (await isCopied(text)) ? "Copied." : "Selected. Copy it with your keyboard."),
+    fill(status, (await isCopied(text)) ? "Copied." : "Selected. Copy it with your keyboard."),
   );
   return {
     element: element(
@@ -21,11 +21,11 @@ export function copiedCommand(summary: string, hint: string): CopiedCommand {
       element("summary", {}, summary),
       element("p", { class: "hint" }, hint),
       text,
-      element("p", {}, copy, " ", said),
+      element("p", {}, copy, " ", status),
     ),
     show: (command) => {
       fill(text, command);
-      fill(said);
+      fill(status);
     },
   };
 }

@@ -59,7 +59,7 @@ export class PayloadForm {
   );
   readonly #button: HTMLButtonElement;
   readonly #waiting = element("p", { class: "fault" }, WAITING);
-  readonly #said = element("p", { role: "status" });
+  readonly #status = element("p", { role: "status" });
   #tab = 0;
   #isSending = false;
 
@@ -93,7 +93,7 @@ export class PayloadForm {
       this.#raw.element,
       this.#command.element,
       element("p", { class: "actions" }, this.#button),
-      this.#said,
+      this.#status,
     );
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -183,7 +183,7 @@ export class PayloadForm {
   #setSending(isSending: boolean): void {
     this.#isSending = isSending;
     this.#button.setAttribute("aria-disabled", String(isSending));
-    fill(this.#said, isSending && "Sending… If the service is busy or offline, the request is sent again.");
+    fill(this.#status, isSending && "Sending… If the service is busy or offline, the request is sent again.");
     if (!isSending) return;
     this.#refusal.clear();
     this.#raw.showRefused([]);

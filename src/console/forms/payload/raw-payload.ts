@@ -1,5 +1,5 @@
 import { element, fill } from "../../dom.ts";
-import { shown } from "../../words.ts";
+import { textElement } from "../../words.ts";
 import { faultLine, newId } from "../fields/field-control.ts";
 import { MAX_PAYLOAD_LENGTH } from "../fields/payload-tree.ts";
 import type { PlacedFault } from "./refusal.ts";
@@ -66,7 +66,7 @@ export function makeRawPayload(typed: (text: string) => void): RawPayload {
       fill(
         refused,
         ...faults.map(({ path, message }) =>
-          element("li", {}, shown(path === "" ? message : `${path}: ${message}`, 1_000)),
+          element("li", {}, textElement(path === "" ? message : `${path}: ${message}`, 1_000)),
         ),
       ),
     focus: () => input.focus(),

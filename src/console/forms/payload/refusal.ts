@@ -1,6 +1,6 @@
 import type { Problem } from "../../../contract/problems/problem.ts";
 import { element, fill } from "../../dom.ts";
-import { counted, shown } from "../../words.ts";
+import { counted, textElement } from "../../words.ts";
 import type { Path } from "../fields/payload-tree.ts";
 
 /** Maximum characters of one sentence of the service that a form shows. */
@@ -19,7 +19,7 @@ export interface Refusal {
 export function makeRefusal(): Refusal {
   const box = element("div", { class: "refusal", role: "alert" });
   const say = (...sentences: readonly string[]) =>
-    fill(box, ...sentences.map((sentence) => element("p", {}, shown(sentence, MAX_SENTENCE_LENGTH))));
+    fill(box, ...sentences.map((sentence) => element("p", {}, textElement(sentence, MAX_SENTENCE_LENGTH))));
   return {
     element: box,
     clear: () => fill(box),
@@ -30,7 +30,7 @@ export function makeRefusal(): Refusal {
       say(`${title}.${where} ${advice}`);
       if (elsewhere.length === 0) return;
       const items = elsewhere.map(({ path, message }) =>
-        element("li", {}, shown(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE_LENGTH)),
+        element("li", {}, textElement(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE_LENGTH)),
       );
       box.append(element("ul", {}, ...items));
     },

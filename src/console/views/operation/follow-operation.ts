@@ -6,7 +6,7 @@ import {
 } from "../../../client/index.ts";
 import { pause } from "../../service-link.ts";
 import type { ViewContext } from "../../view.ts";
-import type { Followed, HistoryEntry } from "./panel.ts";
+import type { FollowedState, HistoryEntry } from "./panel.ts";
 import { TrainingCurves } from "./training-curves.ts";
 
 const MAX_EVENTS = 50;
@@ -18,7 +18,7 @@ const IDLE_POLL_MS = 15_000;
 const RETRY_MS = 2_000;
 
 /** An operation, followed by its events. */
-export class FollowedOperation implements Followed {
+export class FollowedOperation implements FollowedState {
   operation: OperationView;
   readonly curves = new TrainingCurves();
   readonly happenings: HistoryEntry[] = [];

@@ -3,7 +3,7 @@ import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { counted, shown } from "../../words.ts";
+import { counted, textElement } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 import { verdictWords } from "./verdict-words.ts";
 
@@ -45,10 +45,10 @@ function verdictOf({ verdict }: ForecastView): HTMLElement | false {
     element(
       "strong",
       { class: Object.hasOwn(TONES, verdict.state) ? TONES[verdict.state]! : "" },
-      shown(title),
+      textElement(title),
     ),
     " ",
-    shown(rest),
+    textElement(rest),
   );
 }
 
@@ -123,7 +123,7 @@ function rowOf(
   return element(
     "tr",
     {},
-    element("th", { scope: "row" }, shown(ticker, 40)),
+    element("th", { scope: "row" }, textElement(ticker, 40)),
     element("td", {}, figure(mu, "return"), older),
     hasIntervals && element("td", {}, ends),
     element("td", {}, figure(metrics?.r2_zero, "percent")),

@@ -8,7 +8,7 @@ export interface HistoryEntry {
 }
 
 /** The state of an operation that the page follows. */
-export interface Followed {
+export interface FollowedState {
   readonly operation: OperationView;
   readonly curves: TrainingCurves;
   /** In the order in which they arrived. */
@@ -21,5 +21,5 @@ export interface Followed {
 export interface Panel {
   readonly element: HTMLElement;
   /** Called initially and after each change. */
-  show(followed: Followed): void;
+  show(followed: FollowedState): void;
 }

@@ -3,8 +3,8 @@ import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { bytes, kindOf, mark, operationName, shown, stageWords } from "../../words.ts";
-import type { Followed, Panel } from "./panel.ts";
+import { bytes, kindOf, mark, operationName, stageWords, textElement } from "../../words.ts";
+import type { FollowedState, Panel } from "./panel.ts";
 
 /** The stages of a job, in order. An audit has its checks instead, a replay the stages of a job. */
 const JOB_STAGES = ["read", "fit", "evaluate", "write"];
@@ -15,7 +15,7 @@ export function progressPanel(context: ViewContext): Panel {
   const bar = element("progress", { "aria-label": "Progress of the current stage" });
   const words = element("p", { class: "progress-words" });
   const cancel = element("button", { type: "button" }, "Cancel\u2026");
-  const said = element("p", { class: "unseen", role: "status" });
+  const liveRegion = element("p", { class: "unseen", role: "status" });
   const section = element(
     "section",
     { hidden: true },
@@ -30,9 +30,9 @@ export function progressPanel(context: ViewContext): Panel {
           { class: "hint" },
           "Your key has only the scope read, so you cannot cancel this operation.",
         ),
-    said,
+    liveRegion,
   );
-  let followed: Followed | undefined;
+  let followed: FollowedState | undefined;
   cancel.addEventListener("click", () => confirmCancel(followed!.operation, context));
   return {
     element: section,
@@ -40,7 +40,7 @@ export function progressPanel(context: ViewContext): Panel {
       followed = now;
       const { status, progress, operation, finished_at } = now.operation;
       section.hidden = finished_at !== null;
-      announce(said, status, progress?.stage);
+      announce(liveRegion, status, progress?.stage);
       if (finished_at !== null) return;
       fill(stages, ...stageItems(now));
       const share =
@@ -61,15 +61,15 @@ export function progressPanel(context: ViewContext): Panel {
 }
 
 /** Announces changes of the status or the stage, but not each step. */
-function announce(said: HTMLElement, status: string, stage: string | undefined): void {
+function announce(liveRegion: HTMLElement, status: string, stage: string | undefined): void {
   const words = status === "Running" && stage !== undefined ? `Running: ${stageWords(stage)}` : status;
-  if (said.dataset.last === undefined) said.dataset.last = words;
-  if (said.dataset.last === words) return;
-  said.dataset.last = words;
-  said.textContent = words;
+  if (liveRegion.dataset.last === undefined) liveRegion.dataset.last = words;
+  if (liveRegion.dataset.last === words) return;
+  liveRegion.dataset.last = words;
+  liveRegion.textContent = words;
 }
 
-function stageItems({ operation: { operation, progress }, stages }: Followed): HTMLElement[] {
+function stageItems({ operation: { operation, progress }, stages }: FollowedState): HTMLElement[] {
   const names = operation === "audit" ? stages : [...new Set([...JOB_STAGES, ...stages])];
   const at = progress === null ? -1 : names.indexOf(progress.stage);
   return names.map((name, i) => {
@@ -120,7 +120,7 @@ function confirmCancel(operation: OperationView, { client, notify, signal }: Vie
   const dialog = element(
     "dialog",
     { "aria-labelledby": "cancel-title", "aria-describedby": "cancel-words" },
-    element("h2", { id: "cancel-title" }, "Cancel ", shown(operationName(operation), 60), "?"),
+    element("h2", { id: "cancel-title" }, "Cancel ", textElement(operationName(operation), 60), "?"),
     element(
       "p",
       { id: "cancel-words" },

@@ -2,7 +2,7 @@ import type { OperationView } from "../../../client/index.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { code, shown } from "../../words.ts";
+import { code, textElement } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 const VERDICT_OPERATIONS = new Set(["audit", "replay"]);
@@ -96,7 +96,7 @@ function download(
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     } catch (error) {
       if (!signal.aborted)
-        notify(`Could not read ${shown(name, 100).textContent}. ${errorWords(error)}`, "failed");
+        notify(`Could not read ${textElement(name, 100).textContent}. ${errorWords(error)}`, "failed");
     } finally {
       button.disabled = false;
       fill(button, words);

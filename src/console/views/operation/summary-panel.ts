@@ -1,6 +1,6 @@
 import { element, fill } from "../../dom.ts";
 import type { ViewContext } from "../../view.ts";
-import { code, counted, duration, facts, kindOf, moment, shown, statusBadge } from "../../words.ts";
+import { code, counted, duration, facts, kindOf, moment, statusBadge, textElement } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 const TICK_MS = 1_000;
@@ -96,7 +96,7 @@ export function codeGroups(
       element(
         "ul",
         {},
-        ...first.map(({ message }) => element("li", {}, shown(message, 500))),
+        ...first.map(({ message }) => element("li", {}, textElement(message, 500))),
         more > 0 &&
           element("li", { class: "hint" }, `and ${counted(more, noun)} more; the output lists them all`),
       ),

@@ -1,8 +1,8 @@
 import { type Point, polyline } from "../../../report/charts/path.ts";
 import { figure } from "../../../report/figures.ts";
 import { element, fill, svgElement } from "../../dom.ts";
-import { counted, shown } from "../../words.ts";
-import type { Followed, Panel } from "./panel.ts";
+import { counted, textElement } from "../../words.ts";
+import type { FollowedState, Panel } from "./panel.ts";
 import type { CurvePoint, TrainingCurves } from "./training-curves.ts";
 
 /** Maximum number of rows of the table below the chart, the newest epochs. */
@@ -16,19 +16,19 @@ export function trainingPanel(): Panel {
   const choice = element("label", {}, "Network ", select);
   const figureElement = element("figure");
   const section = element("section", { hidden: true }, element("h2", {}, "Training"), choice, figureElement);
-  let followed: Followed | undefined;
+  let followed: FollowedState | undefined;
   let drawn = "";
   const draw = (): void => {
     const curves = followed!.curves;
     offer(select, curves.networks);
     choice.hidden = curves.networks.length < 2;
-    const { points, said } = chosen(curves, select.value);
-    const text = JSON.stringify([said, points]);
+    const { points, caption } = chosen(curves, select.value);
+    const text = JSON.stringify([caption, points]);
     if (text === drawn) return;
     drawn = text;
     // A table that the reader has opened stays open.
     const isOpen = figureElement.querySelector("details")?.open ?? false;
-    fill(figureElement, ...drawing(points, said, curves.leftOut, isOpen));
+    fill(figureElement, ...drawing(points, caption, curves.leftOut, isOpen));
   };
   select.addEventListener("change", draw);
   return {
@@ -45,24 +45,24 @@ export function trainingPanel(): Panel {
 function offer(select: HTMLSelectElement, networks: readonly string[]): void {
   if (select.options.length === 0) select.append(element("option", { value: ALL }, "Median of all"));
   for (let i = select.options.length - 1; i < networks.length; i += 1) {
-    select.append(element("option", { value: i }, shown(networks[i]!, 40).textContent ?? ""));
+    select.append(element("option", { value: i }, textElement(networks[i]!, 40).textContent ?? ""));
   }
 }
 
 function chosen(
   curves: TrainingCurves,
   value: string,
-): { readonly points: readonly CurvePoint[]; readonly said: string } {
+): { readonly points: readonly CurvePoint[]; readonly caption: string } {
   const { networks } = curves;
   const isOne = networks.length === 1;
   if (value === ALL && !isOne) {
     const points = curves.median();
     const which = `Median of ${counted(networks.length, "network")}, for epochs that at least half have reached`;
-    return { points, said: `${which}. ${bestWords(lowest(points))}` };
+    return { points, caption: `${which}. ${bestWords(lowest(points))}` };
   }
   const name = networks[isOne ? 0 : Number(value)]!;
   const { points, best } = curves.of(name);
-  return { points, said: `${shown(name, 40).textContent}. ${bestWords(best)}` };
+  return { points, caption: `${textElement(name, 40).textContent}. ${bestWords(best)}` };
 }
 
 function lowest(points: readonly CurvePoint[]): CurvePoint | undefined {
@@ -79,13 +79,13 @@ function bestWords(best: CurvePoint | undefined): string {
 
 function drawing(
   points: readonly CurvePoint[],
-  said: string,
+  caption: string,
   leftOut: number,
   isOpen: boolean,
 ): HTMLElement[] {
   const rows = points.slice(-MAX_ROWS).reverse();
   return [
-    element("figcaption", {}, element("p", {}, said)),
+    element("figcaption", {}, element("p", {}, caption)),
     element(
       "ul",
       { class: "key" },
@@ -93,7 +93,7 @@ function drawing(
       element("li", { class: "second" }, "validation loss"),
       element("li", {}, "x-axis: epoch; y-axis: loss of scaled returns"),
     ),
-    lineChart(said, [
+    lineChart(caption, [
       { kind: "first", values: points.map(({ epoch, train }) => ({ x: epoch, y: train })) },
       { kind: "second", values: points.map(({ epoch, validation }) => ({ x: epoch, y: validation })) },
     ]) as unknown as HTMLElement,

@@ -3,7 +3,7 @@ import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { code, counted, type Fact, facts, shown } from "../../words.ts";
+import { code, counted, type Fact, facts, textElement } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 /** Maximum number of listed findings; the blob has all that the audit lists. */
@@ -48,18 +48,20 @@ function auditOf({
 }: AuditBlob): HTMLElement[] {
   const count = Object.values(finding_counts).reduce((sum, each) => sum + each, 0);
   const listed = findings.slice(0, MAX_FINDINGS);
-  const said =
+  const title =
     verdict === "clean"
       ? "No check found look-ahead in the inputs."
       : `The audit found ${counted(count, "sign")} that the inputs may contain future data or that the job cannot be trusted.`;
   return [
-    element("p", { class: verdict === "clean" ? "good" : "failed" }, element("strong", {}, said)),
-    ...(sentence === undefined ? [] : [element("p", {}, shown(sentence, 500))]),
+    element("p", { class: verdict === "clean" ? "good" : "failed" }, element("strong", {}, title)),
+    ...(sentence === undefined ? [] : [element("p", {}, textElement(sentence, 500))]),
     facts(
       ...Object.entries(checks).flatMap(([name, check]): Fact[] => {
         if (check === undefined) return [];
         const words = CHECK_WORDS[check.status] ?? check.status;
-        return [check.reason === undefined ? [name, words] : [name, `${words}: `, shown(check.reason, 300)]];
+        return [
+          check.reason === undefined ? [name, words] : [name, `${words}: `, textElement(check.reason, 300)],
+        ];
       }),
     ),
     ...(listed.length === 0
@@ -72,9 +74,9 @@ function auditOf({
               element(
                 "li",
                 {},
-                element("p", {}, element("strong", {}, shown(severity, 20)), " ", code(name)),
-                element("p", {}, shown(message, 500)),
-                element("p", { class: "hint" }, "What to do: ", shown(advice, 500)),
+                element("p", {}, element("strong", {}, textElement(severity, 20)), " ", code(name)),
+                element("p", {}, textElement(message, 500)),
+                element("p", { class: "hint" }, "What to do: ", textElement(advice, 500)),
               ),
             ),
           ),
@@ -92,7 +94,7 @@ function auditOf({
       "details",
       {},
       element("summary", {}, "What these checks cannot see"),
-      element("ul", {}, ...blind_spots.map((each) => element("li", {}, shown(each, 500)))),
+      element("ul", {}, ...blind_spots.map((each) => element("li", {}, textElement(each, 500)))),
     ),
   ];
 }
@@ -110,8 +112,8 @@ function replayOf({ verdict, reason, output, compared, differences }: ReplayBlob
     ...(reason === undefined
       ? []
       : [
-          element("p", {}, code(reason.code), " ", shown(reason.message, 1_000)),
-          element("p", {}, element("strong", {}, "What to do: "), shown(reason.advice, 500)),
+          element("p", {}, code(reason.code), " ", textElement(reason.message, 1_000)),
+          element("p", {}, element("strong", {}, "What to do: "), textElement(reason.advice, 500)),
         ]),
     facts(
       ["Output", code(output.url)],

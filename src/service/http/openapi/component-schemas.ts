@@ -22,7 +22,7 @@ import { outputBlobSchema } from "../../../contract/output/output-blob.ts";
 import { resultRecordSchema } from "../../../contract/output/result-record.ts";
 import { problemSchema } from "../../../contract/problems/problem.ts";
 import { warningSchema } from "../../../contract/problems/warnings.ts";
-import { keepDefault, openSchema } from "../../../contract/schema/open-schema.ts";
+import { addDefault, openSchema } from "../../../contract/schema/open-schema.ts";
 
 /** The payload schema of each operation, with the schema of its config. */
 export const JOB_PAYLOADS = {
@@ -115,7 +115,7 @@ function converted(schema: z.ZodType, direction: Direction): JsonSchema {
     {
       io: direction,
       override: ({ zodSchema, jsonSchema }) => {
-        keepDefault({ zodSchema, jsonSchema });
+        addDefault({ zodSchema, jsonSchema });
         // `format: date-time` says the same as the pattern.
         if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
       },

@@ -3,7 +3,7 @@ import nodeModules from "node:module";
 import { z } from "zod";
 import type { FormSchemas, ModelParameter } from "../../../contract/api/published-schemas.ts";
 import { EXAMPLE_CONFIGS } from "../../../contract/config/example-configs.ts";
-import { inWords, type Parameter, parametersOf } from "../../../contract/model-params/catalogue.ts";
+import { type Parameter, parametersOf, typesText } from "../../../contract/model-params/catalogue.ts";
 import { findModel, MODEL_NAMES, MODELS, type Model } from "../../../contract/model-params/models.ts";
 import { asksForGpu, refusalReason } from "../../../contract/model-params/refused-arguments.ts";
 import { JOB_PAYLOADS } from "../openapi/component-schemas.ts";
@@ -91,7 +91,7 @@ function offered({ name, library }: Model): ModelParameter[] {
     refusalReason(library, own, own, false) === undefined && !asksForGpu(library, own, "any value", false);
   return [...parametersOf(name).byName.values()].filter(isOffered).map((parameter) => ({
     name: parameter.name,
-    takes: parameter.types === undefined ? "" : inWords(parameter.types),
+    takes: parameter.types === undefined ? "" : typesText(parameter.types),
     choices: parameter.choices ?? [],
     byDefault: parameter.default === null ? null : JSON.stringify(parameter.default),
   }));

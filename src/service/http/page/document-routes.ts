@@ -5,8 +5,8 @@ import { EXAMPLE_BLOBS, EXAMPLE_NAMES } from "../openapi/examples.ts";
 import { problemAnswers } from "../openapi/route-docs.ts";
 import { addressKey } from "../server/address-key.ts";
 import { type HttpApp, type HttpOptions, publicOrigin } from "../server/http-app.ts";
+import { CachedPages } from "./cached-pages.ts";
 import { errorTable, limitTable } from "./document-text.ts";
-import { KeptPages } from "./kept-pages.ts";
 import { quickStart } from "./quick-start.ts";
 
 type DocumentOptions = Pick<HttpOptions, "settings">;
@@ -23,7 +23,7 @@ export function documentRoutes(app: HttpApp, options: DocumentOptions): void {
 }
 
 function documentRoute(app: HttpApp, { settings }: DocumentOptions): void {
-  const document = new KeptPages((origin) => JSON.stringify(documentFor(origin, app, settings)));
+  const document = new CachedPages((origin) => JSON.stringify(documentFor(origin, app, settings)));
   app.route({
     method: "GET",
     url: "/openapi.json",

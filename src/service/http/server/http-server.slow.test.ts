@@ -200,13 +200,13 @@ test("a client sends a body in chunks after it has read a whole download", async
   const host = `Host: 127.0.0.1:${service.port}`;
   for (let turn = 1; turn <= 20; turn++) {
     socket.write(`GET /openapi.json HTTP/1.1\r\n${host}\r\n\r\n`);
-    await eventually(() => said.includes("\r\n\r\n") && wholeAnswer(said) !== undefined);
+    await eventually(() => said.includes("\r\n\r\n") && completeAnswer(said) !== undefined);
     said = "";
     const body = "2\r\n{}\r\n0\r\n\r\n";
     socket.write(
       `POST /v1/run_ml_job HTTP/1.1\r\n${host}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body}`,
     );
-    await eventually(() => wholeAnswer(said) !== undefined);
+    await eventually(() => completeAnswer(said) !== undefined);
     assert.match(said, /^HTTP\/1\.1 400 /);
     said = "";
   }
@@ -225,7 +225,7 @@ function* pieces(size: number): Generator<Buffer> {
 }
 
 /** The body of an answer with a length; undefined until the whole is there. */
-function wholeAnswer(said: string): string | undefined {
+function completeAnswer(said: string): string | undefined {
   const end = said.indexOf("\r\n\r\n");
   const length = Number(/content-length: (\d+)/i.exec(said.slice(0, Math.max(0, end)))?.[1]);
   const body = said.slice(end + 4);

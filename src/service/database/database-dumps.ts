@@ -24,7 +24,7 @@ interface DumpParts {
  * Dumps the embedded database at once and every hour if something has changed.
  * @returns a function that stops this and writes a last dump. Close the database afterwards.
  */
-export function keepDumps({ dataDir, dump, log }: DumpParts): () => Promise<void> {
+export function startDumps({ dataDir, dump, log }: DumpParts): () => Promise<void> {
   let last: string | undefined;
   const dumpChanges = async () => {
     last ??= await newestDigest(dataDir, log);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KeptPages } from "./kept-pages.ts";
+import { CachedPages } from "./cached-pages.ts";
 
 test("a page is written once for each of the eight origins that were asked for last", async () => {
   const written: string[] = [];
-  const pages = new KeptPages((origin) => {
+  const pages = new CachedPages((origin) => {
     written.push(origin);
     return `page of ${origin}`;
   });

@@ -4,7 +4,7 @@ import { loopTurns } from "../server/request-bodies.ts";
 const MAX_ORIGINS = 8;
 
 /** A page that is the same for all requests to one origin. Writing it takes some milliseconds of the event loop, so it is cached. */
-export class KeptPages {
+export class CachedPages {
   readonly #write: (origin: string) => string;
   /** By origin; the one that was requested longest ago comes first. */
   readonly #kept = new Map<string, Buffer>();
