@@ -105,6 +105,7 @@ async function start(
     connections: settings.database_connections,
     dataDir: settings.data_dir,
     lock,
+    onPanic: (line) => endAtPanic(log, settings.data_dir, line),
   });
   resources.add(() => database.close());
   if (database.dump) {
@@ -128,10 +129,22 @@ interface Parts {
   readonly lock: DataLock | undefined;
 }
 
+/** The exit status after the embedded database has stopped. */
+const PANIC_EXIT = 1;
+
 /** Nothing is closed and nothing answers: another process may already have the files of the data folder. */
 function endProcess(log: Log, data_dir: string, reason: string): never {
   log.error({ data_dir, status: LOST_EXIT }, `${reason}; the service ends at once and changes nothing more`);
   process.exit(LOST_EXIT);
+}
+
+/** PostgreSQL recovers what was committed when the supervisor starts the service again. */
+function endAtPanic(log: Log, data_dir: string, line: string): never {
+  log.error(
+    { data_dir, postgres: line, status: PANIC_EXIT },
+    "the embedded database has stopped; the service ends at once",
+  );
+  process.exit(PANIC_EXIT);
 }
 
 async function openService(parts: Parts, resources: OpenResources): Promise<RunningService> {

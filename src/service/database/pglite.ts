@@ -1,31 +1,40 @@
 import { existsSync } from "node:fs";
 import { chmod, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { PGlite, Transaction } from "@electric-sql/pglite";
+import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database, Queryable } from "./database.ts";
 import { makeCluster, notOpened, openingFailure } from "./pglite-cluster.ts";
 import { type Dump, dumpTables, loadTables } from "./pglite-dump.ts";
-import { type PgliteInstance, startInstance } from "./pglite-instance.ts";
 import { StatementQueue } from "./statement-queue.ts";
 
-/** What the database requires of the lock of its data folder. */
-export interface FolderLock {
-  /** Ends the process if the lock is lost; called before each statement and each access to a file. */
-  endIfLost(): void;
+export interface EmbeddedOptions {
+  /** The lock of the data folder, which ends the process if it is lost; called before each statement. */
+  readonly lock?: { endIfLost(): void } | undefined;
+  /**
+   * Ends the process after PostgreSQL has panicked, for example because it cannot write its log, or if it can create a file only after its
+   * next start, at which it recovers. @param message of PostgreSQL.
+   */
+  readonly onPanic?: ((message: string) => never) | undefined;
 }
 
 /** A restored database beside the folder that it replaces at the end. */
 export const RESTORED = "database.restored";
 
-const UNWATCHED: FolderLock = { endIfLost: () => undefined };
+/** How PostgreSQL, or the WebAssembly that runs it, reports that it has ended. Text of callers is never at the start of a line. */
+const PANIC = /^(?:\d{4}-\d\d-\d\d [\d:.]+ \w+ \[\d+\] (?:PANIC|FATAL): |Aborted\()/;
+
+const SEARCH_PATH = "create schema if not exists mucast; set search_path to mucast, public;";
 
 /**
  * Opens PostgreSQL inside this process, with its files in a folder. Only one process may have a folder open: the caller holds the
  * lock of the data folder.
  * @throws MucastError output_failed if a new database cannot be written, unavailable if an existing one cannot be opened.
  */
-export async function openPglite(folder: string, lock: FolderLock = UNWATCHED): Promise<EmbeddedDatabase> {
+export async function openPglite(
+  folder: string,
+  { lock, onPanic = endProcess }: EmbeddedOptions = {},
+): Promise<EmbeddedDatabase> {
   const restored = join(dirname(folder), RESTORED);
   // A killed restore leaves it. Beside a database it is stale, and must not replace a later one.
   if (existsSync(folder)) await rm(restored, { recursive: true, force: true });
@@ -35,39 +44,35 @@ export async function openPglite(folder: string, lock: FolderLock = UNWATCHED): 
   if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it holds no PG_VERSION");
   // PGlite creates files that every user may write, and other users may see the data folder.
   await chmod(folder, 0o700);
+  let isOpen = false;
+  const onStderr = (line: string) => (isOpen && PANIC.test(line) ? onPanic(line) : true);
   try {
-    return new EmbeddedDatabase(folder, lock, await startInstance(folder, lock.endIfLost));
+    const lite = await PGlite.create(folder, { onStderr });
+    isOpen = true;
+    await lite.exec(SEARCH_PATH);
+    return new EmbeddedDatabase(lite, onPanic, lock);
   } catch (cause) {
     throw notOpened(folder, openingFailure(folder, cause), cause);
   }
 }
 
-interface Subscription {
-  readonly channel: string;
-  readonly onNotification: (payload: string) => void;
-  readonly onMissed: () => void;
-  /** Of the instance that runs. */
-  stop: () => Promise<void>;
+function endProcess(message: string): never {
+  process.stderr.write(`mucast: the embedded database has stopped: ${message}\n`);
+  process.exit(1);
 }
 
-/** A database that cannot be reopened is not retried for this long: each try takes a second of the event loop. */
-const RETRY_MILLISECONDS = 5_000;
-
-/** One statement or transaction at a time. After a crash of PostgreSQL, the next one reopens it. */
+/** One statement or transaction at a time. */
 class EmbeddedDatabase implements Database {
   readonly kind = "pglite" as const;
-  readonly #folder: string;
-  readonly #lock: FolderLock;
+  readonly #lite: PGlite;
+  readonly #onPanic: (message: string) => never;
+  readonly #lock: EmbeddedOptions["lock"];
   readonly #queue = new StatementQueue({ atOnce: 1 });
-  readonly #subscriptions = new Set<Subscription>();
-  #instance: PgliteInstance | undefined;
-  #closed = false;
-  #failed: { readonly error: MucastError; readonly at: number } | undefined;
 
-  constructor(folder: string, lock: FolderLock, instance: PgliteInstance) {
-    this.#folder = folder;
+  constructor(lite: PGlite, onPanic: (message: string) => never, lock: EmbeddedOptions["lock"]) {
+    this.#lite = lite;
+    this.#onPanic = onPanic;
     this.#lock = lock;
-    this.#instance = instance;
   }
 
   query<T>(text: string, params?: readonly unknown[]): Promise<{ rows: T[] }> {
@@ -82,20 +87,10 @@ class EmbeddedDatabase implements Database {
     return this.#alone((lite) => lite.transaction((transaction) => body(statementsOf(transaction))));
   }
 
-  listen(
-    channel: string,
-    onNotification: (payload: string) => void,
-    onMissed: () => void,
-  ): Promise<() => Promise<void>> {
-    return this.#alone(async (lite) => {
-      const stop = await lite.listen(channel, onNotification);
-      const subscription: Subscription = { channel, onNotification, onMissed, stop };
-      this.#subscriptions.add(subscription);
-      return async () => {
-        if (!this.#subscriptions.delete(subscription)) return;
-        await this.#queue.run(async () => void (this.#instance && (await subscription.stop())));
-      };
-    });
+  /** Misses nothing: notifications come from this process alone. */
+  async listen(channel: string, onNotification: (payload: string) => void): Promise<() => Promise<void>> {
+    const stop = await this.#alone((lite) => lite.listen(channel, onNotification));
+    return () => this.#alone(() => stop());
   }
 
   dump(): Promise<Dump> {
@@ -110,63 +105,36 @@ class EmbeddedDatabase implements Database {
   /** After all statements before it. */
   close(): Promise<void> {
     return this.#queue.runLast(async () => {
-      this.#lock.endIfLost();
-      this.#closed = true;
-      const instance = this.#instance;
-      this.#instance = undefined;
-      await instance?.lite.close();
+      this.#lock?.endIfLost();
+      await this.#lite.close();
     });
   }
 
   #alone<T>(body: (lite: PGlite) => Promise<T>): Promise<T> {
     return this.#queue.run(async () => {
-      this.#lock.endIfLost();
-      const instance = this.#instance ?? (await this.#openAgain());
+      this.#lock?.endIfLost();
       try {
-        const answer = await body(instance.lite);
-        if (instance.crashed()) throw new Error("PostgreSQL crashed, and PGlite did not report it");
-        return answer;
+        return await body(this.#lite);
       } catch (cause) {
-        if (!instance.crashed()) throw diskError(cause);
-        this.#instance = undefined;
-        instance.release();
-        throw notWritten(cause);
+        const state = sqlState(cause);
+        if (state === STUCK_FILE) this.#onPanic(String(cause));
+        throw STORING_STATE.test(state) ? notWritten(cause) : cause;
       }
     });
-  }
-
-  /** @throws MucastError unavailable. */
-  async #openAgain(): Promise<PgliteInstance> {
-    if (this.#closed) throw new Error("the database is closed");
-    if (this.#failed && performance.now() - this.#failed.at < RETRY_MILLISECONDS) throw this.#failed.error;
-    try {
-      const instance = await startInstance(this.#folder, this.#lock.endIfLost);
-      try {
-        for (const subscription of this.#subscriptions) {
-          subscription.stop = await instance.lite.listen(subscription.channel, subscription.onNotification);
-        }
-      } catch (error) {
-        instance.release();
-        throw error;
-      }
-      this.#instance = instance;
-    } catch (cause) {
-      const error = notWritten(cause);
-      this.#failed = { error, at: performance.now() };
-      throw error;
-    }
-    this.#failed = undefined;
-    for (const { onMissed } of this.#subscriptions) onMissed();
-    return this.#instance;
   }
 }
 
 /** SQLSTATE classes of a disk that is full, and of files that cannot be read or written. */
 const STORING_STATE = /^(53|58|XX)/;
 
-function diskError(cause: unknown): unknown {
-  const state = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  return STORING_STATE.test(state) ? notWritten(cause) : cause;
+/**
+ * duplicate_file: Emscripten keeps the name of a file that could not be created, for example without a free descriptor, and reports from
+ * then on that it exists.
+ */
+const STUCK_FILE = "58P02";
+
+function sqlState(cause: unknown): string {
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
 }
 
 /** Callers read it, so it contains no path of the machine. */
