@@ -55,6 +55,20 @@ test("the page shows every part of the report", () => {
   }
 });
 
+test("the data of a report has a finding of every section with panels", () => {
+  const text = mlText({ config: INTERVALS });
+  const sentences = sentencesIn(reportedData(text).outputs[0]);
+  const sections = [...page(reported(text)).matchAll(/<h2 id="([^"]+)">.*?<\/section>/gs)];
+  const without = sections.flatMap(([html, id]) => {
+    const findings = [...html.matchAll(/<figcaption><h3>.*?<\/h3><p>(.*?)<\/p>/gs)].map(([, told]) =>
+      textOf(told!),
+    );
+    const isTold = findings.some((told) => sentences.some((sentence) => told.startsWith(sentence)));
+    return findings.length === 0 || isTold ? [] : [id];
+  });
+  assert.deepEqual(without, [], "sections whose function is not called in dataOf of reported.testing.ts");
+});
+
 test("every section that a file exports is on the page", async () => {
   const folder = new URL("./sections/", import.meta.url);
   const files = readdirSync(folder).filter((name) => !name.endsWith(".test.ts"));
