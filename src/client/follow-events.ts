@@ -129,11 +129,11 @@ async function* eventsOnce(
   if (!response.ok) throw await errorOf(response);
   state.isOver = response.status === 204;
   if (response.body === null) return;
-  const type = response.headers.get("content-type") ?? "nothing that says what it is";
+  const type = response.headers.get("content-type") ?? "no content type";
   state.isForeign = !/^text\/event-stream\b/i.test(type);
   if (state.isForeign) {
     await response.body.cancel();
-    throw new TypeError(`the events of an operation were answered with ${type.slice(0, 100)}`);
+    throw new TypeError(`the response is not an event stream: it has ${type.slice(0, 100)}`);
   }
   for await (const line of sentEvents(response.body, watch.heard)) {
     if ("retry" in line) {
@@ -152,7 +152,7 @@ async function* eventsOnce(
 function eventIn(data: string): StoredEvent | Snapshot {
   const event = objectIn(data) as StoredEvent | Snapshot | undefined;
   if (typeof event?.seq === "number" && typeof event.type === "string") return event;
-  throw new TypeError(`the stream brings what is no event: ${data.slice(0, 100)}`);
+  throw new TypeError(`the event stream contains an invalid event: ${data.slice(0, 100)}`);
 }
 
 /** A message of a server-sent event stream. */

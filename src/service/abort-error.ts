@@ -4,5 +4,5 @@ import { MucastError } from "../contract/errors/errors.ts";
 export function abortError({ reason }: AbortSignal, what: string): MucastError {
   return reason instanceof MucastError
     ? reason
-    : new MucastError("canceled", `the request to ${what} was given up`);
+    : new MucastError("canceled", `the request to ${what} was aborted`);
 }

@@ -32,7 +32,7 @@ const OPENERS: Readonly<Record<ServiceSettings["executor"], (parts: ExecutorPart
       memoryBytes: settings.memory_bytes,
       cluster: clusterOf(settings.engine, settings.engine_insecure),
       jobs: Math.min(settings.concurrent_jobs, settings.cores),
-      log: (line, operation_id) => log.info({ operation_id, line }, "a job process said"),
+      log: (line, operation_id) => log.info({ operation_id, line }, "output of a job process"),
     });
   },
   "container-apps": async ({ settings, urls, store, log }) => {

@@ -112,7 +112,7 @@ class RemoteReader {
     }
     if (!this.#wantsWhole) {
       answer.destroy();
-      throw this.#unavailable("the server does not send the part asked for");
+      throw this.#unavailable("the server does not send the requested part");
     }
     // An empty blob has no range (416), and a range that cannot be resumed safely is useless.
     const whole = answer.statusCode === 200 ? answer : await this.#askWhole(answer);
@@ -190,7 +190,7 @@ class RemoteReader {
     const same = answer.statusCode === 206 && strongTag(answer) === this.#tag && span?.total === this.total;
     if (same && this.#isAsked(span)) return answer;
     answer.destroy();
-    throw same ? this.#unavailable("the server sent another range than asked for") : changed(this.#name);
+    throw same ? this.#unavailable("the server sent a different range than requested") : changed(this.#name);
   }
 
   /** One GET, retried while its failures may pass. */

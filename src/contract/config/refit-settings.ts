@@ -42,7 +42,7 @@ export const networkWindowSchema = z
   .max(LIMITS.window)
   .optional()
   .describe(
-    "Each network learns from its last so many label dates, validation and calibration included. Without it it learns from all.",
+    "Each network learns only from its last `window` label dates, including validation and calibration. Without it, each network learns from all.",
   );
 
 /** The given settings, for `exactOptionalPropertyTypes`. */

@@ -124,7 +124,7 @@ class PriceCells {
     if (cells === undefined) {
       if (ticker === "") {
         const data = { source: this.path, line };
-        throw new MucastError("invalid_data", `${this.path}: line ${line} names no ticker`, data);
+        throw new MucastError("invalid_data", `${this.path}: line ${line} has no ticker`, data);
       }
       if (Buffer.byteLength(ticker) > NAME_BYTES.ticker) {
         const what = `names a ticker of more than ${NAME_BYTES.ticker} bytes`;

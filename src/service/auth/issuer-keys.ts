@@ -148,7 +148,7 @@ function discoverJwksUrl(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   return readJson(url, (document) => {
     const metadata = metadataSchema.safeParse(document);
-    if (!metadata.success) throw new Error("it is no discovery document");
+    if (!metadata.success) throw new Error("it is not an OpenID discovery document");
     const { issuer: named, jwks_uri } = metadata.data;
     if (named !== issuer) throw new Error(`it belongs to the issuer ${named}, not to ${issuer}`);
     // No downgrade: the keys of an https issuer must come over https.

@@ -39,7 +39,7 @@ const memberSchema = z.looseObject({
  */
 export function readKeySet(document: unknown): KeySet {
   const read = keySetSchema.safeParse(document);
-  if (!read.success) throw new Error("it is no JSON Web Key Set");
+  if (!read.success) throw new Error("it is not a JSON Web Key Set");
   const keys: JWK[] = [];
   for (const member of read.data.keys) {
     const key = usableKey(member);

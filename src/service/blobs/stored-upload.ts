@@ -122,7 +122,7 @@ export async function recordStoredSize(
 
 /** The database was unreachable for longer than the lease, and another service has settled the upload. */
 function leaseLapsed(): MucastError {
-  return new MucastError("unavailable", "the upload was taken for broken off; send it again", {
+  return new MucastError("unavailable", "the upload was considered interrupted; send it again", {
     retryAfter: 1,
   });
 }

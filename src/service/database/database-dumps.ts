@@ -127,7 +127,7 @@ export async function readDump(path: string): Promise<Dump> {
       tables.push(bytes.subarray(at, at + length));
       at += length;
     }
-    if (at !== bytes.length) throw new Error("it is cut off");
+    if (at !== bytes.length) throw new Error("it is truncated");
     if (digestOf(header, tables) !== header.sha256) throw new Error("its rows do not match its digest");
     return { header, tables };
   } catch (cause) {

@@ -41,7 +41,7 @@ export async function openPglite(
   else if (existsSync(restored)) await rename(restored, folder);
   if (!existsSync(folder)) await makeCluster(folder);
   // PGlite would silently create a new database there.
-  if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it holds no PG_VERSION");
+  if (!existsSync(join(folder, "PG_VERSION"))) throw notOpened(folder, "it has no file PG_VERSION");
   // PGlite creates files that every user may write, and other users may see the data folder.
   await chmod(folder, 0o700);
   let isOpen = false;

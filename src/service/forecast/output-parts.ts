@@ -144,7 +144,7 @@ function* readMu(json: JsonReader, parts: OutputParts, wanted: TickerSelection):
     if (selected.has(ticker)) found.set(ticker, mu);
     if ("largest" in wanted) largest.offer([ticker, mu], Math.abs(mu));
   });
-  if (!isObject) throw notOutput("mu is no object");
+  if (!isObject) throw notOutput("mu is not an object");
   parts.count = count;
   parts.mu =
     "largest" in wanted

@@ -91,7 +91,7 @@ export class StoredOperations implements Operations {
 
   async submit(caller: Caller, submission: Submission) {
     if (this.#draining) {
-      throw new MucastError("unavailable", "the service is about to end and takes no more", {
+      throw new MucastError("unavailable", "the service is shutting down and accepts no new operations", {
         retryAfter: 10,
       });
     }

@@ -120,12 +120,15 @@ test("no error shows the value of a secret", () => {
   assert.doesNotMatch(JSON.stringify([error.message, error.data]), /hunter2/);
 });
 
-test("the error of a settings file that cannot be read, or is no object, names it", () => {
+test("the error of a settings file that cannot be read, or is not an object, names it", () => {
   assert.match(
     faultOf(() => loadSettings({ settings: "/nowhere.json" }, {})).message,
     /\/nowhere\.json.*ENOENT/,
   );
-  assert.match(faultOf(() => loadSettings({ settings: settingsFile("[]") }, {})).message, /no JSON object/);
+  assert.match(
+    faultOf(() => loadSettings({ settings: settingsFile("[]") }, {})).message,
+    /is not a JSON object/,
+  );
   assert.match(faultOf(() => loadSettings({ settings: settingsFile("{") }, {})).message, /settings\.json/);
 });
 

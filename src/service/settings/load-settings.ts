@@ -70,7 +70,7 @@ function readSettingsFile(path: string): Record<string, unknown> {
   }
   const values = parseJson(text, path);
   if (typeof values === "object" && values !== null && !Array.isArray(values)) return { ...values };
-  throw new MucastError("invalid_request", `the settings file ${path} holds no JSON object`, { path });
+  throw new MucastError("invalid_request", `the settings file ${path} is not a JSON object`, { path });
 }
 
 /** A fault with the flag, variable or file that its value came from, and without the value of a secret. */

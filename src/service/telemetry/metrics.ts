@@ -67,7 +67,7 @@ export class Metrics {
   );
   readonly #answered = this.#histogram(
     "http_request_duration_seconds",
-    "Time from a request to the end of its answer; event streams take long by design.",
+    "Time from a request to the end of its response. Event streams stay open by design.",
     REQUEST_BUCKETS,
     "method",
     "route",

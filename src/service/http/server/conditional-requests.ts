@@ -17,7 +17,7 @@ export function checkIfMatch(headers: IncomingHttpHeaders, etag: string | undefi
   if (wanted === undefined) return;
   const matches = etag !== undefined && (wanted.trim() === "*" || tagsOf(wanted).includes(etag));
   if (matches) return;
-  const found = etag === undefined ? "there is no such blob" : `it is ${etag} now`;
+  const found = etag === undefined ? "there is no such blob" : `its ETag is ${etag}`;
   throw new MucastError("precondition_failed", `the blob does not match If-Match ${show(wanted)}: ${found}`, {
     path: "If-Match",
   });

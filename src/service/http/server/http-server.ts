@@ -137,7 +137,7 @@ export class HttpServer {
         onOverLimit();
         if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
         warnedAt = performance.now();
-        log.warn({ connections }, "the limit of open connections is reached; further ones are refused");
+        log.warn({ connections }, "the limit of open connections is reached; new connections are refused");
       },
     });
   }
