@@ -57,7 +57,7 @@ async function fill(folder: string, dump: Dump): Promise<void> {
        set attempt = attempt + case when status = 'NotStarted' then 1 else 0 end,
          drained_attempt = attempt + case when status = 'NotStarted' then 1 else 0 end,
          status = 'Running', owner = null, lease_until = now(), attempt_started_at = now(),
-         started_at = coalesce(started_at, greatest(created_at, now()))
+         started_at = coalesce(started_at, now())
        where status in ('NotStarted', 'Running')`,
     );
   } finally {

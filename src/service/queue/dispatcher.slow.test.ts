@@ -210,35 +210,6 @@ onEachDatabase((tested) => {
     assert.equal((await tried.ended(caller, id)).status, "Succeeded");
   });
 
-  test("a waiting operation starts although the database's clock was set back", async (t) => {
-    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
-    t.after(() => tried.close());
-    const { id } = await tried.submit(newCaller());
-    await tested.database().exec("update operations set not_before = now() + interval '1 day'");
-    const later = await startQueue(tested, t);
-    assert.equal((await later.executor.next()).order.id, id);
-  });
-
-  test("no operation starts or ends before it was made, although the database's clock was set back", async (t) => {
-    const tried = await new TestedQueue(tested.database()).start({ dispatch: false });
-    t.after(() => tried.close());
-    const caller = newCaller();
-    const { id } = await tried.submit(caller);
-    const { id: canceled } = await tried.submit(caller);
-    await tested.database().exec("update operations set created_at = created_at + interval '1 hour'");
-    await tried.operations.cancel(caller, canceled);
-    const later = await startQueue(tested, t);
-    const { order, end } = await later.executor.next();
-    end({ kind: "succeeded", record: recordOf(order.id) });
-    const times = [await later.ended(caller, id), await later.ended(caller, canceled)].map(
-      ({ created_at, started_at, finished_at }) => [created_at, started_at ?? created_at, finished_at!],
-    );
-    assert.deepEqual(
-      times,
-      times.map((row) => row.toSorted()),
-    );
-  });
-
   test("a long queue of one caller does not delay another caller", async (t) => {
     const tried = await startQueue(tested, t);
     const [many, one] = [newCaller(), newCaller()];

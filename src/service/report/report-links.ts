@@ -55,11 +55,11 @@ export class StoredReportLinks implements ReportLinks {
   }
 
   async find(token: string): Promise<OpenedLink> {
-    return this.#opened(await findLink(this.#database, secretHash(token), LINK_SECONDS));
+    return this.#opened(await findLink(this.#database, secretHash(token)));
   }
 
   async take(token: string): Promise<OpenedLink> {
-    return this.#opened(await redeemLink(this.#database, secretHash(token), LINK_SECONDS));
+    return this.#opened(await redeemLink(this.#database, secretHash(token)));
   }
 
   /** If the key was revoked after the link was created, the link opens nothing. */

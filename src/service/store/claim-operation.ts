@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "../database/database.ts";
 import { appendEvents, type WebhookTypes } from "./events.ts";
-import { ATTEMPT_SECONDS, MAX_WAIT_SECONDS, type OperationRow } from "./operation-rows.ts";
+import { ATTEMPT_SECONDS, type OperationRow } from "./operation-rows.ts";
 
 /** A service that has not renewed its leases for this long loses its operations to another one. */
 export const LEASE_SECONDS = 20;
@@ -18,19 +18,18 @@ export async function claimOperation(
     `update operations
      set status = 'Running', attempt = attempt + 1, owner = $1, handle = null, progress = null, summary = null,
        lease_until = now() + make_interval(secs => $2), attempt_started_at = now(),
-       started_at = coalesce(started_at, greatest(created_at, now()))
+       started_at = coalesce(started_at, now())
      where id = (
        select o.id from operations o
        left join (
          select caller, count(*) as running from operations where status = 'Running' group by caller
        ) r on r.caller = o.caller
        where o.status = 'NotStarted'
-         and (o.not_before <= now() or o.not_before > now() + make_interval(secs => $3))
+         and o.not_before <= now()
        order by coalesce(r.running, 0), o.ordinal limit 1 for update of o skip locked
      )
      returning *, ${ATTEMPT_SECONDS}`,
-    // If a wait is longer than the maximum, the database's clock was set back since.
-    [owner, LEASE_SECONDS, MAX_WAIT_SECONDS],
+    [owner, LEASE_SECONDS],
   );
   return rows[0];
 }

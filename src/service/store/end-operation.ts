@@ -45,7 +45,6 @@ export function endOperation(
   });
 }
 
-/** An operation never finishes before it started, even if the clock of the database was set back. */
 async function end(
   statements: Queryable,
   { id, attempt }: Attempt,
@@ -53,7 +52,7 @@ async function end(
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `update operations
-     set status = $3, finished_at = greatest(created_at, started_at, now()), owner = null, lease_until = null, handle = null,
+     set status = $3, finished_at = now(), owner = null, lease_until = null, handle = null,
        result = $4::json, error = $5::json,
        feature_url = split_part(feature_url, '?', 1), data_extractor_url = split_part(data_extractor_url, '?', 1),
        config = '', options = '{}'

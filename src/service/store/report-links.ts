@@ -42,32 +42,22 @@ export function insertLink(
   });
 }
 
-/** A link that has not expired. If the database's clock was set back, no link lasts longer than a new one. */
-const OPEN = "hash = $1 and expires_at > now() and expires_at <= now() + make_interval(secs => $2)";
+const OPEN = "hash = $1 and expires_at > now()";
 const LINKED = 'caller, operation_id as "operationId"';
 
-/** Looks at a link without using it. @param seconds lifetime of a new link. */
-export async function findLink(
-  statements: Queryable,
-  hash: string,
-  seconds: number,
-): Promise<LinkedReport | undefined> {
+/** Looks at a link that has not expired, without using it. */
+export async function findLink(statements: Queryable, hash: string): Promise<LinkedReport | undefined> {
   const found = await statements.query<LinkedReport>(`select ${LINKED} from report_links where ${OPEN}`, [
     hash,
-    seconds,
   ]);
   return found.rows[0];
 }
 
 /** Uses a link: if several requests take it at once, even on several services, only one gets it. */
-export async function redeemLink(
-  statements: Queryable,
-  hash: string,
-  seconds: number,
-): Promise<LinkedReport | undefined> {
+export async function redeemLink(statements: Queryable, hash: string): Promise<LinkedReport | undefined> {
   const taken = await statements.query<LinkedReport>(
     `delete from report_links where ${OPEN} returning ${LINKED}`,
-    [hash, seconds],
+    [hash],
   );
   return taken.rows[0];
 }

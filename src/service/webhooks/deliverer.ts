@@ -160,21 +160,13 @@ class TargetDeliverer {
     // Twice the duration of an attempt, so that no other service starts the delivery in the meantime.
     const leaseSeconds = (2 * this.#pace.timeoutMilliseconds) / 1_000;
     try {
-      const longestWaits = this.#longestWaits(leaseSeconds);
-      const due = await claimDeliveries(database, { target, most: room, leaseSeconds, longestWaits });
+      const due = await claimDeliveries(database, { target, most: room, leaseSeconds });
       for (const delivery of due) this.#begin(delivery);
       return due.length;
     } catch (error) {
       this.#parts.log.warn({ err: error, target }, "deliveries could not be read");
       return 0;
     }
-  }
-
-  /** Seconds, by the number of started attempts. */
-  #longestWaits(leaseSeconds: number): number[] {
-    return Array.from({ length: MAX_ATTEMPTS + 1 }, (_, attempts) =>
-      attempts === 0 ? 0 : Math.max(leaseSeconds, this.#pace.retryDelay(attempts, 1)),
-    );
   }
 
   /** Runs beside the other deliveries, so that a slow one does not delay them. */

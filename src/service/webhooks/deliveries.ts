@@ -23,21 +23,15 @@ interface Claim {
   readonly target: string;
   readonly most: number;
   readonly leaseSeconds: number;
-  /** The maximum wait of a delivery by its number of attempts, from 0 on; the last entry applies to more. */
-  readonly longestWaits: readonly number[];
 }
-
-/** A statement may see a time that was stored a moment after its own now(). */
-const MARGIN_SECONDS = 5;
 
 /**
  * Claims due deliveries of a target, the longest due first. No other service claims them for `leaseSeconds`; after that they are due
- * again, unless their outcome was stored. A delivery that would wait longer than `longestWaits` is due, since the database's clock
- * was set back after its time was stored.
+ * again, unless their outcome was stored.
  */
 export async function claimDeliveries(
   statements: Queryable,
-  { target, most, leaseSeconds, longestWaits }: Claim,
+  { target, most, leaseSeconds }: Claim,
 ): Promise<DueDelivery[]> {
   const { rows } = await statements.query<ClaimedRow>(
     `with claimed as (
@@ -45,12 +39,7 @@ export async function claimDeliveries(
        set attempts = attempts + 1, next_at = now() + make_interval(secs => $3)
        where id in (
          select id from webhook_deliveries
-         where target = $1 and delivered_at is null and failed_at is null and (
-           next_at <= now()
-           or next_at > now() + make_interval(
-             secs => ($4::float8[])[least(attempts + 1, cardinality($4::float8[]))] + $5
-           )
-         )
+         where target = $1 and delivered_at is null and failed_at is null and next_at <= now()
          order by next_at, id limit $2 for update skip locked
        )
        returning id, operation_id, seq, attempts
@@ -58,7 +47,7 @@ export async function claimDeliveries(
      select claimed.*, events.type, events.data, events.created_at
      from claimed left join events on events.operation_id = claimed.operation_id and events.seq = claimed.seq
      order by claimed.id`,
-    [target, most, leaseSeconds, longestWaits, MARGIN_SECONDS],
+    [target, most, leaseSeconds],
   );
   return rows.map(({ type, data, created_at, ...row }) => ({
     ...row,
