@@ -159,13 +159,13 @@ test("detects a blob that is replaced while it is read, even if the server ignor
   assert.match((await failure("blob_unavailable", readAll(shrinking))).message, /changed while it was read/);
 });
 
-test("rejects another range than requested", async () => {
+test("rejects a different range than requested", async () => {
   const served = await serve((request, response) => {
     const [start, end] = rangeOf(request)!;
     request.headers.range = start === 0 ? `bytes=0-${end}` : `bytes=${start + 1}-${end}`;
     sendRange(request, response, CONTENT);
   });
-  assert.match((await failure("blob_unavailable", readAll(served))).message, /another range/);
+  assert.match((await failure("blob_unavailable", readAll(served))).message, /different range than requested/);
 });
 
 test("a blob over the limit is too_large before its body if the server sends its length, else while it is read", async () => {
