@@ -32,7 +32,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     );
   });
 
-  test("ends as the job does where there is no verdict", async () => {
+  test("ends as the job does if there is no verdict", async () => {
     const config = '{"ML params": {"model": "ridge", "model_params": {"alpha": "much"}}}';
     const args = ["audit", ...BLOBS, "--config", config, ...TRUNCATION, "--log", "json"];
     const { code, stdout, stderr } = await mucast(args);
@@ -40,7 +40,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     assert.equal(jsonLines(stderr).at(-1)?.code, "invalid_model_params");
   });
 
-  test("ends with 8 where history was rewritten, and with 0 on notes alone", async () => {
+  test("ends with 8 if history was rewritten, and with 0 if there are only notes", async () => {
     const folder = mkdtempSync(join(tmpdir(), "mucast-audit-"));
     const earlier = (change: (blob: { prices: Record<string, number[]> }) => void) => {
       const blob = JSON.parse(readFileSync(`${tiny}/data_extractor_tiny.json`, "utf8"));
@@ -72,7 +72,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     }
   });
 
-  test("prepares the blobs of a price CSV, and checks its features from the prices on", async () => {
+  test("prepares the blobs of a price CSV, and checks how its features follow from the prices", async () => {
     const folder = mkdtempSync(join(tmpdir(), "mucast-audit-"));
     const day = (i: number) => new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10);
     const rows = Array.from({ length: 40 }, (_, i) => `${day(i)},${100 + (i % 7)},${50 + (i % 5)}`);

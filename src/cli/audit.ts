@@ -45,7 +45,7 @@ interface AuditFlags extends JobFlags {
   readonly quick?: boolean;
 }
 
-/** The flags that are members of an audit's payload; with a price CSV there is one check more. */
+/** The flags that become members of an audit's payload; a price CSV adds one check. */
 const optionsSchema = auditOptionsSchema.extend({
   checks: z.array(z.enum(AUDIT_CHECKS)).min(1).optional(),
 });
@@ -167,7 +167,7 @@ function auditOptions(flags: AuditFlags): z.infer<typeof optionsSchema> {
   throw invalidRequest(faults.map((fault) => ({ ...fault, path: flagOf(fault.path) })));
 }
 
-/** `--previous-feature-url` of `.previous_feature_url`, `--checks` of `.checks[1]`. */
+/** `--previous-feature-url` for `.previous_feature_url`, `--checks` for `.checks[1]`. */
 function flagOf(path: string): string {
   const member = /\w+/.exec(path)?.[0] ?? path;
   return `--${member.replaceAll("_", "-")}`;
@@ -199,14 +199,14 @@ function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AuditR
   return undefined;
 }
 
-/** Says what each check takes before the first begins. */
+/** Prints the cost of each check before the first one starts. */
 function costReporter(reporter: Reporter, { quiet }: AuditFlags) {
   return (check: string, cost: string): void => {
     if (quiet !== true) reporter.write({ level: "info", check, cost }, `${check}: ${cost}`);
   };
 }
 
-/** The verdict with what it cannot see, the table of checks, and a paragraph for each finding. */
+/** The verdict and its limits, the table of checks, and a paragraph for each finding. */
 function asText({ verdict, sentence, checks, findings, finding_counts, blind_spots }: AuditBlob): string {
   const ran = Object.entries(checks).flatMap(([name, check]) =>
     check === undefined ? [] : [{ name, ...check }],

@@ -17,11 +17,11 @@ test("README.md has a row for each command, in the order of the help", () => {
   );
 });
 
-test("each command has a help of its own that says what it does", () => {
+test("each command has its own help, which says what it does", () => {
   for (const command of commands) assert.notEqual(command.description(), "", command.name());
 });
 
-test("serve takes the flag of every setting that has one, and the settings file", () => {
+test("serve accepts the flag of every setting that has one, and the settings file", () => {
   const flags = Object.values(settingsSchema.shape).flatMap((field) => settingNames.get(field)?.flag ?? []);
   const serve = commands.find((command) => command.name() === "serve")!;
   assert.deepEqual(
@@ -30,7 +30,7 @@ test("serve takes the flag of every setting that has one, and the settings file"
   );
 });
 
-test("the help names every command, and that of a job its flags", () => {
+test("the help names every command, and the help of a job command its flags", () => {
   assert.match(createProgram().helpInformation(), /run_ml_job[\s\S]*run_dl_job/);
   for (const name of ["run_ml_job", "run_dl_job"]) {
     const help = commands.find((command) => command.name() === name)!.helpInformation();
@@ -40,7 +40,7 @@ test("the help names every command, and that of a job its flags", () => {
   }
 });
 
-test("a misspelt flag is told with the nearest, and where the help is", async () => {
+test("the error of a misspelt flag suggests the nearest one, and says how to get help", async () => {
   let told = "";
   const program = createProgram();
   program.commands[0]!.configureOutput({

@@ -18,7 +18,7 @@ import { addSetup } from "./setup.ts";
 import { addShow } from "./show.ts";
 import { addValidate } from "./validate.ts";
 
-/** Every command, in the order of the help. README.md has a row for each; a test holds that. */
+/** Every command, in the order of the help. README.md has a row for each; a test checks that. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
   addRunMlJob,
   addRunDlJob,

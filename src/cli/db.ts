@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { MucastError } from "../contract/errors/errors.ts";
 import type { DataLock } from "../service/lock/data-lock.ts";
 
-/** Adds `mucast db`. The database is loaded only where it is opened. */
+/** Adds `mucast db`. The database is loaded only when it is opened. */
 export function addDb(program: Command): void {
   const db = program
     .command("db")
@@ -91,7 +91,7 @@ function count(operations: number): string {
   return operations === 1 ? "1 operation" : `${operations} operations`;
 }
 
-/** Holds the data folder, which no service may have open meanwhile. */
+/** Locks the data folder, which no service may have open meanwhile. */
 async function withFolder<T>(
   flags: DbFlags,
   body: (dataDir: string, lock: DataLock) => Promise<T>,
@@ -108,7 +108,7 @@ async function withFolder<T>(
   }
 }
 
-/** @throws MucastError invalid_request where the database is a PostgreSQL. */
+/** @throws MucastError invalid_request if the database is PostgreSQL. */
 async function dataFolder({ dataDir, settings: file }: DbFlags): Promise<string> {
   const { loadSettings } = await import("../service/settings/load-settings.ts");
   const settings = loadSettings({ data_dir: dataDir, settings: file }, process.env);

@@ -29,7 +29,7 @@ const LIBRARIES = {
   ray: ["numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost", "torch", "ray"],
 } as const;
 
-test("where the environments are, jobs here and on a cluster are ready, and the interpreter and the libraries of each are named", () => {
+test("with all environments, jobs here and on a cluster are ready, and each interpreter and its libraries are named", () => {
   const { status, stdout, stderr } = doctor();
   assert.equal(status, 0, stderr);
   const [, classical, networks, cluster] = stdout.split("\n\n");
@@ -47,7 +47,7 @@ test("where the environments are, jobs here and on a cluster are ready, and the 
   }
 });
 
-test("doctor names the command that installs a missing torch, which is no failure", () => {
+test("doctor names the command that installs a missing torch, which is not a failure", () => {
   const { status, stdout } = doctor({ MUCAST_PYTHON: pythonWithoutTorch(folder) });
   assert.equal(status, 0);
   assert.match(stdout, /run_ml_job, classical models: ready/);
@@ -58,7 +58,7 @@ test("doctor names the command that installs a missing torch, which is no failur
   assert.doesNotMatch(stdout, /Ray/, "what was neither made nor asked for");
 });
 
-test("where run_ml_job cannot run the exit code is 4", () => {
+test("the exit code is 4 if run_ml_job cannot run", () => {
   const { status, stdout } = doctor({ MUCAST_PYTHON: join(folder, "nothing") }, "--ray");
   assert.equal(status, 4);
   assert.match(

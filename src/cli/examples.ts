@@ -17,7 +17,7 @@ export function addExamples(program: Command): void {
     });
 }
 
-/** One line per example: its name, its job and what it trains. */
+/** One line for each example: its name, its job and what it trains. */
 function listText(): string {
   const width = Math.max(...EXAMPLE_CONFIGS.map(({ name }) => name.length));
   const lines = EXAMPLE_CONFIGS.map(

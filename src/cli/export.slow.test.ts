@@ -11,7 +11,7 @@ after(() => rmSync(folder, { recursive: true }));
 const output = join(folder, "ml_engine_1.json");
 writeFileSync(output, mlText());
 
-test("export writes a table and says how many rows it has; another ending ends with 2, and a faulty output leaves the table that was there", async () => {
+test("export writes a table and says how many rows it has; another file extension ends with 2, and an invalid output leaves the old table", async () => {
   const out = join(folder, "forecasts.csv");
   const made = await mucast(["export", "--output", output, "--out", out]);
   assert.equal(made.code, 0, made.stderr);

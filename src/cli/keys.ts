@@ -6,7 +6,7 @@ import { type ApiKey, newKeySchema } from "../service/auth/key-store.ts";
 import type { Keys } from "./access/key-access.ts";
 import { table } from "./terminal/output-table.ts";
 
-/** Adds `mucast keys`. The database is loaded only where no service has it open. */
+/** Adds `mucast keys`. The database is loaded only if no service has it open. */
 export function addKeys(program: Command): void {
   const keys = program
     .command("keys")
@@ -54,7 +54,7 @@ interface KeyFlags {
   readonly json?: true;
 }
 
-/** Makes a key and prints its token, or with `--json` the key and its token. */
+/** Creates a key and prints its token, or with `--json` the key and its token. */
 async function createKey(flags: KeyFlags & { name: string; scopes: string }): Promise<void> {
   const wanted = { name: flags.name, scopes: flags.scopes.split(/[\s,]+/).filter((word) => word !== "") };
   const checked = newKeySchema.safeParse(wanted);
@@ -81,7 +81,7 @@ async function revokeKey(id: string, flags: KeyFlags): Promise<void> {
   process.stderr.write(`revoked ${about(key)}\n`);
 }
 
-/** The database, and all that reaches a service, is loaded by a command that needs it. */
+/** The database, and everything that connects to a service, is loaded only by a command that needs it. */
 async function withKeys<T>(flags: KeyFlags, body: (keys: Keys) => Promise<T>): Promise<T> {
   const access = await import("./access/key-access.ts");
   return access.withKeys(flags, body);

@@ -4,7 +4,7 @@ import { nearestName } from "../contract/errors/nearest-name.ts";
 /**
  * The entry of a table that an argument names.
  * @param kind what the entries are, such as `schema`.
- * @throws MucastError invalid_request, with the nearest name, where the table has no such entry.
+ * @throws MucastError invalid_request, with the nearest name, if the table has no such entry.
  */
 export function entryNamed<T>(kind: string, name: string, entries: ReadonlyMap<string, T>): T {
   const entry = entries.get(name);

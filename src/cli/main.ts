@@ -8,10 +8,10 @@ import { cancelSignal } from "./terminal/signals.ts";
 
 const program = createProgram();
 
-// A line that cannot be written (a full disk, a reader that is gone) must not end the work that it is about.
+// A line that cannot be written (a full disk, a reader that is gone) must not end the work that it reports.
 process.stderr.on("error", () => undefined);
 
-// Of these stdout is no result: serve goes on without it, and mcp ends with its client.
+// The stdout of these is not a result: serve continues without it, and mcp ends with its client.
 if (!["serve", "mcp"].includes(process.argv[2] ?? "")) {
   process.stdout.on("error", (cause) => {
     const reason = `stdout could not be written: ${causeOf(cause)}; files that were already written remain`;
@@ -23,12 +23,12 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
-  // What was half opened, such as a damaged database, may hold the process for minutes, and its supervisor with it.
+  // A half-opened resource, such as a damaged database, may keep the process alive for minutes, and its supervisor waiting.
   if (process.argv[2] === "serve") process.exit();
 }
 
 function exitCodeOf(error: unknown): number {
-  // Commander has said what is wrong; a wrong flag is an invalid request.
+  // Commander has already printed what is wrong; a wrong flag is an invalid request.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const { log, quiet } = program.commands.find((command) => command.name() === process.argv[2])?.opts() ?? {};
   const reporter = new Reporter({

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { invalidRequest, show } from "../contract/errors/faults.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
-/** Adds `mucast mcp`. What it serves with is loaded only by this command. */
+/** Adds `mucast mcp`. The server's modules are loaded only by this command. */
 export function addMcp(program: Command): void {
   program
     .command("mcp")
@@ -54,10 +54,10 @@ async function serveMcp({ url, dataDir, settings }: McpFlags, env: NodeJS.Proces
     const { address, token } = await find();
     return clientOf(address, apiKey ?? token);
   };
-  // Also while it ends: a host that loses patience sends a signal after it has closed stdin.
+  // Also during shutdown: an impatient host sends a signal after it has closed stdin.
   await untilSignal(async (signal) => {
     try {
-      // A folder that cannot be used is an error at once, not at the first call.
+      // An unusable folder is an error at startup, not at the first call.
       const { address } = await find();
       const parts = { operations: remoteOperations(connect), address, input, output, onError };
       await serveMcpOnStdio(parts, signal);

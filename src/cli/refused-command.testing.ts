@@ -4,7 +4,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { createProgram } from "./commands.ts";
 import { explain, Reporter } from "./terminal/reporter.ts";
 
-/** A command that refuses its words before it reads a blob, in this process: the exit code of `mucast`, and what it says. */
+/** Runs, in this process, a command that refuses its arguments before it reads a blob: the exit code of `mucast`, and its output. */
 export async function refusedCommand(words: readonly string[]): Promise<{ code: number; said: string }> {
   const stream = new PassThrough();
   try {

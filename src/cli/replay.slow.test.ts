@@ -20,7 +20,7 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
@@ -41,7 +41,7 @@ describe("mucast replay", { timeout: 900_000 }, () => {
   });
   after(removeFolders);
 
-  /** In a folder for temporary files of its own, of which nothing may be left. */
+  /** In its own folder for temporary files, in which nothing may remain. */
   async function replayed(path: string): Promise<Ended & { readonly verdict: string }> {
     const temporary = join(folder, "tmp");
     const ended = await mucast(["replay", "--output", path, "--quiet"], { temporary });
@@ -49,13 +49,13 @@ describe("mucast replay", { timeout: 900_000 }, () => {
     return { ...ended, verdict: ended.stdout === "" ? "" : JSON.parse(ended.stdout).verdict };
   }
 
-  test("ends with 0 where the output is identical, and shows it to people on stderr", async () => {
+  test("ends with 0 if the output is identical, and prints a summary on stderr", async () => {
     const { code, verdict, stderr } = await replayed(output);
     assert.deepEqual([code, verdict], [0, "identical"]);
     assert.match(stderr, /^ml_engine_1\.json: identical\n {2}\d+ numbers compared, SHA-256 [0-9a-f]{64}\n$/);
   });
 
-  test("ends with 6 where it differs", async () => {
+  test("ends with 6 if it differs", async () => {
     const other = join(folder, "data", "ml_engine_2.json");
     writeFileSync(other, readFileSync(output, "utf8").replace(/"mu":\{"ALFA":-?/, "$&1"));
     const { code, verdict, stderr } = await replayed(other);
@@ -63,7 +63,7 @@ describe("mucast replay", { timeout: 900_000 }, () => {
     assert.match(stderr, /^largest +mu\.ALFA /m);
   });
 
-  test("ends with 7 where it cannot be replayed, and with an error's code where there is no output", async () => {
+  test("ends with 7 if it cannot be replayed, and with an error's code if there is no output", async () => {
     const alone = join(await newFolder(), "ml_engine_1.json");
     copyFileSync(output, alone);
     const { code, verdict, stderr } = await replayed(alone);
@@ -75,7 +75,7 @@ describe("mucast replay", { timeout: 900_000 }, () => {
     assert.ok(!existsSync(`${alone}.gone`));
   });
 
-  /** A replay that fits for minutes, in a folder for temporary files of its own. */
+  /** A replay that fits for minutes, in its own folder for temporary files. */
   async function startLong(): Promise<{ running: Running; temporary: string }> {
     const long = join(folder, "data", "ml_engine_3.json");
     const config = JSON.stringify(
@@ -92,7 +92,7 @@ describe("mucast replay", { timeout: 900_000 }, () => {
     return { running, temporary };
   }
 
-  /** Neither a process nor a file of the replay, nor a verdict. */
+  /** No process or file of the replay remains, and no verdict was printed. */
   async function assertNothingLeft(temporary: string, stdout: string): Promise<void> {
     assert.equal(stdout, "");
     assert.deepEqual(await processesIn(temporary), []);
@@ -101,7 +101,7 @@ describe("mucast replay", { timeout: 900_000 }, () => {
 
   const onLinux = { skip: process.platform !== "linux" && "looks into /proc" };
 
-  test("leaves no file and no process where it is ended while it fits: exit code 143", onLinux, async () => {
+  test("leaves no file and no process if it is terminated while it fits: exit code 143", onLinux, async () => {
     const { running, temporary } = await startLong();
     running.child.kill("SIGTERM");
     const { code, stdout, stderr } = await running.ended;

@@ -9,7 +9,7 @@ import { mlText } from "../outputs/outputs.testing.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-report-"));
 after(() => rmSync(folder, { recursive: true }));
 
-test("report writes the page of an output and prints where it is; a changed output ends with 3 and writes none", async () => {
+test("report writes the page of an output and prints its path; a modified output ends with 3 and writes none", async () => {
   const output = join(folder, "ml_engine_1.json");
   writeFileSync(output, mlText());
   const out = join(folder, "report.html");

@@ -34,7 +34,7 @@ async function newPlace() {
   return { blobUrl, read: () => readStatus(new FolderStore(blobUrl, "file:"), "op", 2) };
 }
 
-test("a job on a cluster starts its gateway with the token in its environment alone, and ends with what that says", {
+test("a job on a cluster starts its gateway with the token only in its environment, and ends with the gateway's error", {
   timeout: 600_000,
 }, async (t) => {
   const folder = await newFolder();
@@ -80,7 +80,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.ok(status.timings.every(({ start, end }) => start <= end));
   });
 
-  test("leaves its problem where it fails", async () => {
+  test("leaves its problem if it fails", async () => {
     const { blobUrl, read } = await newPlace();
     const config = '{"ML params": {"model": "catboost", "model_params": {"depth": 99}}}';
     const args = jobArguments(pair, config, "--blob-url", blobUrl, "--log", "json");
@@ -90,7 +90,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.deepEqual((await read())?.end, { problem });
   });
 
-  test("leaves of a defect an id alone, under which the log tells the rest", async () => {
+  test("leaves only an id for a defect, and logs the details under that id", async () => {
     const { blobUrl, read } = await newPlace();
     const args = jobArguments(pair, QUICK, "--blob-url", blobUrl);
     const { code, stderr } = await mucast(args, {
@@ -107,7 +107,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     );
   });
 
-  test("leaves no end where a signal stopped it", async () => {
+  test("leaves no end if a signal stopped it", async () => {
     const { blobUrl, read } = await newPlace();
     const slow = '{"ML params": {"model": "catboost", "model_params": {"iterations": 100000}}}';
     const market = await writeMarket(cleanMarket());
@@ -119,7 +119,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.equal((await read())?.end ?? null, null);
   });
 
-  test("succeeds also where the status cannot be written, and says so", async () => {
+  test("succeeds even if the status cannot be written, and logs that", async () => {
     const { blobUrl } = await newPlace();
     writeFileSync(join(blobUrl, "status"), "");
     const args = jobArguments(pair, QUICK, "--blob-url", blobUrl);
@@ -128,7 +128,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.match(stderr, /^warning: status\/op\.2\.json could not be written: /m);
   });
 
-  test("with --report draws its output beside it, and tells stderr alone; a page that cannot be written costs no output", async () => {
+  test("with --report writes the page beside its output; a page that cannot be written costs no output", async () => {
     const { blobUrl } = await newPlace();
     const args = jobArguments(pair, QUICK, "--blob-url", blobUrl, "--report");
     const page = join(blobUrl, "data/ml_engine_op.html");
@@ -149,7 +149,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     assert.match(String(message), /^the output was written, but its report was not: .*ml_engine_op2\.html/);
   });
 
-  test("is refused with --report where its output goes to a container, before anything is read", async () => {
+  test("is refused with --report if its output goes to a container, before anything is read", async () => {
     const container = "https://a.blob.core.windows.net/c?sv=1&sig=SECRET";
     const args = jobArguments(pair, QUICK, "--blob-url", container, "--report");
     const { code, stdout, stderr } = await mucast(args);
@@ -164,7 +164,7 @@ describe("a job whose service reads its status", { concurrency: 2, timeout: 600_
     ["MUCAST_OPERATION", "run_dl_job"],
     ["MUCAST_OPTIONS", "[]"],
   ] as const) {
-    test(`is refused where ${name} is ${value}`, async () => {
+    test(`is refused if ${name} is ${value}`, async () => {
       const { blobUrl } = await newPlace();
       const env = { OPERATION_ID: "op", [name]: value };
       const { code, stderr } = await mucast(jobArguments(pair, QUICK, "--blob-url", blobUrl), { env });

@@ -47,7 +47,7 @@ export function addRunDlJob(program: Command): void {
   });
 }
 
-/** A job as a command of its own. */
+/** A job as a command. */
 interface JobCommand {
   readonly name: Operation;
   readonly description: string;
@@ -55,7 +55,7 @@ interface JobCommand {
   readonly exampleConfig: string;
 }
 
-/** Tickers for which stderr shows the same warning; the output lists them all. */
+/** The number of tickers for which stderr repeats the same warning; the output lists them all. */
 const TICKERS_SHOWN = 3;
 
 const PORTABLE = "write the same bytes on every x86-64-v3 processor, with slower kernels";
@@ -112,7 +112,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
 }
 
 /**
- * What the command runs: its job, or where a service has started the container for it an audit or a replay.
+ * What the command runs: its job, or an audit or a replay if a service started the container for that.
  * @throws MucastError invalid_request.
  */
 function operationKind(
@@ -131,7 +131,7 @@ function operationKind(
   throw invalidRequest([{ path: "MUCAST_OPERATION", message }]);
 }
 
-/** The attempt whose status a service reads; undefined where no service has started this job. @throws MucastError invalid_request. */
+/** The attempt whose status a service reads; undefined if no service started this job. @throws MucastError invalid_request. */
 function statusAttempt({
   OPERATION_ID,
   MUCAST_STATUS_ATTEMPT: attempt,
@@ -143,8 +143,9 @@ function statusAttempt({
 }
 
 /**
- * What a job may read. One that runs for a service keeps to its caller's space and the URLs that the service has checked,
- * also where all callers share the root of the container; a job of the user's own reads what BLOB_URL's credentials reach.
+ * What a job may read. A job that runs for a service keeps to its caller's space and the URLs that the service has checked, even
+ * if all callers share the root of the container; a job that a user runs directly reads whatever BLOB_URL's credentials can
+ * access.
  * @throws MucastError invalid_request.
  */
 export function policyOfJob(env: NodeJS.ProcessEnv, named: readonly string[]): BlobPolicy {
@@ -153,7 +154,7 @@ export function policyOfJob(env: NodeJS.ProcessEnv, named: readonly string[]): B
   return { ...blobPolicy(env), own: isServices ? { space, named } : undefined };
 }
 
-/** Where in BLOB_URL the caller of a service has its blobs. @throws MucastError invalid_request. */
+/** The folder of BLOB_URL that holds the blobs of the service's caller. @throws MucastError invalid_request. */
 function callerSpace({ MUCAST_BLOB_SPACE: space = "" }: NodeJS.ProcessEnv): string {
   if (space === "" || spaceIn(space) === space) return space;
   const path = "MUCAST_BLOB_SPACE";
@@ -177,9 +178,9 @@ Exit codes: 0 success; 2 an error in the request, 3 in the data or the storage, 
 type Run = (request: JobRequest, context: JobContext) => Promise<ResultRecord>;
 
 /**
- * Runs a job that also writes its status to `status/<id>.<attempt>.json`, beside the `data/` of its output, for the service
- * that started the container. A job that a signal stops writes no end: the sender of the signal knows why.
- * @param log called where a status cannot be written; the job goes on.
+ * Runs a job that also writes its status to `status/<id>.<attempt>.json`, beside the `data/` of its output, for the service that
+ * started the container. A job that a signal stops writes no end: the signal's sender knows the reason.
+ * @param log called if a status cannot be written; the job continues.
  */
 async function withStatus(
   run: Run,

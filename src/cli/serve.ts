@@ -5,7 +5,10 @@ import { findEnvironment, SETUP_COMMANDS, type UserEnvironment } from "../engine
 import type { ServiceSettings, SettingFlags } from "../service/settings/load-settings.ts";
 import { onEndSignal } from "./terminal/signals.ts";
 
-/** The flags of `mucast serve`: each gives the setting of its key, one without a value `true`; `settings` names the settings file. */
+/**
+ * The flags of `mucast serve`: each sets the setting of its key, and a flag without a value sets `true`; `settings` names the
+ * settings file.
+ */
 const FLAGS = {
   host: ["--host <address>", "address to listen on [env: MUCAST_HOST]"],
   port: ["--port <number>", "port to listen on; 0 picks a free port [env: MUCAST_PORT]"],
@@ -46,14 +49,14 @@ stdout carries the address of the service and how to use it; stderr carries the 
 
 const CLOSING_SECONDS = 30;
 
-/** Runs a service until a signal ends it, then ends the process. Another signal, a second later, ends it at once. */
+/** Runs a service until a signal, then ends the process. Another signal, a second or more later, ends it at once. */
 async function serve(flags: SettingFlags): Promise<void> {
   const { loadSettings } = await import("../service/settings/load-settings.ts");
   const settings = loadSettings(flags, process.env);
   const { startService } = await import("../service/service.ts");
-  // From the start on: a service that is still opening ends as soon as it is open.
+  // Listens from the start: a service that is still opening ends as soon as it is open.
   const stopped = new Promise<NodeJS.Signals>(onEndSignal);
-  // The service goes on where its address cannot be written: a full disk, a reader that is gone.
+  // The service continues even if its address cannot be written: a full disk, a reader that is gone.
   process.stdout.on("error", () => undefined);
   const service = await startService(settings);
   const address = settings.public_url?.replace(/\/+$/, "") ?? service.address;
@@ -61,17 +64,17 @@ async function serve(flags: SettingFlags): Promise<void> {
   await stopped;
   exitAfter((settings.drain_seconds + CLOSING_SECONDS) * 1_000);
   await service.close();
-  // Clients of others' services, such as that of traces, may hold the process with timers of their own.
+  // Third-party clients, such as the one for traces, may keep the process alive with their timers.
   process.exit(0);
 }
 
-/** Whether the executor runs jobs on this machine, which needs the Python environment then. */
+/** Whether the executor runs jobs on this machine, which then needs the Python environment. */
 const RUNS_HERE: Readonly<Record<ServiceSettings["executor"], boolean>> = {
   process: true,
   "container-apps": false,
 };
 
-/** The Python environment without which jobs fail, where this machine runs them and lacks it. */
+/** The Python environment without which jobs fail, if this machine runs them and lacks it. */
 function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironment | undefined {
   if (!RUNS_HERE[executor]) return undefined;
   const needed = engine === undefined ? "ml" : "ray";
@@ -84,7 +87,7 @@ function missingEnvironment({ executor, engine }: ServiceSettings): UserEnvironm
   }
 }
 
-/** A database connection that hangs would keep the process. Its jobs are recovered then, as after a kill. */
+/** A hanging database connection would keep the process alive. Its jobs are then recovered, as after a kill. */
 function exitAfter(milliseconds: number): void {
   setTimeout(() => {
     process.stderr.write("mucast: could not close everything in time\n");
@@ -98,7 +101,7 @@ const WAIT_SECONDS = 60;
 
 /**
  * What `mucast serve` prints: its address, and lines of curl that run a job on the example blobs.
- * @param missing the Python environment that is not there, without which jobs fail.
+ * @param missing the missing Python environment, without which jobs fail.
  */
 async function welcome(
   address: string,
@@ -122,14 +125,14 @@ ${indented(lines.join("\n"))}
 `;
 }
 
-/** As this process was called: `npm run mucast` in a checkout, which may have no `mucast` to call. */
+/** How this process was started: `npm run mucast` in a checkout, which may have no `mucast` command. */
 const COMMAND = process.env.npm_lifecycle_event === "mucast" ? "npm run --silent mucast --" : "mucast";
 
 function noEngine(missing: UserEnvironment): string {
   return `There is no Python environment, so jobs will fail. Install it with \`${SETUP_COMMANDS[missing]}\`.`;
 }
 
-/** What a caller needs before the lines work. */
+/** What a caller needs before the printed lines work. */
 function firstSteps({ auth, oidc_issuer, database_url, data_dir }: WelcomeSettings): string[] {
   if (auth === "none") return [];
   if (auth === "oidc")

@@ -30,7 +30,7 @@ export function addShow(program: Command): void {
 }
 
 /**
- * Writes the table of a job's output to the terminal. The job has succeeded before: where there is no table, a warning says why.
+ * Writes the table of a job's output to the terminal. The job has already succeeded: if there is no table, a warning says why.
  * @throws what the signal throws.
  */
 export async function showJob(outputUrl: string, reading: Reading, reporter: Reporter): Promise<void> {
@@ -50,7 +50,7 @@ export async function showJob(outputUrl: string, reading: Reading, reporter: Rep
  */
 async function tableOf(locations: readonly string[], reading: Reading): Promise<string> {
   const shown: OutputColumn[] = [];
-  // One after the other: a document may fill much of the memory while it is read.
+  // One at a time: a document may need much memory while it is read.
   for (const location of locations) {
     const output = await openDocument(location, reading);
     const name = printable(modelNameOf(output.document));

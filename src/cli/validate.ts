@@ -66,7 +66,7 @@ function refitsLine({ fits, blocks, fit_bytes }: RefitsPreview): string {
   return `fits    ${counted(fits, "network")} for ${scored}, each on up to ${(fit_bytes / 1e6).toFixed(1)} MB of data`;
 }
 
-/** A row a ticker; the counts between the rows and the dates are those of the job. */
+/** One row for each ticker; the counts between the rows and the dates are the job's. */
 function tickerTable(tickers: readonly TickerPreview[]): string {
   const counts = tickers.map(countsOf);
   const names = Object.keys(counts[0] ?? {});

@@ -6,7 +6,7 @@ import type { Problem } from "../contract/problems/problem.ts";
  */
 export class MucastApiError extends Error {
   readonly problem: Problem;
-  /** The operation, where one has ended as Failed or Canceled. */
+  /** The operation, if it ended as Failed or Canceled. */
   readonly operation: OperationView | undefined;
 
   constructor(problem: Problem, operation?: OperationView) {
@@ -57,7 +57,7 @@ function problemIn(text: string, status: number): Problem | undefined {
   return { ...found, status: typeof found.status === "number" ? found.status : status } as Problem;
 }
 
-/** Undefined where the text is no JSON, or no object. */
+/** Undefined if the text is not JSON, or not an object. */
 export function objectIn(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -83,11 +83,11 @@ function unexpectedResponse(response: Response, text: string): MucastApiError {
   });
 }
 
-/** In words, without a query, which may carry a secret. Browsers do not show the target of a redirect. */
+/** Without the query, which may carry a secret. Browsers do not show the target of a redirect. */
 function redirectOf({ type, status, url, headers }: Response): string | undefined {
   if (type === "opaqueredirect") return "a redirect, which is not followed";
   const location = headers.get("location");
-  // Where an operation was taken it says where that is.
+  // If an operation was accepted, the response names its URL.
   if (location === null || status < 300) return undefined;
   const target = URL.parse(location, url || undefined);
   const shown = /^https?:$/.test(target?.protocol ?? "")

@@ -1,4 +1,4 @@
-/** The part of JSON Schema that `output-schema.ts` uses. An object may have further members. */
+/** The part of JSON Schema that `output-schema.ts` uses. An object may have additional members. */
 export interface Schema {
   /** `#/$defs/` and a name. */
   readonly $ref?: string;
@@ -13,19 +13,19 @@ export interface Schema {
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  /** The schema of each member, where `properties` names none. */
+  /** The schema of each member that `properties` does not name. */
   readonly additionalProperties?: Schema;
 }
 
-/** Where in a document a value is; a step is removed once the value that it leads to is checked. */
+/** The path of a value in a document; a step is removed once the value that it leads to is checked. */
 type Path = (string | number)[];
 
 /** @throws TypeError with the path and the value where it does not have the checked shape. */
 type Check = (value: unknown, path: Path) => void;
 
 /**
- * Makes a check of one of the schemas, none of which contains itself. It takes a quarter of the time of zod's.
- * @returns a function that throws TypeError with the place and the value where a value does not match the schema.
+ * Creates a check for one of the schemas; none of them is recursive. It takes a quarter of zod's time.
+ * @returns a function that throws TypeError with the path and the value if a value does not match the schema.
  */
 export function checkOf(name: string, schemas: Readonly<Record<string, Schema>>): (value: unknown) => void {
   const made = new Map<string, Check>();

@@ -81,7 +81,7 @@ test("a redirect that a browser hides is an error that says so", async () => {
   );
 });
 
-test("an answer that breaks off is requested again where that is safe", async () => {
+test("an answer that breaks off is requested again if that is safe", async () => {
   const cut = (status: number): Answer => {
     return (_asked, response) => {
       response.writeHead(status, { "content-type": "application/json", "content-length": "400" });
@@ -98,7 +98,7 @@ test("an answer that breaks off is requested again where that is safe", async ()
   });
 });
 
-test("work that took too long is not requested again, and a page that is not one is an error", async () => {
+test("work that took too long is not requested again, and an invalid page is an error", async () => {
   await against([refusal("timed_out")], async (client, { requests }) => {
     await assert.rejects(client.prepare("Date,A\n"), { code: "timed_out" });
     assert.equal(requests.length, 1);
@@ -106,7 +106,7 @@ test("work that took too long is not requested again, and a page that is not one
   await against([json(200, {})], (client) => assert.rejects(client.getReport("one"), /answered 200: \{\}/));
 });
 
-test("the error of an answer that is no operation quotes it", async () => {
+test("the error of an answer that is not an operation quotes it", async () => {
   for (const [status, text] of [
     [200, "<h1>sign in</h1>"],
     [200, "null"],
@@ -136,7 +136,7 @@ test("a refusal carries the problem", () =>
     assert.equal(requests.length, 1);
   }));
 
-test("an answer of something between says where it comes from", () =>
+test("an answer of an intermediary is reported with its origin", () =>
   against(
     [
       (_asked, response) => {
@@ -151,7 +151,7 @@ test("an answer of something between says where it comes from", () =>
       ),
   ));
 
-test("a submit with a key outlives a lost answer, a full queue and a request in flight", () =>
+test("a submit with a key survives a lost answer, a full queue and a request in flight", () =>
   against(
     [
       broken,
@@ -174,7 +174,7 @@ test("a submit without a key is sent once", () =>
     assert.equal(requests.length, 1);
   }));
 
-test("a service that asks for a long pause is not waited for", () =>
+test("the client does not wait if the service asks for a long pause", () =>
   against([refusal("rate_limited", { "retry-after": "3600" })], async (client, { requests }) => {
     await assert.rejects(client.getOperation("one"), /rate_limited/);
     assert.equal(requests.length, 1);
@@ -186,7 +186,7 @@ test("after five repetitions the last refusal is the error", () =>
     assert.equal(requests.length, 6);
   }));
 
-test("an abort ends a call at once, also between attempts", () =>
+test("an abort ends a call at once, even between attempts", () =>
   against([refusal("unavailable", { "retry-after": "30" })], async (client) => {
     const controller = new AbortController();
     const asking = client.getOperation("one", { signal: controller.signal });
@@ -194,7 +194,7 @@ test("an abort ends a call at once, also between attempts", () =>
     await assert.rejects(asking, /no longer wanted/);
   }));
 
-test("all operations come page by page", () =>
+test("all operations are fetched page by page", () =>
   against(
     [
       json(200, { operations: [operation({ id: "c" }), operation({ id: "b" })], next_cursor: "after b" }),
@@ -214,7 +214,7 @@ test("all operations come page by page", () =>
     },
   ));
 
-test("an id cannot leave its place in the path", () =>
+test("an id cannot escape its segment of the path", () =>
   against([json(200, SUCCEEDED)], async (client, { requests }) => {
     await client.cancelOperation("../x?y");
     assert.equal(requests[0]!.url, "/v1/operations/..%2Fx%3Fy/cancel");
@@ -232,14 +232,14 @@ test("a blob is uploaded, and read again", () =>
       assert.equal(url, "http://127.0.0.1:8080/data/feature_engine_1.json");
       assert.deepEqual([requests[0]!.method, requests[0]!.body], ["PUT", '{"a": 1}']);
       const blob = await client.getBlob("ml_engine_one.json");
-      // Whether it is typed `any`, which the compiler tells.
+      // Whether its type is `any`, as the compiler reports.
       const isAny: 0 extends 1 & Awaited<ReturnType<typeof blob.json>> ? true : false = false;
       assert.equal(isAny, false);
       assert.deepEqual(await blob.json(), { mu: { AAPL: 0.001 } });
     },
   ));
 
-test("the output of an operation is requested where it is stored, and checked", () =>
+test("the output of an operation is requested from its URL, and checked", () =>
   against(
     [json(200, { schema: "mucast.forecast/1", mu: { AAPL: "0.01" } })],
     async (client, { requests }) => {

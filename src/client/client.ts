@@ -26,8 +26,8 @@ import { asSucceeded, type RunOptions, runAndWait, type SucceededOperation } fro
 
 export interface SubmitOptions {
   /**
-   * Chosen by the caller, once per job that is meant: the same key and payload give the same operation. With a key
-   * a lost answer is asked for again; without one it is an error.
+   * Chosen by the caller, one for each intended job: the same key and payload give the same operation. With a key, a request
+   * whose answer is lost is sent again; without one it is an error.
    */
   readonly idempotencyKey?: string | undefined;
   /** Seconds, at most 60, that the answer may wait for the end of the job. */
@@ -38,7 +38,7 @@ export interface SubmitOptions {
 export interface ListOptions {
   readonly status?: OperationStatus | undefined;
   readonly operation?: SubmittedOperation | undefined;
-  /** 1 to 100 operations on a page. */
+  /** 1 to 100 operations per page. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -47,15 +47,15 @@ export interface ListOptions {
 export interface ForecastOptions {
   /** At most 50. */
   readonly tickers?: readonly string[] | undefined;
-  /** 1 to 50 tickers, the largest |mu| first; not beside `tickers`. */
+  /** 1 to 50 tickers, the largest |mu| first; excludes `tickers`. */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface PrepareOptions {
-  /** 1 to 64 letters, digits, `_` or `-`; in the names of both blobs. */
+  /** 1 to 64 letters, digits, `_` or `-`; part of the names of both blobs. */
   readonly id?: string | undefined;
-  /** `YYYY-MM-DD`, as the others. */
+  /** `YYYY-MM-DD`, like the others. */
   readonly start?: string | undefined;
   readonly end?: string | undefined;
   readonly learning_end?: string | undefined;
@@ -64,7 +64,7 @@ export interface PrepareOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A blob as it is stored. Its JSON is not checked; `output` gives an output that is. */
+/** A blob as it is stored. Its JSON is not checked; `output` returns a checked output. */
 export interface BlobResponse extends Response {
   json(): Promise<unknown>;
   clone(): BlobResponse;
@@ -75,19 +75,19 @@ export interface CallOptions {
 }
 
 export interface BlobReadOptions extends CallOptions {
-  /** As in RFC 9110, such as `bytes=-65536` for the last 64 KiB; without it the whole blob. */
+  /** As in RFC 9110, such as `bytes=-65536` for the last 64 KiB; the whole blob by default. */
   readonly range?: string | undefined;
 }
 
 export interface BlobWriteOptions extends CallOptions {
-  /** Replace no blob of this name. */
+  /** Fail if a blob of this name exists. */
   readonly isNew?: boolean | undefined;
 }
 
 /**
- * The mucast service, from Node or a browser. Every method throws MucastApiError with the problem of what the
- * service refuses, and fetch's TypeError where there is no answer. What is safe to repeat is repeated: reading,
- * cancelling, uploading, and submitting with an idempotency key.
+ * The mucast service, from Node or a browser. Every method throws MucastApiError with the service's problem if it refuses, and
+ * fetch's TypeError if there is no answer. Requests that are safe to repeat are retried: reading, cancelling, uploading, and
+ * submitting with an idempotency key.
  */
 export class MucastClient {
   readonly #connection: Connection;
@@ -98,27 +98,27 @@ export class MucastClient {
 
   /**
    * One regressor per ticker.
-   * @param payload or its whole JSON text, which is sent unchanged.
-   * @returns the operation, NotStarted; or as it is after `wait`.
+   * @param payload an object, or its whole JSON text, which is sent unchanged.
+   * @returns the operation: NotStarted, or its state after `wait`.
    */
   runMlJob(payload: JobPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("run_ml_job", payload, options);
   }
 
-  /** Networks, one per ticker or one for all; otherwise as runMlJob. */
+  /** Networks, one per ticker or one for all; otherwise like runMlJob. */
   runDlJob(payload: JobPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("run_dl_job", payload, options);
   }
 
   /**
    * Checks the inputs of a job for look-ahead.
-   * @returns the operation; once it has succeeded getVerdict gives what was found.
+   * @returns the operation; once it has succeeded, getVerdict returns the findings.
    */
   audit(payload: AuditPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("audit", payload, options);
   }
 
-  /** Runs the job of an output once more and compares the bytes; otherwise as audit. */
+  /** Runs the job of an output once more and compares the bytes; otherwise like audit. */
   replay(payload: ReplayPayload | string, options: SubmitOptions = {}): Promise<OperationView> {
     return this.#submit("replay", payload, options);
   }
@@ -129,8 +129,8 @@ export class MucastClient {
   }
 
   /**
-   * The forecasts of an operation that succeeded: of the tickers named, or of those with the largest |mu|.
-   * @throws MucastApiError not_found; no_result where it has not succeeded.
+   * The forecasts of an operation that succeeded: for the named tickers, or for those with the largest |mu|.
+   * @throws MucastApiError not_found; no_result if it has not succeeded.
    */
   async getForecast(id: string, { signal, tickers, limit }: ForecastOptions = {}): Promise<ForecastView> {
     const path = `${operationPath(id)}/forecast`;
@@ -140,7 +140,7 @@ export class MucastClient {
 
   /**
    * The verdict of an audit or a replay that succeeded.
-   * @throws MucastApiError not_found; no_result where it has not succeeded; other_result for a job.
+   * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for a job.
    */
   async getVerdict(id: string, { signal }: CallOptions = {}): Promise<VerdictView> {
     const call = { method: "GET", path: `${operationPath(id)}/verdict`, repeatable: true, signal } as const;
@@ -148,9 +148,9 @@ export class MucastClient {
   }
 
   /**
-   * What the output of an operation that succeeded is worth: an HTML page of some megabytes at most that needs no network. The
+   * The report on the output of an operation that succeeded: an HTML page of at most some megabytes that needs no network. The
    * first request for it takes seconds.
-   * @throws MucastApiError not_found; no_result where it has not succeeded; other_result for an audit or a replay.
+   * @throws MucastApiError not_found; no_result if it has not succeeded; other_result for an audit or a replay.
    */
   async getReport(id: string, { signal }: CallOptions = {}): Promise<string> {
     const call = { method: "GET", path: `${operationPath(id)}/report`, repeatable: true, signal } as const;
@@ -159,7 +159,7 @@ export class MucastClient {
 
   /**
    * Makes a link that opens the report of an operation in a browser without credentials: once, and for a minute.
-   * @throws MucastApiError as getReport.
+   * @throws MucastApiError like getReport.
    */
   async createReportLink(id: string, { signal }: CallOptions = {}): Promise<ReportLink> {
     const path = `${operationPath(id)}/report-link`;
@@ -181,7 +181,7 @@ export class MucastClient {
     return this.#connection.send(call, objectWith<OperationPage>("operations"));
   }
 
-  /** All operations that `listOperations` would give, page after page. */
+  /** All operations that `listOperations` would return, page by page. */
   async *allOperations(options: Omit<ListOptions, "cursor"> = {}): AsyncGenerator<OperationView, void> {
     let cursor: string | undefined;
     do {
@@ -197,7 +197,7 @@ export class MucastClient {
     return this.#connection.send(call, objectWith<QueueView>("waiting"));
   }
 
-  /** Asks the service to cancel an operation; it stays Running until its job has stopped. One that has ended stays so. */
+  /** Asks the service to cancel an operation; it stays Running until its job has stopped. An ended operation is unchanged. */
   async cancelOperation(id: string, { signal }: CallOptions = {}): Promise<OperationView> {
     return this.#operation({ method: "POST", path: `${operationPath(id)}/cancel`, repeatable: true, signal });
   }
@@ -222,11 +222,11 @@ export class MucastClient {
   }
 
   /**
-   * Uploads an input blob, whole or not at all; an older one of this name is replaced. A stream is sent once, anything
-   * else again where it is interrupted.
+   * Uploads an input blob, whole or not at all; an older one of this name is replaced. A stream is sent once; anything else is
+   * sent again if interrupted.
    * @param name `feature_engine_<id>.json` or `data_extractor_<id>.json`.
    * @returns the URL to submit.
-   * @throws MucastApiError precondition_failed where `isNew` is asked and there is such a blob.
+   * @throws MucastApiError precondition_failed if `isNew` is set and the blob exists.
    */
   async putBlob(
     name: string,
@@ -243,9 +243,10 @@ export class MucastClient {
   }
 
   /**
-   * Turns a price CSV, gzip or not, into both input blobs, and stores them as putBlob does. The same CSV gives the same blobs.
-   * @returns the URLs to submit, and what was understood of the CSV.
-   * @throws MucastApiError invalid_data with the line that is at fault; too_large; precondition_failed where a blob of that id has other bytes.
+   * Turns a price CSV, compressed with gzip or not, into both input blobs, and stores them as putBlob does. The same CSV gives
+   * the same blobs.
+   * @returns the URLs to submit, and how the CSV was interpreted.
+   * @throws MucastApiError invalid_data with the faulty line; too_large; precondition_failed if a blob of that id has other bytes.
    */
   async prepare(
     csv: NonNullable<RequestInit["body"]>,
@@ -267,8 +268,8 @@ export class MucastClient {
 
   /**
    * The output of an operation that has succeeded, read whole and checked; `mu` is what a portfolio optimizer takes.
-   * @throws MucastApiError with the problem of an operation that failed or was cancelled; TypeError where it goes on, or
-   *   where what it left is no output of mucast.
+   * @throws MucastApiError with the problem of an operation that failed or was cancelled; TypeError if it has not ended, or if
+   * its blob is not an output of mucast.
    */
   async output(operation: OperationView, { signal }: CallOptions = {}): Promise<OutputBlob> {
     const { output_name } = asSucceeded(operation).result;
@@ -276,7 +277,7 @@ export class MucastClient {
     return readOutput(await this.#connection.send(call, objectWith<{ schema: unknown }>("schema")));
   }
 
-  /** A blob as it is stored, an input or an output, or the part of it that `range` names: `.body` for a large one. */
+  /** A blob as it is stored, an input or an output, or the part of it that `range` names. Use `.body` for a large one. */
   async getBlob(name: string, { signal, range }: BlobReadOptions = {}): Promise<BlobResponse> {
     const headers = range === undefined ? {} : { range };
     const call = { method: "GET", path: blobPath(name), headers, repeatable: true, signal } as const;
@@ -285,7 +286,8 @@ export class MucastClient {
 
   /**
    * Removes a blob, an input or an output; its bytes no longer count against the caller's quota.
-   * @throws MucastApiError not_found, also where an answer was lost and it was gone by then; blob_in_use while an operation that has not ended names it.
+   * @throws MucastApiError not_found, also if an earlier answer was lost and the blob is already gone; blob_in_use while an
+   * unfinished operation names it.
    */
   async deleteBlob(name: string, { signal }: CallOptions = {}): Promise<void> {
     const call = { method: "DELETE", path: blobPath(name), repeatable: true, signal } as const;

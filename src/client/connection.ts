@@ -1,7 +1,7 @@
 import { errorOf, MucastApiError } from "./api-error.ts";
 
 export interface ClientOptions {
-  /** Where the service is, such as `http://127.0.0.1:8080`; a path before `/v1` may be part of it. */
+  /** The service's URL, such as `http://127.0.0.1:8080`; it may include a path before `/v1`. */
   readonly baseUrl: string | URL;
   /** A key of `mucast keys create`, or an OIDC access token: sent as `Authorization: Bearer`. */
   readonly apiKey?: string;
@@ -11,18 +11,18 @@ export interface ClientOptions {
 
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Begins with a slash. */
+  /** Starts with a slash. */
   readonly path: string;
   readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestInit["body"];
-  /** Whether sending it twice does the same as sending it once. */
+  /** Whether sending it twice has the same effect as sending it once. */
   readonly repeatable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 const RETRIES = 5;
-/** Seconds; a service that asks for more is not waited for. */
+/** Seconds; the client does not wait for a service that asks for more. */
 const MAX_RETRY_AFTER = 60;
 const RETRYABLE_STATUSES = new Set([429, 502, 503, 504]);
 
@@ -43,24 +43,25 @@ export class Connection {
     return `${this.#base}${path}${searchOf(query)}`;
   }
 
-  /** One attempt. @returns any answer. @throws TypeError where there is none. */
+  /** One attempt. @returns any answer. @throws TypeError if there is none. */
   once({ method, path, query, headers, body, signal }: Call): Promise<Response> {
     return this.#fetch(this.urlOf(path, query), {
       method,
       headers: { ...this.#headers, ...headers },
-      // A payload and its signatures go to the service that the caller has named, and to no other host.
+      // A payload and its signatures go only to the service that the caller has named.
       redirect: "manual",
       signal: signal ?? null,
       ...(body === undefined ? {} : { body }),
-      // What fetch asks for where a body is a stream.
+      // What fetch requires if the body is a stream.
       ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
     } as RequestInit);
   }
 
   /**
-   * What is read of a 2xx answer. A repeatable call is sent up to five times more where there is no answer, where it
-   * breaks off while it is read, or where it is one of 429, 502, 503, 504 (but for work that took too long, `timed_out`), or 409 for a key whose first request still runs.
-   * @throws MucastApiError of any other answer; TypeError where there is none; the signal's reason.
+   * Returns what `read` makes of a 2xx answer. A repeatable call is sent up to five more times if there is no answer, if the
+   * answer breaks off while it is read, or if its status is 429, 502, 503 or 504 (except for work that took too long,
+   * `timed_out`), or 409 for a key whose first request is still in flight.
+   * @throws MucastApiError of any other answer; TypeError if there is none; the signal's reason.
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
     for (let failures = 1; ; failures += 1) {
@@ -71,7 +72,7 @@ export class Connection {
     }
   }
 
-  /** What was read, or the milliseconds to wait before the next attempt. */
+  /** The result, or the milliseconds to wait before the next attempt. */
   async #attempt<T>(
     call: Call,
     read: (response: Response) => Promise<T>,
@@ -108,7 +109,7 @@ function secondsAsked({ headers }: Response): number | undefined {
 const FIRST_MS = 200;
 const MAX_MS = 10_000;
 
-/** Milliseconds before a further attempt: doubling, with a random half so that many clients do not come together. */
+/** Milliseconds before another attempt: doubling, with half of it random so that many clients do not retry at the same time. */
 export function backoff(failures: number): number {
   const most = Math.min(MAX_MS, FIRST_MS * 2 ** (failures - 1));
   return most / 2 + (Math.random() * most) / 2;
@@ -130,10 +131,10 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
   });
 }
 
-/** A list gives its name once for each entry. */
+/** A list repeats its name for each entry. */
 type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** What follows the path of a URL: empty, or with its question mark. */
+/** The query that follows the path of a URL: empty, or with its question mark. */
 export function searchOf(query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -7,10 +7,10 @@ import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 
-/** A request as the fake service got it. */
+/** A request as the fake service received it. */
 export interface ReceivedRequest {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -18,7 +18,7 @@ export interface ReceivedRequest {
 
 export type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
 
-/** A fake service: a real HTTP server on loopback that gives the answers of a test in their order. */
+/** A fake service: a real HTTP server on loopback that returns a test's answers in order. */
 export class FakeService implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
   readonly #answers: Answer[];

@@ -31,14 +31,14 @@ async function typesOf(client: MucastClient, lastEventId?: number): Promise<stri
   return types;
 }
 
-test("events come in their order and end with the final one", () =>
+test("events arrive in order and end with the final one", () =>
   against([stream("retry: 1", ": a comment", QUEUED, STARTED, ENDED)], async (client, { requests }) => {
     assert.deepEqual(await typesOf(client), ["queued", "started", "succeeded"]);
     assert.equal(requests.length, 1);
     assert.equal(requests[0]!.headers.accept, "text/event-stream");
   }));
 
-test("events and members that a later service adds are handed on", () => {
+test("events and members that a later service adds are passed on", () => {
   const added = sent(2, "added_later", { any: 1 });
   const ended = sent(3, "succeeded", { ...SUCCEEDED, added_later: 1 });
   return against([stream(QUEUED, added, ended)], async (client) => {
@@ -52,7 +52,7 @@ test("events and members that a later service adds are handed on", () => {
   });
 });
 
-test("a stream that breaks off goes on after the last event", () =>
+test("a stream that breaks off resumes after the last event", () =>
   against(
     [stream("retry: 1", QUEUED), broken, stream("retry: 1", STARTED, "id: 3\ndata: {cut"), stream(ENDED)],
     async (client, { requests }) => {
@@ -64,13 +64,13 @@ test("a stream that breaks off goes on after the last event", () =>
     },
   ));
 
-test("a reader may begin after an event that it knows", () =>
+test("a reader may start after an event that it knows", () =>
   against([stream(ENDED)], async (client, { requests }) => {
     assert.deepEqual(await typesOf(client, 2), ["succeeded"]);
     assert.equal(requests[0]!.headers["last-event-id"], "2");
   }));
 
-test("a snapshot stands for events that are gone, and those that are kept follow to the final one", () =>
+test("a snapshot replaces events that are gone, and the kept ones follow up to the final one", () =>
   against(
     [
       stream("retry: 1", sent(7, "snapshot", SUCCEEDED)),
@@ -85,7 +85,7 @@ test("a snapshot stands for events that are gone, and those that are kept follow
     },
   ));
 
-test("a snapshot of an operation that has ended is the end where an older service has nothing after it", () =>
+test("a snapshot of an ended operation is the end if an older service sends nothing after it", () =>
   against(
     [
       stream("retry: 1", sent(7, "snapshot", SUCCEEDED)),
@@ -100,7 +100,7 @@ test("there is nothing after the final event", () =>
     assert.equal(requests.length, 1);
   }));
 
-test("every kind of line end and every cut of the bytes gives the same events", async () => {
+test("every kind of line end and every split of the bytes gives the same events", async () => {
   const text = ["retry: 5", QUEUED, ENDED].join("\n");
   for (const end of ["\n", "\r\n", "\r"]) {
     const bytes = Buffer.from(`${text}\n`.replaceAll("\n", end));
@@ -117,13 +117,13 @@ test("every kind of line end and every cut of the bytes gives the same events", 
   }
 });
 
-test("an operation that is not there is an error at once", () =>
+test("a missing operation is an error at once", () =>
   against([refusal("not_found")], async (client, { requests }) => {
     await assert.rejects(typesOf(client), /not_found/);
     assert.equal(requests.length, 1);
   }));
 
-test("runAndWait gives the operation and its events, and submits under a key of its own", () =>
+test("runAndWait gives the operation and its events, and submits with its own key", () =>
   against([json(202, operation()), stream(QUEUED, STARTED, ENDED)], async (client, { requests }) => {
     const types: string[] = [];
     const payload = { feature_url: "f", data_extractor_url: "d", config: {} };
@@ -183,7 +183,7 @@ test("runAndWait leaves no stream open", async () => {
   assert.equal(left, 1);
 });
 
-test("a reader who leaves after the stream has broken has left", async () => {
+test("a reader who leaves after the stream has broken is done", async () => {
   let opened = 0;
   const broken = Promise.withResolvers<void>();
   const body = new ReadableStream({
@@ -221,7 +221,7 @@ test("a caller who aborts on the final event still gets the operation", () =>
     assert.deepEqual(ended, SUCCEEDED);
   }));
 
-test("a reader may take any time over an event", async (context) => {
+test("a reader may take any time to handle an event", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const body = new ReadableStream({
     start: (controller) => {
@@ -246,7 +246,7 @@ test("a reader may take any time over an event", async (context) => {
   assert.deepEqual([types, opened], [["queued", "succeeded"], 1]);
 });
 
-test("a stream that falls silent is opened again, and one that never sends a byte is an error", async (context) => {
+test("a stream that goes silent is reopened, and one that never sends a byte is an error", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let opened = 0;
   const client = new MucastClient({
@@ -260,7 +260,7 @@ test("a stream that falls silent is opened again, and one that never sends a byt
   assert.equal(opened, 2);
 });
 
-test("runAndWait asks for the operation itself where no event stream gets through", async (context) => {
+test("runAndWait requests the operation itself if no event stream gets through", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let polled = 0;
   const client = new MucastClient({
@@ -323,7 +323,7 @@ test("a stream that is quiet and cut off every 20 s is followed for as long as i
     baseUrl: "http://fake",
     fetch: async () => {
       const text = opened < 20 ? ": still here\n\n" : `${ENDED}\n`;
-      // The connection is opened, and the clock goes on while it lasts.
+      // The connection is opened, and the clock runs while it lasts.
       const body = new ReadableStream({
         start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
         pull: (controller) => {
@@ -339,7 +339,7 @@ test("a stream that is quiet and cut off every 20 s is followed for as long as i
   assert.deepEqual(await types, ["succeeded"]);
 });
 
-/** A fake answer that stays open and says nothing more than `text`. */
+/** A fake answer that sends only `text` and stays open. */
 function mute(signal: AbortSignal, text?: string): Response {
   const body = new ReadableStream({
     start(controller) {
@@ -354,7 +354,7 @@ function streaming(body: ReadableStream): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream" } });
 }
 
-/** Lets seconds of the mocked clock pass until a promise settles. */
+/** Advances the mocked clock by seconds until a promise settles. */
 async function tickUntil(context: TestContext, settled: Promise<unknown>): Promise<void> {
   let isSettled = false;
   const settle = () => {
@@ -367,7 +367,7 @@ async function tickUntil(context: TestContext, settled: Promise<unknown>): Promi
   }
 }
 
-test("a time that is over, or an abort, ends the waiting and cancels nothing", () => {
+test("a timeout or an abort ends the wait and cancels nothing", () => {
   const silent: Answer = (request, response) => {
     if (request.method === "POST") json(202, operation())(request, response);
     else response.writeHead(200, { "content-type": "text/event-stream" }).write(`${QUEUED}\n`);

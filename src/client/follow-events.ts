@@ -4,27 +4,27 @@ import { errorOf, MucastApiError, objectIn } from "./api-error.ts";
 import { backoff, type Connection, pause } from "./connection.ts";
 
 export interface FollowOptions {
-  /** `seq` of the last event that is known already; the next one comes first. All of them by default. */
+  /** `seq` of the last known event; the stream starts with the next one. All events by default. */
   readonly lastEventId?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The service sends something every 15 s at least; after this long without a byte the connection counts as lost. */
+/** The service sends something every 15 s at least; after this long without a byte, the connection counts as lost. */
 const SILENCE_MS = 45_000;
-/** A connection that has lasted this long is a stream of events, though it brought none. */
+/** A connection that has lasted this long counts as a stream of events, even if it sent none. */
 const ESTABLISHED_MS = 15_000;
-/** The pause before a stream that has ended too early is opened again; the service may ask for another one, of at most a minute. */
+/** The pause before a stream that ended too early is reopened; the service may ask for a different one, of at most a minute. */
 const REOPEN_MS = { first: 1_000, most: 60_000 };
 /** With the pauses between them, three quarters of a minute: longer than a restart of the service, and a lease. */
 const MAX_FAILURES_IN_A_ROW = 12;
 
 /**
- * The events of an operation, up to and with the final one, over as many connections as it takes: each goes on after
- * the last event seen. A `snapshot` stands in the place of events that are no longer kept; those that are kept follow it.
+ * The events of an operation, up to and including the final one, over as many connections as it takes: each resumes after the
+ * last event seen. A `snapshot` replaces events that are no longer kept; the kept ones follow it.
  *
- * @throws MucastApiError such as not_found; the last failure where twelve connections in a row could not be opened or
- *   ended soon and brought no event; TypeError where one is no stream of events, or brings nothing, as behind a proxy
- *   that keeps an answer until it is whole; the signal's reason.
+ * @throws MucastApiError such as not_found; the last failure if twelve connections in a row could not be opened, or ended early
+ * without an event; TypeError if an answer is not a stream of events, or sends nothing, as behind a proxy that buffers whole
+ * answers; the signal's reason.
  */
 export async function* followEvents(
   connection: Connection,
@@ -61,7 +61,7 @@ export async function* followEvents(
   }
 }
 
-/** The operation as it has ended, where an event is the final one. Events that are kept may follow a snapshot. */
+/** The ended operation, if an event is the final one. Kept events may follow a snapshot. */
 export function endedBy(event: StoredEvent | Snapshot): OperationView | undefined {
   switch (event.type) {
     case "succeeded":
@@ -78,7 +78,7 @@ export function endedBy(event: StoredEvent | Snapshot): OperationView | undefine
     case "cancel_requested":
       return undefined;
     default:
-      // A type that only a later service knows does not end the operation as far as this version can tell.
+      // As far as this version can tell, a type that only a later service knows does not end the operation.
       event satisfies never;
       return undefined;
   }
@@ -100,11 +100,11 @@ export function hasEnded({ status }: OperationView): boolean {
 interface StreamState {
   /** `seq` of the last event seen. */
   after: number | undefined;
-  /** Milliseconds before the stream is opened again. */
+  /** Milliseconds before the stream is reopened. */
   reopen: number;
-  /** The operation has ended, and there is no event after the last one seen. */
+  /** The operation has ended, and no event follows the last one seen. */
   isOver: boolean;
-  /** The answer is no stream of events. */
+  /** The answer is not a stream of events. */
   isForeign: boolean;
 }
 
@@ -142,7 +142,7 @@ async function* eventsOnce(
     }
     const event = eventIn(line.data);
     state.after = event.seq;
-    // However long the reader takes over it, the service is not silent.
+    // However long the reader takes to handle it, the service is not silent.
     watch.pause();
     yield event;
     watch.resume();
@@ -195,12 +195,12 @@ async function* linesOf(body: ReadableStream<Uint8Array>, onBytes: () => void): 
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      // An event that is cut off is not one: the next connection brings it again.
+      // A truncated event is dropped: the next connection sends it again.
       if (done) return;
       onBytes();
       const text = decoder.decode(value, { stream: true });
       if (text === "") continue;
-      // The second half of a line end whose first half has come before.
+      // The second half of a line end whose first half was in the previous part.
       const lines = (rest + (endsWithReturn ? text.replace(/^\n/, "") : text)).split(/\r\n|\n|\r/);
       endsWithReturn = text.endsWith("\r");
       rest = lines.pop()!;
@@ -212,7 +212,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>, onBytes: () => void): 
   }
 }
 
-/** Aborts its signal once nothing has been heard for a time; the time does not pass while it is paused. */
+/** Aborts its signal once nothing has arrived for a time; the clock stops while it is paused. */
 class SilenceWatch {
   readonly #milliseconds: number;
   readonly #controller = new AbortController();
@@ -232,7 +232,7 @@ class SilenceWatch {
     return this.#hasHeard;
   }
 
-  /** Whether the time is over without anything having been heard. */
+  /** Whether the time has passed without anything arriving. */
   get isMute(): boolean {
     return this.#controller.signal.aborted && !this.#hasHeard;
   }
@@ -246,7 +246,7 @@ class SilenceWatch {
     clearTimeout(this.#timer);
   }
 
-  /** From the beginning of the time. */
+  /** Restarts the clock. */
   resume(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {

@@ -14,7 +14,7 @@ interface SentRequest {
   readonly headers: readonly string[];
 }
 
-/** The requests that a method of the client sends; its use of the answer does not matter. */
+/** The requests that a method of the client sends; how it uses the answer does not matter. */
 async function requestOf(use: (client: MucastClient) => Promise<unknown>): Promise<SentRequest> {
   const asked: SentRequest[] = [];
   const client = new MucastClient({
@@ -66,7 +66,7 @@ const METHODS: Readonly<Record<string, (client: MucastClient) => Promise<unknown
   read_blob: (client) => client.getBlob("feature_engine_1.json", { range: "bytes=-10" }),
 };
 
-test("every method of the client asks for an operation of the OpenAPI document, by its parameters", async () => {
+test("every method of the client calls an operation of the OpenAPI document with its parameters", async () => {
   for (const [name, use] of Object.entries(METHODS)) {
     const { method, url, headers } = await requestOf(use);
     const [template, methods] = Object.entries(document.paths).find(([path]) => matches(path, url.pathname))!;
@@ -83,7 +83,7 @@ test("every method of the client asks for an operation of the OpenAPI document, 
   }
 });
 
-test("the client has a method for all that callers do with jobs, operations and blobs", () => {
+test("the client has a method for everything that callers do with jobs, operations and blobs", () => {
   const wanted = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods)
       .filter(({ tags }) => !tags.includes("Service"))

@@ -22,7 +22,7 @@ interface Schema {
 
 const PUBLISHED: Schema = jsonSchema("output-blob");
 
-/** An output with every member that the published schema knows, those that may be missing too. */
+/** An output with every member that the published schema knows, including optional ones. */
 function sample(schema: Schema = PUBLISHED): unknown {
   if (schema.$ref !== undefined) return sample(PUBLISHED.$defs![schema.$ref.replace("#/$defs/", "")]);
   if (schema.const !== undefined) return schema.const;
@@ -49,14 +49,14 @@ function sampleText({ format, pattern }: Schema): string {
 
 const SAMPLE = sample();
 
-/** Every place of a document, from the outermost on. */
+/** Every path in a document, outermost first. */
 function* placesOf(value: unknown, before: readonly string[] = []): Generator<readonly string[]> {
   yield before;
   if (typeof value !== "object" || value === null) return;
   for (const [name, member] of Object.entries(value)) yield* placesOf(member, [...before, name]);
 }
 
-/** Another document: `place` holds `value`, or nothing where that is undefined. What is not on the way there is shared. */
+/** A copy of the document with `value` at `place`, or nothing if that is undefined. Parts that are not on the path are shared. */
 function changed([step, ...further]: readonly string[], value: unknown, before: unknown = SAMPLE): unknown {
   if (step === undefined) return value;
   const copy = (Array.isArray(before) ? [...before] : { ...(before as object) }) as Record<string, unknown>;
@@ -75,7 +75,7 @@ function isRead(value: unknown): boolean {
   }
 }
 
-/** Of every list in the published schema. */
+/** For every list in the published schema. */
 const NAMES = [
   ...new Set(
     [...JSON.stringify(PUBLISHED).matchAll(/"enum":(\[.*?\])/g)].flatMap(([, names]): string[] =>
@@ -100,7 +100,7 @@ const OTHERS = [
   { "?": "?" },
 ];
 
-test("an output is read where the published schema lets it pass, and refused where that does", () => {
+test("an output is accepted if the published schema accepts it, and refused if that refuses it", () => {
   const published = openSchema(outputBlobSchema);
   const places = [...placesOf(SAMPLE)];
   let refused = 0;
@@ -117,12 +117,12 @@ test("an output is read where the published schema lets it pass, and refused whe
   assert.ok(refused > places.length, `${refused} of ${places.length * OTHERS.length}`);
 });
 
-test("members and codes of a later version stay in what is read", () => {
+test("members and codes of a later version are kept", () => {
   const later = changed(["warnings", "0"], { code: "new", message: "m", more: [1] }) as object;
   assert.deepEqual(readOutput({ ...later, new: { deep: 1 } }), { ...later, new: { deep: 1 } });
 });
 
-test("the error of what is no output names the member and its value", () => {
+test("the error of an invalid output names the member and its value", () => {
   for (const [place, value, message] of [
     [["mu", "AAPL"], "0.01", 'mu.AAPL must be a finite number, got "0.01"'],
     [["forecasts", "AAPL", "dates", "0"], 5, "forecasts.AAPL.dates.0 must be text, got 5"],

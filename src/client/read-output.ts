@@ -5,8 +5,8 @@ import { SCHEMAS } from "./output-schema.ts";
 const check = checkOf("OutputBlob", SCHEMAS);
 
 /**
- * Checks a parsed output blob against the published schema and returns it. Members and codes of later versions stay in it.
- * @throws TypeError with the place and the value where it is no `mucast.forecast/1`.
+ * Checks a parsed output blob against the published schema and returns it. Members and codes of later versions are kept.
+ * @throws TypeError with the path and the value if it is not a `mucast.forecast/1`.
  */
 export function readOutput(value: unknown): OutputBlob {
   try {

@@ -8,20 +8,20 @@ import { endedBy, type FollowOptions, hasEnded } from "./follow-events.ts";
 import type { PayloadOf } from "./payload.ts";
 
 export interface RunOptions {
-  /** Aborts the wait; the job goes on. */
+  /** Aborts the wait; the job continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds to wait in all; then a TimeoutError, and the job goes on. */
+  /** Milliseconds to wait in total; then a TimeoutError, and the job continues. */
   readonly timeout?: number | undefined;
   readonly onEvent?: ((event: StoredEvent | Snapshot) => void) | undefined;
 }
 
-/** An operation that has left an output. */
+/** An operation that produced an output. */
 export type SucceededOperation = OperationView & {
   readonly status: "Succeeded";
   readonly result: ResultRecord;
 };
 
-/** The calls that it takes. */
+/** The client's calls that it uses. */
 interface JobCalls {
   submit(
     operation: SubmittedOperation,
@@ -32,14 +32,13 @@ interface JobCalls {
   events(id: string, options: FollowOptions): AsyncGenerator<StoredEvent | Snapshot, void>;
 }
 
-/** Where there is no event stream. */
+/** If there is no event stream. */
 const POLL_MS = 2_000;
 
 /**
- * Submits a job and waits for its end. A submit whose answer is lost is sent again under the same key, so there is
- * one job and not two.
+ * Submits a job and waits for its end. A submit whose answer is lost is sent again with the same key, so that there is only one job.
  *
- * @throws MucastApiError with its problem where it is refused, Failed or Canceled; what RunOptions says.
+ * @throws MucastApiError with its problem if it is refused, Failed or Canceled; the errors that RunOptions names.
  */
 export async function runAndWait(
   calls: JobCalls,
@@ -55,7 +54,7 @@ export async function runAndWait(
   return asSucceeded(ended);
 }
 
-/** @throws MucastApiError with the problem of one that has failed or was cancelled; TypeError of one that goes on. */
+/** @throws MucastApiError with the problem of one that has failed or was cancelled; TypeError for one that has not ended. */
 export function asSucceeded(operation: OperationView): SucceededOperation {
   if (hasSucceeded(operation)) return operation;
   if (operation.error !== null) throw new MucastApiError(operation.error, operation);
@@ -66,7 +65,7 @@ function hasSucceeded(operation: OperationView): operation is SucceededOperation
   return operation.status === "Succeeded" && operation.result !== null;
 }
 
-/** @returns undefined where no event stream gets through, as behind a proxy that keeps answers until they are whole. */
+/** @returns undefined if no event stream gets through, as behind a proxy that buffers whole answers. */
 async function endByEvents(
   calls: JobCalls,
   id: string,
@@ -83,12 +82,12 @@ async function endByEvents(
       if (ended !== undefined) return ended;
     }
   } finally {
-    // Left open it would hold its connection, and the program that waits for nothing more.
+    // If left open, it would hold its connection and keep the finished program alive.
     await events.return();
   }
 }
 
-/** @returns undefined where no stream gets through. */
+/** @returns undefined if no stream gets through. */
 async function nextOf(
   events: AsyncGenerator<StoredEvent | Snapshot, void>,
   signal: AbortSignal,
@@ -111,7 +110,7 @@ async function endByPolling(calls: JobCalls, id: string, signal: AbortSignal): P
   }
 }
 
-/** 128 random bits; crypto.randomUUID would need a page of a secure origin. */
+/** 128 random bits; crypto.randomUUID requires a secure context. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -8,9 +8,9 @@ import { loadSettings, type ServiceSettings } from "../../service/settings/load-
 import { answering, asMucastError } from "./service-access.ts";
 
 /**
- * Gives `body` the keys of the settings: those in PostgreSQL, those of the service that has the data folder open, or
- * those in the folder, which no other process may open meanwhile.
- * @throws MucastError unavailable where the database or that service does not answer.
+ * Calls `body` with the keys that the settings select: in PostgreSQL, in the service that has the data folder open, or in the
+ * folder itself, which no other process may open meanwhile.
+ * @throws MucastError unavailable if the database or that service does not answer.
  */
 export async function withKeys<T>(
   { dataDir, settings: file }: { readonly dataDir?: string; readonly settings?: string },
@@ -54,7 +54,7 @@ async function inDatabase<T>(
 /** What the commands do with keys. */
 export type Keys = Pick<KeyStore, "create" | "list" | "revoke">;
 
-/** The keys of a service that runs, which lets its operator in by the token of its lock file. */
+/** The keys of a running service, which admits its operator by the token in its lock file. */
 export class ServedKeys implements Keys {
   readonly #address: string;
   readonly #token: string;

@@ -11,7 +11,7 @@ import type { ToolOperations } from "../../service/mcp/call-tool.ts";
 import type { RunningService } from "../../service/service.ts";
 import type { ServiceSettings } from "../../service/settings/load-settings.ts";
 
-/** Where a service answers, and the token that it accepts. */
+/** The address of a service, and the token that it accepts. */
 export interface ServiceAddress {
   readonly address: string;
   readonly token: string | undefined;
@@ -21,7 +21,7 @@ const POLL_MILLISECONDS = 100;
 const STARTING_MILLISECONDS = 60_000;
 
 /**
- * The service of a data folder: the process that holds its lock, else one that this process starts, on this machine alone.
+ * The service of a data folder: the process that holds its lock, or else one that this process starts, reachable only from this machine.
  */
 export class FolderService {
   readonly #settings: ServiceSettings;
@@ -31,7 +31,7 @@ export class FolderService {
     this.#settings = settings;
   }
 
-  /** Where it answers now: the process of an earlier call may have ended. */
+  /** Its current address: the process of an earlier call may have ended. */
   async find(): Promise<ServiceAddress> {
     for (;;) {
       const holder =
@@ -49,13 +49,13 @@ export class FolderService {
     }
   }
 
-  /** Closes the service that this process has started. It releases its running jobs for the next start. */
+  /** Closes the service if this process started it. It releases its running jobs for the next start. */
   async close(): Promise<void> {
     await (await this.#own)?.close();
   }
 }
 
-/** The holder of a data folder, once it answers. @throws MucastError unavailable where it does not begin to. */
+/** The service that holds a data folder, once it answers. @throws MucastError unavailable if it never does. */
 export async function answering(dataDir: string): Promise<ServiceAddress> {
   const until = Date.now() + STARTING_MILLISECONDS;
   for (;;) {
@@ -71,7 +71,7 @@ export async function answering(dataDir: string): Promise<ServiceAddress> {
 
 async function startOwn(settings: ServiceSettings): Promise<RunningService> {
   const { startService } = await import("../../service/service.ts");
-  // With the usual port, where no process has it, the URLs of blobs stay the same.
+  // Uses the default port if it is free, so that the URLs of blobs stay the same.
   const port = (await isFree(settings.port)) ? settings.port : 0;
   return startService({ ...settings, host: "127.0.0.1", port, drain_seconds: 0 });
 }
@@ -100,7 +100,7 @@ const SUBMITS = {
 /**
  * The operations of a service in another process, for MCP tools. The client's credentials say who the caller is.
  *
- * @param connect gives the client to use now.
+ * @param connect returns the client to use now.
  */
 export function remoteOperations(connect: () => Promise<MucastClient>): ToolOperations {
   async function asked<T>(ask: (client: MucastClient) => Promise<T>): Promise<T> {
@@ -129,7 +129,7 @@ export function clientOf(baseUrl: string, apiKey: string | undefined): MucastCli
   return new MucastClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) });
 }
 
-/** The error that the service has answered with; a code that only a newer service knows becomes one of the same gravity. */
+/** The error that the service answered with; a code that only a newer service knows becomes a known one of the same severity. */
 export function asMucastError(error: unknown): unknown {
   if (error instanceof MucastApiError) {
     const { code, detail, type: _, title: __, ...data } = error.problem;

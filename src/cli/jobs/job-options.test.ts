@@ -13,20 +13,20 @@ function flags(...args: string[]): JobFlags {
   return command.parse(args, { from: "user" }).opts();
 }
 
-test("stderr speaks text unless json is asked for, and nothing else can be asked for", () => {
+test("stderr is text unless json is requested, and no other format is accepted", () => {
   assert.equal(flags(...NAMED).log, "text");
   assert.equal(flags(...NAMED, "--log", "json").log, "json");
   assert.throws(() => flags(...NAMED, "--log", "xml"), /Allowed choices are text, json/);
 });
 
-test("a flag wins over its variable, and a variable stands in for a missing flag", () => {
+test("a flag takes precedence over its variable, which replaces a missing flag", () => {
   const env = { FEATURE_URL: "e.json", BLOB_URL: "folder" };
   assert.equal(jobInputs(flags(...NAMED), env).featureUrl, "f.json");
   const inputs = jobInputs(flags(...NAMED.slice(2)), env);
   assert.deepEqual([inputs.featureUrl, inputs.blobUrl], ["e.json", "folder"]);
 });
 
-test("the memory of a job is a number of bytes, or left to the machine", () => {
+test("the memory of a job is a number of bytes, or depends on the machine", () => {
   const given = flags(...NAMED);
   assert.equal(jobInputs(given, { MUCAST_MEMORY_BYTES: "1000000000" }).memoryBytes, 1e9);
   assert.equal(jobInputs(given, { MUCAST_MEMORY_BYTES: "" }).memoryBytes, undefined);
@@ -90,7 +90,7 @@ for (const [what, args, env, path] of [
   });
 }
 
-test("a config that is no file is named without the signature of a SAS, and one that never ends is too large", () => {
+test("an error names a config that is not a file without the signature of a SAS, and an endless config is too large", () => {
   const withConfig = (config: string) => jobInputs(flags(...NAMED.slice(0, 4), "--config", config), {});
   const isRefusal = (code: string) => (error: MucastError) =>
     error.code === code && !/SECRET/.test(error.message + JSON.stringify(error.data));

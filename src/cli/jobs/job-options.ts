@@ -21,10 +21,10 @@ export interface EngineFlags {
   readonly engineInsecure?: boolean;
 }
 
-/** How many workers run, and where, and how stderr speaks. */
+/** How many workers run, where they run, and the format of stderr. */
 export interface ReportFlags extends EngineFlags {
   readonly workers?: string;
-  /** Of the commands that run a job. */
+  /** For the commands that run a job. */
   readonly portable?: boolean;
   readonly log: "text" | "json";
   readonly quiet?: boolean;
@@ -36,7 +36,7 @@ export interface JobFlags extends ReportFlags {
   readonly dataExtractorUrl?: string;
   readonly config?: string;
   readonly blobUrl?: string;
-  /** Of run_ml_job and run_dl_job. */
+  /** For run_ml_job and run_dl_job. */
   readonly report?: boolean;
 }
 
@@ -93,7 +93,7 @@ export function withEngineFlags(
     );
 }
 
-/** Adds the flags that every command takes that reads blobs as a job does. */
+/** Adds the flags of every command that reads blobs as a job does. */
 export function withReportFlags(command: Command): Command {
   return command
     .option("--workers <n>", "number of parallel fits (default: one per core, or all slots of a cluster)")
@@ -104,8 +104,8 @@ export function withReportFlags(command: Command): Command {
 }
 
 /**
- * Flags first, environment where a flag is missing.
- * @param mayLack what may be missing, and is empty then: both blobs together, or of a replay any of the three.
+ * A flag takes precedence over its environment variable.
+ * @param mayLack what may be missing, and is then empty: both blobs together, or for a replay any of the three.
  * @throws MucastError invalid_request with every fault at once.
  */
 export function jobInputs(
@@ -172,7 +172,7 @@ export function engineOf(flags: EngineFlags, env: NodeJS.ProcessEnv): ClusterEng
   return cluster;
 }
 
-/** Undefined where jobs compute on this machine. */
+/** Undefined if jobs compute on this machine. */
 function clusterOf(flags: EngineFlags, env: NodeJS.ProcessEnv, faults: Fault[]): ClusterEngine | undefined {
   const given = flags.engine ?? (env[ENGINE_VARIABLES.url] || undefined);
   const insecure = flags.engineInsecure ?? isInsecure(env, faults);
@@ -200,12 +200,12 @@ function isInsecure(env: NodeJS.ProcessEnv, faults: Fault[]): boolean {
   return false;
 }
 
-/** What a command does with the lines on its cluster. */
+/** What a command does with log lines about its cluster. */
 export function noticeOf(reporter: Reporter): (line: string) => void {
   return (line) => reporter.write({ level: "info", engine: line }, printable(`engine: ${line}`));
 }
 
-/** Reports on stderr, as the flags want it. */
+/** Reports on stderr, in the format that the flags request. */
 export function reporterOf(
   { log, quiet = false }: ReportFlags,
   more: Pick<ReporterOptions, "tickersShown" | "workers"> = {},
@@ -213,7 +213,7 @@ export function reporterOf(
   return new Reporter({ format: log, quiet, stream: process.stderr, ...more });
 }
 
-/** The config's JSON text: the value itself where it begins like JSON, else the content of the file it names. */
+/** The config's JSON text: the value itself if it starts like JSON, otherwise the content of the file that it names. */
 export function configText(value: string): string {
   if (/^\s*[{["]/.test(value)) return value;
   const name = withoutSignature(value);
@@ -225,7 +225,7 @@ export function configText(value: string): string {
   });
 }
 
-/** The file's content, one byte more than a config may have at most: a device never ends. */
+/** The file's content, up to one byte more than the limit of a config: a device never ends. */
 function configBytes(path: string, name: string): Buffer {
   const most = LIMITS.configBytes + 1;
   const bytes = Buffer.alloc(most);

@@ -9,7 +9,7 @@ import { writeReport } from "../../report/write-report.ts";
 import type { Reporter } from "../terminal/reporter.ts";
 
 /**
- * Looks before the job whether `--report` can be kept: a container has no place for a page.
+ * Checks before the job whether `--report` is possible: a container has no place for a page.
  * @throws MucastError invalid_request.
  */
 export function checkReportPlace(blobUrl: string | undefined): void {
@@ -19,14 +19,14 @@ export function checkReportPlace(blobUrl: string | undefined): void {
   throw new MucastError("invalid_request", message, { path: "--report", value });
 }
 
-/** Where the report of an output lies that is drawn with its job: beside it. */
+/** The path of the report that a job draws with its output: beside the output. */
 export function reportPath(output: string): string {
   return output.replace(/\.json$/, ".html");
 }
 
 /**
- * Writes the report of an output beside it, `<output name>.html`, and its path to stderr. The job has succeeded before: where
- * there is no report, a warning says why.
+ * Writes the report of an output beside it, `<output name>.html`, and its path to stderr. The job has already succeeded: if there
+ * is no report, a warning says why.
  * @param outputUrl the file: URL of the output.
  * @throws what the signal throws.
  */

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const MODULE = JSON.stringify(new URL("./signals.ts", import.meta.url).href);
 
-/** Says which signals tell it to end, and does not end by them; each is followed at once by another one. */
+/** Prints which signals ask it to end, and does not end; another signal follows each one at once. */
 const LISTENING = `
   const { onEndSignal } = await import(${MODULE});
   onEndSignal((name) => {
@@ -18,7 +18,7 @@ const LISTENING = `
   console.log(process.pid);`;
 const COMMAND = [process.execPath, "--input-type=module", "-e", LISTENING];
 
-/** Gives a program a terminal of its own for stdin and stderr, which is closed when this ends. */
+/** Gives a program its own terminal for stdin and stderr, which is closed when this ends. */
 const IN_TERMINAL = `
 import os, pty, sys
 output = os.dup(1)
@@ -35,10 +35,10 @@ async function listening(command: readonly string[]) {
   return { child, line, pid: Number(await line()) };
 }
 
-test("what comes at once is one wish; a signal that comes later ends the process", async () => {
+test("signals that come together are one request; a later one ends the process", async () => {
   const { child, line } = await listening(COMMAND);
   const exited = once(child, "exit");
-  // It has no terminal: nohup's, then.
+  // It has no terminal, as under nohup.
   child.kill("SIGHUP");
   child.kill("SIGTERM");
   assert.equal(await line(), "SIGTERM");
@@ -50,7 +50,7 @@ test("what comes at once is one wish; a signal that comes later ends the process
   assert.equal(await line(), undefined, "it was told once");
 });
 
-test("a terminal that is closed tells it to end", async () => {
+test("a closed terminal asks it to end", async () => {
   const { child, line, pid } = await listening(["python3", "-c", IN_TERMINAL, ...COMMAND]);
   child.kill("SIGKILL");
   assert.equal(await line(), "SIGHUP");

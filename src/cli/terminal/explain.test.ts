@@ -5,7 +5,7 @@ import { parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { explain, Reporter } from "./reporter.ts";
 
-/** What a person reads, and the exit code. */
+/** What a person sees, and the exit code. */
 function told(body: () => unknown): { text: string; exit: number } {
   const stream = new PassThrough();
   try {
@@ -29,7 +29,7 @@ test("the error of an unknown parameter names its path, the nearest name, and al
   ]);
 });
 
-test("every fault of a config has a line of its own", () => {
+test("every fault of a config has its own line", () => {
   const { text, exit } = told(() => parseMlSettings('{"ML parms": {}, "x": 1}'));
   assert.equal(exit, 2);
   assert.match(
@@ -39,7 +39,7 @@ test("every fault of a config has a line of its own", () => {
   assert.match(text, /^ {2}config\.x: unknown key "x"/m);
 });
 
-test("what is no error of ours is a defect, told with its stack", () => {
+test("an error that is not ours is a defect, reported with its stack", () => {
   const { text, exit } = told(() => {
     throw new TypeError("boom");
   });
@@ -48,14 +48,14 @@ test("what is no error of ours is a defect, told with its stack", () => {
   assert.match(text, /TypeError: boom\n\s+at /);
 });
 
-test("lines inside a message stand under it, and cannot pass for lines of ours", () => {
+test("lines within a message are indented under it, and cannot look like our own lines", () => {
   const { text } = told(() => {
     throw new MucastError("engine_unavailable", "uv failed: one\nerror: two\u001b[2J");
   });
   assert.match(text, /^ {2}uv failed: one\n {4}error: two\\u001b\[2J$/m);
 });
 
-test("the reasons of the tickers stand under the error that they led to", () => {
+test("the tickers' reasons follow the error that they caused", () => {
   const failures = [{ ticker: "A", code: "fit_failed", message: "singular" }];
   const { text, exit } = told(() => {
     throw new MucastError("all_failed", "No ticker is left of 1", { failures });
@@ -64,7 +64,7 @@ test("the reasons of the tickers stand under the error that they led to", () => 
   assert.match(text, /^ {2}No ticker is left of 1\n {2}fit_failed: A: singular$/m);
 });
 
-test("of very many tickers that failed the first stand there, and all are counted", () => {
+test("if very many tickers failed, the first ones are listed and all are counted", () => {
   const failures = Array.from({ length: 300 }, (_, i) => ({
     ticker: `T${i}`,
     code: i < 100 ? "fit_failed" : "insufficient_history",

@@ -2,21 +2,24 @@ import { counted, printable } from "../../contract/errors/wording.ts";
 import type { FindingState, JudgedRows, Verdict } from "../../contract/output/verdict.ts";
 import type { OutputSummary } from "../../outputs/output-summary.ts";
 
-/** An output under the name of its column. */
+/** An output and the name of its column. */
 export interface OutputColumn {
   readonly name: string;
   readonly output: Pick<OutputSummary, "mu" | "window" | "metrics" | "refits">;
-  /** Undefined for an output without a ticker. */
+  /** Undefined if an output has no ticker. */
   readonly verdict: Verdict | undefined;
-  /** The standard error of the hit rate with dates as units; null of too few dates. */
+  /** The standard error of the hit rate with dates as units; null if there are too few dates. */
   readonly hitRateError: number | null;
-  /** Further rows of the column, the same ones for each output. */
+  /** Further rows of the column, the same for each output. */
   readonly more?: readonly Cell[];
 }
 
 type Cell = readonly [label: string, value: string];
 
-/** What outputs are worth, one column each, as text for a terminal: figures of the score rows, beside those that any model has to beat. */
+/**
+ * The quality of outputs, one column each, as text for a terminal: figures of the score rows, beside those that any model has to
+ * beat.
+ */
 export function outputTable(outputs: readonly OutputColumn[]): string {
   const hasRefits = outputs.some(({ output }) => output.refits !== undefined);
   const columns = outputs.map(({ output, hitRateError, verdict, more = [] }) => [
@@ -52,7 +55,7 @@ function cellsOf({ mu, window, metrics }: OutputColumn["output"], hitRateError: 
   ];
 }
 
-/** How many sets of models made the forecasts, one after the other. */
+/** How many successive sets of models made the forecasts. */
 function refitsCell({ refits }: OutputColumn["output"]): Cell {
   const [first, ...later] = refits?.blocks ?? [];
   if (first === undefined || later.length === 0) return ["models refitted", "-"];
@@ -60,7 +63,7 @@ function refitsCell({ refits }: OutputColumn["output"]): Cell {
   return ["models refitted", `${counted(later.length, "time")}, last on ${last.start}`];
 }
 
-/** The headline of the verdict, and what it rests on. */
+/** The headline of the verdict, and the evidence for it. */
 function verdictCells(verdict: Verdict | undefined): Cell[] {
   const judged = verdict?.judged[0];
   const dates = judged?.sizes.dates.toLocaleString("en-US");
@@ -102,7 +105,7 @@ function stateText(states: Names, state: string | undefined, more: string): stri
   return state === undefined ? "-" : `${nameOf(states, state)}${more}`;
 }
 
-/** How a table names a value of the output; one of a later version, or of another program, stands as it is. */
+/** How a table names a value of the output; a value of a later version or another program is shown unchanged. */
 function nameOf(names: Names, value: string): string {
   return Object.hasOwn(names, value) ? names[value]! : printable(value);
 }
@@ -115,7 +118,7 @@ function figure(value: number | null): string {
   return value === null ? "-" : value.toFixed(4);
 }
 
-/** A table in plain text: the first column to the left, the others to the right. */
+/** A table in plain text: the first column left-aligned, the others right-aligned. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));

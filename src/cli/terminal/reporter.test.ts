@@ -26,19 +26,19 @@ test("every warning is written, unless a number of tickers is given: then the re
   assert.equal(written({ tickersShown: 3, format: "json" }, tell).match(/ended/g)?.length, 4);
 });
 
-test("a ticker cannot begin a line of its own, nor steer the terminal", () => {
+test("a ticker cannot start a line or control the terminal", () => {
   const text = written({}, (reporter) => reporter.warn(stale("A\nerror: \u001b[2J")));
   assert.equal(text, "warning: stale_ticker: A\\u000aerror: \\u001b[2J ended\n");
 });
 
-test("nor can it with --log json, whose lines stay JSON that says the same", () => {
+test("nor can it with --log json, whose lines remain JSON with the same content", () => {
   const ticker = "A\u009b31m\u202e\u007f\n";
   const line = written({ format: "json" }, (reporter) => reporter.warn(stale(ticker)));
   assert.match(line, /^[\x20-\x7e]*\n$/);
   assert.equal(JSON.parse(line).ticker, ticker);
 });
 
-test("--quiet silences progress and no warning", () => {
+test("--quiet silences progress but no warning", () => {
   const text = written({ quiet: true }, (reporter) => {
     reporter.report({ kind: "progress", stage: "fit", done: 1, total: 2 });
     reporter.report({ kind: "warning", warning: stale("A") });
@@ -47,7 +47,7 @@ test("--quiet silences progress and no warning", () => {
   assert.equal(text, "warning: stale_ticker: A ended\n");
 });
 
-test("the bar of a terminal is gone before anything else is written, and at the end", () => {
+test("a terminal's bar is erased before anything else is written, and at the end", () => {
   const stream = Object.assign(new PassThrough(), { isTTY: true });
   const reporter = new Reporter({ format: "text", quiet: false, stream });
   reporter.report({ kind: "progress", stage: "fit", done: 1, total: 4 });
@@ -59,7 +59,7 @@ test("the bar of a terminal is gone before anything else is written, and at the 
   assert.ok(text.endsWith("4 of 4\r\x1b[K"));
 });
 
-test("the signature of a SAS is never written, also where a message repeats it", () => {
+test("the signature of a SAS is never written, even if a message repeats it", () => {
   const url = 'https://a.example/c?sv=1&sig=SECRET%2B"';
   for (const format of ["text", "json"] as const) {
     const line = written({ format }, (reporter) => reporter.write({ value: url }, `got ${url}`));
@@ -68,7 +68,7 @@ test("the signature of a SAS is never written, also where a message repeats it",
   }
 });
 
-test("an epoch is written with its ticker, its losses and the time to go", () => {
+test("an epoch is written with its ticker, its losses and the remaining time", () => {
   const epoch = { ticker: "A\n", epoch: 3, train_loss: 0.98765, validation_loss: 1 };
   const event = { kind: "progress", stage: "fit", done: 8, total: 8, ...epoch } as const;
   const tell = (reporter: Reporter) => reporter.report(event);
@@ -80,14 +80,14 @@ test("an epoch is written with its ticker, its losses and the time to go", () =>
   assert.equal(eta_seconds, 0);
 });
 
-test("a bar names no more of a long ticker than leaves it on one line", () => {
+test("a bar cuts a long ticker so that it fits on one line", () => {
   const stream = Object.assign(new PassThrough(), { isTTY: true });
   const reporter = new Reporter({ format: "text", quiet: false, stream });
   reporter.report({ kind: "progress", stage: "fit", done: 1, total: 4, ticker: "LONG".repeat(9), epoch: 2 });
   assert.match(String(stream.read()), / 1 of 4, LONGLONGLONG epoch 2(, \d+ s left)?$/);
 });
 
-test("JSON lines tell every epoch, text only what a person can follow", () => {
+test("JSON lines report every epoch, text only as many as a person can follow", () => {
   const tell = (reporter: Reporter) => {
     for (const epoch of [1, 2, 3]) {
       reporter.report({ kind: "progress", stage: "fit", done: epoch, total: 9, ticker: "A", epoch });
@@ -101,7 +101,7 @@ test("JSON lines tell every epoch, text only what a person can follow", () => {
   assert.equal(written({}, tell).match(/\n/g)?.length, 1);
 });
 
-test("a job that follows another begins anew, with its first progress written at once", () => {
+test("a job that follows another starts afresh, and its first progress is written at once", () => {
   const text = written({}, (reporter) => {
     reporter.report({ kind: "progress", stage: "fit", done: 1, total: 3 });
     reporter.finish();
@@ -110,7 +110,7 @@ test("a job that follows another begins anew, with its first progress written at
   assert.equal(text, "fitting: 1 of 3\nfitting: 1 of 2\n");
 });
 
-test("the time to go is written once a pace is known, and is that of the work alone", () => {
+test("the remaining time is written once a pace is known, and covers only the work", () => {
   let now = 0;
   const text = written({ workers: 2, now: () => now }, (reporter) => {
     const fitted = (done: number, seconds: number) => {

@@ -12,15 +12,15 @@ export interface ReporterOptions {
   /** Silences progress; warnings are always written. */
   readonly quiet: boolean;
   readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  /** For how many tickers a text stream shows the same warning; the others are counted. All of them by default. */
+  /** The number of tickers for which a text stream repeats the same warning; the others are counted. All by default. */
   readonly tickersShown?: number;
-  /** How many fits run at a time: they end together, so no pace is known before more have ended. */
+  /** How many fits run at a time: they end together, so the pace is unknown until more have ended. */
   readonly workers?: number;
   /** Milliseconds; a parameter for tests. */
   readonly now?: () => number;
 }
 
-/** When a stage began to get something done, and how much of it was done then. */
+/** When a stage made its first progress, and how much was done then. */
 interface FirstProgress {
   readonly at: number;
   readonly done: number;
@@ -67,14 +67,14 @@ export class Reporter {
         this.fail(event.failure);
         break;
       case "summary":
-        // The table of the output has it.
+        // The table of the output contains it.
         break;
       default:
         event satisfies never;
     }
   };
 
-  /** A text stream shows a warning for the first tickers, and counts the rest at the end. */
+  /** A text stream shows a warning for the first tickers, and the number of the others at the end. */
   warn(warning: Warning): void {
     const shown = (this.#warned.get(warning.code) ?? 0) + 1;
     this.#warned.set(warning.code, shown);
@@ -84,19 +84,19 @@ export class Reporter {
     );
   }
 
-  /** A ticker that the job goes on without; each is written, also with `--quiet`. */
+  /** A ticker that the job drops; each is written, even with `--quiet`. */
   fail({ ticker, code, message }: Failure): void {
     this.#line({ level: "failure", ticker, code, message }, () =>
       printable(`failed: ${code}: ${namedFailure({ ticker, message })}`),
     );
   }
 
-  /** A line of its own, such as the problem at the end. */
+  /** A single line, such as the problem at the end. */
   write(record: Record<string, unknown>, text: string): void {
     this.#line(record, () => text);
   }
 
-  /** Ends the reporting of a job: counts the warnings that were held back. Another job may follow. */
+  /** Ends the reporting of a job: writes the number of warnings that were not shown. Another job may follow. */
   finish(): void {
     if (this.#options.format === "text") {
       for (const [code, count] of this.#warned) {
@@ -155,8 +155,8 @@ export class Reporter {
 }
 
 /**
- * Seconds still to go at the pace since the first unit was done: what came before it, such as the import of the
- * libraries, does not come again. Undefined until each worker has done a unit since, and where the total is not known.
+ * Remaining seconds at the pace since the first unit was done: what came before, such as the import of the libraries, does not
+ * recur. Undefined until each worker has since done a unit, and if the total is unknown.
  */
 function etaSeconds(
   { done, total }: { done: number; total?: number },
@@ -175,7 +175,7 @@ function progressLine(event: Progress, eta: number | undefined): string {
   return `${LABELS[event.stage]}: ${amount(event)}${epochText(event)}${etaText(eta)}`;
 }
 
-/** The network that has done an epoch, and the losses of that epoch. */
+/** The network that finished an epoch, and that epoch's losses. */
 function epochText(event: Progress): string {
   if (event.epoch === undefined) return "";
   const loss = (value: number | undefined) => value?.toPrecision(4) ?? "-";
@@ -215,7 +215,7 @@ function problemText(problem: Problem): string {
   const lines = [`error: ${problem.code}: ${problem.title}`];
   const faults = (problem.faults ?? []) as readonly Fault[];
   lines.push(...(faults.length > 0 ? faults.map(faultLine) : [problem.detail]).map(indented));
-  // unknown_model lists its few names in the sentence already.
+  // The sentence of unknown_model already lists its few names.
   if (problem.code === "invalid_model_params" && Array.isArray(problem.accepted)) {
     lines.push(`  accepted: ${problem.accepted.join(", ")}`);
   }
@@ -233,7 +233,7 @@ function problemText(problem: Problem): string {
   return lines.join("\n");
 }
 
-/** A tool's words may have lines of their own; none begins where ours do. */
+/** A tool's text may have several lines; all are indented, unlike ours. */
 function indented(text: string): string {
   return text
     .split("\n")

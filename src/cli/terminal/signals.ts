@@ -5,16 +5,16 @@ import { MucastError } from "../../contract/errors/errors.ts";
 /** The signal that has cancelled what this process runs; undefined if none has. */
 let cancelledBy: CancelSignal | undefined;
 
-/** The signal that cancelled this process, and the exit code that a shell gives for it: 130, 143 or 129; of SIGINT if there was none. */
+/** The signal that cancelled this process, and a shell's exit code for it: 130, 143 or 129; as for SIGINT if there was none. */
 export function cancelSignal(): { readonly name: CancelSignal; readonly exitCode: number } {
   const name = cancelledBy ?? "SIGINT";
   return { name, exitCode: 128 + constants.signals[name] };
 }
 
 /**
- * Runs `body` with an AbortSignal that Ctrl-C, a termination or a closed terminal aborts with `canceled`. A second
- * one ends the process at once, as it would end one that listens to none; what runs under it ends with it. A second
- * termination counts once a second has passed, a second Ctrl-C always.
+ * Runs `body` with an AbortSignal that Ctrl-C, a termination or a closed terminal aborts with `canceled`. A second signal has its
+ * default effect: it ends the process at once, and its children with it. A second termination counts only after a second, a
+ * second Ctrl-C always.
  */
 export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -22,7 +22,7 @@ export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>):
   const cancel = (name: CancelSignal) => {
     if (controller.signal.aborted) {
       if (name !== "SIGINT" && performance.now() - canceledAt < SAME_MILLISECONDS) return;
-      // Sent again from here, because two that come during one turn of the main thread would be one to the system.
+      // Sent again from here, because the system merges two that arrive during one turn of the main thread.
       unregister();
       process.kill(process.pid, name);
       return;
@@ -42,17 +42,17 @@ export async function untilSignal<T>(body: (signal: AbortSignal) => Promise<T>):
   }
 }
 
-/** Terminals, npm and timeout send a signal to each process of a group, and npm, timeout and scripts/run.mjs pass it on to others. */
+/** Terminals, npm and timeout signal each process of a group, and npm, timeout and scripts/run.mjs forward the signal as well. */
 const SAME_MILLISECONDS = 1_000;
 
 /**
- * Calls `ended` when a signal asks this process to end. A signal within a second after that is the same request, passed on.
- * A later one has its usual effect: the system ends the process at once. A closed terminal (SIGHUP) counts where the process
- * has a terminal. Without one it was started to outlive it: nohup has SIGHUP ignored, which Node undoes.
+ * Calls `ended` when a signal asks this process to end. Another signal within a second is the same request, forwarded.
+ * A later one has its usual effect: the system ends the process at once. A closed terminal (SIGHUP) counts only if the process
+ * has a terminal. Without one it was started to outlive its terminal: nohup ignores SIGHUP, which Node undoes.
  * @returns a function that stops listening.
  */
 export function onEndSignal(ended: (name: NodeJS.Signals) => void): () => void {
-  // Looked at now: later the terminal may be closed.
+  // Checked now, because the terminal may be closed later.
   const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   let isCalled = false;
   let timer: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 const MODULE = JSON.stringify(new URL("./signals.ts", import.meta.url).href);
 
-/** Runs `body`, the text of what untilSignal is given, in a process of its own. */
+/** Runs untilSignal with the source text `body` in a separate process. */
 async function ended(
   body: string,
   onText: (text: string, kill: (signal: NodeJS.Signals) => void) => void = () => undefined,
@@ -37,7 +37,7 @@ test("one signal aborts the body with canceled", { timeout: 600_000 }, async () 
   assert.deepEqual([code, stdout], [0, "ready\ncanceled\n"]);
 });
 
-test("a second one ends a process that goes on, by that signal", { timeout: 600_000 }, async () => {
+test("a second signal ends a process that continues, by that signal", { timeout: 600_000 }, async () => {
   const { signal, stdout } = await ended(
     `async (signal) => { console.log("ready"); await stopped(signal); console.log("aborted"); await new Promise(() => undefined); }`,
     (_, kill) => kill("SIGINT"),
@@ -45,14 +45,14 @@ test("a second one ends a process that goes on, by that signal", { timeout: 600_
   assert.deepEqual([signal, stdout], ["SIGINT", "ready\naborted\n"]);
 });
 
-test("two signals that come while the main thread is busy are two", { timeout: 600_000 }, async () => {
+test("two signals that arrive while the main thread is busy count as two", { timeout: 600_000 }, async () => {
   const { signal } = await ended(
     `async () => { for (let i = 0; i < 2; i++) process.kill(process.pid, "SIGINT"); await new Promise(() => undefined); }`,
   );
   assert.equal(signal, "SIGINT");
 });
 
-test("a termination that comes twice at once, as under npm and timeout, is one", {
+test("two terminations at once, as under npm and timeout, count as one", {
   timeout: 600_000,
 }, async () => {
   const { code, stdout } = await ended(
