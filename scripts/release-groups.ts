@@ -164,6 +164,8 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/end-to-end/jobs/what-changes-nothing.slow.test.ts",
       ],
       ["test/end-to-end/jobs/replay-elsewhere.release.test.ts"],
+      ["test/end-to-end/networks/network-processes.release.test.ts"],
+      ["test/end-to-end/faults/full-disk.slow.test.ts"],
       ["test/fuzz/model-params.release.test.ts"],
       ["test/model-params.release.test.ts"],
       ["test/twins/multiple-comparisons.release.test.ts"],

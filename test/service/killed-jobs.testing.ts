@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { WHOLE_MATRIX } from "../whole-matrix.testing.ts";
 import { collect } from "./api.testing.ts";
 import type { Core } from "./core.testing.ts";
 import { eventually, eventuallyTrue } from "./eventually.testing.ts";
@@ -67,7 +68,9 @@ export function killedJobs(core: () => Core): void {
       assert.deepEqual(failures, []);
     });
 
-    test("that waits for a job is replaced", async () => {
+    /** In `npm test`, the executor alone stands for it: src/executors/process/warm-process.slow.test.ts. */
+    const inReleaseTier = { skip: !WHOLE_MATRIX && "a case of the release tier" };
+    test("that waits for a job is replaced", inReleaseTier, async () => {
       const idle = core()
         .serving.processes()
         .filter(({ pid }) => pid !== core().serving.pid);

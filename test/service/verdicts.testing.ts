@@ -15,6 +15,8 @@ import { eventuallyTrue } from "./eventually.testing.ts";
 import { FEATURES, PRICES, payload, RIDGE } from "./inputs.testing.ts";
 import { ownerOfPort, stillRunning } from "./processes.testing.ts";
 
+const inReleaseTier = { skip: !WHOLE_MATRIX && "a case of the release tier" };
+
 /** One cut of a quick job, and no other check. */
 const QUICK = { checks: ["truncation"], truncations: 1, quick: true };
 
@@ -144,7 +146,7 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/data/audit_${id}.json`), 404, "not_found");
     });
 
-    test("whose process is killed is retried, and leaves one verdict", async () => {
+    test("whose process is killed is retried, and leaves one verdict", inReleaseTier, async () => {
       const key = "audit-killed";
       const { id } = await held(key);
       await core().storage.untilRequested(feature(key));
@@ -175,8 +177,7 @@ export function verdicts(core: () => Core): void {
       problemOf(await core().api.ask("GET", `/v1/operations/${job.id}/verdict`), 409, "other_result");
     });
 
-    const isLong = { skip: !WHOLE_MATRIX && "a case of the release tier" };
-    test("of a portable job also pins the kernels", isLong, async () => {
+    test("of a portable job also pins the kernels", inReleaseTier, async () => {
       const body = audited(core().own(), { portable: true });
       const job = await core().api.submit(body, { prefer: "wait=60" });
       assert.equal(job.status, "Succeeded", JSON.stringify(job.error));

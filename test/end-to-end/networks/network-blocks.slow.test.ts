@@ -3,21 +3,12 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { Architecture } from "../../../src/contract/config/networks.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { removeFolders } from "../jobs/job-runs.ts";
 import type { Market } from "../markets/market.ts";
 import { learningUntil } from "../markets/panel-market.ts";
 import { JOINT, PER_TICKER, type Sections } from "./network-jobs.ts";
-import {
-  between,
-  config,
-  EVERY,
-  jobOn,
-  joinsOf,
-  LISTINGS,
-  MARKET,
-  RELATIVE,
-  sampled,
-} from "./refitted-networks.ts";
+import { between, config, EVERY, jobOn, joinsOf, LISTINGS, MARKET, RELATIVE } from "./refitted-networks.ts";
 
 after(removeFolders);
 
@@ -26,19 +17,38 @@ function someBetween(...args: Parameters<typeof between>) {
   return between(...args).filter(([, rows]) => rows!.length > 0);
 }
 
-const SETTINGS: readonly (readonly [Architecture, object, Sections])[] = [
-  ...[...PER_TICKER, ...JOINT].map((option) => [option, {}, {}] as const),
-  ["mlp", RELATIVE, { intervals: {}, training: { ensemble: 2 } }],
-  ["portfolio_lstm", RELATIVE, { intervals: {}, training: { ensemble: 2 } }],
-  ["portfolio_transformer", {}, { training: { loss_type: "mahalanobis", monitor: "ic" } }],
-  ["lstm", {}, { training: { loss_type: "directional" }, data: { scaler: "minmax" } }],
-];
+type Setting = readonly [Architecture, object, Sections];
+
+const DEFAULTS: readonly Setting[] = [...PER_TICKER, ...JOINT].map((option) => [option, {}, {}]);
+
+const RELATIVE_ENSEMBLES: readonly Setting[] = (["mlp", "portfolio_lstm"] as const).map((option) => [
+  option,
+  RELATIVE,
+  { intervals: {}, training: { ensemble: 2 } },
+]);
+
+/** In `npm test`, those of the networks that train in the least time, one per ticker and one joint. */
+const SETTINGS: readonly Setting[] = WHOLE_MATRIX
+  ? [
+      ...DEFAULTS,
+      ...RELATIVE_ENSEMBLES,
+      ["portfolio_transformer", {}, { training: { loss_type: "mahalanobis", monitor: "ic" } }],
+      ["lstm", {}, { training: { loss_type: "directional" }, data: { scaler: "minmax" } }],
+    ]
+  : RELATIVE_ENSEMBLES;
+
+const MLP_IN_WINDOW: Setting = ["mlp", { window: 50 }, { training: { ensemble: 2 } }];
+
+const LATE_SETTINGS: readonly Setting[] = WHOLE_MATRIX
+  ? [
+      ...DEFAULTS,
+      MLP_IN_WINDOW,
+      ["portfolio_lstm", {}, { training: { ensemble: 2, monitor: "loss" }, data: { scaler: "minmax" } }],
+    ]
+  : [MLP_IN_WINDOW, ["portfolio_lstm", {}, {}]];
 
 /** Compares each block with a job that learns until its first date. */
-async function compareBlocks(
-  market: Market,
-  [option, settings, sections]: (typeof SETTINGS)[number],
-): Promise<OutputBlob> {
+async function compareBlocks(market: Market, [option, settings, sections]: Setting): Promise<OutputBlob> {
   const refitted = await jobOn(market, config(option, { ...settings, refit_every: EVERY }, sections));
   const { blocks, by_ticker } = refitted.refits!;
   assert.equal(blocks.length, 3);
@@ -96,7 +106,7 @@ async function compareBlocks(
 }
 
 describe("the networks of a block are those of a job that learns until its first date", () => {
-  for (const setting of sampled(SETTINGS)) {
+  for (const setting of SETTINGS) {
     test(JSON.stringify(setting), async () => {
       const { fits, refits } = await compareBlocks(MARKET, setting);
       assert.equal(Object.keys(fits!).length, 7);
@@ -109,11 +119,7 @@ describe("so they are where tickers list late, each from the block on that gives
   const joining = (option: Architecture) =>
     JOINT.some((one) => one === option) ? { KO: 1, XOM: 2 } : { 10: 2, KO: 1, XOM: 1 };
 
-  for (const setting of sampled<(typeof SETTINGS)[number]>([
-    ...[...PER_TICKER, ...JOINT].map((option) => [option, {}, {}] as const),
-    ["mlp", { window: 50 }, { training: { ensemble: 2 } }],
-    ["portfolio_lstm", {}, { training: { ensemble: 2, monitor: "loss" }, data: { scaler: "minmax" } }],
-  ])) {
+  for (const setting of LATE_SETTINGS) {
     test(JSON.stringify(setting), async () => {
       const output = await compareBlocks(LISTINGS, setting);
       const expected = joining(setting[0]);

@@ -35,10 +35,13 @@ interface PanelTwin {
 
 const ALL = { fit: "pooled", target: "relative", cross_section: true };
 
-/** Every regressor with all three settings, and two with each of the settings alone and in pairs. */
+/** With each of the settings alone and in pairs. */
+const WITH_EACH = WHOLE_MATRIX ? ["lightgbm", "ridge"] : ["ridge"];
+
+/** Every regressor with all three settings. */
 const CASES = [
   ...QUICK_MODELS.map(([model, params]) => ({ model, ...params, ...ALL })),
-  ...QUICK_MODELS.filter(([model]) => ["lightgbm", "ridge"].includes(model)).flatMap(([model, params]) =>
+  ...QUICK_MODELS.filter(([model]) => WITH_EACH.includes(model)).flatMap(([model, params]) =>
     [
       { fit: "pooled" },
       { target: "relative" },
