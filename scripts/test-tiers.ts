@@ -33,7 +33,7 @@ const TOGETHER: readonly (readonly string[])[] = [
     "test/end-to-end/jobs/what-changes-nothing",
     "test/end-to-end/networks/",
     "test/end-to-end/regressors/",
-    "test/end-to-end/twins/refit-twin",
+    "test/end-to-end/twins/",
   ],
   [
     "src/service/auth/",
@@ -50,6 +50,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["src/blob/folder/", "src/blob/open-blob", "src/blob/remote/"],
   ["src/executors/container-apps/"],
   ["src/replay/"],
+  ["src/service/telemetry/"],
   ["src/client/", "src/contract/", "src/engine/npy", "src/jobs/shared/"],
 ];
 
