@@ -1,5 +1,5 @@
 /**
- * What a Ray cluster costs compared with this machine's own pool, on nodes in namespaces of this machine: `npm run bench -- cluster`.
+ * What a Ray cluster costs compared with this machine's own pool, on nodes in network namespaces of this machine: `npm run bench -- cluster`.
  * docs/cluster.md has the figures and what they say about larger clusters.
  */
 import type { Table } from "../table.ts";

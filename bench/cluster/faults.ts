@@ -14,10 +14,10 @@ const AT_A_TASK = /^ray::mucast/;
 const OURS = /^ray::mucast|-m mucast_engine node/;
 
 const MEASURED: readonly (readonly [what: string, measure: (cluster: RayCluster) => Promise<string>])[] = [
-  ["a job is canceled: until nothing of it runs on a node", canceled],
-  ["a node is killed: until its task runs on the other", (cluster) => lost(cluster, "kill")],
-  ["a node loses its power: until its task runs on the other", (cluster) => lost(cluster, "power")],
-  ["a node is frozen: until its task runs on the other", (cluster) => lost(cluster, "freeze")],
+  ["a job is cancelled, until nothing of it runs on a node", canceled],
+  ["a node is killed, until its task runs on the other", (cluster) => lost(cluster, "kill")],
+  ["a node loses power, until its task runs on the other", (cluster) => lost(cluster, "power")],
+  ["a node is frozen, until its task runs on the other", (cluster) => lost(cluster, "freeze")],
 ];
 
 export async function benchFaults(): Promise<Table> {
@@ -33,7 +33,7 @@ export async function benchFaults(): Promise<Table> {
       await cluster.stop();
     }
   }
-  return { title: "Faults on a cluster of two nodes", header: ["what", "seconds"], rows };
+  return { title: "Faults on a cluster of two nodes", header: ["fault", "seconds"], rows };
 }
 
 async function runs(cluster: RayCluster, name: string, what: RegExp): Promise<boolean> {

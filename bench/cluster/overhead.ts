@@ -16,12 +16,18 @@ export async function benchOverhead(): Promise<Table> {
     const trees = await treesFor(SECONDS);
     const rows: string[][] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      rows.push(await measured("this machine, 2 workers", CORES, trees));
-      rows.push(await measured("cluster, 2 nodes of 1 core", cluster, trees));
+      rows.push(await measured("two workers of this machine", CORES, trees));
+      rows.push(await measured("two nodes of one core", cluster, trees));
     }
     return {
       title: `${TASKS} fits of about ${SECONDS} s on ${CORES} cores, twice`,
-      header: ["where", "ready s", "wall s", "of it not fitting", "ms a task"],
+      header: [
+        "where",
+        "time until tasks are accepted, s",
+        "wall time, s",
+        "share of time not spent fitting",
+        "overhead per task, ms",
+      ],
       rows,
     };
   } finally {

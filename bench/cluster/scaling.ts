@@ -57,8 +57,15 @@ export async function benchScaling(): Promise<Table> {
   }
   return {
     title:
-      "Sleeping tasks in place of fits, nodes of one slot on this machine: share of linear, and tasks a second",
-    header: ["nodes", "ready s", "1 s tasks", "a second", "0.1 s tasks", "a second"],
+      "Tasks that sleep instead of fitting, on nodes with one slot each: share of linear scaling, and tasks per second",
+    header: [
+      "nodes",
+      "time until tasks are accepted, s",
+      "tasks of 1 s",
+      "per second",
+      "tasks of 0.1 s",
+      "per second",
+    ],
     rows,
   };
 }

@@ -47,16 +47,16 @@ export async function benchTransfer(): Promise<Table> {
       return made;
     });
     return {
-      title: "What goes to two nodes and back, one task a ticker that does not fit",
+      title: "Arrays sent to two nodes and received from them, with one task per ticker that does not fit",
       header: [
         "tickers",
-        "MiB of values each",
-        "MiB sent each",
-        "MiB back each",
-        "MiB sent in all",
-        "MiB a second",
-        "MiB of the gateway",
-        "MiB of this process",
+        "size of each, MiB",
+        "sent for each, MiB",
+        "received for each, MiB",
+        "sent in total, MiB",
+        "sent per second, MiB",
+        "peak memory of the gateway, MiB",
+        "peak memory of this process, MiB",
       ],
       rows,
     };

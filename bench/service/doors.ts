@@ -1,4 +1,4 @@
-/** What one caller costs another one at each door of a service: how long the other's GETs take meanwhile. */
+/** What one caller costs another one at each entry point of a service: how long the other's GETs take meanwhile. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -37,7 +37,11 @@ function prices(): string {
 }
 
 /** Entry points that fill the queue of new connections, measured again with the bandwidth of a slow line. */
-const SLOW = ["the same, left at once", "MCP: 200 KB of unknown arguments", "event streams, left at once"];
+const SLOW = [
+  "the same, connection closed at once",
+  "MCP: 200 KB of unknown arguments",
+  "event streams, connection closed at once",
+];
 const SLOW_BYTES_PER_MINUTE = 5e6;
 
 /** Each entry point, with the caller's requests. */
@@ -62,21 +66,25 @@ function fastDoors({
   };
   const all = { atOnce: CONNECTIONS };
   return {
-    idle: undefined,
+    nothing: undefined,
     "a list of operations": { path: "/v1/operations?limit=100", ...all },
-    "the same, left at once": { path: "/v1/operations?limit=100", ...all, answers: "close" },
+    "the same, connection closed at once": { path: "/v1/operations?limit=100", ...all, answers: "close" },
     "the same, not read": { path: "/v1/operations?limit=100", ...all, answers: "leave" },
     "MCP: list_operations": mcp(CALLED),
     "MCP: tools/list": mcp({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     "MCP: batches of 100": mcp(
       Array.from({ length: 100 }, (_, id) => ({ ...CALLED, id, params: SMALL_CALL })),
     ),
-    "MCP: 12 KB that is no message": mcp(Array.from({ length: 3_000 }, () => 1)),
+    "MCP: 12 KB that is not a message": mcp(Array.from({ length: 3_000 }, () => 1)),
     "MCP: 200 KB of unknown arguments": mcp({ ...CALLED, params: { ...SMALL_CALL, arguments: MANY } }),
     "MCP: 200 KB in one-byte chunks": { ...mcp("x".repeat(200_000), 20), inBytes: true },
-    "the document": { path: "/openapi.json", ...all },
+    "the OpenAPI document": { path: "/openapi.json", ...all },
     "event streams, read": { path: `/v1/operations/${waiting}/events`, ...all },
-    "event streams, left at once": { path: `/v1/operations/${waiting}/events`, ...all, answers: "close" },
+    "event streams, connection closed at once": {
+      path: `/v1/operations/${waiting}/events`,
+      ...all,
+      answers: "close",
+    },
     "event streams, not read": { path: `/v1/operations/${waiting}/events`, ...all, answers: "leave" },
     "long polls": { path: `/v1/operations/${waiting}`, headers: { prefer: "wait=60" }, ...all },
     forecasts: { path: `/v1/operations/${ended}/forecast`, ...all },
@@ -114,16 +122,16 @@ function fastDoors({
 }
 
 const HEADER = [
-  "door",
+  "what the one caller sends",
   "requests",
   "refused",
-  "answered",
-  "GETs",
-  "p50 ms",
-  "p99 ms",
-  "worst ms",
-  "new connection, worst ms",
-  "memory MiB",
+  "size of the answers",
+  "GETs of the other caller",
+  "p50, ms",
+  "p99, ms",
+  "worst, ms",
+  "worst on a new connection, ms",
+  "memory, MiB",
 ];
 
 export async function benchDoors(): Promise<Table> {
@@ -132,7 +140,7 @@ export async function benchDoors(): Promise<Table> {
     const rows: string[][] = [];
     for (const [door, attack] of Object.entries(doors(data))) rows.push(await measure(data, door, attack));
     return {
-      title: `GETs of one caller, one after the other for ${MILLISECONDS / 1_000} s, while another is at a door`,
+      title: `GETs of one caller, one after another for ${MILLISECONDS / 1_000} s, while another caller keeps an entry point busy`,
       header: HEADER,
       rows,
     };

@@ -122,7 +122,7 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
     [
       "a window without prices",
       ["--config", RIDGE, "--start", "2020-01-01"],
-      /--start: goes with --prices; blobs have a window of their own/,
+      /--start: only allowed with --prices; blobs have their own window/,
     ],
   ];
   for (const [what, args, told] of refused) {

@@ -194,7 +194,7 @@ function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AuditR
   const flags = { "--start": start, "--end": end, "--learning-end": learningEnd, "--tickers": tickers };
   const faults = Object.entries(flags)
     .filter(([, value]) => value !== undefined)
-    .map(([path]) => ({ path, message: "goes with --prices; blobs have a window of their own" }));
+    .map(([path]) => ({ path, message: "only allowed with --prices; blobs have their own window" }));
   if (faults.length > 0) throw invalidRequest(faults);
   return undefined;
 }

@@ -103,7 +103,7 @@ class Frame {
     this.#left = new AbortController();
     const address = addressOf(location.hash);
     this.#notices.age();
-    this.#entitle(address.route.title);
+    this.#setTitle(address.route.title);
     for (const each of this.#links) {
       if (each.getAttribute("href") === address.link) each.setAttribute("aria-current", "page");
       else each.removeAttribute("aria-current");
@@ -149,13 +149,13 @@ class Frame {
       signal,
       queue: () => gauge.queue,
       up: () => link.up(signal),
-      entitle: (title) => this.#entitle(title),
+      setTitle: (title) => this.#setTitle(title),
       navigate: (address) => location.assign(address),
       notify: (message, kind = "done") => this.#notices.add(message, kind),
     };
   }
 
-  #entitle(title: string): void {
+  #setTitle(title: string): void {
     fill(this.#heading, title);
     document.title = `${title} \u00b7 mucast`;
   }
@@ -171,7 +171,7 @@ function readOnly({ title }: ViewRoute): HTMLElement {
   return element(
     "p",
     { class: "hint" },
-    `${title}: this needs a key or token with the scope write. Yours has only the scope read, so you can view operations, reports and outputs.`,
+    `${title}: this needs a key or token with the write scope. Yours has only the read scope, so you can view operations, reports and outputs.`,
   );
 }
 

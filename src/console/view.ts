@@ -22,7 +22,7 @@ export interface ViewContext {
   /** Resolves when the service responds. @throws the reason of `signal`. */
   up(): Promise<void>;
   /** Changes the heading and the title of the page. */
-  entitle(title: string): void;
+  setTitle(title: string): void;
   /** Shows another view, such as `#/operations/<id>`. */
   navigate(address: string): void;
   /** Shows one sentence above the view about what was done or failed; a screen reader announces it. */

@@ -77,7 +77,7 @@ test("shows no error to a reader who leaves the list while it is being filtered"
   await page.selectOption("select", "Failed");
   await asked.promise;
   await show(page, "#/upload");
-  await untilText(page, "Yours has only the scope read");
+  await untilText(page, "Yours has only the read scope");
   assert.equal(await page.evaluate("document.querySelectorAll('.notice').length"), 0);
   answer.resolve();
   assert.deepEqual(unwanted, []);

@@ -179,7 +179,7 @@ test("an audit and a replay show their verdict, with findings and what to do", a
   await service.queue.ended(writer.caller, replayed.id);
   const { page, unwanted, close } = await openAs(writer, `#/operations/${audited.id}`);
   for (const text of [
-    "The audit found 1 sign",
+    "1 finding: the inputs may contain future data",
     "<b>f</b>[U+202E] knows",
     "Look at it.",
     "no earlier blobs are given",

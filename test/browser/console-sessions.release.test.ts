@@ -64,7 +64,7 @@ test("a token of the trusted issuer signs in with its scopes, and one of another
   await signIn(page, await other.token({ iss: issuer.url }));
   await untilText(page, "The service does not accept this token: it has expired or is not for this service.");
   await signIn(page, `Bearer ${await issuer.token({ scope: "mucast.read" })}`);
-  await untilText(page, "this needs a key or token with the scope write. Yours has only the scope read");
+  await untilText(page, "this needs a key or token with the write scope. Yours has only the read scope");
   await page.click("header button");
   await signIn(page, await issuer.token());
   await page.waitForSelector("form.payload");
@@ -93,14 +93,14 @@ test("a read-only key is shown no way to change anything, and the reason", async
   const only: SignedIn = { ...reader, caller: { ...reader.caller, scopes: new Set(["read", "write"]) } };
   const { id, execution } = await service.begin(only.caller);
   const { page, unwanted, close } = await openAs(reader, `#/operations/${id}`);
-  await untilText(page, "Your key has only the scope read, so you cannot cancel this operation.");
+  await untilText(page, "Your key has only the read scope, so you cannot cancel this operation.");
   assert.equal(
     await page.evaluate('[...document.querySelectorAll("button")].map((each) => each.textContent).join()'),
     "Sign out",
   );
   for (const view of ["job", "upload", "audit", "replay"]) {
     await show(page, `#/${view}`);
-    await untilText(page, "this needs a key or token with the scope write. Yours has only the scope read");
+    await untilText(page, "this needs a key or token with the write scope. Yours has only the read scope");
   }
   assert.deepEqual(unwanted, []);
   service.succeed({ id, execution }, mlText());

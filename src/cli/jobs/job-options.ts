@@ -177,7 +177,8 @@ function clusterOf(flags: EngineFlags, env: NodeJS.ProcessEnv, faults: Fault[]):
   const given = flags.engine ?? (env[ENGINE_VARIABLES.url] || undefined);
   const insecure = flags.engineInsecure ?? isInsecure(env, faults);
   if (given === undefined) {
-    if (flags.engineInsecure) faults.push({ path: "--engine-insecure", message: "goes with --engine" });
+    if (flags.engineInsecure)
+      faults.push({ path: "--engine-insecure", message: "only allowed with --engine" });
     return undefined;
   }
   const path = flags.engine === undefined ? ENGINE_VARIABLES.url : "--engine";

@@ -58,10 +58,10 @@ test("lines within a message are indented under it, and cannot look like our own
 test("the tickers' reasons follow the error that they caused", () => {
   const failures = [{ ticker: "A", code: "fit_failed", message: "singular" }];
   const { text, exit } = told(() => {
-    throw new MucastError("all_failed", "No ticker is left of 1", { failures });
+    throw new MucastError("all_failed", "The only ticker failed", { failures });
   });
   assert.equal(exit, 3);
-  assert.match(text, /^ {2}No ticker is left of 1\n {2}fit_failed: A: singular$/m);
+  assert.match(text, /^ {2}The only ticker failed\n {2}fit_failed: A: singular$/m);
 });
 
 test("if very many tickers failed, the first ones are listed and all are counted", () => {
@@ -71,7 +71,7 @@ test("if very many tickers failed, the first ones are listed and all are counted
     message: "why",
   }));
   const { text } = told(() => {
-    throw new MucastError("all_failed", "No ticker is left of 300", { failures });
+    throw new MucastError("all_failed", "All 300 tickers failed", { failures });
   });
   assert.equal(text.match(/^ {2}\w+: T\d+: why$/gm)?.length, 200);
   assert.match(text, /^ {2}all 300 failed tickers by code: 100 fit_failed, 200 insufficient_history$/m);

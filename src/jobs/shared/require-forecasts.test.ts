@@ -32,7 +32,7 @@ test("a job fails as sparse_prices if every ticker with enough prices has them t
   const short = { ticker: "B", code: "insufficient_history", message: "B has 1 fit row" };
   const { code, message } = errorOf([short, sparse]);
   assert.equal(code, "sparse_prices");
-  assert.equal(message, "No ticker is left of 2; the first: A has prices 31 calendar days apart");
+  assert.equal(message, "All 2 tickers failed; for example, A has prices 31 calendar days apart");
 });
 
 test("a job that lost every ticker to its engine fails as engine_crashed, and does not blame its inputs", () => {

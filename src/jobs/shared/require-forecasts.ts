@@ -53,11 +53,13 @@ function noTickerLeft(failures: readonly Failure[]): MucastError {
   }
   const others = listed.filter(({ code }) => code !== "insufficient_history");
   const [first = listed[0]!] = others;
-  return new MucastError(
-    commonCode(others),
-    `No ticker is left of ${listed.length}; the first: ${namedFailure(first)}`,
-    { failures: listed },
-  );
+  return new MucastError(commonCode(others), `${allFailed(listed.length)} ${namedFailure(first)}`, {
+    failures: listed,
+  });
+}
+
+function allFailed(count: number): string {
+  return count === 1 ? "The only ticker failed:" : `All ${count} tickers failed; for example,`;
 }
 
 /** Codes that become the job's own if they are the reason of every ticker. */

@@ -119,7 +119,7 @@ function showError(error: unknown, controls: readonly Control[], refusal: Refusa
   const faults = faultsIn(error.problem);
   const paths = controls.map(({ field }) => field.path);
   const { at, elsewhere } = placeFaults(faults, paths);
-  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length, "next to their fields");
+  refusal.showProblem(error.problem, elsewhere, faults.length - elsewhere.length, "next to the fields");
   const faulty = controls.filter(({ field }) => at.has(pathName(field.path)));
   for (const control of faulty)
     control.showFaults(at.get(pathName(control.field.path))!.map(({ message }) => message));

@@ -164,7 +164,7 @@ function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): Up
   const chosen = (): BlobName => ({ kind: kind.value as BlobName["kind"], id: name.value.trim() });
   const tell = () => {
     fault.show(isBlobId(chosen().id) ? [] : ["1 to 64 letters, digits, _ or -."]);
-    fill(target, "It is stored as ", textElement(blobName(chosen())), ".");
+    fill(target, "It will be stored as ", textElement(blobName(chosen())), ".");
   };
   const button = (words: string, act: () => void) =>
     element("button", { type: "button", onclick: act }, words);

@@ -218,7 +218,7 @@ export class PayloadForm {
     );
     const messages = new Map([...at].map(([name, found]) => [name, found.map((fault) => fault.message)]));
     const placed = faults.length - elsewhere.length;
-    this.#refusal.showProblem(problem, elsewhere, placed, "next to their fields and below the JSON");
+    this.#refusal.showProblem(problem, elsewhere, placed, "next to the fields and below the JSON");
     this.#raw.showRefused(faults);
     this.#showFaults(messages)?.focus();
   }

@@ -115,7 +115,7 @@ function rowOf(
   hasIntervals: boolean,
   hasCoverage: boolean,
 ): HTMLElement {
-  const older = mu_date !== undefined && mu_date !== asOf ? ` (of ${mu_date})` : "";
+  const older = mu_date !== undefined && mu_date !== asOf ? ` (as of ${mu_date})` : "";
   const ends =
     interval === undefined
       ? "\u2013"

@@ -26,9 +26,9 @@ const PANELS = [
 
 /** One operation while it runs, and its result. */
 export const showOperation: View = async (container, context) => {
-  const { client, params, signal, entitle } = context;
+  const { client, params, signal, setTitle } = context;
   const operation = await client.getOperation(params.get("id")!, { signal });
-  entitle(operationName({ ...operation, operation: kindOf(operation.operation) }));
+  setTitle(operationName({ ...operation, operation: kindOf(operation.operation) }));
   const panels = PANELS.map((panel) => panel(context));
   const show = (): void => {
     for (const panel of panels) panel.show(followed);

@@ -3,7 +3,7 @@ import { figure } from "../../../report/figures.ts";
 import { element, fill } from "../../dom.ts";
 import { errorWords } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
-import { bytes, kindOf, mark, operationName, stageWords, textElement } from "../../words.ts";
+import { bytes, mark, operationName, stageWords, textElement } from "../../words.ts";
 import type { FollowedState, Panel } from "./panel.ts";
 
 /** The stages of a job, in order. An audit has its checks instead, a replay the stages of a job. */
@@ -28,7 +28,7 @@ export function progressPanel(context: ViewContext): Panel {
       : element(
           "p",
           { class: "hint" },
-          "Your key has only the scope read, so you cannot cancel this operation.",
+          "Your key has only the read scope, so you cannot cancel this operation.",
         ),
     liveRegion,
   );
@@ -106,11 +106,8 @@ function progressWords(operation: string, { stage, done, total }: Progress): str
 function unitOf(operation: string, stage: string): string {
   if (stage === "evaluate") return "tickers";
   if (stage !== "fit") return stage === "write" ? "documents" : "steps";
-  return operation === "run_ml_job"
-    ? "fits"
-    : operation === "run_dl_job"
-      ? "epochs"
-      : `steps of the ${kindOf(operation)}`;
+  if (operation === "run_ml_job") return "fits";
+  return operation === "run_dl_job" ? "epochs" : "steps";
 }
 
 /** Asks for confirmation, then cancels an operation. */

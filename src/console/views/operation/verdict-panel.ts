@@ -33,8 +33,8 @@ export function verdictPanel({ client, signal }: ViewContext): Panel {
 }
 
 const CHECK_WORDS: Readonly<Record<string, string>> = {
-  clean: "nothing found",
-  found: "signs found",
+  clean: "clean",
+  found: "has findings",
   not_run: "not run",
 };
 
@@ -51,7 +51,7 @@ function auditOf({
   const title =
     verdict === "clean"
       ? "No check found look-ahead in the inputs."
-      : `The audit found ${counted(count, "sign")} that the inputs may contain future data or that the job cannot be trusted.`;
+      : `${counted(count, "finding")}: the inputs may contain future data, or the job cannot be trusted.`;
   return [
     element("p", { class: verdict === "clean" ? "good" : "failed" }, element("strong", {}, title)),
     ...(sentence === undefined ? [] : [element("p", {}, textElement(sentence, 500))]),
