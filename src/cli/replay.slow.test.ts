@@ -101,13 +101,17 @@ describe("mucast replay", { timeout: 900_000 }, () => {
 
   const onLinux = { skip: process.platform !== "linux" && "looks into /proc" };
 
-  test("leaves no file and no process if it is terminated while it fits: exit code 143", onLinux, async () => {
-    const { running, temporary } = await startLong();
-    running.child.kill("SIGTERM");
-    const { code, stdout, stderr } = await running.ended;
-    assert.equal(code, 143, stderr);
-    await assertNothingLeft(temporary, stdout);
-  });
+  test(
+    "leaves no file and no process if it is terminated while it fits: exit code 143",
+    onLinux,
+    async () => {
+      const { running, temporary } = await startLong();
+      running.child.kill("SIGTERM");
+      const { code, stdout, stderr } = await running.ended;
+      assert.equal(code, 143, stderr);
+      await assertNothingLeft(temporary, stdout);
+    },
+  );
 
   test(
     "leaves none where its engine is killed again and again, and gives no verdict: exit code 4",

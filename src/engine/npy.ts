@@ -143,7 +143,7 @@ export class NpyWriter {
   }
 }
 
-/** Removes the file of an array. Ignores a missing file, such as that of a failed task, and a folder, which its reader has reported. */
+/** Removes the file of an array. Ignores a missing file, such as a failed task's, and a folder, which its reader has reported. */
 export function removeArray(path: string): void {
   try {
     unlinkSync(path);

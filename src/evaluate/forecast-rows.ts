@@ -14,8 +14,8 @@ export interface DatedForecasts {
 /** Forecasts that are compared with a baseline: score rows, out-of-fold rows, or the validation or calibration part of a network. */
 export interface ForecastRows extends DatedForecasts {
   /**
-   * Shape (n): mean of the labels the model had learned from at that row: out of fold, of the fold's training rows; in a network's
-   * validation and calibration parts, of its training part; on score rows, of all fit rows.
+   * Shape (n): mean of the labels that the model had learned from at that row: out of fold, those of the fold's training rows; in
+   * a network's validation and calibration parts, those of its training part; on score rows, those of all fit rows.
    */
   readonly trainingMean: Float64Array;
 }

@@ -22,7 +22,7 @@ export interface JobOrder {
   readonly options?: PayloadOptions | undefined;
   /** The caller's space of the storage, for output and status; the storage itself by default. */
   readonly space?: string | undefined;
-  /** Those of the service's own URLs that lie in the storage itself and not in the space. */
+  /** The service's own URLs that are in the storage itself and not in the space. */
   readonly shared?: readonly string[] | undefined;
   /** Cores this job may use at first; for executors on this machine. */
   readonly workers: number;

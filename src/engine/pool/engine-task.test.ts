@@ -13,7 +13,7 @@ const labels = (queue: TaskQueue) => {
   return taken;
 };
 
-test("takes tasks in order, after those whose worker died, of which the last comes first", () => {
+test("takes tasks in order, after those whose worker died, the latest of these first", () => {
   const queue = new TaskQueue();
   assert.equal(queue.take(), undefined);
   const [a, b, c, d, e, f] = ["a", "b", "c", "d", "e", "f"].map((name) => pending(name));

@@ -69,8 +69,8 @@ export class ContainerAppsExecutor implements Executor {
   }
 
   /**
-   * Where Azure does not answer now, the execution is taken to be there; the polls that follow find out. To have it
-   * stopped call `stop` at once, before a poll finds that it has ended on its own.
+   * If Azure does not answer now, the execution is assumed to exist; later polls find out. To have it stopped, call `stop` at
+   * once, before a poll finds that it has ended by itself.
    */
   async adopt(order: JobOrder, handle: string, listener: ExecutionListener): Promise<Execution | undefined> {
     const [, job, name] = HANDLE.exec(handle) ?? [];

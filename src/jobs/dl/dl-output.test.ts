@@ -83,7 +83,7 @@ const TICKER: TrainedTicker = {
   listed: [],
 };
 
-test("the model is recorded in the sections of the request, every default filled in", () => {
+test("the model is recorded in the sections of the request, with every default filled in", () => {
   const { model } = outputOf({ "current option": "transformer", training_params: { loss_type: "MSE" } });
   assert.deepEqual(model, {
     model: "transformer",
@@ -106,7 +106,7 @@ test("the model is recorded in the sections of the request, every default filled
   });
 });
 
-test("forecasts stand beside their training, and no table is out of fold", () => {
+test("forecasts are listed with their training, and no table is out of fold", () => {
   const epochs = [{ train_loss: 1, validation_loss: 0.5 }];
   const record = { epochs, best_epoch: 1, zero_validation_loss: 0.75, parameters: 7 };
   const prediction = { "current option": "mlp", intervals: { alpha: 0.4 } };
@@ -126,7 +126,7 @@ test("forecasts stand beside their training, and no table is out of fold", () =>
   assert.deepEqual([output.cross_validation, output.metrics.out_of_fold], [undefined, undefined]);
   assert.equal(output.metrics.baselines.mean.out_of_fold, undefined);
   assert.equal(output.metrics.score.pooled.n, 3);
-  // The mean forecast is that of all fit labels, 0.3.
+  // The mean forecast is the mean of all fit labels, 0.3.
   assert.ok(Math.abs(output.metrics.baselines.mean.score.pooled.mae! - 0.4 / 3) < 1e-12);
   assert.deepEqual([output.provenance.device, output.provenance.seed], ["cuda:1", 42]);
 });
@@ -156,7 +156,7 @@ test("a ticker without a row in the calibration part has no interval and the war
   assert.deepEqual(unsupported({ shrinkage: "none" }), []);
 });
 
-test("what forecasts are worth shows on the calibration part, and without one on the validation part", () => {
+test("the quality of forecasts is judged on the calibration part, and without one on the validation part", () => {
   const worth = (prediction: object, ticker: TrainedTicker) =>
     outputOf({ "current option": "mlp", ...prediction }, [ticker]).metrics.shrinkage!;
   const calibrated = worth({ intervals: {} }, TICKER);
@@ -164,12 +164,12 @@ test("what forecasts are worth shows on the calibration part, and without one on
   assert.deepEqual(calibrated.pooled, calibrated.by_ticker["10"]);
   const validated = worth({}, { ...TICKER, calibration: rows([], [], []) });
   assert.equal(validated.pooled.n, 3);
-  // y p sums to 0.08 and p² to 0.08; what is left of y is 0.1, 0.1 and 0.2, on forecasts of 0.2, -0.2 and 0.
+  // y p sums to 0.08 and p² to 0.08; the residuals of y are 0.1, 0.1 and 0.2, for forecasts of 0.2, -0.2 and 0.
   assert.ok(Math.abs(validated.pooled.b! - 1) < 1e-12);
   assert.ok(Math.abs(validated.pooled.se! - Math.sqrt(2 * 0.02 ** 2) / 0.08) < 1e-12);
 });
 
-/** Sixty dates whose labels go up and down around a drift of 0.01. */
+/** Sixty dates whose labels alternate around a drift of 0.01. */
 const DRIFTING = (() => {
   const days = Array.from({ length: 60 }, (_, i) => i + 30);
   return { days, realised: days.map((day) => 0.01 + 0.003 * Math.sin(day) + 0.003 * Math.cos(day * day)) };
@@ -180,7 +180,7 @@ function noSkillMessages(trained: readonly TrainedTicker[]): string[] {
   return warnings.filter(({ code }) => code === "no_skill").map(({ message }) => message);
 }
 
-test("a network that forecasts the mean of its training labels earns no_skill, however much drift goes on", () => {
+test("a network that forecasts the mean of its training labels gets no_skill, however strong the drift is", () => {
   const { days, realised } = DRIFTING;
   const told = (predicted: number[]) =>
     noSkillMessages([
@@ -195,7 +195,7 @@ test("a network that forecasts the mean of its training labels earns no_skill, h
   assert.deepEqual(told(realised.map((y) => 0.009 + 0.3 * (y - 0.01))), []);
 });
 
-test("equal labels that are forecast to the digit are gained on 0, and on a training mean that is no less exact nothing is", () => {
+test("exact forecasts of equal labels beat 0, but not an equally exact training mean", () => {
   const { days } = DRIFTING;
   const told = (predicted: number, trainingMean: number) => {
     const validation = rows(
@@ -217,7 +217,7 @@ test("equal labels that are forecast to the digit are gained on 0, and on a trai
   );
 });
 
-test("a calibration part judges in place of the validation part, which chose the epoch", () => {
+test("a calibration part is used for judging instead of the validation part, which chose the epoch", () => {
   const { days, realised } = DRIFTING;
   const skilled = realised.map((y) => 0.009 + 0.3 * (y - 0.01));
   const unskilled = days.map(() => 0.009);
@@ -229,12 +229,12 @@ test("a calibration part judges in place of the validation part, which chose the
   assert.deepEqual(noSkillMessages([told(unskilled, skilled)]), []);
   const [message] = noSkillMessages([told(skilled, unskilled)]);
   assert.match(message!, /^No evidence of skill on the calibration rows\./);
-  // A ticker of a joint network that ended before the calibration part has no say beside one that has it.
+  // A ticker of a joint network whose rows end before the calibration part does not count beside one that has it.
   const ended = { ...told(unskilled, []), calibration: rows([], [], []) };
   assert.deepEqual(noSkillMessages([told(unskilled, skilled), ended]), []);
 });
 
-test("shrunk forecasts, mu among them, are their share of the network's, and so are their residuals", () => {
+test("shrunk forecasts, including mu, are the factor times the network's, and so are their residuals", () => {
   const prediction = { "current option": "mlp", intervals: { alpha: 0.4, method: "split" } };
   // The slope is a half: sum y p is 0.1, sum p² 0.2, and the labels lie exactly on it.
   const halved = { ...TICKER, calibration: rows([90, 91], [0.05, 0.2], [0.1, 0.4]) };
@@ -266,7 +266,7 @@ test("no warning carries the signature of a URL into the output", () => {
   assert.doesNotMatch(JSON.stringify(warnings), /SECRET/);
 });
 
-test("provenance keeps no config with the signature of a URL, however that is spelt", () => {
+test("provenance keeps no config with the signature of a URL, however it is spelt", () => {
   const url = (name: string) => `https://store/c/d?${name}=hunter2`;
   const text = (loss_type: string) =>
     JSON.stringify({ "current option": "mlp", training_params: { loss_type } });

@@ -39,14 +39,14 @@ interface EvaluatedTicker extends ScoredTicker {
 interface DlEvaluation {
   readonly tickers: readonly EvaluatedTicker[];
   readonly tables: ScoreTables;
-  /** One entry a block; empty where neither refits nor a window were asked for. */
+  /** One entry per block; empty if neither refits nor a window were requested. */
   readonly blocks: readonly EvaluatedBlock[];
-  /** Of the intervals and of the forecasts. */
+  /** Warnings about the intervals and the forecasts. */
   readonly warnings: readonly Warning[];
 }
 
 /**
- * Intervals, metrics, baselines and the worth of the forecasts of all tickers; the order given is kept.
+ * Intervals, metrics, baselines and the quality of the forecasts of all tickers, in the given order.
  * @param asOf the date of the forecasts.
  */
 export function* evaluateDl(
@@ -67,7 +67,7 @@ export function* evaluateDl(
     tickers.push({ ...(yield* scoreTicker(facts, settings, asOf)), trained: ticker });
     yield 1;
   }
-  // `late_ticker` says so of the others.
+  // `late_ticker` reports the others.
   const without = trained.filter(
     ({ calibration, joins }) => intervals && calibration.days.length === 0 && joins === undefined,
   );
@@ -93,7 +93,7 @@ function heldOutRows({ validation, calibration }: TrainedTicker): ForecastRows {
   return calibration.days.length > 0 ? calibration : validation;
 }
 
-/** The calibration part where there is one: the validation part chose the epochs. */
+/** The calibration part if there is one: the validation part chose the epochs. */
 function judgedRows(trained: readonly TrainedTicker[]): HeldOutRows {
   const calibrated = trained.map(({ calibration }) => calibration).filter(({ days }) => days.length > 0);
   if (calibrated.length > 0) return { rows: "calibration", forecasts: calibrated };
@@ -106,7 +106,7 @@ export function dlEvaluationUnits(trained: readonly TrainedTicker[], settings: R
   return evaluationUnits(trained.length, 1) + inBlocks;
 }
 
-/** What the output blob of run_dl_job is made of. */
+/** The contents of the output blob of run_dl_job. */
 type DlOutputParts = Pick<
   DocumentParts,
   "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance" | "machine"
@@ -114,7 +114,7 @@ type DlOutputParts = Pick<
   readonly settings: DlSettings;
   readonly evaluation: DlEvaluation;
   readonly training: ReadonlyMap<string, TrainingRecord>;
-  /** Of a joint network, by block: the rows that it learned from. */
+  /** For a joint network, by block: the number of rows that it learned from. */
   readonly blockRows?: readonly number[];
   /** How the networks of each block were trained. */
   readonly blockTraining?: TrainOutcome["blockTraining"];
@@ -164,7 +164,7 @@ function refitsOf(
   };
 }
 
-/** The resolved configuration in the sections of the request: what was trained, every default filled in. */
+/** The resolved configuration in the sections of the request: what was trained, with every default filled in. */
 function modelOf(settings: DlSettings): OrderedJson {
   const {
     enabled,
@@ -184,7 +184,7 @@ function modelOf(settings: DlSettings): OrderedJson {
     refitStart,
     ...rest
   } = settings;
-  const { joint: _, ...unrecorded } = rest; // It follows from the network.
+  const { joint: _, ...unrecorded } = rest; // Derived from the network.
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   const { architecture, ...params } = network;
   const { batch_size, loss, monitor, ...trainingParams } = training;
@@ -197,7 +197,7 @@ function modelOf(settings: DlSettings): OrderedJson {
       ...trainingParams,
       loss_type: loss,
       ensemble,
-      ...(monitor === "loss" ? {} : { monitor }), // So that an output without it is what it was before it existed.
+      ...(monitor === "loss" ? {} : { monitor }), // Omitted if unset, so that older outputs stay the same.
     },
     model_params: plain(params),
     intervals: recordedIntervals(intervals),

@@ -16,7 +16,7 @@ import { planJointWindows, planOf } from "./plan-joint-network.ts";
 import { planTickerWindows } from "./plan-ticker-networks.ts";
 import { DISABLED } from "./read-and-train.ts";
 
-/** The config of run_dl_job, and the networks that the job would plan. @throws MucastError as run_dl_job does. */
+/** The config of run_dl_job, and the networks that the job would plan. @throws MucastError like run_dl_job. */
 export function previewDl(config: string): PreviewedConfig {
   const { settings, warnings } = parseDlSettings(config);
   const { architecture, ...params } = settings.network;
@@ -31,7 +31,7 @@ export function previewDl(config: string): PreviewedConfig {
   };
 }
 
-/** The networks of a plan, without ensembles, and the values that the largest of them reads. */
+/** The networks of a plan, without ensembles, and the number of values that the largest one reads. */
 interface Networks {
   readonly networks: number;
   readonly bytes: number;
@@ -123,7 +123,10 @@ function* firstMembers(
   return found;
 }
 
-/** Of each value the float64 of the file and the float32 that a network reads; of each row its place, its label and whether it has one. */
+/**
+ * For each value, the float64 of the file and the float32 that a network reads; for each row, its position, its label and whether
+ * it has one.
+ */
 const [VALUE_BYTES, ROW_BYTES] = [8 + 4, 8 + 8 + 4 + 4];
 
 function dataBytes(panels: readonly PanelRows[], features: number): number {
@@ -131,7 +134,7 @@ function dataBytes(panels: readonly PanelRows[], features: number): number {
   return rows * (VALUE_BYTES * features + ROW_BYTES);
 }
 
-/** @param fitRows that its network of the first block learns from. */
+/** @param fitRows the number that its network of the first block learns from. */
 function plannedTicker(
   { panel, fitRows }: { readonly panel: PanelRows; readonly fitRows: number },
   { train, validate, calibrate }: Omit<WindowPlan, "score">,

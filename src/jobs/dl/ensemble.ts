@@ -15,36 +15,36 @@ type NetworkRecord = Omit<TrainResult, "predictions" | "seconds" | "weights">;
 
 /** The record of a further network of an ensemble. */
 type MemberRecord = Omit<NetworkRecord, "parameters"> & {
-  /** From 1: member 0 is the record that has them. */
+  /** From 1: member 0 is the record that contains them. */
   readonly member: number;
 };
 
-/** How a network was trained: member 0's record, with those of the further members of its ensemble. */
+/** How a network was trained: member 0's record, with the records of its ensemble's other members. */
 export type TrainingRecord = NetworkRecord & {
-  /** Absent where the network is alone. */
+  /** Absent for a single network. */
   readonly members?: readonly MemberRecord[];
 };
 
-/** An ensemble, or a network alone, that was trained. */
+/** A trained ensemble or single network. */
 export interface TrainedNetwork {
-  /** Of a ticker's first network with all that it tells of the ticker, of others with the forecasts alone. */
+  /** From a ticker's first network, with all facts about the ticker; from later ones, only the forecasts. */
   readonly tickers: readonly (TrainedTicker | TickerForecasts)[];
   readonly record: TrainingRecord;
-  /** Of an ensemble whose members all have one, or of a network alone, the record's `prediction_scale`. */
+  /** The record's `prediction_scale`, for a single network or an ensemble whose members all have one. */
   readonly predictionScale: number | undefined;
-  /** The weights of each member, where the task asked for them. */
+  /** The weights of each member, if the task requested them. */
   readonly weights: readonly ArrayRef[];
 }
 
-/** What messages call a member; a network alone by its own name. */
+/** What messages call a member; a single network goes by its own name. */
 export function memberName(name: string, member: number, ensemble: number): string {
   return ensemble === 1 ? name : `${name} member ${member}`;
 }
 
 /**
- * The task of a member, on the matrices of the first one's task. It has seeds and a file of predictions of its own.
- * @param first the task of member 0, which is that of a network alone.
- * @param name of the network, with which the label begins.
+ * The task of a member, on the matrices of member 0's task. It has its own seeds and its own file of predictions.
+ * @param first the task of member 0, which is also the task of a single network.
+ * @param name of the network; the label starts with it.
  */
 export function memberTask(
   first: TrainNetworkTask | TrainJointTask,
@@ -67,7 +67,7 @@ export function predictionsOf(
 }
 
 /**
- * Reads the forecasts of all members of a trained network and takes their mean.
+ * Reads the forecasts of all members of a trained network and averages them.
  * @param results of members 0, 1, ...
  * @throws the reason of `signal`.
  */
@@ -81,7 +81,7 @@ export async function trainedNetwork(
   const tickers = await inTurns(network.forecasts(mean), signal);
   return {
     tickers: tickers.map((ticker, i) => ({
-      // Those of all blocks would take too much memory.
+      // Keeping those of all blocks would take too much memory.
       ...(network.begins.has(ticker.ticker) ? ticker : forecastsOf(ticker)),
       ...(spreads === undefined ? {} : { spread: ticker.predictionUnit * spreads[i]! }),
     })),
@@ -95,9 +95,9 @@ export async function trainedNetwork(
 }
 
 /**
- * The mean of the predictions, element by element: added up in the order of the members, then divided once. NaN where
- * a ticker has no window. One member's predictions are in memory at a time.
- * @returns `spreads` of an ensemble, of each ticker the standard deviation (ddof 1) of the members at its last score row, log-return.
+ * The mean of the predictions, element by element: summed in the order of the members, then divided once. NaN if a ticker has no
+ * window. One member's predictions are in memory at a time.
+ * @returns for an ensemble also `spreads`: the standard deviation (ddof 1) of the members at each ticker's last score row, log-return.
  */
 function* meanForecast(
   results: readonly Pick<TrainResult, "predictions">[],
@@ -134,7 +134,7 @@ function commonScale(results: readonly TrainResult[]): number | undefined {
   return scales.size === 1 ? results[0]!.prediction_scale : undefined;
 }
 
-/** Removes files of the work folder; one that a failed task has not written is fine. */
+/** Removes files of the work folder; ignores one that a failed task has not written. */
 export function removeFiles(files: readonly string[]): void {
   for (const file of files) rmSync(file, { force: true });
 }

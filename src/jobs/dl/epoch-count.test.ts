@@ -15,7 +15,7 @@ const losses = { train_loss: 1, validation_loss: 2 };
 const done = (events: readonly JobEvent[]) =>
   events.map((event) => (event.kind === "progress" ? event.done : undefined));
 
-test("an epoch is reported with its ticker and losses, over the epochs of all networks", () => {
+test("an epoch is reported with its ticker and losses, as a share of the epochs of all networks", () => {
   const [event] = reported((count) => count.epoch(AAA, 0, { epoch: 1, ...losses }));
   assert.deepEqual(event, {
     kind: "progress",
@@ -28,7 +28,7 @@ test("an epoch is reported with its ticker and losses, over the epochs of all ne
   });
 });
 
-test("epochs that early stopping saves count as done when the network is", () => {
+test("epochs that early stopping saves count as done when the network is done", () => {
   const events = reported((count) => {
     count.epoch(AAA, 0, { epoch: 1, ...losses });
     count.epoch(BBB, 0, { epoch: 1, ...losses });
@@ -46,7 +46,7 @@ test("epochs that a second attempt repeats are not counted again", () => {
   assert.deepEqual(done(events), [1, 2, 3, 3, 3, 3, 4]);
 });
 
-test("a network that trained all its epochs does not report its end again", () => {
+test("a network that trained all its epochs does not also report its end", () => {
   const events = reported((count) => {
     count.epoch(AAA, 0, { epoch: 10, ...losses });
     count.finish(AAA, 0);
@@ -54,7 +54,7 @@ test("a network that trained all its epochs does not report its end again", () =
   assert.deepEqual(done(events), [10]);
 });
 
-test("each member of an ensemble counts for itself, and its epochs name it", () => {
+test("each member of an ensemble counts separately, and its epochs name it", () => {
   const events = reported((count) => {
     count.epoch(AAA, 0, { epoch: 1, ...losses });
     count.epoch(AAA, 1, { epoch: 1, ...losses });

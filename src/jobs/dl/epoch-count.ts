@@ -1,7 +1,7 @@
 import type { Report } from "../../contract/output/job-events.ts";
 import type { EpochProgress } from "../../engine/pool/network-protocol.ts";
 
-/** A network, by its ticker or `portfolio`, and the block of score rows that it forecasts. */
+/** A network, identified by its ticker or `portfolio`, and the block of score rows that it forecasts. */
 export interface CountedNetwork {
   readonly name: string;
   readonly block: number;
@@ -16,7 +16,7 @@ export class EpochCount {
   readonly #done = new Map<string, number>();
   #sum = 0;
 
-  /** @param epochs the most that each member of a network's ensemble trains. */
+  /** @param epochs the maximum that each member of a network's ensemble trains. */
   constructor(
     networks: number,
     { epochs, ensemble }: { readonly epochs: number; readonly ensemble: number },
@@ -28,7 +28,7 @@ export class EpochCount {
     this.#report = report;
   }
 
-  /** A member of a network has done an epoch. That of a later block is counted, and its losses are not reported. */
+  /** A member of a network has finished an epoch. An epoch of a later block is counted, but its losses are not reported. */
   epoch(
     network: CountedNetwork,
     member: number,
@@ -43,17 +43,17 @@ export class EpochCount {
     this.#progress({ ticker: network.name, ...place, epoch, train_loss, validation_loss });
   }
 
-  /** A member is done or has failed. Epochs that early stopping saved count as done, and are reported, if any. */
+  /** A member is done or has failed. Epochs that early stopping saved count as done; reports them if there are any. */
   finish(network: CountedNetwork, member: number): void {
     if (this.#advance(network, member, this.#epochs) > 0) this.#progress({});
   }
 
-  /** The whole network has failed: members that were not begun count as done, too. */
+  /** The whole network has failed: members that were not started count as done, too. */
   finishAll(network: CountedNetwork): void {
     for (let member = 0; member < this.#ensemble; member++) this.finish(network, member);
   }
 
-  /** @returns how many epochs are done that were not before. */
+  /** @returns the number of newly finished epochs. */
   #advance({ name, block }: CountedNetwork, member: number, epochs: number): number {
     const network = `${block} ${member} ${name}`;
     const before = this.#done.get(network) ?? 0;

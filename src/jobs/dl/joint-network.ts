@@ -25,22 +25,22 @@ export interface JointJob {
   readonly settings: DlSettings;
   readonly workFolder: string;
   readonly blocks: readonly RefitBlock[];
-  /** Names of features, and by ticker where each of its columns stands among them. */
+  /** Names of features, and by ticker the position of each of its columns among them. */
   readonly union: {
     readonly names: readonly string[];
     readonly columns: ReadonlyMap<string, readonly number[]>;
   };
   /** `feature_absent`, by ticker. */
   readonly warnings: ReadonlyMap<string | undefined, readonly Warning[]>;
-  /** By ticker, the panels with all their fit rows; of a late ticker the one with which it joins. */
+  /** By ticker, the panels with all their fit rows; for a late ticker the panel with which it joins. */
   readonly wholes: ReadonlyMap<string, PanelOnDisk>;
-  /** Of the tickers that take part. */
+  /** The rows of the tickers that take part. */
   readonly rows: RowsByBlock<PanelOnDisk>;
-  /** @throws MucastError where no ticker has enough to learn from. */
+  /** @throws MucastError if no ticker has enough to learn from. */
   readonly plan: (panels: readonly PanelOnDisk[]) => Pausable<JointPlan<PanelOnDisk>>;
 }
 
-/** The network of all tickers that learns what is known at block `learned`, for the score rows of `block`. */
+/** The network of all tickers that learns what is known at block `learned` and forecasts the score rows of `block`. */
 export class JointNetwork implements PlannedNetwork {
   readonly joint = true;
   readonly name = PORTFOLIO;
@@ -81,7 +81,7 @@ export class JointNetwork implements PlannedNetwork {
   async task(means: Parameters<PlannedNetwork["task"]>[0]): ReturnType<PlannedNetwork["task"]> {
     const { device, threads, signal } = means;
     const { settings, workFolder, union, blocks } = this.#job;
-    // Made when it is needed: the plans of all blocks would take too much memory.
+    // Created when it is needed: the plans of all blocks would take too much memory.
     const plan = await inTurns(this.#job.plan(this.#job.rows(this.#learned, this.block)), signal);
     this.#plan = plan;
     this.#excluded = plan.excluded;
@@ -121,7 +121,7 @@ export class JointNetwork implements PlannedNetwork {
     );
   }
 
-  /** @param predictions shape (predicted dates, tickers), NaN where a ticker has no window. */
+  /** @param predictions shape (predicted dates, tickers), NaN if a ticker has no window. */
   *forecasts(predictions: Float64Array): ReturnType<PlannedNetwork["forecasts"]> {
     const plan = this.#plan!;
     this.#plan = undefined;

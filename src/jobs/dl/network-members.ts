@@ -5,38 +5,38 @@ import type { TrainJointTask, TrainNetworkTask, TrainResult } from "../../engine
 import { memberTask, predictionsOf, removeFiles, type TrainedNetwork, trainedNetwork } from "./ensemble.ts";
 import type { PlannedNetwork, WrittenTask } from "./planned-network.ts";
 
-/** One member of a network, which has begun. */
+/** One member of a network, which has started. */
 export interface Member {
   readonly of: NetworkMembers;
   readonly member: number;
 }
 
-/** Why a member failed: an error of its task, or of its place in a stack. */
+/** Why a member failed: an error of its task, or of its entry in a stack. */
 export type NetworkFault =
   | MucastError
   | (Pick<Failure, "code" | "message"> & { readonly data?: MucastError["data"] });
 
-/** The weights that a network begins with and leaves. */
+/** The weights that a network starts from, and whether it keeps its own. */
 export interface WarmStart {
-  /** Of each member, where it goes on from an earlier network. */
+  /** For each member, if it continues from an earlier network. */
   readonly first: readonly ArrayRef[] | undefined;
-  /** Whether its own are wanted. */
+  /** Whether its own weights are needed later. */
   readonly keeps: boolean;
 }
 
 const COLD: WarmStart = { first: undefined, keeps: false };
 
 /**
- * The members of one network, on matrices that are written as the first of them begins and removed as the last one ends. They
- * begin in their order, and none begins once one has failed; those that have begun go on, so that the first of those
- * that fail is the same whichever ends first.
+ * The members of one network, on matrices that are written when the first member starts and removed when the last one ends. They
+ * start in order, and none starts once one has failed; running ones continue, so that the first failed member is the same
+ * whichever ends first.
  */
 export class NetworkMembers {
   readonly network: PlannedNetwork;
   readonly ensemble: number;
   readonly warmStart: WarmStart;
   #written: Promise<WrittenTask> | undefined;
-  /** Members that have begun and not ended. */
+  /** Members that have started and not ended. */
   #running = 0;
   readonly #results = new Map<number, TrainResult>();
   readonly #errors = new Map<number, NetworkFault>();
@@ -53,23 +53,23 @@ export class NetworkMembers {
     return this.#errors.size > 0;
   }
 
-  /** Whether any member has begun: of a network that would be trained in vain, none does. */
+  /** Whether any member has started: a network that would be trained in vain starts none. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** No member runs, and none will. */
+  /** No member is running, and none will. */
   get isDone(): boolean {
     return this.#running === 0 && (this.hasFailed || this.#trained !== undefined);
   }
 
-  /** A member will run: from now on until it ends the matrices stay. */
+  /** A member will run: until it ends, the matrices stay. */
   begin(): void {
     this.#hasBegun = true;
     this.#running++;
   }
 
-  /** The task of a member that has begun. @throws as PlannedNetwork's `task` does. */
+  /** The task of a member that has started. @throws like PlannedNetwork's `task`. */
   async task(
     member: number,
     means: Parameters<PlannedNetwork["task"]>[0],
@@ -85,7 +85,7 @@ export class NetworkMembers {
     };
   }
 
-  /** Ends a member that was trained; the last one with the forecasts of all. @throws the reason of `signal`. */
+  /** Ends a member that was trained; the last one yields the forecasts of all. @throws the reason of `signal`. */
   async finish(member: number, result: TrainResult, signal: AbortSignal): Promise<void> {
     this.#results.set(member, result);
     if (this.#results.size === this.ensemble) {
@@ -101,7 +101,7 @@ export class NetworkMembers {
     await this.#end();
   }
 
-  /** What was trained, or why the first of the members that failed did; once none runs any more. */
+  /** The result, or the fault of the first failed member; once none is running any more. */
   get result(): TrainedNetwork | NetworkFault {
     return this.#errors.get(Math.min(...this.#errors.keys())) ?? this.#trained!;
   }
@@ -116,7 +116,7 @@ export class NetworkMembers {
       { length: this.ensemble },
       (_, member) => predictionsOf(task, member, this.ensemble).ref,
     );
-    // Nothing goes on from the weights of members whose network has failed.
+    // Nothing continues from the weights of members whose network has failed.
     const unneeded = this.hasFailed && this.warmStart.keeps ? predictions.map(weightsFile) : [];
     removeFiles([...files, ...predictions, ...unneeded]);
   }
@@ -127,9 +127,9 @@ function weightsFile(predictions: string): string {
 }
 
 /**
- * Every member of every network, each begun as it is taken; those of a network that has failed are left out, and so is a network whose
- * name's first network has: the ticker has failed whatever it forecasts.
- * @param onVain called with each network that is left out.
+ * Yields every member of every network, each started when it is taken. Skips the members of a failed network, and every network
+ * whose name's first network failed: that ticker has failed whatever the later networks forecast.
+ * @param onVain called with each skipped network.
  */
 export function* membersInTurn(
   networks: readonly NetworkMembers[],

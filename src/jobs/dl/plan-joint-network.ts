@@ -31,13 +31,16 @@ import type { PanelOnDisk } from "../shared/panel-files.ts";
 import { JointNetwork } from "./joint-network.ts";
 import type { NetworkPlan, PlannedNetwork } from "./planned-network.ts";
 
-/** A joint network, planned. */
+/** A planned joint network. */
 interface JointWindows<P extends PanelRows> {
-  /** Of the first block. */
+  /** The plan of the first block. */
   readonly plan: JointPlan<P>;
   /** Late tickers that join, each with `joins`. */
   readonly joined: readonly P[];
-  /** Of the tickers that take part in the first block, for the networks of all blocks; `columns` of these, then of those that join. */
+  /**
+   * The features of the tickers that take part in the first block, for the networks of all blocks; `columns` of these tickers,
+   * then of those that join.
+   */
   readonly union: FeatureUnion;
   readonly failures: readonly Failure[];
   /** The panels of the tickers that take part in a network. */
@@ -46,8 +49,8 @@ interface JointWindows<P extends PanelRows> {
 
 /**
  * Which tickers take part in a joint network, on which dates, and with which features.
- * @throws MucastError invalid_request where the network is too large for the features of all; insufficient_history where early stopping
- *   watches the IC and no validation date has enough labels for one.
+ * @throws MucastError invalid_request if the network is too large for the features of all; insufficient_history if early stopping
+ * monitors the IC and no validation date has enough labels for one.
  */
 export function* planJointWindows<P extends PanelRows>(
   panels: readonly P[],
@@ -95,7 +98,7 @@ function failureOf({ code, message, data }: MucastError): Failure {
   return { ticker: data.ticker!, code, message };
 }
 
-/** One network a block for all tickers that can take part; none where no ticker can. @throws MucastError as planJointWindows does. */
+/** One network per block for all tickers that can take part; none if no ticker can. @throws MucastError like planJointWindows. */
 export function* planJointNetwork(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
@@ -132,7 +135,7 @@ function columnsByTicker(panels: readonly PanelRows[], { columns }: FeatureUnion
   return new Map(panels.map(({ ticker }, j) => [ticker, columns[j]!]));
 }
 
-/** What decides who takes part in the joint networks of a job. */
+/** What decides which tickers take part in the joint networks of a job. */
 interface JointBlocks {
   readonly settings: DlSettings;
   readonly blocks: readonly RefitBlock[];
@@ -147,8 +150,9 @@ export function planOf<P extends PlanRows>(
 }
 
 /**
- * The panels of the tickers that take part in a network: those of the first block, and those that have joined by the block that it learns from.
- * @param panels all that were read, then those that join; `plan` of the first block.
+ * The panels of the tickers that take part in a network: the tickers of the first block, and those that have joined by the block
+ * that it learns from.
+ * @param panels all that were read, then those that join. @param plan of the first block.
  */
 function takingPart<P extends PlanRows>(
   panels: readonly P[],
@@ -163,7 +167,7 @@ function takingPart<P extends PlanRows>(
     );
 }
 
-/** The tickers that may join, which have no other features than those that take part in the first block. */
+/** The tickers that may join: they have no features that the tickers of the first block lack. */
 function candidatesOf<P extends PanelRows>(
   panels: readonly P[],
   plan: JointPlan<P>,
@@ -185,8 +189,8 @@ function candidatesOf<P extends PanelRows>(
 }
 
 /**
- * The late tickers that join the joint networks, each at the first block whose network has enough of its labels to train on. Which tickers these
- * are depends on the rows of all that are known at the block's first date.
+ * The late tickers that join the joint networks, each at the first block whose network can train on enough of its labels. Which
+ * tickers join depends on all rows that are known at the block's first date.
  */
 function* joinJoint<P extends PanelRows>(
   job: JointBlocks & { readonly panels: readonly P[]; readonly plan: JointPlan<P> },
@@ -209,7 +213,7 @@ function* joinJoint<P extends PanelRows>(
   return joined;
 }
 
-/** Those of the candidates that take part in the network of a block beside the others. */
+/** The candidates that take part in the network of a block beside the other tickers. */
 function* membersAt<P extends PanelRows>(
   block: number,
   candidates: ReadonlyMap<string, PlanRows>,
@@ -222,7 +226,7 @@ function* membersAt<P extends PanelRows>(
   }: JointBlocks & { readonly panels: readonly P[]; readonly plan: JointPlan<P> },
 ): Pausable<ReadonlyMap<string, PlanRows>> {
   let left = candidates;
-  // Without those that are left out the parts may begin on other dates.
+  // Without the excluded tickers, the parts may start on other dates.
   while (left.size > 0) {
     const rows = takingPart<PlanRows>([...panels, ...joined, ...left.values()], plan, { settings, blocks });
     const { members } = yield* planOf(rows(block, block), settings);

@@ -30,26 +30,26 @@ import {
   zScoresOf,
 } from "./planned-network.ts";
 
-/** A ticker that has a network of its own. */
+/** A ticker that has its own network. */
 interface PlannedTickerRows<P> {
   readonly panel: P;
   readonly rows: RowsByBlock<P>;
-  /** The block of its first network: number 0 but for late tickers. */
+  /** The block of its first network: number 0 except for late tickers. */
   readonly first: number;
-  /** Of its first network. */
+  /** The windows of its first network. */
   readonly windows: WindowPlan;
 }
 
-/** The networks of single tickers, planned. */
+/** The planned networks of single tickers. */
 interface TickerWindows<P extends PanelRows> {
   readonly planned: readonly PlannedTickerRows<P>[];
   readonly failures: readonly Failure[];
 }
 
 /**
- * The windows of every ticker on its own. A ticker with too few in the first block, or with constant labels, joins at the first block that
- * gives it enough; where none does, or where no ticker has enough in the first, it fails alone.
- * @throws MucastError invalid_request where a network is too large for a ticker's features.
+ * The windows of every single ticker. A ticker with too few in the first block, or with constant labels, joins at the first block
+ * that gives it enough. If no block does, or if no ticker has enough in the first block, only that ticker fails.
+ * @throws MucastError invalid_request if a network is too large for a ticker's features.
  */
 export function* planTickerWindows<P extends PanelRows>(
   panels: readonly P[],
@@ -81,7 +81,7 @@ export function* planTickerWindows<P extends PanelRows>(
   };
 }
 
-/** The tickers that join, each at its first block with enough windows; without those that have nothing to forecast from then on. */
+/** The tickers that join, each at its first block with enough windows; except those that have nothing to forecast from then on. */
 function* joinTickers<P extends PanelRows>(
   candidates: readonly LateCandidate<P>[],
   settings: DlSettings,
@@ -126,7 +126,7 @@ function windowOptions({ lookback, intervals }: DlSettings): WindowOptions {
   return { lookback, calibrates: intervals !== undefined };
 }
 
-/** One network a ticker and block. @throws MucastError as planTickerWindows does. */
+/** One network per ticker and block. @throws MucastError like planTickerWindows. */
 export function* planTickerNetworks(
   panels: readonly PanelOnDisk[],
   settings: DlSettings,
@@ -151,12 +151,12 @@ export function* planTickerNetworks(
 interface TickerJob {
   readonly settings: DlSettings;
   readonly workFolder: string;
-  /** The number of the ticker within the job. */
+  /** The index of the ticker within the job. */
   readonly index: number;
   readonly blocks: readonly RefitBlock[];
 }
 
-/** The network of one ticker that learns what is known at block `learned`, for the score rows of `block`. */
+/** The network of one ticker that learns what is known at block `learned` and forecasts the score rows of `block`. */
 class TickerNetwork implements PlannedNetwork {
   readonly joint = false;
   readonly name: string;
@@ -198,7 +198,7 @@ class TickerNetwork implements PlannedNetwork {
     return [datesOf(this.#planned.panel)];
   }
 
-  /** Made when it is needed: the windows of all blocks would take too much memory. @throws MucastError as planWindows does. */
+  /** Created when it is needed: the windows of all blocks would take too much memory. @throws MucastError like planWindows. */
   get windows(): WindowPlan {
     this.#windows ??= planWindows(this.#rows, windowOptions(this.#job.settings));
     return this.#windows;

@@ -62,7 +62,7 @@ function settingsOf(option: string, intervals = {}) {
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
-/** What a network is trained with. */
+/** The resources that a network is trained with. */
 const ALONE = { device: "cpu", threads: 2, signal: new AbortController().signal };
 
 test("the task of a ticker names its rows, where its windows end, and the labels of the parts that learn", async () => {
@@ -93,7 +93,7 @@ test("the task of a ticker names its rows, where its windows end, and the labels
   );
 });
 
-test("tasks say how many of a ticker's last columns are z-scores, and nothing where there are none", async () => {
+test("tasks name the number of a ticker's last columns that are z-scores, and omit it if there are none", async () => {
   for (const [option, plan] of [
     ["mlp", planTickerNetworks],
     ["portfolio_lstm", planJointNetwork],
@@ -114,7 +114,7 @@ test("tasks say how many of a ticker's last columns are z-scores, and nothing wh
   }
 });
 
-test("a joint network is trained at the block that a ticker joins, with score windows in that block or not", async () => {
+test("a joint network is trained at the block that a ticker joins, whether that block has score windows or not", async () => {
   const work = newFolder();
   const flat = panel("FLAT", 0, 120, ["f"], () => 0);
   const [own, excluded, whole] = await onDisk(
@@ -148,7 +148,7 @@ test("a joint network is trained at the block that a ticker joins, with score wi
   );
 });
 
-test("of what a ticker's network predicted, the second part makes the intervals of the rest", async () => {
+test("the second part of a ticker's predictions makes the intervals of the rest", async () => {
   const work = newFolder();
   const settings = settingsOf("mlp", { intervals: { alpha: 0.5, method: "split" } });
   const { networks } = atOnce(
@@ -168,7 +168,7 @@ test("of what a ticker's network predicted, the second part makes the intervals 
   assert.deepEqual([...validation.trainingMean], new Array(15).fill(learned), "of the labels that trained");
   assert.deepEqual(calibration.trainingMean, validation.trainingMean);
   assert.deepEqual([[...calibration.days], [...calibration.predicted]], [range(88, 103), misses]);
-  // The rows of a panel here are dated by their number.
+  // The date of a row here is its number.
   assert.deepEqual(trained[0]!.splits, {
     train: { start: 3, end: 72 },
     validate: { start: 73, end: 87 },
@@ -184,7 +184,7 @@ test("of what a ticker's network predicted, the second part makes the intervals 
   assert.ok(Math.abs(scored!.bounds.upper[0]! - 1.008) < 1e-12);
 });
 
-test("the task of a joint network holds a row a date and a column a ticker", async () => {
+test("the task of a joint network has one row per date and one column per ticker", async () => {
   const work = newFolder();
   const panels = await onDisk(
     work,
@@ -206,7 +206,7 @@ test("the task of a joint network holds a row a date and a column a ticker", asy
       ["b", [2, 0], 81, [103, 2]],
     ],
   );
-  // Days 3 to 99 train and validate, 97 of them; 100 to 102 are scored.
+  // Days 3 to 99, 97 of them, train and validate; 100 to 102 are scored.
   assert.deepEqual(
     [parts, ends.shape, labels.shape],
     [{ train: 78, validate: 19, predict: 3 }, [100, 2], [97, 2]],
@@ -218,7 +218,7 @@ test("the task of a joint network holds a row a date and a column a ticker", asy
   assert.deepEqual([...readNpy(labels).subarray(day60, day60 + 2)], [0.02, 0.06]);
 });
 
-test("of a joint network's predictions each ticker keeps its own, with what it lacks", async () => {
+test("each ticker keeps its own predictions of a joint network, with the features that it lacks", async () => {
   const work = newFolder();
   const panels = await onDisk(
     work,

@@ -19,91 +19,97 @@ import type { ScoreModel } from "../shared/refits-output.ts";
 import type { ScoreRows } from "../shared/score-tables.ts";
 import { type DateSpan, type RowFacts, rowFacts, type Splits } from "../shared/ticker-fits.ts";
 
-/** One network to be trained: of one ticker, or of all. */
+/** One network to be trained, for one ticker or for all. */
 export interface PlannedNetwork {
   /** Its ticker, or `portfolio`. */
   readonly name: string;
-  /** Whether it is one network for all tickers: where that fails in the first block, the job fails. */
+  /** Whether it is one network for all tickers: if that fails in the first block, the job fails. */
   readonly joint: boolean;
   /** The block of score rows that it forecasts, from 0. */
   readonly block: number;
   /** Whether no network of its name is trained for an earlier block. */
   readonly isFirst: boolean;
-  /** Whether it is trained as the network of an earlier block was, because that of its own block failed. */
+  /** Whether it is trained like the network of an earlier block, because its own block's network failed. */
   readonly isStandIn: boolean;
   /** The tickers that have a score window in its block. */
   readonly tickers: readonly string[];
-  /** The tickers whose first network it is, which tells of their rows; with score windows in its block or not. */
+  /** The tickers whose first network it is, which reports the facts of their rows; they may have no score window in its block. */
   readonly begins: ReadonlySet<string>;
   /** How many numbers it reads in an epoch; the largest networks are started first. */
   readonly size: number;
-  /** Of the tickers that it forecasts. */
+  /** The dates of the tickers that it forecasts. */
   readonly dates: readonly PanelDates[];
   /**
    * Writes its matrices, which all members of its ensemble learn from.
    * @param means `device` as the engine resolved it; `threads` that a joint network may use.
-   * @throws MucastError output_failed where the work folder's disk is full; insufficient_history or constant_target where its block
-   *   has too little to learn from; the reason of the signal.
+   * @throws MucastError output_failed if the work folder's disk is full; insufficient_history or constant_target if its block has
+   * too little to learn from; the reason of the signal.
    */
   task(means: {
     readonly device: string;
     readonly threads: number;
     readonly signal: AbortSignal;
   }): Promise<WrittenTask>;
-  /** Of each of its tickers, in the order of `forecasts`, where its last score row stands among the predictions. */
+  /** For each of its tickers, in the order of `forecasts`, the position of its last score row among the predictions. */
   latest(): readonly number[];
   /**
    * Takes the forecasts of its tickers, ascending by code point, from what the engine predicted.
    * @param predictions as the protocol lays them out.
    */
   forecasts(predictions: Float64Array): Pausable<TrainedTicker[]>;
-  /** Why tickers have no part in it that had one in their first block; known once the task is written. */
+  /** Why tickers are excluded that took part in their first block; known once the task is written. */
   excluded(): readonly MucastError[];
-  /** The same network, trained on the same rows, for the score rows of a later block. */
+  /** The same network, trained on the same rows, to forecast the score rows of a later block. */
   standIn(block: number): PlannedNetwork;
 }
 
 /** A task whose matrices are in the work folder. */
 export interface WrittenTask {
-  /** Of a network alone, and of member 0 of an ensemble. */
+  /** For a single network, or for member 0 of an ensemble. */
   readonly task: TrainNetworkTask | TrainJointTask;
-  /** Files that the job removes once every member is done, besides those of the predictions. */
+  /** Files that the job removes once every member is done, besides the files of predictions. */
   readonly files: readonly string[];
 }
 
 export interface NetworkPlan {
-  /** Of all blocks. */
+  /** The networks of all blocks. */
   readonly networks: readonly PlannedNetwork[];
   /** Late tickers that have forecasts once they have joined. */
   readonly joined: readonly string[];
-  /** Of tickers that cannot take part. */
+  /** The failures of tickers that cannot take part. */
   readonly failures: readonly Failure[];
 }
 
-/** The forecasts of a ticker's score rows, of one block or of all. */
+/** The forecasts of a ticker's score rows, in one block or in all. */
 export interface TickerForecasts {
   readonly ticker: string;
   readonly score: ScoreRows;
   /** The networks that forecast the score rows, in time order. */
   readonly models: readonly ScoreModel[];
-  /** Of an ensemble the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
+  /** For an ensemble, the standard deviation (ddof 1) of its members' forecasts of the last score row, log-return. */
   readonly spread?: number;
-  /** Shape (score): what its network predicts, in units of what it learns. */
+  /** Shape (score): the network's predictions, in units of its target. */
   readonly predictions: Float64Array;
-  /** What a difference of 1 between two predictions of the last score row is as log-return. */
+  /** The log-return that a difference of 1 between two predictions of the last score row stands for. */
   readonly predictionUnit: number;
 }
 
-/** A ticker with its forecasts, and what its first network tells of it. */
+/** A ticker with its forecasts, and the facts that its first network reports about it. */
 export interface TrainedTicker extends TickerForecasts {
   readonly dates: PanelDates;
-  /** Of a late ticker, the first date of the block that it joins. */
+  /** For a late ticker, the first date of the block that it joins. */
   readonly joins?: Day;
   /** Shape (n): labels of all fit rows, within the window or not. */
   readonly fitLabels: Float64Array;
-  /** The rows whose labels early stopping watched; the training mean is that of the ticker's own training labels. Empty for a late ticker. */
+  /**
+   * The rows whose labels early stopping monitored; the training mean is the mean of the ticker's own training labels. Empty for
+   * a late ticker.
+   */
   readonly validation: ForecastRows;
-  /** The calibration part, which chose nothing; empty without intervals and for a late ticker. The training mean is as that of `validation`. */
+  /**
+   * The calibration part, which chose nothing; empty without intervals and for a late ticker. The training mean is as for
+   * `validation`.
+   */
   readonly calibration: ForecastRows;
   readonly rows: RowFacts;
   readonly splits: Splits;
@@ -111,7 +117,7 @@ export interface TrainedTicker extends TickerForecasts {
   readonly listed: readonly Listed[];
 }
 
-/** The forecasts alone. */
+/** Only the forecasts. */
 export function forecastsOf(trained: TrainedTicker): TickerForecasts {
   const { ticker, score, models, spread, predictions, predictionUnit } = trained;
   return {
@@ -124,7 +130,7 @@ export function forecastsOf(trained: TrainedTicker): TickerForecasts {
 export interface Forecaster {
   readonly block: number;
   readonly isStandIn: boolean;
-  /** The level of its forecasts is that of the labels known at this close; undefined for those of all fit rows. */
+  /** The level of its forecasts comes from the labels known at this close; undefined for the labels of all fit rows. */
   readonly known: Day | undefined;
   /** The panel with all its fit rows. */
   readonly whole: PanelRows;
@@ -133,7 +139,7 @@ export interface Forecaster {
 /** The parts of a ticker's rows that its network forecasts. */
 type ForecastPart = "validate" | "calibrate" | "score";
 
-/** Puts the forecasts of a network beside the rows of their ticker. @param panel its `fit` are the rows that the network learned from. */
+/** Combines the forecasts of a network with the rows of their ticker. @param panel `fit` holds the rows that the network learned from. */
 export function trainedTicker(
   panel: PanelOnDisk,
   rows: WindowPlan,
@@ -153,7 +159,7 @@ export function trainedTicker(
   const learned = labelsAt(panel, rows.train);
   const learnedBy = rows.train.length === 0 ? undefined : panel.labelDays[rows.train.at(-1)!]!;
   const { joins } = whole;
-  // Rows of a late ticker are dated among the score rows of the others: they judge no forecast.
+  // The dates of a late ticker's rows are among the score rows of the others, so they judge no forecast.
   const held = (part: "validate" | "calibrate"): ForecastRows =>
     joins === undefined
       ? {
@@ -211,17 +217,17 @@ function spanOf({ days }: Pick<PanelOnDisk, "days">, rows: Int32Array): DateSpan
   return rows.length === 0 ? undefined : { start: days[rows[0]!]!, end: days[rows.at(-1)!]! };
 }
 
-/** Shape (rows): labels, NaN where there is none. */
+/** Shape (rows): labels, NaN if there is none. */
 function labelsAt({ y }: Pick<PanelRows, "y">, rows: ArrayLike<number>): Float64Array {
   return Float64Array.from(rows, (row) => y[row]!);
 }
 
-/** Shape (rows): what a network learns of these rows, NaN where there is nothing. */
+/** Shape (rows): what a network learns from these rows, NaN if there is nothing. */
 export function targetsAt(panel: Pick<PanelRows, "y" | "relative">, rows: ArrayLike<number>): Float64Array {
   return labelsAt({ y: targetsOf(panel) }, rows);
 }
 
-/** The matrices of one network as files. @param name differs from that of every other network of the job. */
+/** The matrices of one network as files. @param name unique among the networks of the job. */
 export function writeSamples(
   samples: { readonly ends: Float64Array; readonly labels: Float64Array; readonly parts: SampleParts },
   width: readonly number[],
@@ -242,7 +248,7 @@ export function zScoresOf({ zScores }: Pick<PanelRows, "zScores">): { readonly z
   return zScores === undefined ? {} : { z_scores: zScores };
 }
 
-/** The settings that every training task carries, those of member 0. */
+/** The settings that every training task carries, for member 0. */
 export function trainingOf(settings: DlSettings) {
   const { network, training, scaler, lookback, seed, ...rest } = settings;
   // The job itself uses these.
@@ -264,7 +270,7 @@ export function trainingOf(settings: DlSettings) {
   return { network, training, scaler, lookback, seed, member: 0 };
 }
 
-/** Where the rows begin that a scaler sees, with a window: at the first row that the first training window holds. */
+/** With a window, the first row that a scaler sees: the first row of the first training window. */
 export function scaledFrom(
   train: Int32Array,
   { window, lookback }: Pick<DlSettings, "window" | "lookback">,

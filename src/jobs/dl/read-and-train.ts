@@ -22,24 +22,23 @@ import type { NetworkPlan } from "./planned-network.ts";
 import { trainNetworks } from "./train-networks.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
-/** Both blobs, read, and the networks trained on them. */
+/** The contents of both blobs, and the networks trained on them. */
 export interface ReadAndTrained {
   readonly inputs: Inputs;
   readonly outcome: TrainOutcome;
-  /** `cpu` or `cuda:N`; `none` where nothing was trained. */
+  /** `cpu` or `cuda:N`; `none` if nothing was trained. */
   readonly device: string;
-  /** Of dates on which too few tickers can be compared, and of refits that change nothing. */
+  /** Warnings about dates on which too few tickers can be compared, and about refits that change nothing. */
   readonly warnings: readonly Warning[];
-  /** Of the score rows. */
+  /** The blocks of the score rows. */
   readonly blocks: readonly RefitBlock[];
 }
 
 /**
- * Reads both blobs while the engine imports its libraries and looks for the device. Then plans every network, and
- * trains only when all of them can be built.
- * @throws MucastError device_unavailable; what reading, planning and training throw; insufficient_history,
- *   all_failed or no_forecast where no ticker has a forecast. The first fault stops everything else, and is thrown
- *   once nothing runs any more.
+ * Reads both blobs while the engine imports its libraries and looks for the device. Then plans every network, and trains only if
+ * all of them can be built.
+ * @throws MucastError device_unavailable; errors of reading, planning and training; insufficient_history, all_failed or
+ * no_forecast if no ticker has a forecast. The first fault stops everything else, and is thrown once nothing is running.
  */
 export async function readAndTrain(
   request: JobRequest,
@@ -122,7 +121,7 @@ export const DISABLED: Warning = {
 
 /**
  * Reads both blobs for a config that is switched off: the output shows their window and digests. Trains nothing.
- * @throws MucastError of the reading.
+ * @throws MucastError of reading them.
  */
 export async function readDisabled(request: JobRequest, context: JobContext): Promise<ReadAndTrained> {
   const work = openWorkFolder();

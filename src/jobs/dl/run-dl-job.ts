@@ -15,7 +15,7 @@ import { DISABLED, type ReadAndTrained, readAndTrain, readDisabled } from "./rea
 /**
  * Neural networks, one per ticker or one for all: reads both blobs, plans every network, trains them, and writes one
  * output blob. The engine imports its libraries while the job reads the blobs. A config that is switched off trains
- * nothing, needs no engine, and leaves an output without forecasts.
+ * nothing, needs no engine, and writes an output without forecasts.
  *
  * @throws MucastError of every code in docs/errors.md with an exit code; the job then leaves no output.
  */

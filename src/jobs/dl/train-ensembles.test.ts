@@ -16,7 +16,7 @@ const ENSEMBLE = {
 } as const;
 
 for (const device of ["cpu", "cuda:0"]) {
-  test(`on ${device} the forecast of an ensemble is the mean of its members, and member 0 has the record`, async () => {
+  test(`on ${device} the forecast of an ensemble is the mean of its members, and the record is member 0's`, async () => {
     const pool = new FakePool(ENSEMBLE);
     const { trained, training, blockTraining } = await train(
       pool,
@@ -48,7 +48,7 @@ for (const device of ["cpu", "cuda:0"]) {
     assert.equal(validationLoss, 8 / 3);
   });
 
-  test(`on ${device} a member that fails costs its ticker, and the first of those that fail says why`, async () => {
+  test(`on ${device} a failed member fails its ticker, and the first failed one gives the reason`, async () => {
     const pool = new FakePool({
       "B member 1": new MucastError("diverged", "the first"),
       "B member 2": new MucastError("diverged", "the second"),
@@ -77,7 +77,7 @@ for (const [device, gpus, slots, threads, width] of [
   });
 }
 
-test("members of a joint network that has failed are not begun, and the error names the first that failed", async () => {
+test("members of a failed joint network are not started, and the error names the first that failed", async () => {
   const failing = { "portfolio member 1": new MucastError("diverged", "why", { epoch: 3 }) };
   const pool = new FakePool(failing);
   const training = train(pool, [network("portfolio", 1, true)], "cpu", 1, 5);
@@ -85,7 +85,7 @@ test("members of a joint network that has failed are not begun, and the error na
   assert.ok(pool.started.length < 5);
 });
 
-test("of 50 members of each network no more wait in the pool than there are networks, and all are trained", async () => {
+test("at most as many of 50 members per network wait in the pool as there are networks, and all are trained", async () => {
   const pool = new FakePool({}, 20);
   const names = Array.from({ length: 20 }, (_, index) => `T${index}`);
   const { trained } = await train(
@@ -99,7 +99,7 @@ test("of 50 members of each network no more wait in the pool than there are netw
 });
 
 for (const device of ["cpu", "cuda:0"]) {
-  test(`on ${device} an error that is not about a ticker ends the job, also beside one that is`, async () => {
+  test(`on ${device} an error that is not about a ticker ends the job, even beside one that is`, async () => {
     const pool = new FakePool({
       "A member 0": new MucastError("diverged", "why"),
       "A member 1": new MucastError("output_failed", "disk full"),
@@ -107,7 +107,7 @@ for (const device of ["cpu", "cuda:0"]) {
     await assert.rejects(train(pool, [network("A")], device, 1, 2), { code: "output_failed" });
   });
 
-  test(`on ${device} a member whose worker dies costs its ticker, and no other`, async () => {
+  test(`on ${device} a member whose worker dies fails its ticker, and no other`, async () => {
     const pool = new FakePool({ "A member 2": new MucastError("engine_crashed", "A member 2: it died") });
     const stacked = device !== "cpu";
     const networks = [network("A", 2), ...(stacked ? [] : [network("B")])];
@@ -123,7 +123,7 @@ for (const device of ["cpu", "cuda:0"]) {
   });
 }
 
-test("a worker that dies costs an ensemble whose other members are in another stack", async () => {
+test("a worker that dies fails an ensemble whose other members are in another stack", async () => {
   const pool = new FakePool({ "T1 member 30": new MucastError("engine_crashed", "the worker died") });
   const networks = [network("T0", 3), network("T1", 2), network("T2", 1)];
   const { trained, failures } = await train(pool, networks, "cuda:0", 1, 50);
@@ -140,7 +140,7 @@ test("a worker that dies costs an ensemble whose other members are in another st
   );
 });
 
-test("members of a network that has failed are in no later stack", async () => {
+test("members of a failed network are in no later stack", async () => {
   const failing = { "T0 member 1": new MucastError("diverged", "why") };
   const pool = new FakePool(failing);
   const { failures } = await train(
@@ -154,7 +154,7 @@ test("members of a network that has failed are in no later stack", async () => {
   assert.deepEqual(failures, [{ ticker: "T0", code: "diverged", message: "T0 member 1: why" }]);
 });
 
-test("predictions of members that differ and have one mean are warned about", async () => {
+test("differing predictions of members that share one mean cause a warning", async () => {
   const { trained } = await train(
     new FakePool({ "A member 0": { told: [1, 3] }, "A member 1": { told: [3, 1] } }),
     [network("A")],

@@ -33,7 +33,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Plans the network of one ticker over so many windows, of which 10 validate and 5 are score windows. */
+/** Plans the network of one ticker over that many windows, including 10 validation and 5 score windows. */
 function network(name: string, windows: number, label = (i: number) => Math.sin(i * i)): PlannedNetwork {
   const parts = { train: windows - 15, validate: 10, predict: 5 };
   const file = (kind: string) => join(folder, `${kind}-${name}.npy`);
@@ -120,7 +120,7 @@ function options(ensemble = 1): TrainOptions {
   };
 }
 
-/** The name of each network, and what was trained or why it failed. */
+/** The name of each network, and its result or why it failed. */
 async function inStacks(networks: readonly PlannedNetwork[], own: TrainOptions, count: EpochCount) {
   const all = networks.map((network) => new NetworkMembers(network, own.ensemble));
   await trainStacks(all, own, count);
@@ -131,7 +131,7 @@ async function inStacks(networks: readonly PlannedNetwork[], own: TrainOptions, 
   });
 }
 
-test("tickers in a stack are trained as each is alone, a failed one fails alone, and every file is removed", async () => {
+test("tickers in a stack are trained as if each were alone, a failed one affects no other, and every file is removed", async () => {
   const networks = [network("LONG", 90), network("SAME", 60, () => 0.5), network("SHORT", 50)];
   const alone = await trainNetworks(networks, options());
   const events: JobEvent[] = [];
@@ -168,7 +168,7 @@ test("tickers in a stack are trained as each is alone, a failed one fails alone,
   assert.ok(last.kind === "progress" && last.done === last.total);
 });
 
-test("members of an ensemble are trained in stacks as each is alone, and member 0 as without an ensemble", async () => {
+test("members of an ensemble are trained in stacks as if each were alone, and member 0 as without an ensemble", async () => {
   const networks = () => [network("TWO", 70), network("SAME", 60, () => 0.5), network("ONE", 50)];
   const alone = await trainNetworks(networks(), options());
   const tasks = await trainNetworks(networks(), options(3));

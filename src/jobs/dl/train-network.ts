@@ -20,11 +20,11 @@ export interface TrainOptions {
   readonly slots: number;
   /** Stacks, or members of a joint network, at a time on GPUs. */
   readonly gpus: number;
-  /** The most that a network trains. */
+  /** The maximum that a network trains. */
   readonly epochs: number;
-  /** Members of each network; 1 of networks that are alone. */
+  /** Members of each network; 1 without ensembles. */
   readonly ensemble: number;
-  /** What the networks of later blocks begin with: their drawn weights, or those of the block before. */
+  /** What the networks of later blocks start from: their drawn weights, or the previous block's weights. */
   readonly refitStart: RefitStart;
   readonly signal: AbortSignal;
   readonly report: Report;
@@ -32,9 +32,9 @@ export interface TrainOptions {
 }
 
 /**
- * Trains networks, each member in a task of its own, in their order. Where a member fails, its network does.
- * @param width tasks that are trained or wait in the pool at a time.
- * @throws MucastError of the engine where it is not about one network.
+ * Trains networks in order, each member in its own task. If a member fails, so does its network.
+ * @param width tasks that run or wait in the pool at a time.
+ * @throws MucastError of the engine if it is not about one network.
  */
 export async function trainEach(
   all: readonly NetworkMembers[],
@@ -52,7 +52,7 @@ export async function trainEach(
   });
 }
 
-/** Trains the next member that waits, until none does. */
+/** Trains the next waiting member, until none is left. */
 async function trainWaiting(
   waiting: Iterable<Member>,
   options: TrainOptions,
@@ -75,19 +75,19 @@ async function trainMember(next: Member, options: TrainOptions, count: EpochCoun
     await of.finish(member, result, signal);
   }
   reportEnd(next, options, count);
-  // Without the first block there is no other: what is left would be trained in vain.
+  // Without the first block there is no later one: the rest would be trained in vain.
   if (of.network.joint && of.network.isFirst && of.isDone && of.result instanceof MucastError)
     throw of.result;
 }
 
-/** An error that costs the network alone. @throws any other. */
+/** An error that affects only the network. @throws any other. */
 export function memberError({ of }: Member, error: unknown): MucastError {
   if (costsOneTicker(error)) return error;
   if (!of.network.isFirst && error instanceof MucastError && isOfLearnedRows(error)) return error;
   throw error;
 }
 
-/** Reports that a member has ended; members that never begin count as done once their network has failed. */
+/** Reports that a member has ended; members that never start count as done once their network has failed. */
 export function reportEnd(
   { of, member }: Member,
   { timings }: Pick<TrainOptions, "timings">,
@@ -101,7 +101,7 @@ export function reportEnd(
   if (of.hasFailed) count.finishAll(of.network);
 }
 
-/** Codes of errors that cost one ticker and not the job; with a joint network the ticker's error is the job's. */
+/** Codes of errors that affect one ticker and not the job; with a joint network the ticker's error is the job's. */
 const TICKER_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "fit_failed",
   "engine_crashed",
@@ -113,12 +113,13 @@ export function costsOneTicker(error: unknown): error is MucastError {
   return error instanceof MucastError && TICKER_CODES.has(error.code);
 }
 
-/** Codes of what the rows to learn from leave impossible, the same on every machine. */
+/** Codes of faults in the rows to learn from, which are the same on every machine. */
 const ROW_CODES: ReadonlySet<string> = new Set<ErrorCode>(["constant_target", "insufficient_history"]);
 
 /**
- * Whether the network of a later block failed by the rows that it learned from, so that the one before can stand in. A network that
- * trains and whose forecasts are not finite is no such case: which network forecasts a row must not depend on later rows of its block.
+ * Whether the network of a later block failed because of the rows that it learned from, so that the previous one can stand in. A
+ * network that trains but whose forecasts are not finite does not count: which network forecasts a row must not depend on later
+ * rows of its block.
  */
 export function isOfLearnedRows(error: {
   readonly code: string;

@@ -33,7 +33,7 @@ test("on a GPU networks are trained in stacks, the largest first and one stack a
   assert.deepEqual([pool.mostAtOnce, trained.length], [1, names.length]);
 });
 
-test("on the GPUs of a cluster as many stacks are trained at a time, each of its share", async () => {
+test("on the GPUs of a cluster, one stack per GPU is trained at a time, each with its share of the networks", async () => {
   const pool = new FakePool();
   const names = Array.from({ length: MAX_STACK_SIZE + 1 }, (_, index) => `T${index}`);
   const networks = names.map((name, index) => network(name, index));
@@ -42,7 +42,7 @@ test("on the GPUs of a cluster as many stacks are trained at a time, each of its
   assert.deepEqual([pool.mostAtOnce, trained.length], [3, names.length]);
 });
 
-test("a stack that costs its worker costs all of its tickers, and no other", async () => {
+test("a stack whose worker dies fails all of its tickers, and no other", async () => {
   const pool = new FakePool({ T0: new MucastError("engine_crashed", "the worker died") });
   const names = Array.from({ length: MAX_STACK_SIZE + 9 }, (_, index) => `T${index}`);
   const { trained, failures } = await train(
@@ -61,7 +61,7 @@ test("a joint network is trained outside a stack", async () => {
 });
 
 for (const code of ["diverged", "constant_target", "fit_failed", "engine_crashed"] as const) {
-  test(`${code} costs its ticker alone`, async () => {
+  test(`${code} affects only its ticker`, async () => {
     const pool = new FakePool({ B: new MucastError(code, "B: why") });
     const { trained, failures } = await train(pool, [network("A"), network("B")]);
     assert.equal(trained.length, 1);
@@ -79,7 +79,7 @@ test("a joint network that diverges ends the job", async () => {
   await assert.rejects(train(pool, [network("portfolio", 1, true)]), { code: "diverged" });
 });
 
-test("a ticker that is called portfolio fails like any other", async () => {
+test("a ticker called portfolio fails like any other", async () => {
   const pool = new FakePool({ portfolio: new MucastError("diverged", "why") });
   const { failures } = await train(pool, [network("portfolio"), network("A")]);
   assert.deepEqual(
@@ -88,7 +88,7 @@ test("a ticker that is called portfolio fails like any other", async () => {
   );
 });
 
-test("predictions that are all the same are warned about", async () => {
+test("predictions that are all the same cause a warning", async () => {
   const { trained } = await train(new FakePool({ A: { prediction_scale: 0 } }), [network("A")]);
   assert.deepEqual(
     trained[0]!.warnings.map(({ code, ticker }) => [code, ticker]),
@@ -96,7 +96,7 @@ test("predictions that are all the same are warned about", async () => {
   );
 });
 
-test("predictions that are all the same are warned about where the forecasts that they stand for differ", async () => {
+test("predictions that are all the same cause a warning even if the forecasts that they stand for differ", async () => {
   const relative = network("A");
   const forecasts: PlannedNetwork["forecasts"] = function* (predicted) {
     const [trained] = yield* relative.forecasts(predicted);

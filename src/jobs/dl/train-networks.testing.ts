@@ -22,7 +22,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 type Answer = (Partial<TrainResult> & { readonly told?: readonly [number, number] }) | MucastError;
 
-/** A pool that is a fake: it answers by the label of a task, one event loop turn later, and counts what runs. */
+/** A fake pool: it answers by the label of a task, one turn of the event loop later, and counts what runs. */
 export class FakePool {
   readonly started: string[] = [];
   /** How many networks each stack had. */
@@ -33,7 +33,7 @@ export class FakePool {
   readonly #together: number;
   readonly #areTogether = Promise.withResolvers<void>();
 
-  /** @param together no task is answered before so many run at the same time. */
+  /** @param together no task is answered before this many run at the same time. */
   constructor(answers: Readonly<Record<string, Answer>> = {}, together = 1) {
     this.#answers = answers;
     this.#together = together;
@@ -50,7 +50,7 @@ export class FakePool {
     return { results: task.networks.map((network) => this.#inStack(network)) };
   }
 
-  /** The engine ends one network of a stack by some errors, and the whole task by others. */
+  /** Some errors of the engine end one network of a stack, and others the whole task. */
   #inStack(network: TrainNetworkTask): TrainStackResult["results"][number] {
     try {
       return this.#answer(network);

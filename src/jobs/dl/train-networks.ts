@@ -8,11 +8,11 @@ import { trainStacks } from "./train-stacks.ts";
 import { TrainedBlocks, type TrainOutcome } from "./trained-blocks.ts";
 
 /**
- * Trains every network, as many at a time as the pool has workers, members of an ensemble beside each other; on GPUs in
- * stacks, one at a time on each. What a network learns does not depend on the others, nor on when it is trained, but for a
- * warm start: then the blocks are trained one after the other.
+ * Trains every network, as many at a time as the pool has workers, members of an ensemble in parallel; on GPUs in stacks, one at
+ * a time on each. What a network learns depends neither on the others nor on when it is trained, except with a warm start: the
+ * blocks are then trained one after the other.
  * @param networks of all blocks.
- * @throws MucastError of the engine where it is not about one ticker, or where the network is a joint one of the first block.
+ * @throws MucastError of the engine if it is not about one ticker, or if the network is the joint one of the first block.
  */
 export async function trainNetworks(
   networks: readonly PlannedNetwork[],
@@ -43,7 +43,7 @@ function blocksOf(networks: readonly PlannedNetwork[]): PlannedNetwork[][] {
   return [...byBlock].sort(([a], [b]) => a - b).map(([, own]) => own);
 }
 
-/** @param kept files of weights that are there. */
+/** @param kept existing files of weights. */
 function removeUnneeded(
   kept: Set<string>,
   own: readonly NetworkMembers[],
@@ -61,7 +61,8 @@ async function trainAll(
   count: EpochCount,
 ): Promise<readonly NetworkMembers[]> {
   if (all.length === 0) return [];
-  // The first of each name first: without it there is no other. Then the largest, so that at the end no worker is alone with one.
+  // The first network of each name comes first, because the later ones depend on it. Then the largest, so that no large one
+  // remains for a single worker at the end.
   const queue = all.toSorted((a, b) => inOrder(a.network, b.network));
   const areJoint = queue.some(({ network }) => network.joint);
   if (options.device !== "cpu" && !areJoint) await trainStacks(queue, options, count);
@@ -79,14 +80,14 @@ function inOrder(a: PlannedNetwork, b: PlannedNetwork): number {
 }
 
 /**
- * Members of a joint network at a time. Each holds the panel of all tickers, so that there are no more than fill the cores with
+ * Members of a joint network at a time. Each holds the panel of all tickers, so there are only as many as fill the cores with
  * their threads, and on GPUs one on each.
  */
 function jointWidth({ device, slots, threads, gpus }: TrainOptions): number {
   return device === "cpu" ? Math.max(1, Math.floor(slots / threads)) : gpus;
 }
 
-/** A task a ticker, and of few tickers so many that each slot has its next one waiting. */
+/** One task per ticker; with few tickers, enough that each slot has its next task waiting. */
 function singleWidth(all: readonly NetworkMembers[], { slots }: TrainOptions): number {
   return Math.max(new Set(all.map(({ network }) => network.name)).size, 2 * slots);
 }

@@ -7,15 +7,15 @@ import { type Member, membersInTurn, type NetworkMembers } from "./network-membe
 import { costsOneTicker, memberError, reportEnd, type TrainOptions } from "./train-network.ts";
 
 /**
- * Networks of one task. A worker that dies twice costs every network that has a member in its task, also an ensemble whose other
+ * Networks of one task. A worker that dies twice fails every network that has a member in its task, even an ensemble whose other
  * members are in another stack.
  */
 export const MAX_STACK_SIZE = 64;
 
 /**
- * Trains networks of single tickers in stacks, as many at a time as there are GPUs, and no larger than gives each GPU one.
- * Members of an ensemble and networks of later blocks are entries like others; members of a network that has failed are not begun.
- * @throws MucastError of the engine where it is not about one ticker.
+ * Trains networks of single tickers in stacks, as many at a time as there are GPUs, and small enough that each GPU gets one.
+ * Members of an ensemble and networks of later blocks are entries like others; members of a failed network are not started.
+ * @throws MucastError of the engine if it is not about one ticker.
  */
 export async function trainStacks(
   all: readonly NetworkMembers[],
@@ -35,7 +35,7 @@ export async function trainStacks(
   });
 }
 
-/** The next members that wait, no more than `size`. */
+/** The next waiting members, at most `size`. */
 function takeStack(waiting: Iterator<Member, void>, size: number): Member[] {
   const stack: Member[] = [];
   while (stack.length < size) {

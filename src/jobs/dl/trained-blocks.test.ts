@@ -15,13 +15,13 @@ import { trainNetworks } from "./train-networks.ts";
 const folder = mkdtempSync(join(tmpdir(), "mucast-blocks-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** The block whose rows a task learns from, and that whose rows it forecasts. */
+/** The block whose rows a task learns from, and the block whose rows it forecasts. */
 interface FakeTask extends TrainNetworkTask {
   readonly learned: number;
   readonly scored: number;
 }
 
-/** A pool that is a fake: a network forecasts the block that it learned from. It fails by ticker and block. */
+/** A fake pool: a network forecasts the block that it learned from. It fails by ticker and block. */
 class FakePool {
   readonly started: FakeTask[] = [];
   readonly stacks: number[] = [];
@@ -105,7 +105,7 @@ function network(name: string, learned: number, scored = learned, joint = false)
   };
 }
 
-/** As the first network of these tickers tells of them. */
+/** As the first network of these tickers reports them. */
 function begins(tickers: readonly string[], isFirst: boolean) {
   return { isFirst, begins: new Set(isFirst ? tickers : []) };
 }
@@ -125,7 +125,7 @@ function train(pool: FakePool, networks: readonly PlannedNetwork[], own: Partial
 const diverged = new MucastError("diverged", "the training loss exploded", { epoch: 2 });
 
 for (const device of ["cpu", "cuda:0"]) {
-  test(`on ${device} the network before stands in for one that diverges, also for two in a row`, async () => {
+  test(`on ${device} the previous network stands in for one that diverges, and for two in a row`, async () => {
     const pool = new FakePool({ "A 2": diverged, "A 3": diverged });
     const { trained, failures } = await train(pool, [...blocksOf("A", 5), ...blocksOf("B", 5)], { device });
     assert.deepEqual(failures, []);
@@ -168,7 +168,7 @@ for (const [what, error] of [
   ["a worker that dies", new MucastError("engine_crashed", "the worker died")],
   ["forecasts that are not finite", new MucastError("diverged", "some forecasts are not finite")],
 ] as const) {
-  test(`${what} in a later block costs the ticker, or the job of a joint network`, async () => {
+  test(`${what} in a later block fails the ticker, or the job of a joint network`, async () => {
     const errors = { "A 1": error };
     const { trained, failures } = await train(new FakePool(errors), [
       ...blocksOf("A", 3),
@@ -183,7 +183,7 @@ for (const [what, error] of [
   });
 }
 
-test("the error of a first block costs the ticker, whatever its later networks are", async () => {
+test("the error of a first block fails the ticker, whatever its later networks are", async () => {
   const pool = new FakePool({ "A 0": diverged, "A 2": diverged });
   const { trained, failures, training } = await train(pool, [...blocksOf("A", 3), ...blocksOf("B", 2)]);
   assert.deepEqual(
@@ -192,7 +192,7 @@ test("the error of a first block costs the ticker, whatever its later networks a
   );
 });
 
-test("a joint network that diverges in a later block is told for all tickers", async () => {
+test("a joint network that diverges in a later block is reported for all tickers", async () => {
   const pool = new FakePool({ "A 1": diverged });
   const { trained, warnings, blockRows } = await train(pool, blocksOf("A", 3, true));
   assert.deepEqual([...trained[0]!.score.predicted], [0, 0.5, 0, 0.5, 2, 2.5]);
@@ -203,7 +203,7 @@ test("a joint network that diverges in a later block is told for all tickers", a
   assert.deepEqual([trained[0]!.warnings, blockRows], [[], [7, 7, 7]]);
 });
 
-test("a warm start goes on from the last network that was trained, each member from its own, and keeps no file that nothing needs", async () => {
+test("a warm start continues from the last trained network, each member from its own, and keeps no unneeded file", async () => {
   const pool = new FakePool({ "A 2": diverged });
   const report: number[] = [];
   const { trained } = await train(pool, [...blocksOf("A", 4), ...blocksOf("B", 4)], {
@@ -219,7 +219,7 @@ test("a warm start goes on from the last network that was trained, each member f
   for (const task of begun) {
     const from = blockOf(task);
     const expected = { 0: undefined, 1: 0, 2: 1, 3: 1 }[task.learned];
-    // The network that stands in for block 2 starts as that of block 1 did.
+    // The network that stands in for block 2 starts like the network of block 1.
     assert.equal(from?.learned, expected, `block ${task.learned} for ${task.scored}`);
     assert.ok(from === undefined || from.member === task.member);
   }
@@ -227,7 +227,7 @@ test("a warm start goes on from the last network that was trained, each member f
   const left = pool.started.flatMap(({ weights }) =>
     weights && existsSync(weights.ref) ? [weights.ref] : [],
   );
-  // Of each ticker and member, the last weights and those that its last network began with.
+  // For each ticker and member, the last weights and those that its last network started from.
   assert.equal(left.length, 8);
   assert.deepEqual(
     report,
@@ -249,7 +249,7 @@ test("after a first block that fails, a warm start trains no other block of the 
 });
 
 for (const device of ["cpu", "cuda:0"]) {
-  test(`on ${device} after a first block that fails, a cold start begins no further block of the ticker`, async () => {
+  test(`on ${device} after a first block that fails, a cold start starts no further block of the ticker`, async () => {
     const pool = new FakePool({ "A 0": diverged });
     const events: number[] = [];
     const blocks = 100;
@@ -258,7 +258,7 @@ for (const device of ["cpu", "cuda:0"]) {
       report: (event) => events.push(event.kind === "progress" ? event.done : Number.NaN),
     });
     assert.deepEqual(failures, [{ ticker: "A", code: "diverged", message: failures[0]!.message }]);
-    // Those that have begun, or are in the stack of the first, go on.
+    // Those that have started, or are in the stack of the first, continue.
     assert.ok(pool.started.filter(({ ticker }) => ticker === "A").length <= 64);
     assert.equal(pool.started.filter(({ ticker }) => ticker === "B").length, blocks);
     assert.equal(trained[0]!.models.length, blocks);
@@ -266,7 +266,7 @@ for (const device of ["cpu", "cuda:0"]) {
   });
 }
 
-test("the weights of members go with their network as it fails", async () => {
+test("the weights of members are removed when their network fails", async () => {
   const pool = new FakePool({ "A 1 1": diverged });
   await train(pool, blocksOf("A", 2), { refitStart: "warm", ensemble: 2 });
   const [first, second] = [0, 1].map((block) =>
@@ -277,7 +277,7 @@ test("the weights of members go with their network as it fails", async () => {
   assert.ok(second!.every(({ weights }) => !existsSync(weights!.ref)));
 });
 
-test("a ticker that joins later begins with a network of its own, also with a warm start", async () => {
+test("a ticker that joins later starts with its own network, even with a warm start", async () => {
   const late = [1, 2].map((block) => ({ ...network("L", block), ...begins(["L"], block === 1) }));
   for (const refitStart of ["cold", "warm"] as const) {
     const pool = new FakePool();
@@ -302,7 +302,7 @@ test("a ticker that joins later begins with a network of its own, also with a wa
   );
 });
 
-test("a ticker fails whose first joint network does, and the others go on", async () => {
+test("a ticker fails if its first joint network does, and the others go on", async () => {
   const [first, second, third] = blocksOf("A", 3, true) as [PlannedNetwork, PlannedNetwork, PlannedNetwork];
   const joining = { ...second, begins: new Set(["L"]), tickers: ["A", "L"] };
   const { trained, failures } = await train(new FakePool({ "A 1": diverged }), [first, joining, third]);

@@ -13,19 +13,19 @@ import { type NetworkFault, NetworkMembers, type WarmStart } from "./network-mem
 import type { PlannedNetwork, TickerForecasts, TrainedTicker } from "./planned-network.ts";
 import { isOfLearnedRows } from "./train-network.ts";
 
-/** What became of the networks of all blocks. */
+/** The results of the networks of all blocks. */
 export interface TrainOutcome {
   /** Ascending by code point. */
   readonly trained: readonly TrainedTicker[];
-  /** Of the first networks, by ticker or `portfolio`; ascending by code point. */
+  /** Records of the first networks, by ticker or `portfolio`; ascending by code point. */
   readonly training: ReadonlyMap<string, TrainingRecord>;
-  /** Of the networks that were trained for their own block, by the same names, then by block. */
+  /** Records of the networks that were trained for their own block, by the same names, then by block. */
   readonly blockTraining: ReadonlyMap<string, ReadonlyMap<number, BlockTraining>>;
   /** Ascending by code point. */
   readonly failures: readonly Failure[];
-  /** That refits of a joint network failed. */
+  /** Warnings about failed refits of a joint network. */
   readonly warnings: readonly Warning[];
-  /** Of a joint network, by block: the rows that it learned from, of all tickers. Empty for networks of single tickers. */
+  /** For a joint network, by block: the number of rows of all tickers that it learned from. Empty for networks of single tickers. */
   readonly blockRows: readonly number[];
 }
 
@@ -41,30 +41,30 @@ interface Missing {
   readonly network: PlannedNetwork;
   readonly tickers: readonly string[];
   readonly error: Pick<NetworkFault, "message">;
-  /** Whether a joint network failed, and not one ticker in it. */
+  /** Whether a joint network failed, and not only one ticker in it. */
   readonly isForAll: boolean;
 }
 
-/** Gathers the networks of all blocks as they end, and names those that have to stand in for others. */
+/** Gathers the networks of all blocks as they end, and names the networks that have to stand in for others. */
 export class TrainedBlocks {
   readonly #ensemble: number;
   /** By the network's name, in time order. */
   readonly #done = new Map<string, DoneNetwork[]>();
   readonly #training = new Map<string, TrainingRecord>();
   readonly #blockTraining = new Map<string, Map<number, BlockTraining>>();
-  /** By ticker: of its first network, and of the later ones. */
+  /** By ticker: the parts from its first network, and from the later ones. */
   readonly #first = new Map<string, TickerPart<TrainedTicker>>();
   readonly #later = new Map<string, TickerPart[]>();
   /** By the network's name. */
   readonly #failures = new Map<string, NetworkFault>();
   /** The block of each of them. */
   readonly #failedBlocks = new Map<string, number>();
-  /** Late tickers whose first network, a joint one, failed: no other can stand in for it. */
+  /** Late tickers whose first network, a joint one, failed: no other network can replace it. */
   readonly #lost = new Map<string, NetworkFault>();
-  /** Those that nothing stands in for yet. */
+  /** Tickers without a replacement so far. */
   readonly #missing: Missing[] = [];
   readonly #standingIn = new Map<PlannedNetwork, Missing>();
-  /** By ticker; undefined for all tickers of a joint network. */
+  /** By ticker; the key is undefined for all tickers of a joint network. */
   readonly #refits = new Map<string | undefined, FailedRefit[]>();
   readonly #blockRows: number[] = [];
 
@@ -77,13 +77,13 @@ export class TrainedBlocks {
     return this.#failures.has(name);
   }
 
-  /** The weights that the next network of that name goes on from. */
+  /** The weights that the next network of that name continues from. */
   lastWeights(name: string): WarmStart["first"] {
     return this.#done.get(name)?.at(-1)?.weights;
   }
 
   /**
-   * Takes networks that have ended.
+   * Receives networks that have ended.
    * @throws MucastError of a joint network that no other can stand in for.
    */
   add(ended: readonly NetworkMembers[]): void {
@@ -102,7 +102,7 @@ export class TrainedBlocks {
       return;
     }
     if (network.joint && error instanceof MucastError) throw error;
-    // Blocks end in any order, and the first in time order is told.
+    // Blocks end in any order, and the first in time order is reported.
     if (network.block >= (this.#failedBlocks.get(network.name) ?? Number.POSITIVE_INFINITY)) return;
     this.#failedBlocks.set(network.name, network.block);
     this.#failures.set(network.name, error);
@@ -134,7 +134,7 @@ export class TrainedBlocks {
     }
   }
 
-  /** @returns those that have score rows in the block. */
+  /** @returns the tickers that have score rows in the block. */
   #addParts({ isFirst }: PlannedNetwork, result: TrainedNetwork, tickers: ReadonlySet<string>) {
     const { predictionScale } = result;
     const own = result.tickers.filter(({ ticker }) => tickers.has(ticker));
@@ -152,7 +152,7 @@ export class TrainedBlocks {
     for (const missing of this.#missing.splice(0)) {
       const byModel = Map.groupBy(missing.tickers, (ticker) => this.#modelBefore(missing.network, ticker));
       for (const [model, tickers] of byModel) {
-        // Where the first network failed, its ticker has.
+        // If the first network failed, so has its ticker.
         if (model === undefined) continue;
         const standIn = model.network.standIn(missing.network.block);
         this.#standingIn.set(standIn, { ...missing, tickers });
@@ -167,7 +167,7 @@ export class TrainedBlocks {
     return own.findLast(({ network, tickers }) => network.block < block && tickers.has(ticker));
   }
 
-  /** The files of weights that a network to come may begin with. */
+  /** The files of weights that a later network may start from. */
   neededWeights(): ReadonlySet<string> {
     const needed = new Set<string>();
     const need = (weights: WarmStart["first"]) => {
@@ -188,7 +188,7 @@ export class TrainedBlocks {
     const training = [...this.#training].filter(([name]) => !this.#failures.has(name));
     const trained = first.sort(byName).map(([ticker, part]) => this.#joined(ticker, part));
     return {
-      // A joint network learns from late tickers that have nothing to forecast, too.
+      // A joint network also learns from late tickers that have nothing to forecast.
       trained: trained.filter(({ joins, score }) => joins === undefined || score.days.length > 0),
       training: new Map(training.sort(byName)),
       blockTraining: new Map(training.map(([name]) => [name, this.#blockTraining.get(name)!])),
@@ -223,7 +223,7 @@ function rowsOf({ tickers }: TrainedNetwork): number {
   return tickers.reduce((sum, { models: [model] }) => sum + model!.fitRows, 0);
 }
 
-/** What one network forecasts for a ticker. */
+/** The forecasts of one network for a ticker. */
 interface TickerPart<T extends TickerForecasts = TickerForecasts> {
   readonly forecasts: T;
   /** Of the network. */
@@ -231,7 +231,7 @@ interface TickerPart<T extends TickerForecasts = TickerForecasts> {
 }
 
 /**
- * One ticker with the forecasts of the networks of all blocks; `spread` is that of the network that forecasts its last row.
+ * One ticker with the forecasts of the networks of all blocks; `spread` comes from the network that forecasts its last row.
  * @param first of the first block; `later` of the other blocks with score rows of the ticker, in time order.
  * @param warnings about the later networks.
  */
@@ -274,8 +274,8 @@ function joinedRows(parts: readonly ScoreRows[]): ScoreRows {
 }
 
 /**
- * Tells that each network predicts one value, and one of them for at least two rows. Looks at predictions: with target `relative` the
- * forecasts that they stand for vary by date.
+ * Warns if each network predicts one value, and one of them for at least two rows. Checks the predictions: with target
+ * `relative`, the forecasts that they stand for vary by date.
  */
 function constantWarnings(parts: readonly TickerPart[]): Warning[] {
   if (!parts.every(({ forecasts }) => isConstant(forecasts.predictions))) return [];
@@ -286,14 +286,14 @@ function constantWarnings(parts: readonly TickerPart[]): Warning[] {
   return [constantWarning(forecasts.ticker, constant)];
 }
 
-/** How the network of one block was trained; of an ensemble, the means over its members. */
+/** How the network of one block was trained; for an ensemble, the means over its members. */
 interface BlockTraining {
   /** Epochs until training stopped. */
   readonly epochs: number;
   readonly bestEpoch: number;
   /** After the best epoch. */
   readonly validationLoss: number;
-  /** Of the zero forecast. */
+  /** The loss of the zero forecast. */
   readonly zeroValidationLoss: number;
   /** After the best epoch, with `monitor` `ic`. */
   readonly validationIc?: number;
@@ -315,7 +315,7 @@ function blockTraining({ members = [], ...first }: TrainingRecord): BlockTrainin
 
 type Training = NonNullable<NonNullable<OutputBlob["refits"]>["training"]>[string];
 
-/** The entry of a network in the output's `refits.training`. @param trained by block; a block without a network of its own has none. */
+/** The entry of a network in the output's `refits.training`. @param trained by block; a block without its own network has none. */
 export function blockTrainingOf(trained: ReadonlyMap<number, BlockTraining>, blocks: number) {
   const byBlock = (value: (training: BlockTraining) => number): (number | null)[] =>
     Array.from({ length: blocks }, (_, b) => {

@@ -69,7 +69,7 @@ test("records intervals if they are on, and null if they are off", () => {
   assert.deepEqual([off.model.intervals, off.metrics.intervals], [null, null]);
 });
 
-test("the digest of the config is that of its text, byte for byte", () => {
+test("the digest of the config is the digest of its text, byte for byte", () => {
   const config = '{ "ML params": {"model": "ridge"} }\n';
   const digest = createHash("sha256").update(config).digest("hex");
   assert.equal(outputOf(config).provenance.config_sha256, digest);

@@ -24,13 +24,19 @@ type KeptInput = Omit<TickerInput, "features"> & {
   readonly values: ArrayRef;
 };
 
-/** Joins late tickers at the first block with enough rows; undefined for one that joins at no block. @param features those that they may have; undefined: all. */
+/**
+ * Joins late tickers at the first block with enough rows; undefined for one that joins at no block. @param features the allowed
+ * ones; undefined for all.
+ */
 export type JoinLate = (
   blocks: readonly RefitBlock[],
   features?: ReadonlySet<string>,
 ) => Iterable<Pausable<TickerPanel | undefined>>;
 
-/** The tickers of a job with `refit_every` that have too few fit rows at the cut, until its blocks are known. Their features lie in the work folder. */
+/**
+ * The tickers of a job with `refit_every` that have too few fit rows at the cut, until its blocks are known. Their features are
+ * in the work folder.
+ */
 export class LateTickers {
   readonly #workFolder: string;
   readonly #kept: KeptInput[] = [];
@@ -39,7 +45,7 @@ export class LateTickers {
     this.#workFolder = workFolder;
   }
 
-  /** @throws MucastError output_failed where the work folder's disk is full. */
+  /** @throws MucastError output_failed if the work folder's disk is full. */
   keep({ features, ...input }: TickerInput): void {
     const { values, ...series } = features;
     const path = join(this.#workFolder, `late${this.#kept.length}.npy`);
@@ -47,7 +53,7 @@ export class LateTickers {
     this.#kept.push({ ...input, features: series, values: writeNpy(path, values, shape) });
   }
 
-  /** The work that joins each, one at a time in memory, once; undefined for one that joins at no block. */
+  /** The work that joins each candidate, one at a time in memory, once; undefined for one that joins at no block. */
   *join(
     peers: Peers,
     blocks: readonly RefitBlock[],
@@ -60,7 +66,7 @@ export class LateTickers {
     }
   }
 
-  /** Those that networks may join. @param toPanel what becomes of the panel of one that has joined. */
+  /** The late tickers of networks. @param toPanel converts the panel of one that has joined. */
   candidates<P extends PanelRows>(
     peers: Peers,
     toPanel: (panel: TickerPanel) => P,
@@ -80,7 +86,7 @@ export class LateTickers {
     });
   }
 
-  /** The candidates of a job, whose panels lie in the work folder. */
+  /** The candidates of a job, whose panels are in the work folder. */
   source(peers: Peers): LateSource<PanelOnDisk> {
     let files = 0;
     const toDisk = ({ x, ...panel }: TickerPanel): PanelOnDisk => {
@@ -108,7 +114,7 @@ export class LateTickers {
     };
   }
 
-  /** Those that join, turn by turn. @throws the reason of the signal. */
+  /** The tickers that join, turn by turn. @throws the reason of the signal. */
   async *joining(
     { peers }: Pick<Prepared<PanelRows>, "peers">,
     blocks: readonly RefitBlock[],
@@ -121,7 +127,7 @@ export class LateTickers {
     }
   }
 
-  /** The other panels, then those that join, then the failures of the rest. */
+  /** The other panels, then the panels that join, then the failures of the rest. */
   async *joined(
     prepared: Prepared<PanelOnDisk>,
     blocks: readonly RefitBlock[],
@@ -143,12 +149,12 @@ function inMemory({ values: file, ...input }: KeptInput): TickerInput {
   return { ...input, features: { ...input.features, values } };
 }
 
-/** Whether a ticker has something to forecast: prices of a late ticker may end before it joins. Pooled models learn from it all the same. */
+/** Whether a ticker has something to forecast: prices of a late ticker may end before it joins. Pooled models still learn from it. */
 export function hasForecasts({ joins, score }: Pick<PanelRows, "joins" | "score">): boolean {
   return joins === undefined || score.length > 0;
 }
 
-/** The failures without those of tickers that have joined. */
+/** The failures, except those of tickers that have joined. */
 export function failuresWithout(
   joined: readonly Pick<PanelRows, "ticker">[],
   failures: readonly Failure[],
@@ -157,7 +163,7 @@ export function failuresWithout(
   return failures.filter(({ ticker }) => !names.has(ticker));
 }
 
-/** The features of a pooled fit, without z-scores: late tickers bring no others. */
+/** The features of a pooled fit, without z-scores: late tickers add no others. */
 export function featuresOf(panels: readonly Pick<PanelRows, "columns" | "zScores">[]): ReadonlySet<string> {
   return new Set(panels.flatMap(({ columns, zScores = 0 }) => columns.slice(0, columns.length - zScores)));
 }

@@ -20,9 +20,10 @@ export type OrderedJson =
 type LaterJson = () => OrderedJson;
 
 /**
- * Prints `value` piece by piece: the output of a thousand tickers can be longer than a string may be (2^29 - 24 characters), but that of
- * one ticker never is. Each member of a Map, such as a ticker, is a separate piece, and so is each element of a list, such as a warning,
- * unless the list is inside such a piece. Numbers are printed in shortest round-trip form, and undefined members are omitted.
+ * Prints `value` piece by piece: the output of a thousand tickers can be longer than a string may be (2^29 - 24 characters), but
+ * the output of one ticker never is. Each member of a Map, such as a ticker, is a separate piece, and so is each element of a
+ * list, such as a warning, unless the list is inside such a piece. Numbers are printed in shortest round-trip form, and undefined
+ * members are omitted.
  * @throws TypeError if a number is NaN or infinite: that is a defect of the caller, which null would hide.
  */
 export function* orderedPieces(value: OrderedJson): Generator<string> {

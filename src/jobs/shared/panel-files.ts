@@ -56,7 +56,7 @@ export async function* panelsInMemory<P extends PanelOnDisk>({
   }
 }
 
-/** The rows of a panel with these of its columns; the places of the columns that stay are `kept`. */
+/** The rows of a panel with some of its columns; `kept` holds the positions of the columns that remain. */
 export function selectColumns<P extends PanelRows>(
   panel: P,
   columns: ReadonlySet<string>,
@@ -68,7 +68,7 @@ export function selectColumns<P extends PanelRows>(
   return { panel: { ...own, zScores: kept.filter((c) => c >= firstScore).length }, kept };
 }
 
-/** The panel with these of its columns; where it has others, in a new file. @param path of that file. */
+/** The panel with some of its columns; in a new file if it has others. @param path of that file. */
 export function columnsOnDisk<P extends PanelOnDisk>(
   panel: P,
   columns: ReadonlySet<string>,

@@ -61,7 +61,7 @@ function dated(span: DateSpan | undefined): OrderedJson {
   return span === undefined ? null : { start: formatDay(span.start), end: formatDay(span.end) };
 }
 
-/** The median calendar days that the labels of all tickers span; null without a ticker. */
+/** The median number of calendar days that the labels of all tickers span; null without a ticker. */
 export function medianSpacing(tickers: readonly { readonly rows: RowFacts }[]): number | null {
   return medianSpan(pooledSpans(tickers.map(({ rows }) => rows.spans)));
 }
