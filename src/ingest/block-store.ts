@@ -1,8 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
-import { join } from "node:path";
-import { workFolderError } from "../contract/errors/system-error.ts";
 import type { TickerSeries } from "../contract/market/ticker-series.ts";
+import { NamelessFile } from "./nameless-file.ts";
 
 /** The number of float64 values to keep in memory: 64 MiB. */
 const IN_MEMORY = 8 * 1024 * 1024;
@@ -14,12 +11,12 @@ export interface BlockSpan {
 }
 
 /**
- * Blocks of float64, written once and read any number of times. The first 64 MiB stay in memory. The others go to a file in the work
- * folder. The store creates that file when it needs it and unlinks it at once, so that the system frees it when the process ends at the
- * latest.
+ * Blocks of float64, written once and read any number of times. The first 64 MiB stay in memory. The others go to a nameless file in the
+ * work folder.
  */
 export class BlockStore {
   readonly #folder: string;
+  readonly #file: NamelessFile;
   /** Values that stay in memory before the first goes to disk. Callers may hold as many rows before they append them. */
   readonly inMemory: number;
   /** Sorted by `at`, ascending. */
@@ -27,26 +24,31 @@ export class BlockStore {
   #length = 0;
   /** The number of values in memory: all spans that begin below it. */
   #kept = 0;
-  #file: number | undefined;
 
   /** @param inMemory number of values kept in memory; tests pass another number. */
   constructor(folder: string, inMemory = IN_MEMORY) {
     this.#folder = folder;
+    this.#file = this.newFile();
     this.inMemory = inMemory;
   }
 
   /** Whether some blocks are in a file. */
   get isOnDisk(): boolean {
-    return this.#file !== undefined;
+    return this.#file.exists;
+  }
+
+  /** A further file in the same folder; the caller closes it. */
+  newFile(): NamelessFile {
+    return new NamelessFile(this.#folder);
   }
 
   /** Stores a copy of `values`. @throws MucastError output_failed if the disk is full. */
   append(values: Float64Array): BlockSpan {
     const span = { at: this.#length, length: values.length };
-    if (this.#file === undefined && this.#length + values.length <= this.inMemory) {
+    if (!this.isOnDisk && this.#length + values.length <= this.inMemory) {
       this.#blocks.set(span.at, values.slice());
       this.#kept += values.length;
-    } else this.#write(bytesOf(values), span.at);
+    } else this.#file.write(bytesOf(values), 8 * (span.at - this.#kept));
     this.#length += values.length;
     return span;
   }
@@ -57,53 +59,17 @@ export class BlockStore {
       into.set(this.#blocks.get(block.at)!.subarray(from, from + into.length));
       return;
     }
-    const bytes = bytesOf(into);
-    let done = 0;
-    while (done < bytes.length) {
-      const position = 8 * (block.at - this.#kept + from) + done;
-      const count = this.#readInto(bytes, done, position);
-      if (count === 0) throw new Error(`the work file in ${this.#folder} was cut short`);
-      done += count;
-    }
+    this.#file.read(bytesOf(into), 8 * (block.at - this.#kept + from));
   }
 
   close(): void {
     this.#blocks.clear();
-    if (this.#file !== undefined) closeSync(this.#file);
-    this.#file = undefined;
-  }
-
-  #readInto(bytes: Uint8Array, done: number, position: number): number {
-    try {
-      return readSync(this.#file!, bytes, done, bytes.length - done, position);
-    } catch (error) {
-      throw workFolderError("read", error);
-    }
-  }
-
-  #write(bytes: Uint8Array, at: number): void {
-    try {
-      this.#file ??= openNameless(this.#folder);
-      let done = 0;
-      while (done < bytes.length) {
-        const position = 8 * (at - this.#kept) + done;
-        done += writeSync(this.#file, bytes, done, bytes.length - done, position);
-      }
-    } catch (error) {
-      throw workFolderError("written", error);
-    }
+    this.#file.close();
   }
 }
 
 function bytesOf(values: Float64Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-}
-
-function openNameless(folder: string): number {
-  const path = join(folder, `columns-${randomUUID()}`);
-  const file = openSync(path, "wx+", 0o600);
-  unlinkSync(path);
-  return file;
 }
 
 interface StoredSeries {

@@ -8,6 +8,7 @@ import { ByteWindow } from "./json/byte-window.ts";
 import { Doubles } from "./json/doubles.ts";
 import { JsonReader, type Waiting } from "./json/json-reader.ts";
 import { readDocument } from "./layouts/document.ts";
+import { isParquet, readTable } from "./parquet/read-table.ts";
 import type { Reading, Steps } from "./reading.ts";
 
 export interface ReadOptions {
@@ -47,8 +48,11 @@ export async function* readBlob(
     for (;;) {
       const step = steps.next();
       if (step.done === true) return step.value;
-      if (step.value === undefined) await bytes.refill();
-      else {
+      if (step.value === undefined) {
+        await bytes.refill();
+        // The columns of a table are read once all bytes have come.
+        if (bytes.finished) await turns.pauseIfOver();
+      } else {
         // Tickers with mixed rows come at the end, one after the other, without waiting for bytes in between.
         await turns.pauseIfOver();
         yield step.value;
@@ -60,6 +64,8 @@ export async function* readBlob(
 }
 
 function* readWhole(bytes: ByteWindow, reading: Reading): Steps<RequestedWindow> {
+  while (bytes.end - bytes.position < MAX_MARK_BYTES && !bytes.finished) yield;
+  if (isParquet(bytes)) return yield* readTable(bytes, reading);
   yield* checkEncoding(bytes);
   return yield* readDocument(reading);
 }
@@ -76,7 +82,6 @@ const OTHERS: readonly (readonly [readonly number[], string])[] = [
   [[0], "is UTF-16"],
   [[0x1f, 0x8b], "is compressed twice, or was not decompressed"],
   [[0x50, 0x4b, 3, 4], "is a zip archive"],
-  [[0x50, 0x41, 0x52, 0x31], "is a Parquet file"],
 ];
 const UTF8_MARK = [0xef, 0xbb, 0xbf];
 

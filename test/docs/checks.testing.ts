@@ -127,6 +127,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/blobs.md", '{ "AAPL": { "columns":', BLOB],
   ["docs/blobs.md", '{ "columns":', BLOB],
   ["docs/blobs.md", '{ "AAPL": { "dates":', BLOB],
+  ["docs/blobs.md", "features.to_parquet(", EYE],
   ["docs/blobs.md", "feature_engine_7.json: AAPL", EYE],
   ["docs/client.md", "import { readFile }", program("forecast.mjs")],
   ["docs/client.md", "npm run --silent node -- forecast.mjs", SHELL],

@@ -34,7 +34,11 @@ export async function removeFolders(): Promise<void> {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 }
 
-export async function writeTexts(features: string, prices: string): Promise<BlobPair> {
+/** Parquet tables have the names of JSON here: a reader goes by the bytes. */
+export async function writeTexts(
+  features: string | Uint8Array,
+  prices: string | Uint8Array,
+): Promise<BlobPair> {
   const folder = await newFolder();
   const data = join(folder, "data");
   await mkdir(data);

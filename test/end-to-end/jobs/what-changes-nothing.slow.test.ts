@@ -9,6 +9,7 @@ import { otherLayouts } from "../markets/blob-layouts.ts";
 import { corruptedAfter, upTo } from "../markets/corrupted-market.ts";
 import { dirtyMarket } from "../markets/dirty-market.ts";
 import { cleanMarket, type Market } from "../markets/market.ts";
+import { marketTables } from "../markets/market-tables.ts";
 import { Seeded } from "../markets/seeded.ts";
 import {
   type BlobPair,
@@ -107,6 +108,13 @@ describe("the same blobs written differently", { concurrency: 2 }, () => {
       assert.equal(withoutProvenance(other.text), withoutProvenance((await canonical).text));
     });
   }
+
+  test("as Parquet tables", async () => {
+    canonical ??= writeMarket(market).then((pair) => runJob(pair, TREES));
+    const { features, prices } = marketTables(market);
+    const other = await runJob(await writeTexts(features, prices), TREES);
+    assert.equal(withoutProvenance(other.text), withoutProvenance((await canonical).text));
+  });
 });
 
 describe("the number of workers", { concurrency: 2 }, () => {

@@ -1,0 +1,107 @@
+import { type Day, MILLISECONDS_PER_DAY } from "../../contract/market/dates.ts";
+import { dayOfEpoch, dayOfText } from "../dates/date-text.ts";
+import { isSameText, textAt } from "./byte-strings.ts";
+import type { Cursor } from "./cursor.ts";
+import type { LeafColumn, TimeUnit } from "./schema.ts";
+import type { Values } from "./values.ts";
+
+/** Whether the values of a column are numbers. */
+export function isNumeric({ physical, logical, isNested }: LeafColumn): boolean {
+  if (isNested || (logical.kind !== "plain" && logical.kind !== "unsigned")) return false;
+  return ["INT32", "INT64", "FLOAT", "DOUBLE"].includes(physical);
+}
+
+/** Whether a column is of a type that only dates have. */
+export function isDated({ physical, logical, isNested }: LeafColumn): boolean {
+  if (isNested) return false;
+  if (logical.kind === "date") return physical === "INT32";
+  return logical.kind === "timestamp" && physical === "INT64";
+}
+
+/** Whether the values of a column are texts. */
+export function isText({ physical, logical, isNested }: LeafColumn): boolean {
+  return !isNested && physical === "BYTE_ARRAY" && (logical.kind === "text" || logical.kind === "plain");
+}
+
+/** The float64 of each value. What is not finite is missing, as in JSON, and becomes NaN. */
+export function toNumbers(values: Values, { logical }: LeafColumn): Float64Array {
+  if (values instanceof Float64Array || values instanceof Float32Array) return finite(values);
+  if (values instanceof Int32Array) {
+    return Float64Array.from(logical.kind === "unsigned" ? new Uint32Array(values.buffer) : values);
+  }
+  if (values instanceof BigInt64Array) return fromInt64(values, logical.kind === "unsigned");
+  throw new Error("texts are no numbers");
+}
+
+function finite(values: Float64Array | Float32Array): Float64Array {
+  const numbers = values instanceof Float64Array ? values : new Float64Array(values);
+  for (let i = 0; i < numbers.length; i++) if (!Number.isFinite(numbers[i]!)) numbers[i] = Number.NaN;
+  return numbers;
+}
+
+/** The nearest float64 of each: the high half is exact, so that adding the low half rounds once. */
+function fromInt64(values: BigInt64Array, isUnsigned: boolean): Float64Array {
+  const low = new Uint32Array(values.buffer);
+  const high = isUnsigned ? low : new Int32Array(values.buffer);
+  const numbers = new Float64Array(values.length);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = high[2 * i + 1]! * 2 ** 32 + low[2 * i]!;
+  return numbers;
+}
+
+/** NaN for a value that is no date. */
+export function toDays(values: Values, column: LeafColumn, cursor: Cursor): Float64Array {
+  const { logical } = column;
+  if ("offsets" in values) return textDays(values, cursor);
+  if (logical.kind === "date")
+    return Float64Array.from(values as Int32Array, (day) => dayOfEpoch(day * MILLISECONDS_PER_DAY));
+  if (logical.kind === "timestamp") {
+    return timestampDays(values as BigInt64Array, logical.unit, logical.isUtc);
+  }
+  return toNumbers(values, column).map(dayOfEpoch);
+}
+
+const PER_DAY: Readonly<Record<TimeUnit, bigint>> = {
+  ms: 86_400_000n,
+  us: 86_400_000_000n,
+  ns: 86_400_000_000_000n,
+};
+
+/** A local time is a date like an ISO date-time; an instant must be midnight UTC, as in JSON. */
+function timestampDays(times: BigInt64Array, unit: TimeUnit, isUtc: boolean): Float64Array {
+  const perDay = PER_DAY[unit];
+  const days = new Float64Array(times.length);
+  for (let i = 0; i < days.length; i++) {
+    const time = times[i]!;
+    if (i > 0 && time === times[i - 1]) {
+      days[i] = days[i - 1]!;
+      continue;
+    }
+    const rest = ((time % perDay) + perDay) % perDay;
+    const day = Number((time - rest) / perDay);
+    days[i] = isUtc && rest !== 0n ? Number.NaN : dayOfEpoch(day * MILLISECONDS_PER_DAY);
+  }
+  return days;
+}
+
+const MAX_REMEMBERED = 2 ** 16;
+
+function textDays(values: Extract<Values, { offsets: Uint32Array }>, cursor: Cursor): Float64Array {
+  const known = new Map<string, Day>();
+  const days = new Float64Array(values.offsets.length);
+  for (let i = 0; i < days.length; i++) {
+    if (i > 0 && isSameText(values, i - 1, i)) {
+      days[i] = days[i - 1]!;
+      continue;
+    }
+    const text = textAt(values, i, cursor);
+    const day = known.get(text) ?? dayOfText(text);
+    if (known.size < MAX_REMEMBERED) known.set(text, day);
+    days[i] = day;
+  }
+  return days;
+}
+
+/** A value in an error. */
+export function valueText(values: Values, index: number, cursor: Cursor): string {
+  return "offsets" in values ? textAt(values, index, cursor) : String(values[index]);
+}

@@ -1,0 +1,28 @@
+/** pandas names the columns of an index without a name so; other tools may keep the name and drop pandas' metadata. */
+const UNNAMED = /^__index_level_\d+__$/;
+
+/** The columns that are an index, by pandas' metadata or by their name. A malformed or missing entry names none. */
+export function indexColumns(
+  columns: readonly string[],
+  metadata: ReadonlyMap<string, string>,
+): ReadonlySet<string> {
+  const listed = jsonObject(metadata.get("pandas")).index_columns;
+  const names = Array.isArray(listed) ? listed.filter((name) => typeof name === "string") : [];
+  return new Set([...names, ...columns.filter((name) => UNNAMED.test(name))]);
+}
+
+/** The attributes of a DataFrame (`df.attrs`), which pandas writes beside its own metadata. */
+export function frameAttributes(metadata: ReadonlyMap<string, string>): Readonly<Record<string, unknown>> {
+  return jsonObject(metadata.get("PANDAS_ATTRS"));
+}
+
+function jsonObject(text: string | undefined): Record<string, unknown> {
+  if (text === undefined) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    // The metadata belongs to another program; without it, the names of the columns tell enough.
+    return {};
+  }
+}

@@ -1,0 +1,70 @@
+import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
+import { tooLarge } from "../blob-errors.ts";
+import type { ByteWindow } from "../json/byte-window.ts";
+import type { NamelessFile } from "../nameless-file.ts";
+import { positionOf, type Reading, type Steps } from "../reading.ts";
+import { ColumnReader } from "./column-reader.ts";
+import { MAGIC, readFooter, type StoredFile } from "./footer.ts";
+import { LongTable } from "./long-table.ts";
+import { tableColumns } from "./table-columns.ts";
+import { windowOf } from "./table-window.ts";
+import { readWidePrices } from "./wide-prices.ts";
+
+/** Values of a table, rows times the columns that are read: 16 GiB in the work folder. Runs let a few bytes mean many values. */
+const MAX_TABLE_VALUES = 2 ** 31;
+
+/** Whether the bytes in the window begin a Parquet file. */
+export function isParquet({ bytes, position, end }: ByteWindow): boolean {
+  return (
+    end - position >= MAGIC.length &&
+    [...MAGIC].every((letter, i) => bytes[position + i] === letter.charCodeAt(0))
+  );
+}
+
+/**
+ * Reads a blob that is a Parquet table. Its metadata is at its end, so its bytes go to a nameless file first. Yields the tickers, in the
+ * order of their first rows, once all rows were read.
+ *
+ * @returns the window, if the metadata has one.
+ * @throws MucastError unreadable_blob for a damaged file or a part of the format that is not supported; invalid_data, too_large,
+ * output_failed.
+ */
+export function* readTable(window: ByteWindow, reading: Reading): Steps<RequestedWindow> {
+  const file = reading.store.newFile();
+  try {
+    const size = yield* spool(window, file);
+    return yield* readStored({ source: reading.source, file, size }, reading);
+  } finally {
+    file.close();
+  }
+}
+
+function* spool(window: ByteWindow, file: NamelessFile): Steps<number> {
+  for (;;) {
+    const { bytes, position, end } = window;
+    file.write(bytes.subarray(position, end), window.offset(position));
+    window.position = end;
+    if (window.finished) return window.offset(end);
+    yield;
+  }
+}
+
+function* readStored(stored: StoredFile, reading: Reading): Steps<RequestedWindow> {
+  const footer = readFooter(stored);
+  const { date, ticker, values } = tableColumns(reading, footer);
+  if (footer.rows * values.length > MAX_TABLE_VALUES) {
+    throw tooLarge(
+      positionOf(reading, 0),
+      `the table has more than ${MAX_TABLE_VALUES} values, columns times rows`,
+    );
+  }
+  const names = values.map((index) => {
+    const { name } = footer.columns[index]!;
+    return ticker === undefined ? name : reading.names.column(name, positionOf(reading, 0));
+  });
+  const found = windowOf(reading, footer);
+  const reader = new ColumnReader(stored);
+  if (ticker === undefined) yield* readWidePrices(reading, footer, reader, date, values);
+  else yield* new LongTable(reading, footer, reader, names).read(date, ticker, values);
+  return found;
+}
