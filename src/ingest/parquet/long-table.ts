@@ -1,7 +1,7 @@
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import type { BlockSpan } from "../block-store.ts";
 import { Calendar } from "../dates/calendar.ts";
-import { claimTicker, keepTicker, positionOf, type Reading, type Steps } from "../reading.ts";
+import { claimTicker, positionOf, type Reading, recordTicker, type Steps } from "../reading.ts";
 import type { ColumnReader, TickerNumbers } from "./column-reader.ts";
 import type { Footer } from "./footer.ts";
 
@@ -47,7 +47,7 @@ export class LongTable implements TickerNumbers {
     const known = this.#numbers.get(ticker);
     if (known !== undefined) return known;
     const number = this.#tickers.length;
-    const kept = keepTicker(this.#reading, number, ticker, offset);
+    const kept = recordTicker(this.#reading, number, ticker, offset);
     this.#numbers.set(kept, number);
     this.#tickers.push({ ticker: kept, offset, pieces: [], rows: 0 });
     return number;
