@@ -130,7 +130,7 @@ describe("a service that cannot start", { timeout: 600_000 }, () => {
     [
       "with a folder of blobs that cannot be made",
       () => ({ env: { BLOB_URL: "/proc/x" } }),
-      /the blobs, \/proc\/x, could not be written/,
+      /the folder of the blobs, \/proc\/x, cannot be created: /,
     ],
     ["with a lock that is not one", () => ({ flags: { data_dir: join(folder, "locked") } }), /service\.lock/],
     [
