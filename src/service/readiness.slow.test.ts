@@ -17,7 +17,7 @@ import { Readiness, type ServicePhase } from "./readiness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mucast-ready-"));
 
-/** PGlite takes long to open, so tests that leave its files alone share a data folder. */
+/** PGlite takes long to open, so tests that do not touch its files share a data folder. */
 let shared: Promise<{ readonly dataDir: string; readonly opened: Database }> | undefined;
 
 after(async () => {
@@ -32,8 +32,8 @@ async function openNew(name: string) {
 }
 
 /**
- * What a service needs. `ask` and `failing` run a round of checks first; `written` counts what rounds have begun to write.
- * @param writes what the writes of blobs wait for.
+ * What a service needs. `ask` and `failing` run a round of checks first; `written` counts the writes that rounds have started.
+ * @param writes a promise that the writes of blobs wait for.
  * @param ownData opens a database in a data folder that no other test has.
  */
 async function opened(
@@ -103,7 +103,7 @@ async function opened(
   };
 }
 
-test("a working service is ready, and one that starts or drains is not accepting", async (t) => {
+test("a working service is ready, and one that starts or drains does not accept jobs", async (t) => {
   const { ask, failing, enter, blobFolder } = await opened(t, "works");
   const checks = await ask();
   assert.deepEqual(
@@ -123,7 +123,7 @@ test("a working service is ready, and one that starts or drains is not accepting
   }
 });
 
-test("the timer alone runs the checks: probes read what the last round found", async (t) => {
+test("only the timer runs the checks: probes read the last round's result", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { readiness, written, lose } = await opened(t, "probed");
   readiness.start();
@@ -148,7 +148,7 @@ test("the timer alone runs the checks: probes read what the last round found", a
   await readiness.close();
 });
 
-test("what was found long ago, as before the process was stopped, makes no service ready", async (t) => {
+test("an old result, as from before the process was stopped, makes no service ready", async (t) => {
   const { readiness, failing, pass } = await opened(t, "stopped");
   assert.deepEqual(await failing(), []);
   pass(31_000);
@@ -165,7 +165,7 @@ test("what was found long ago, as before the process was stopped, makes no servi
   assert.deepEqual(await failing(), []);
 });
 
-test("a check that does not return fails, and does not begin again meanwhile", async (t) => {
+test("a check that does not return fails, and does not start again meanwhile", async (t) => {
   const held = Promise.withResolvers<void>();
   const { failing, written } = await opened(t, "hung", { writes: held.promise, timeoutMilliseconds: 500 });
   assert.ok((await failing()).includes("storage"));
@@ -177,7 +177,7 @@ test("a check that does not return fails, and does not begin again meanwhile", a
   while ((await failing()).length > 0);
 });
 
-test("its close waits for what a check writes", async (t) => {
+test("its close waits for a check's writes", async (t) => {
   const order: string[] = [];
   const held = Promise.withResolvers<void>();
   const { ask, readiness } = await opened(t, "closed", { writes: held.promise });
@@ -192,7 +192,7 @@ test("its close waits for what a check writes", async (t) => {
   assert.ok((await checked).every(({ ok }) => ok));
 });
 
-test("a blob folder that was moved away is reported, also where another one took its name", async (t) => {
+test("a blob folder that was moved away is reported, even if another one took its name", async (t) => {
   const { failing, blobFolder, readiness } = await opened(t, "moved");
   readiness.requireStorage();
   assert.deepEqual(await failing(), []);
@@ -236,7 +236,7 @@ test("removed files of the database are reported, and so is a data folder that c
   mkdirSync(join(inTheWay, "full"), { recursive: true });
   assert.deepEqual(await failing(), ["data_folder"]);
   rmSync(inTheWay, { recursive: true });
-  // So does a file in place of the folder in which the database makes files.
+  // So does a file in place of the folder in which the database creates files.
   const temporary = join(dataDir, "database/base/pgsql_tmp");
   renameSync(temporary, `${temporary}.away`);
   writeFileSync(temporary, "");
@@ -289,7 +289,7 @@ test("a PostgreSQL that is read-only, or one of whose tables is locked, is repor
   await operator.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mucast'",
   );
-  // A connection that the server has ended may be given out once more.
+  // The pool may hand out a connection that the server has ended once more.
   while (!(await failing()).includes("database: the database is read-only (25006)"));
   await operator.query(`alter database ${name} reset default_transaction_read_only`);
   assert.deepEqual(await failing(), []);

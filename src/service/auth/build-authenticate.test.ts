@@ -19,7 +19,7 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof MucastError && error.code === "unauthorized";
 }
 
-test("without authentication, checkAuthAllowed allows loopback addresses alone", () => {
+test("without authentication, checkAuthAllowed allows only loopback addresses", () => {
   for (const host of ["127.0.0.1", "127.9.9.9", "localhost", "::1"]) checkAuthAllowed(settingsOf({ host }));
   for (const host of [
     "0.0.0.0",
@@ -99,7 +99,7 @@ test("in the mode keys, only a valid key that is not revoked and the operator's 
   await assert.rejects(authenticate(`Bearer ${token}`), isUnauthorized);
 });
 
-test("no error message has a part of the token", async () => {
+test("no error message contains a part of the token", async () => {
   const authenticate = await buildAuthenticate(settingsOf({ auth: "keys" }), parts);
   const { token } = await keys.create("x", ["read"]);
   for (const header of [`Bearer ${token}x`, `Basic ${token}`, `Bearer ${token.slice(0, -1)}!`]) {

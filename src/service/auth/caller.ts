@@ -1,6 +1,6 @@
 /** The caller of a request. Operations, blobs and idempotency keys belong to one caller, and no other caller sees them. */
 export interface Caller {
-  /** `local` without authentication, `key:<id>` of an API key, and of a token what `subjectsOf` makes of its issuer and `sub`. */
+  /** `local` without authentication, `key:<id>` for an API key, and for a token what `subjectsOf` makes of its issuer and `sub`. */
   readonly subject: string;
   readonly scopes: ReadonlySet<Scope>;
 }

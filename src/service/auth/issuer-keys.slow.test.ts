@@ -17,7 +17,7 @@ test("a token with a new key makes the service fetch the keys, and then a token 
   await assert.rejects(authenticate(before), fails("unauthorized"));
 });
 
-test("tokens with unknown keys do not cause a request to the issuer each", async (t) => {
+test("tokens with unknown keys do not each cause a request to the issuer", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const clock = new Clock();
   const authenticate = authenticateBy(issuer, clock);
@@ -63,7 +63,7 @@ test("while the issuer is away, well-formed tokens cause one fetch, and the next
   await authenticate(await issuer.token());
 });
 
-test("while the issuer cannot be reached, tokens are unavailable, and none of its answers is taken for keys", async (t) => {
+test("while the issuer cannot be reached, tokens are unavailable, and none of its answers is used as keys", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const clock = new Clock();
   const authenticate = authenticateBy(issuer, clock);
@@ -137,7 +137,7 @@ test("after ten minutes the service asks for the keys again, and a removed key i
   await assert.rejects(authenticate(removed), fails("unauthorized"));
 });
 
-test("after an outage a removed key ends with the next fetch, which no request waits for", async (t) => {
+test("after an outage a removed key becomes invalid with the next fetch, which no request waits for", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const clock = new Clock();
   const authenticate = authenticateBy(issuer, clock);
@@ -154,7 +154,7 @@ test("after an outage a removed key ends with the next fetch, which no request w
   await assert.rejects(authenticate(removed), fails("unauthorized"));
 });
 
-test("after an outage and a time without requests, a removed key is not accepted once more", async (t) => {
+test("after an outage and a time without requests, a removed key is not accepted again", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const clock = new Clock();
   const authenticate = authenticateBy(issuer, clock);
@@ -201,7 +201,7 @@ test("odd members of a key set do not spoil the others", async (t) => {
   assert.equal((await authenticate(await issuer.token({}, { kid: undefined }))).subject, "oidc:ann");
 });
 
-test("a key set of odd members alone is read, and accepts no token", async (t) => {
+test("a key set of only odd members is read, and accepts no token", async (t) => {
   const [issuer, other] = [await FakeIssuer.start(t), await FakeIssuer.start(t)];
   issuer.members = [null];
   await issuer.rotate("ES256");
@@ -209,7 +209,7 @@ test("a key set of odd members alone is read, and accepts no token", async (t) =
   await assert.rejects(authenticate(await other.token({ iss: issuer.url })), fails("unauthorized"));
 });
 
-test("of a very large key set the service uses the first 100 keys", async (t) => {
+test("the service uses the first 100 keys of a very large key set", async (t) => {
   const issuer = await FakeIssuer.start(t);
   const ec = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" });
   issuer.members = Array.from({ length: 99 }, () => ec);

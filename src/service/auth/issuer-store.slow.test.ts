@@ -6,7 +6,7 @@ import { DatabaseIssuerStore, subjectsOf } from "./issuer-store.ts";
 const [FIRST, SECOND] = ["https://id.example", "https://id.example/"];
 
 onEachDatabase((tested) => {
-  test("the first issuer stays the first one, also where several services start at once", async () => {
+  test("the first issuer stays the first one, even if several services start at once", async () => {
     const store = new DatabaseIssuerStore(tested.database());
     const answers = await Promise.all([FIRST, SECOND, FIRST, SECOND].map((issuer) => store.first(issuer)));
     assert.equal(new Set(answers).size, 1, String(answers));

@@ -30,7 +30,7 @@ function keyStoreSuite(open: () => KeyStore): void {
     assert.equal(await keys.find("unknown"), undefined);
   });
 
-  test("pages list each key once, newest first, also where many were made at the same moment", async () => {
+  test("pages list each key once, newest first, even if many were created at the same moment", async () => {
     const keys = open();
     for (let nth = 0; nth <= MAX_KEYS_OF_PAGE; nth++) await keys.create("\u0001".repeat(100), ["read"]);
     const seen: string[] = [];

@@ -179,7 +179,7 @@ export function secretHash(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** Whether a hash is that of a secret, compared in constant time. */
+/** Whether a hash belongs to a secret, compared in constant time. */
 export function isSecretOf(hash: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(secretHash(secret)), Buffer.from(hash.padEnd(64).slice(0, 64)));
 }

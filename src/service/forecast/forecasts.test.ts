@@ -37,7 +37,7 @@ const FORECASTS = {
   upper: [0.3, null],
 };
 const SHRINKAGE = { n: 8, b: 0.4, se: 0.3, s: 0.1 };
-/** As an output has it: with the tables that an answer leaves out. */
+/** As in an output: with the tables that an answer omits. */
 const EVIDENCE = { ...COVERAGE, by_year: { "2024": { n: 8 } }, high_volatility: { n: 1 } };
 
 /** The text of an output with this `mu` in this order, also for names like `10` and `__proto__`. */
@@ -105,7 +105,7 @@ async function refusal(attempt: Promise<unknown>): Promise<MucastError> {
 }
 
 describe("a forecast", () => {
-  test("has the date and the spread of each mu where the output has them", async () => {
+  test("has the date and the spread of each mu if the output has them", async () => {
     const mu = [
       ["A", 0.001],
       ["B", -0.003],
@@ -117,13 +117,13 @@ describe("a forecast", () => {
       view.forecasts.map(({ ticker, mu_date, mu_spread }) => [ticker, mu_date, mu_spread]),
       [["B", "2024-03-21", 0.0004]],
     );
-    // Its newest forecasts are of another date.
+    // Its newest forecasts have another date.
     assert.ok(!Object.hasOwn(view.forecasts[0]!, "interval"));
     const [older] = (await ask(output(mu), { limit: 1 })).forecasts;
     assert.ok(!Object.hasOwn(older!, "mu_date") && !Object.hasOwn(older!, "mu_spread"));
   });
 
-  test("says how often models were fitted again, and when last", async () => {
+  test("says how often models were refitted, and when last", async () => {
     const refitsOf = async (starts: readonly string[]) => {
       const blocks = starts.map((start) => ({ start, end: start, fit_rows: 9 }));
       const refits = { blocks, by_ticker: { A: { label_means: [0, 1], blocks: [] } } };
@@ -168,7 +168,7 @@ describe("a forecast", () => {
     assert.equal((await ask(output(mu))).forecasts.length, 4);
   });
 
-  test("of an older output lacks the figures that it lacks", async () => {
+  test("of an older output omits the figures that the output lacks", async () => {
     const table = { pooled: OLDER, by_ticker: {}, cross_section: { dates: 8, ...CROSS } };
     const metrics = { score: table, baselines: { zero: { score: table }, mean: { score: table } } };
     const view = await ask(output([["A", 0.001]], { metrics: { ...metrics, intervals: null } }));
@@ -202,7 +202,7 @@ describe("a forecast", () => {
     ]);
   });
 
-  test("stays small whatever the names of tickers, and counts the left out ones", async () => {
+  test("stays small whatever the names of tickers, and counts the omitted ones", async () => {
     const names = Array.from({ length: 50 }, (_, i) => `${"\u0001".repeat(990)}${i}`);
     const view = await ask(output(names.map((name, i) => [name, i / 1_000])), { limit: 50 });
     assert.ok(Buffer.byteLength(JSON.stringify(view)) < 70_000);
@@ -210,12 +210,12 @@ describe("a forecast", () => {
     assert.equal(view.forecasts.length + view.left_out, 50);
   });
 
-  test("is empty where a job trained nothing, and has null for undefined metrics", async () => {
+  test("is empty if a job trained nothing, and has null for undefined metrics", async () => {
     const view = await ask(output([]));
     assert.deepEqual([view.count, view.forecasts], [0, []]);
   });
 
-  test("is refused where mu is not as jobs write it, and not taken for one without tickers", async () => {
+  test("is refused if mu is not as jobs write it, and not treated as one without tickers", async () => {
     for (const mu of ['"x"', "null", "[1]", '{"A":"x"}', '{"A":null}', '{"A":1e999}', '{"A":NaN}']) {
       const damaged = output([["A", 0.1]]).replace('"mu":{"A":0.1}', () => `"mu":${mu}`);
       assert.equal((await refusal(ask(damaged))).code, "invalid_data", mu);
@@ -224,7 +224,7 @@ describe("a forecast", () => {
     assert.equal((await refusal(ask(without))).code, "invalid_data", "no mu");
   });
 
-  test("is refused where the blob is no output, or is cut off", async () => {
+  test("is refused if the blob is not an output, or is truncated", async () => {
     const whole = output([["A", 0.1]]);
     assert.equal((await refusal(ask(whole.replace("forecast/1", "forecast/9")))).code, "invalid_data");
     assert.equal((await refusal(ask("[1]"))).code, "invalid_data");
@@ -235,7 +235,7 @@ describe("a forecast", () => {
 describe("reading outputs", () => {
   const TEXT = output([["A", 0.1]]);
 
-  test("is refused for an operation that has not succeeded, and where the output is gone", async () => {
+  test("is refused for an operation that has not succeeded, and if the output is gone", async () => {
     const early = { ...SUCCEEDED, status: "Running", result: null } as const;
     const running = await refusal(new Forecasts(storeOf(TEXT)).of(ANN, early, { id: "one" }));
     assert.deepEqual([running.code, running.data.operation_status], ["no_result", "Running"]);

@@ -28,9 +28,9 @@ export interface OutputParts {
   window: Scalars;
   /** Undefined if the output has none, or a larger one than any job writes. */
   verdict: unknown;
-  /** How often models were fitted again, and when last; undefined where they were not. */
+  /** How often models were refitted, and when last; undefined if they were not. */
   refits: { readonly count: number; readonly last: Scalar | undefined } | undefined;
-  /** The number of tickers with a `mu`; undefined where the output has no `mu`. */
+  /** The number of tickers with a `mu`; undefined if the output has no `mu`. */
   count: number | undefined;
   /** `mu` of the wanted tickers that have one: in the order of the names, or by |mu|, the largest first. */
   mu: ReadonlyMap<string, number>;

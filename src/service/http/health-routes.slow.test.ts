@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ask, listenFor } from "./listening.testing.ts";
 import type { ReadyCheck } from "./server/http-app.ts";
 
-test("/healthz always answers 200, and /readyz only where every check passes", async (t) => {
+test("/healthz always answers 200, and /readyz only if every check passes", async (t) => {
   let checks: ReadyCheck[] = [
     { name: "database", ok: true },
     { name: "storage", ok: true },

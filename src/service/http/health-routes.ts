@@ -66,7 +66,7 @@ function readyRoute(app: HttpApp, { ready }: HttpOptions): void {
 }
 
 function metricsRoute(app: HttpApp, { settings, telemetry }: HttpOptions): void {
-  // The address does not matter: a service on loopback may stand behind a public proxy.
+  // The address does not matter: a service on loopback may be behind a public proxy.
   const access = settings.auth === "none" ? "anyone" : "read";
   app.route({
     method: "GET",

@@ -25,7 +25,7 @@ function keys(method: string, token: string, body?: unknown, id = ""): Promise<R
   });
 }
 
-test("the operator creates, lists and revokes keys, and only the creation answers the token", async () => {
+test("the operator creates, lists and revokes keys, and only the creation returns the token", async () => {
   const made = await keys("POST", LOCAL_TOKEN, { name: "nightly" });
   assert.equal(made.status, 201);
   const { key, token } = createdKeySchema.parse(await made.json());
@@ -35,7 +35,7 @@ test("the operator creates, lists and revokes keys, and only the creation answer
   assert.equal((await operations()).status, 200);
   const listed = await (await keys("GET", LOCAL_TOKEN)).text();
   assert.equal(keyListSchema.parse(JSON.parse(listed)).keys[0]!.id, key.id);
-  // The secret is base64url, which has underscores of its own.
+  // The secret is base64url, which may contain underscores, too.
   const secret = token.slice(`mucast_${key.id}_`.length);
   assert.ok(secret.length > 40 && !listed.includes(secret));
   assert.equal((await keys("DELETE", LOCAL_TOKEN, undefined, `/${key.id}`)).status, 200);

@@ -49,7 +49,7 @@ export async function listen(
       "ready" | "authenticate" | "stallMilliseconds" | "keyCheckMilliseconds" | "headersMilliseconds"
     > & {
       store: BlobStore;
-      /** By default draws a page with a number: how many pages have been drawn. */
+      /** By default draws a page that shows the number of pages drawn so far. */
       draw: DrawPage;
       /** By default prepares no CSV. */
       prepare: PrepareFiles;

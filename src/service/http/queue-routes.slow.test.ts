@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { queueSchema } from "../../contract/api/queue-view.ts";
 import { ask, listenFor } from "./listening.testing.ts";
 
-test("/v1/queue tells a caller its scopes, and of other callers nothing but the totals", async (t) => {
+test("/v1/queue tells a caller its scopes, and only the totals of other callers", async (t) => {
   const { port, keys, operations } = await listenFor(t, { auth: "keys" });
   const [writer, reader] = [
     await keys.create("a writer", ["write", "read"]),

@@ -40,7 +40,7 @@ function call(members: object): string {
 }
 
 for (const [door, [options, body]] of Object.entries(DOORS)) {
-  test(`a statement of ${door} that waits never begins once the connection has closed`, async (t) => {
+  test(`a waiting statement of ${door} never starts once the connection has closed`, async (t) => {
     const { port, operations, logged } = await listenFor(t);
     const queue = new StatementQueue({ atOnce: 1 });
     const free = Promise.withResolvers<void>();

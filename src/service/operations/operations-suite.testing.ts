@@ -59,7 +59,7 @@ function submittingSuite(open: OpenOperations): void {
     assert.deepEqual((await operations.list(caller, { limit: 10 })).operations, []);
   });
 
-  test("the same key and payload give the same operation, also once it has ended", async (t) => {
+  test("the same key and payload give the same operation, even after it has ended", async (t) => {
     const { operations, start, end } = await open(t);
     const caller = newCaller();
     const keyed = submission({ idempotencyKey: "key-1" });
@@ -91,7 +91,7 @@ function submittingSuite(open: OpenOperations): void {
     assert.notEqual(elsewhere.operation.id, first.operation.id);
   });
 
-  test("a full queue refuses its caller alone, until an operation no longer waits", async (t) => {
+  test("a full queue refuses only its caller, until an operation no longer waits", async (t) => {
     const { operations } = await open(t, { queuedMost: 2 });
     const caller = newCaller();
     const { operation } = await operations.submit(caller, submission());
@@ -132,7 +132,7 @@ function readingSuite(open: OpenOperations): void {
     assert.deepEqual((await operations.list(caller, { limit: 10 })).operations, []);
   });
 
-  test("pages list each operation once, newest first, also where one is submitted in between", async (t) => {
+  test("pages list each operation once, newest first, even if one is submitted in between", async (t) => {
     const { operations } = await open(t);
     const caller = newCaller();
     const ids: string[] = [];
@@ -149,7 +149,7 @@ function readingSuite(open: OpenOperations): void {
     assert.deepEqual(seen, ids);
   });
 
-  test("a list has the asked status and job, and no cursor on its last page", async (t) => {
+  test("a list has the requested status and job, and no cursor on its last page", async (t) => {
     const { operations, start } = await open(t);
     const caller = newCaller();
     const running = await operations.submit(caller, submission());
@@ -172,7 +172,7 @@ function readingSuite(open: OpenOperations): void {
     assert.deepEqual(none, { operations: [], next_cursor: null });
   });
 
-  test("the queue counts what waits and runs, of all callers and the caller's own, and nothing that has ended", async (t) => {
+  test("the queue counts waiting and running operations, of all callers and the caller's own, and no ended ones", async (t) => {
     const { operations, start } = await open(t);
     const [caller, other] = [newCaller(), newCaller()];
     const before = await operations.queue(caller);
@@ -189,7 +189,7 @@ function readingSuite(open: OpenOperations): void {
     assert.deepEqual(await operations.queue(other), { ...all, own: { waiting: 1, running: 0 } });
   });
 
-  test("a cursor that no list gave is refused", async (t) => {
+  test("a cursor that no list returned is refused", async (t) => {
     const { operations } = await open(t);
     for (const cursor of ["x", "12", ""]) {
       await assert.rejects(operations.list(newCaller(), { limit: 1, cursor }), (error: ThrownError) => {
@@ -223,7 +223,7 @@ function readingSuite(open: OpenOperations): void {
 }
 
 function cancellingSuite(open: OpenOperations): void {
-  test("cancel ends an operation that waits", async (t) => {
+  test("cancel ends a waiting operation", async (t) => {
     const { operations } = await open(t);
     const caller = newCaller();
     const { id } = (await operations.submit(caller, submission())).operation;
@@ -238,7 +238,7 @@ function cancellingSuite(open: OpenOperations): void {
     assert.deepEqual(events.at(-1)!.data, canceled);
   });
 
-  test("an operation that runs is Running until its worker has stopped, however often it is cancelled", async (t) => {
+  test("a running operation is Running until its worker has stopped, however often it is cancelled", async (t) => {
     const { operations, start, end } = await open(t);
     const caller = newCaller();
     const { id } = (await operations.submit(caller, submission())).operation;
@@ -282,7 +282,7 @@ function cancellingSuite(open: OpenOperations): void {
 }
 
 function followingSuite(open: OpenOperations): void {
-  test("a reader gets the events there are, then each as it happens, up to the final one", async (t) => {
+  test("a reader gets the existing events, then each as it happens, up to the final one", async (t) => {
     const { operations, start, end } = await open(t);
     const caller = newCaller();
     const { id } = (await operations.submit(caller, submission())).operation;
@@ -308,7 +308,7 @@ function followingSuite(open: OpenOperations): void {
     assert.deepEqual(await eventsOf(operations, caller, id, 3), []);
   });
 
-  test("a reader of events that are gone, or are still to come, gets a snapshot and then those that are kept", async (t) => {
+  test("a reader of events that are gone, or have yet to happen, gets a snapshot and then the kept ones", async (t) => {
     const { operations, start, end, prune } = await open(t);
     const caller = newCaller();
     const { id } = (await operations.submit(caller, submission())).operation;

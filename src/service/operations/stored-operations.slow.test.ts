@@ -76,7 +76,7 @@ onEachDatabase((tested) => {
     return { caller, ids, operations: queue.operations };
   }
 
-  test("a cursor says no more than the page before it, whatever other callers submit", async (t) => {
+  test("a cursor reveals no more than the previous page, whatever other callers submit", async (t) => {
     const { caller, ids, operations } = await waiting(t, 3);
     const { operations: page, next_cursor } = await operations.list(caller, { limit: 1 });
     assert.deepEqual(
@@ -91,7 +91,7 @@ onEachDatabase((tested) => {
     );
     const asked = await others.list(other, { limit: 10, cursor: next_cursor! });
     assert.ok(asked.operations.every(({ id }) => !ids.includes(id)));
-    // PostgreSQL takes neither of the dates.
+    // PostgreSQL accepts neither of the dates.
     const invalid = ["o12", `${ids[0]} 0000-01-01T00:00:00.000Z`, `${ids[0]} 2023-02-30T00:00:00.000Z`];
     const encoded = invalid.map((text) => Buffer.from(text).toString("base64url"));
     for (const cursor of [...encoded, "x".repeat(200), ""]) {
@@ -102,9 +102,9 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("a page goes on where retention has removed the last operation of the page before", async (t) => {
+  test("a page continues even if retention has removed the last operation of the previous page", async (t) => {
     const { caller, ids, operations } = await waiting(t, 4);
-    // Apart by more than a clock that is set back would make them.
+    // Further apart than a clock that is set back would make them.
     for (const [nth, id] of ids.entries()) {
       await tested
         .database()
@@ -256,12 +256,12 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("a snapshot stands where events were removed, and every event that is kept comes once", async (t) => {
+  test("a snapshot replaces removed events, and every kept event comes once", async (t) => {
     const tried = await startQueue(tested, t, { events_kept: 10 });
     const caller = newCaller();
     const { id } = await tried.submit(caller);
     const execution = await tried.executor.next();
-    // The dispatcher stores the start after the executor has begun.
+    // The dispatcher stores the start after the executor has started.
     await tried.stored(caller, id, "started");
     const { recordProgress } = await import("../store/record-progress.ts");
     for (let done = 1; done <= 30; done++) {
@@ -301,7 +301,7 @@ onEachDatabase((tested) => {
     }
   });
 
-  test("a reader gets a snapshot where no later event is kept", async (t) => {
+  test("a reader gets a snapshot if no later event is kept", async (t) => {
     const tried = await startQueue(tested, t, { events_kept: 10 });
     const caller = newCaller();
     const { id } = await tried.submit(caller);

@@ -14,7 +14,7 @@ const SETTINGS = {
 };
 const CALLER = { subject: "one", scopes: new Set(["write"] as const) };
 
-test("of a CSV that comes too slowly nothing more is kept, and the rest is read and dropped", {
+test("nothing more is kept of a CSV that arrives too slowly, and the rest is read and dropped", {
   skip: process.platform !== "linux" && "looks into /proc",
 }, async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });

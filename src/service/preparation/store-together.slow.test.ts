@@ -26,7 +26,7 @@ onEachDatabase((tested) => {
   const store = (blobs: StoredBlobs, caller: Caller, { signal } = new AbortController()) =>
     storeTogether({ blobs, caller, signal }, FILES);
 
-  /** A service whose storage holds the second blob until the test lets it be written, or has it fail. */
+  /** A service whose storage holds the second blob back until the test lets it be written, or makes it fail. */
   function heldAtSecond() {
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<"written" | "refused">()];
     const held = storeThat(undefined, undefined, async (own, key, ...write) => {
@@ -49,7 +49,7 @@ onEachDatabase((tested) => {
 
   const bytes = FILES[0]!.bytes + FILES[1]!.bytes;
 
-  test("where the second blob cannot be stored, the first is removed again", async () => {
+  test("if the second blob cannot be stored, the first is removed again", async () => {
     const [first, caller] = [heldAtSecond(), newCaller()];
     const storing = store(first.blobs, caller);
     await first.reached;
@@ -60,7 +60,7 @@ onEachDatabase((tested) => {
     assert.equal((await store(service(), caller)).written, true);
   });
 
-  test("blobs that are there need no room", async () => {
+  test("existing blobs need no space", async () => {
     const caller = newCaller();
     await store(service(), caller);
     const full = service({ quota: { bytes: bytes - 1, blobs: 1 } });
@@ -68,7 +68,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(caller), { bytes, blobs: 2 });
   });
 
-  test("a service that fails leaves the blob that another service has found there and answered with", async () => {
+  test("a service that fails keeps the blob that another service has found and answered with", async () => {
     const [first, caller, request] = [heldAtSecond(), newCaller(), new AbortController()];
     const storing = store(first.blobs, caller, request);
     await first.reached;
@@ -81,7 +81,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(await used(caller), { bytes, blobs: 2 });
   });
 
-  test("a service that fails leaves the blob that another service has found there and still counts on", async () => {
+  test("a service that fails keeps the blob that another service has found and still relies on", async () => {
     const [first, second, caller] = [heldAtSecond(), heldAtSecond(), newCaller()];
     const storing = store(first.blobs, caller);
     await first.reached;

@@ -15,7 +15,7 @@ class Job {
   }
 }
 
-test("a job alone has all cores, and gives some back while another one runs", () => {
+test("a single job has all cores, and gives some back while another one runs", () => {
   const budget = new CoreBudget(5, 2);
   assert.equal(budget.taken, 0);
   const first = new Job(budget);

@@ -5,7 +5,7 @@ interface CoreUser {
 }
 
 /**
- * Shares the cores of this machine evenly among running jobs: a job alone has all of them, and gives some back when another starts. The
+ * Shares the cores of this machine evenly among running jobs: a single job has all of them, and gives some back when another starts. The
  * workers of all jobs together have as many tasks as there are cores, except while a job that gives cores back ends its running tasks.
  */
 export class CoreBudget {

@@ -7,7 +7,10 @@ import { onEachDatabase } from "../database/databases.testing.ts";
 import { FakeExecutor } from "./fake-executor.testing.ts";
 import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
-/** A database whose first transaction after `hold` waits until `released` settles; `hold` gives when it waits. */
+/**
+ * A database whose first transaction after `hold` waits until `released` settles; `hold` returns a promise that settles once it
+ * waits.
+ */
 function heldOnce(database: Database, released: Promise<void>) {
   let onHeld: (() => void) | undefined;
   const transaction: Database["transaction"] = async (work) => {
@@ -61,7 +64,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(events.at(-1)!.data, view);
   });
 
-  test("what a job reports while its start is not stored yet comes after the event started", async (t) => {
+  test("reports of a job whose start is not stored yet come after the event started", async (t) => {
     const start = Promise.withResolvers<void>();
     const database = heldOnce(tested.database(), start.promise);
     const tried = await new TestedQueue(database.held).start({ dispatch: false });
@@ -86,7 +89,7 @@ onEachDatabase((tested) => {
     );
   });
 
-  test("a job has all cores until another one starts, and again once that one has ended", {
+  test("a job has all cores until another one starts, and again once the other has ended", {
     timeout: 60_000,
   }, async (t) => {
     const tried = await startQueue(tested, t, { concurrent_jobs: 2, cores: 4 });
@@ -103,12 +106,12 @@ onEachDatabase((tested) => {
     first.end(LOST);
   });
 
-  test("the dispatcher knows no cores of an executor whose jobs run elsewhere", () => {
+  test("the dispatcher does not know the cores of an executor whose jobs run elsewhere", () => {
     const { dispatcher } = new TestedQueue(tested.database(), {}, new FakeExecutor(true));
     assert.deepEqual(dispatcher.occupancy, { running: 0, jobs: 2, cores: null });
   });
 
-  test("the dispatcher makes a lost attempt once more, and a second lost one ends the operation", async (t) => {
+  test("the dispatcher repeats a lost attempt once, and a second loss ends the operation", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await tried.submit(caller);
@@ -120,7 +123,7 @@ onEachDatabase((tested) => {
     assert.deepEqual([status, error?.code], ["Failed", "execution_lost"]);
   });
 
-  test("an operation with an output in the storage has succeeded, whatever its execution said", async (t) => {
+  test("an operation with an output in the storage has succeeded, whatever its execution reported", async (t) => {
     const tried = await startQueue(tested, t);
     const caller = newCaller();
     for (const end of [LOST, failedWith("output_failed")]) {

@@ -25,7 +25,7 @@ test("the service looks for an output in the space of the operation's row", asyn
   assert.equal(found?.output_url, "http://127.0.0.1:8080/data/ml_engine_0123456789.json");
 });
 
-test("a verdict is known by its id, and an audit by the digest of its config too", async () => {
+test("a verdict is identified by its id, and an audit also by the digest of its config", async () => {
   const config_sha256 = createHash("sha256").update("{}").digest("hex");
   const options = { operation: "run_dl_job", output_url: "/data/nn_engine_1.json" };
   const row = { id: "9876543210", config_sha256, space: "", options } as unknown as OperationRow;

@@ -14,7 +14,7 @@ import { CONFIG, failedWith, LOST, newCaller, recordOf, startQueue, TestedQueue 
 onEachDatabase((tested) => {
   beforeEach(() => tested.database().exec("truncate operations cascade"));
 
-  test("an adopted attempt has the time that it has left by the database's clock", async (t) => {
+  test("an adopted attempt keeps its remaining time by the database's clock", async (t) => {
     const first = await startQueue(tested, t, {}, new FakeExecutor(true));
     first.executor.obeys = false;
     const caller = newCaller();
@@ -76,7 +76,7 @@ onEachDatabase((tested) => {
     assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
-  test("a service takes over the jobs of a killed one: it runs them again, or takes the end from the status blob or the output", async (t) => {
+  test("a service takes over the jobs of a killed one: it repeats them, or reads their end from the status blob or output", async (t) => {
     const first = await startQueue(tested, t, { concurrent_jobs: 3, cores: 3 });
     const caller = newCaller();
     const ids: string[] = [];
@@ -104,13 +104,13 @@ onEachDatabase((tested) => {
     assert.deepEqual([again.order.id, again.order.attempt], [ids[0], 2]);
     again.end({ kind: "succeeded", record: recordOf(ids[0]!) });
     for (const id of ids) assert.equal((await second.ended(caller, id)).status, "Succeeded");
-    // The ends that the dead service reports late change nothing.
+    // The dead service's late reports of ends change nothing.
     for (const execution of first.executor.executions) execution.end(failedWith("fit_failed"));
     await first.close();
     for (const id of ids) assert.equal((await second.operations.get(caller, id)).status, "Succeeded");
   });
 
-  test("a service starts and runs other operations while the storage is away", async (t) => {
+  test("a service starts and runs other operations while the storage is unreachable", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);
@@ -124,7 +124,7 @@ onEachDatabase((tested) => {
     });
     t.after(() => second.close());
     await second.start();
-    // The recovery asks once or more while the rest of the test runs.
+    // The recovery tries at least once while the rest of the test runs.
     await asked.promise;
     const other = await second.submit(caller);
     const execution = await second.executor.next();
@@ -134,7 +134,7 @@ onEachDatabase((tested) => {
     assert.equal((await second.operations.get(caller, id)).status, "Running");
   });
 
-  test("a service keeps its lease that lapsed while the database was away", async (t) => {
+  test("a service keeps its lease that lapsed while the database was unreachable", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);
@@ -146,7 +146,7 @@ onEachDatabase((tested) => {
     assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
-  test("the dispatcher runs the next attempt although the end of the one before was stored late", async (t) => {
+  test("the dispatcher runs the next attempt although the end of the previous one was stored late", async (t) => {
     const tried = new TestedQueue(tested.database());
     const secondBegun = Promise.withResolvers<void>();
     let isLate = true;
@@ -177,7 +177,7 @@ onEachDatabase((tested) => {
     assert.deepEqual(second.stops, ["canceled"]);
   });
 
-  test("a service takes over the jobs of another process of this machine as soon as that is gone", async (t) => {
+  test("a service takes over the jobs of another process on this machine as soon as that has ended", async (t) => {
     const first = await startQueue(tested, t);
     const caller = newCaller();
     const { id } = await first.submit(caller);
@@ -209,7 +209,7 @@ onEachDatabase((tested) => {
     assert.equal((await second.ended(caller, id)).status, "Succeeded");
   });
 
-  // It waits for ten seconds, and is the same on both databases.
+  // It waits for ten seconds, and behaves the same on both databases.
   if (tested.kind === "postgres") return;
 
   test("draining ends although nothing can be stored, and the next service takes the jobs over", async (t) => {

@@ -1,4 +1,4 @@
-/** Which lost attempts count, and what an operation says of those that end it. */
+/** Which lost attempts count, and what an operation reports about those that end it. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { onEachDatabase, type TestDatabase } from "../database/databases.testing.ts";
@@ -8,7 +8,7 @@ import { FakeExecutor } from "./fake-executor.testing.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
 import { LOST, newCaller, recordOf, startQueue, TestedQueue } from "./queue.testing.ts";
 
-/** Begins a drain that waits for its jobs. @returns once the drain of the attempt is recorded. */
+/** Starts a drain that waits for its jobs. @returns once the drain of the attempt is recorded. */
 async function beginDrain(queue: TestedQueue, tested: TestDatabase, id: string): Promise<void> {
   void queue.dispatcher.drain(600_000);
   for (;;) {
@@ -80,7 +80,7 @@ onEachDatabase((tested) => {
     assert.equal(error!.detail, `the job was lost 6 times (${causes})`);
   });
 
-  test("losses of a service and of a process count apart", async (t) => {
+  test("losses of a service and of a process are counted separately", async (t) => {
     const caller = newCaller();
     const first = await startQueue(tested, t);
     const { id } = await first.submit(caller);

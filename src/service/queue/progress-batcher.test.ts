@@ -9,7 +9,7 @@ function epochs(ticker: string, epoch: number): EventBatch {
   return { epochs: { points: [point] } };
 }
 
-/** A batcher whose store is a list that the test may hold up. */
+/** A batcher whose store is a list that the test can delay. */
 function batcherOf({ begun = true } = {}) {
   const stored: EventBatch[] = [];
   let held: Promise<void> = Promise.resolve();
@@ -29,7 +29,7 @@ function batcherOf({ begun = true } = {}) {
   return { batcher, stored, hold };
 }
 
-test("batches that come while one is stored are stored as one", async () => {
+test("batches that arrive while one is being stored are stored together", async () => {
   const { batcher, stored, hold } = batcherOf();
   const release = hold();
   batcher.take({ progress: { stage: "read", done: 1, total: null } });
@@ -52,7 +52,7 @@ test("batches that come while one is stored are stored as one", async () => {
   assert.deepEqual([failures, counts?.failures, warnings], [[failure], { diverged: 1 }, undefined]);
 });
 
-test("nothing is stored before the batcher begins, and then all that was taken", async () => {
+test("nothing is stored before the batcher begins, and then everything that it received", async () => {
   const { batcher, stored } = batcherOf({ begun: false });
   batcher.take(epochs("A", 1));
   batcher.take(epochs("A", 2));
@@ -66,7 +66,7 @@ test("nothing is stored before the batcher begins, and then all that was taken",
   );
 });
 
-test("a batch stays small while the store is away, and holds the newest epoch once it is back", async () => {
+test("a batch stays small while the store is unreachable, and contains the newest epoch afterwards", async () => {
   const { batcher, stored, hold } = batcherOf();
   const release = hold();
   batcher.take(epochs("A", 1));

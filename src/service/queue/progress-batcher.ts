@@ -2,7 +2,7 @@ import type { EventBatch } from "../../contract/output/job-events.ts";
 import { EventGatherer } from "../../executors/event-gatherer.ts";
 
 /**
- * Stores the batches of a job, one at a time, and gathers those that come meanwhile in bounded memory. It stores nothing before
+ * Stores the batches of a job, one at a time, and gathers those that arrive meanwhile in bounded memory. It stores nothing before
  * `begin`, which the running job calls once the event `started` is stored.
  */
 export class ProgressBatcher {
@@ -12,7 +12,7 @@ export class ProgressBatcher {
   #storing: Promise<void> | undefined;
   #hasBegun = false;
 
-  /** @param onError called where a batch could not be stored. The batch is lost; the job goes on. */
+  /** @param onError called if a batch could not be stored. The batch is lost; the job continues. */
   constructor(store: (batch: EventBatch) => Promise<void>, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;
@@ -23,13 +23,13 @@ export class ProgressBatcher {
     this.#storeNext();
   };
 
-  /** Lets batches be stored, with those that were taken before. */
+  /** Starts to store batches, including those received before. */
   begin(): void {
     this.#hasBegun = true;
     this.#storeNext();
   }
 
-  /** Waits until everything is stored; nothing where it never began. */
+  /** Waits until everything is stored; returns at once if it never began. */
   async flush(): Promise<void> {
     while (this.#storing !== undefined) await this.#storing;
   }

@@ -8,7 +8,7 @@ import type { OperationRow } from "../store/operation-rows.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** What the parts of the queue work with. */
+/** What the parts of the queue share. */
 export interface QueueParts {
   readonly database: Database;
   /** Identifies this start of this service. */

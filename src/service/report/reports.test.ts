@@ -43,7 +43,7 @@ const codeOf = (asked: Promise<unknown>) =>
   );
 
 describe("a report", () => {
-  test("is drawn once for requests at the same time and those after, until its output changes", async () => {
+  test("is drawn once for simultaneous and later requests, until its output changes", async () => {
     const { output, drawings, reports, found } = reportsOf();
     const first = await found();
     const asked = [reports.page(first, NEVER), reports.page(await found(), NEVER)];
@@ -77,7 +77,7 @@ describe("a report", () => {
     assert.equal(await codeOf(reports.page(output, AbortSignal.abort())), "answered", "it is there");
   });
 
-  test("that cannot be drawn is one problem for all who wait, and the next request tries again", async () => {
+  test("that cannot be drawn is one problem for all waiting requests, and the next request tries again", async () => {
     const { drawings, reports, found } = reportsOf();
     const output = await found();
     const asked = [reports.page(output, NEVER), reports.page(output, NEVER)].map(codeOf);
@@ -87,7 +87,7 @@ describe("a report", () => {
     assert.equal(drawings.begun.length, 2);
   });
 
-  test("of an output that is removed before, or while it is drawn, is not found", async () => {
+  test("of an output that is removed before or while it is drawn is not found", async () => {
     const { output, drawings, reports, found } = reportsOf();
     const before = await found();
     const asked = codeOf(reports.page(before, NEVER));
@@ -97,7 +97,7 @@ describe("a report", () => {
     assert.equal(await codeOf(found()), "not_found");
   });
 
-  test("of an audit, or of an operation that has not succeeded, there is none", async () => {
+  test("does not exist for an audit, or for an operation that has not succeeded", async () => {
     const { reports } = reportsOf();
     assert.equal(await codeOf(reports.find(ANN, { ...SUCCEEDED, operation: "audit" })), "other_result");
     assert.equal(
@@ -106,7 +106,7 @@ describe("a report", () => {
     );
   });
 
-  test("is kept while there is room, the one that was asked for longest ago going first", async () => {
+  test("is kept while there is room; the least recently requested one is dropped first", async () => {
     const drawn: string[] = [];
     const draw: DrawPage = async ({ etag }) => {
       drawn.push(etag);

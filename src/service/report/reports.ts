@@ -69,7 +69,7 @@ export class Reports {
   #begin(output: JobOutput, etag: string): Drawing {
     const controller = new AbortController();
     const page = this.#draw(output, etag, controller.signal);
-    // Waiting requests get its error; if all have left, there are none.
+    // Waiting requests get its error; if all have left, nothing handles it.
     page.catch(() => undefined);
     const drawing = { page, controller, waiting: 0 };
     this.#drawings.set(etag, drawing);

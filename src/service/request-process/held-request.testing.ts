@@ -1,5 +1,6 @@
 /**
- * A program to be killed: a service with one request process. Its argument is the JSON of the order; it prints when that has started.
+ * A program for tests to kill: a service with one request process. Its argument is the order as JSON; it prints a line once that
+ * has started.
  */
 import { childEnvironment } from "../../processes/child-environment.ts";
 import { runProcess } from "./run-process.ts";

@@ -32,7 +32,7 @@ const NEVER = new AbortController().signal;
 
 describe("the process of a request", { timeout: 600_000 }, () => {
   let folder: string;
-  /** A storage that takes requests and answers none. */
+  /** A storage that accepts requests and answers none. */
   let silent: Server;
 
   before(async () => {
@@ -63,7 +63,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     return { kind: "report", storage, space: "", name: "ml_engine_1.json", etag: '"1"' };
   }
 
-  /** The process of one. */
+  /** The process of one request. */
   function held(limits: Partial<ProcessLimits> = {}, signal = NEVER) {
     const before = treeOf(process.pid).map(({ pid }) => pid);
     const running = runProcess(heldOrder(), { ...LIMITS, ...limits }, signal);
@@ -73,7 +73,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     return { running, pid: made[0]!.pid };
   }
 
-  test("gives the page that mucast report draws of the same bytes", async () => {
+  test("returns the page that mucast report draws of the same bytes", async () => {
     const text = mlText();
     const page = await runProcess(await orderFor("ml_engine_1.json", text), LIMITS, NEVER);
     const chunks = (async function* () {
@@ -82,7 +82,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     assert.equal(page.toString(), await drawReport("ml_engine_1.json", chunks));
   });
 
-  test("gives the error of an output that has no report, and of one that has changed meanwhile", async () => {
+  test("returns the error of an output that has no report, and of one that has changed meanwhile", async () => {
     const document = JSON.parse(mlText());
     document.mu.AAA = 0.5;
     const edited = await orderFor("ml_engine_2.json", JSON.stringify(document));
@@ -103,7 +103,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     return { kind: "prepare", folder: place, options, csvBytes: 10_000, blobBytes: 100_000, tickers: 3 };
   }
 
-  test("of a price CSV gives the blobs of mucast prepare, and what it says of them", async () => {
+  test("returns the blobs that mucast prepare makes of a price CSV, and its messages about them", async () => {
     const csv = "Date,A,B,Z\n2020-01-01,1,2,\n2020-01-02,-1,3,\n2020-03-02,1,,\n2020-05-05,1,,\n";
     const order = prepareOrder(gzipSync(csv), { learningEnd: "2020-01-02" });
     const answer: PreparedFiles = JSON.parse((await runProcess(order, LIMITS, NEVER)).toString());
@@ -133,7 +133,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     }
   });
 
-  test("of a CSV that cannot be prepared gives the line or the part of the request, and no path of this machine", async () => {
+  test("names the line of a CSV that cannot be prepared, or the part of the request, and no path of this machine", async () => {
     for (const [csv, options, code, path, message] of [
       [
         "Date,A\n2020-01-01,1\n2020-01-01,2",
@@ -185,7 +185,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     });
   });
 
-  test("that is killed is one clear error, with how it ended", async () => {
+  test("that is killed gives one clear error, with how it ended", async () => {
     const { running, pid } = held();
     process.kill(pid, "SIGKILL");
     await assert.rejects(running, {
@@ -210,7 +210,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     });
   });
 
-  test("is killed over its memory, and where its page is too large", async () => {
+  test("is killed over its memory limit, and if its page is too large", async () => {
     const large = await orderFor("ml_engine_4.json", JSON.stringify({ rows: Array(6_000_000).fill([0.5]) }));
     await assert.rejects(runProcess(large, { ...LIMITS, memoryBytes: 2 ** 27 }, NEVER), {
       code: "too_large",
@@ -222,7 +222,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     });
   });
 
-  test("ends where its service is killed while it works", async () => {
+  test("ends if its service is killed while it works", async () => {
     const program = new URL("./held-request.testing.ts", import.meta.url).pathname;
     const asked = once(silent, "request");
     const service = spawn(process.execPath, [program, JSON.stringify(heldOrder())], {
@@ -235,7 +235,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     await eventuallyTrue("its process ends", () => stillRunning([worker!]).length === 0);
   });
 
-  test("is refused beyond the number at once, and is killed where the service closes", async () => {
+  test("is refused at once beyond the maximum number, and is killed if the service closes", async () => {
     const processes = new RequestProcesses({
       atOnce: 2,
       limits: () => LIMITS,
@@ -251,7 +251,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
     assert.equal(processes.running, 0);
   });
 
-  test("where it meets a defect says so, and its error has what it said", async () => {
+  test("that hits a defect reports it, and the error includes its output", async () => {
     const order = { ...(await orderFor("x.json", "{}")), space: "../x" };
     const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
     assert.ok(error instanceof MucastError && error.code === "internal", String(error));

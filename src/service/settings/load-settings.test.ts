@@ -41,7 +41,7 @@ test("an empty HOME does not put the data into the current folder", () => {
   assert.equal(data_dir, join(userInfo().homedir, ".local/share/mucast"));
 });
 
-test("a flag goes before the environment, and that before the file", () => {
+test("a flag takes precedence over the environment, and the environment over the file", () => {
   const settings = settingsFile({ port: 1, host: "127.0.0.3", retention_days: 7 });
   const env = { MUCAST_PORT: "2", MUCAST_HOST: "127.0.0.2", MUCAST_LOG_LEVEL: "" };
   const loaded = loadSettings({ settings, port: "3" }, env);
@@ -73,7 +73,7 @@ test("a list is written as words in a variable and as an array in the file", () 
   assert.deepEqual(loadSettings({ settings }, {}).allowed_hosts, ["c.example"]);
 });
 
-test("all faults come at once, each with the flag, variable or file of its value", () => {
+test("all faults are reported at once, each with the flag, variable or file of its value", () => {
   const settings = settingsFile({ prot: 1, retention_days: 0 });
   const { data } = faultOf(() => loadSettings({ settings, port: "x" }, { MUCAST_AUTH: "maybe" }));
   const paths = data.faults!.map(({ path }) => path).join("\n");
@@ -132,7 +132,7 @@ test("the error of a settings file that cannot be read, or is not an object, nam
   assert.match(faultOf(() => loadSettings({ settings: settingsFile("{") }, {})).message, /settings\.json/);
 });
 
-test("every setting has a variable or stands in the file alone, and some part of the service reads it", () => {
+test("every setting has a variable or exists only in the file, and some part of the service reads it", () => {
   const source = globSync("src/{service,cli}/**/*.ts", { cwd: ROOT })
     .filter((file) => !/\.(test|testing)\.ts$/.test(file))
     .map((file) => readFileSync(join(ROOT, file), "utf8"))

@@ -24,7 +24,7 @@ test("the text of every setting that is a secret is hidden", () => {
   }
 });
 
-test("a database URL that only its driver can parse is no fault", () => {
+test("a database URL that only its driver can parse is not a fault", () => {
   const url = "postgresql://u:s3cret-word@/x?host=/run/postgresql";
   const hide = secretHider(secretsOf(settingsSchema.parse({ database_url: url }), {}));
   assert.ok(!hide(`{"msg":"${url}"}`).includes("s3cret-word"));

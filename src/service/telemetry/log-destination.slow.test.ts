@@ -29,7 +29,7 @@ test("lines that a full disk refuses wait in bounded memory; further ones are lo
   assert.equal(destination.lost, 2_000 - Math.floor(2 ** 20 / 1_000));
 });
 
-test("the service goes on without a reader that is gone", () => {
+test("the service continues without a reader that is gone", () => {
   const program = `${IMPORT}
     const destination = openLogDestination(1);
     for (let i = 0; i < 2_000; i++) destination.write("y".repeat(1000) + "\\n");
@@ -49,7 +49,7 @@ test("a stopped reader blocks nothing, and receives the lines once it reads agai
     (await import("node:fs")).writeFileSync("gate", "");
     setInterval(() => destination.write("next\\n"), 10);
     process.stdin.resume().on("end", () => process.exit());`;
-  // The reader begins once all lines are written.
+  // The reader starts once all lines are written.
   const shell = 'mkfifo gate; "$0" --input-type=module -e "$1" | { cat gate; cat; }';
   const child = spawn("sh", ["-c", shell, process.execPath, program], { cwd: folder });
   let lines = "";

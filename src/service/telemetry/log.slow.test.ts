@@ -35,7 +35,7 @@ describe("a line", () => {
     );
   });
 
-  it("is left out below the level", () => {
+  it("is omitted below the level", () => {
     const { log, lines } = gathered({ level: "warn" });
     log.info({}, "left out");
     log.error({}, "written");
@@ -61,7 +61,7 @@ describe("an error", () => {
     assert.deepEqual(lineOf({ err }).err, expected);
   });
 
-  it("that is not expected has its stack and its causes, and no other property", () => {
+  it("that is not expected has its stack and its causes, but no other property", () => {
     const cause = Object.assign(new Error("refused"), { code: "23505", detail: "Failing row contains (7)" });
     const err = lineOf({ err: new Error("no row", { cause }) }).err as Record<string, Record<string, string>>;
     assert.match(String(err.stack), /^Error: no row\n {4}at /);
@@ -101,7 +101,7 @@ describe("secrets", () => {
     });
   }
 
-  it("of the settings are hidden everywhere, also in parts", () => {
+  it("of the settings are hidden everywhere, even in part", () => {
     const database = "postgresql://mucast:p%40ss%22word%5C1@db.example/m";
     const account = "AccountName=a;AccountKey=QUJDREVGR0g=;EndpointSuffix=x";
     const line = JSON.stringify(

@@ -71,7 +71,7 @@ describe("the metrics", () => {
     }
   });
 
-  it("read the queue and the running jobs when a client asks, and show the rest where that fails", async () => {
+  it("read the queue and the running jobs when a client asks, and show the rest if that fails", async () => {
     const lines: string[] = [];
     const log = openLog({ level: "warn", destination: { write: (line) => void lines.push(line) } });
     const telemetry = await openTelemetry({ log, env: {} });

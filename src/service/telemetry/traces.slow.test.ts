@@ -68,7 +68,7 @@ describe("the span of a request", () => {
     assert.equal(request.traceparent, `00-${TRACE}-${spanId}-01`);
   });
 
-  it("begins a trace where the caller sends none or a faulty one, and has the error", async () => {
+  it("starts a trace if the caller sends none or a faulty one, and has the error", async () => {
     const telemetry = await open();
     const given = [
       undefined,
@@ -92,7 +92,7 @@ describe("the span of a request", () => {
     }
   });
 
-  it("is not sent where the caller does not sample, and its context says so", async () => {
+  it("is not sent if the caller does not sample, and its context says so", async () => {
     const telemetry = await open();
     const request = telemetry.requestStarted({ method: "GET", traceparent: `00-${TRACE}-${PARENT}-00` });
     request.ended({ route: "/healthz", status: 200 });
@@ -182,7 +182,7 @@ describe("sending", () => {
 });
 
 describe("without an endpoint", () => {
-  it("the context of the caller is passed on, and no span is made", async () => {
+  it("the context of the caller is passed on, and no span is created", async () => {
     const telemetry = await openTelemetry({ log: noLog, env: {} });
     const traceparent = (given: string) =>
       telemetry.requestStarted({ method: "GET", traceparent: given }).traceparent;
@@ -193,7 +193,7 @@ describe("without an endpoint", () => {
     assert.deepEqual(receiver.spans, []);
   });
 
-  it("the packages that make and send spans are not loaded", () => {
+  it("the packages that create and send spans are not loaded", () => {
     const script = `
       import { registerHooks } from "node:module";
       registerHooks({ load(url, context, next) {

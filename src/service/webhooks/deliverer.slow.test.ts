@@ -130,7 +130,7 @@ onEachDatabase((tested) => {
     assert.equal(states.filter((state) => state === "due").length, EVENT_TYPES.length);
   });
 
-  test("a delivery that hangs holds up no other delivery to its target", { timeout: 600_000 }, async (t) => {
+  test("a delivery that hangs delays no other delivery to its target", { timeout: 600_000 }, async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
     const hung = Promise.withResolvers<ServerResponse>();
@@ -288,7 +288,7 @@ onEachDatabase((tested) => {
     assert.ok((await deliveries()).every(({ state }) => state === "delivered"));
   });
 
-  test("a target that does not answer holds up no other", { timeout: 600_000 }, async (t) => {
+  test("a target that does not answer delays no other", { timeout: 600_000 }, async (t) => {
     const there = await receiver(t);
     const silent = await receiver(t);
     const targets = [targetAt(silent.origin, { name: "silent" }), targetAt(there.origin)];
@@ -335,7 +335,7 @@ onEachDatabase((tested) => {
     assert.ok(!shown.includes("planted") && !shown.includes("whsec_"), shown);
   });
 
-  test("the deliverer asks a database that was away again", async (t) => {
+  test("the deliverer retries a database that was unreachable", async (t) => {
     const there = await receiver(t);
     const targets = [targetAt(there.origin)];
     await storeEvent(targets);

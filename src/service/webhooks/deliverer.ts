@@ -31,7 +31,7 @@ interface Deliverer {
 
 /**
  * Starts to deliver. A slow or unreachable target does not delay others. Several services share the deliveries.
- * @throws MucastError as checkTargets.
+ * @throws MucastError like checkTargets.
  */
 export function startDeliverer(parts: DelivererParts): Deliverer {
   checkTargets(parts.targets);

@@ -50,13 +50,13 @@ async function outcomeAt(answer: (socket: Socket) => void) {
   }
 }
 
-test("a receiver that answers 101 has not taken the event", async () => {
+test("a receiver that answers 101 has not accepted the event", async () => {
   const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
   const outcome = await outcomeAt((socket) => socket.write(head));
   assert.deepEqual(outcome, { kind: "failed", reason: "answered with status 101" });
 });
 
-test("a receiver has taken the event once it answers 200, whatever becomes of the body", async () => {
+test("a receiver has accepted the event once it answers 200, whatever happens to the body", async () => {
   const begun = (socket: Socket) => {
     socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", () =>
       socket.resetAndDestroy(),
@@ -82,7 +82,7 @@ test("no event goes to a receiver with an untrusted certificate", async () => {
   assert.deepEqual(bodies, []);
 });
 
-test("a receiver gets events where NODE_EXTRA_CA_CERTS names its certificate", async () => {
+test("a receiver gets events if NODE_EXTRA_CA_CERTS names its certificate", async () => {
   const script = `
     const { postEvent } = await import(${JSON.stringify(import.meta.resolve("./post-event.ts"))});
     const { signal } = new AbortController();

@@ -16,7 +16,7 @@ export interface Received {
 /** A receiver of webhooks on loopback, as an operator may run it. It throws if a signature is wrong. */
 export class WebhookReceiver {
   readonly received: Received[] = [];
-  /** The next answers; 200 where there are none. */
+  /** The next answers; 200 if there are none. */
   readonly answers: ((response: ServerResponse) => void)[] = [];
   readonly #waiting = new Map<number, () => void>();
   readonly #server = createServer(

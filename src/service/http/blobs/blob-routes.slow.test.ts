@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => closeWithoutDefects(service));
 
-test("an output can be read and not uploaded, and no other name is a blob", async () => {
+test("an output can be read but not uploaded, and no other name is a blob", async () => {
   await service.store.put("data/ml_engine_x.json", "{}");
   assert.equal((await service.get("ml_engine_x.json")).status, 200);
   const refused = await service.put("nn_engine_x.json", "{}");
@@ -36,7 +36,7 @@ test("an output can be read and not uploaded, and no other name is a blob", asyn
   }
 });
 
-test("two callers may have different blobs of one name, and each reaches its own alone", async (t) => {
+test("two callers may have different blobs of one name, and each can access only its own", async (t) => {
   const shared = await listenFor(t, { auth: "keys" });
   const [ann, ben] = [
     await shared.keys.create("ann", ["read", "write"]),
@@ -59,7 +59,7 @@ test("two callers may have different blobs of one name, and each reaches its own
   assert.equal((await as(ben.token, "GET")).status, 404);
 });
 
-test("DELETE removes an input or an output, keeps If-Match, and refuses a blob in use", async () => {
+test("DELETE removes an input or an output, respects If-Match, and refuses a blob in use", async () => {
   const name = freshName();
   const { headers } = await service.put(name, "[1]");
   assert.deepEqual(codeOf(await service.remove(name, { "if-match": '"other"' })), [

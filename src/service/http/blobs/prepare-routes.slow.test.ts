@@ -15,11 +15,11 @@ import { FakeFullStore } from "./fake-full-store.testing.ts";
 
 const LIMIT = 1_000;
 
-/** Orders that were begun. One is ended by a test where `isHeld`. */
+/** Started orders. If `isHeld`, the test ends each. */
 const orders: { readonly order: PrepareOrder; readonly signal: AbortSignal }[] = [];
 let hold: Promise<unknown> | undefined;
 
-/** A fake process: its blobs are the CSV's text, once in each. */
+/** A fake process: each of its blobs is the CSV's text. */
 async function prepare(order: PrepareOrder, signal: AbortSignal): Promise<Buffer> {
   orders.push({ order, signal });
   await hold;
@@ -85,7 +85,7 @@ test("both blobs of a CSV are stored under its digest, once, whatever its Conten
   assert.deepEqual([again.id, again.written], [prepared.id, false]);
 });
 
-test("one that cannot be prepared has one problem, and stores nothing", async () => {
+test("a CSV that cannot be prepared has one problem, and stores nothing", async () => {
   const before = await service.files();
   assert.deepEqual(await codeOf(post("", "bad")), [422, "invalid_data"]);
   assert.deepEqual(await codeOf(post("?id=a/b", "x")), [400, "invalid_request"]);
@@ -100,7 +100,7 @@ test("one that cannot be prepared has one problem, and stores nothing", async ()
   assert.deepEqual(await service.files(), before);
 });
 
-test("a blob of that id with other bytes stays, and so does what the caller had where the room ends", async () => {
+test("a blob of that id with other bytes stays, and so do the caller's blobs if space runs out", async () => {
   assert.equal((await post("?id=mine", "first")).status, 200);
   assert.deepEqual(await codeOf(post("?id=mine", "other")), [412, "precondition_failed"]);
   assert.equal(await stored("data_extractor_mine.json"), "first");
@@ -113,14 +113,14 @@ test("a blob of that id with other bytes stays, and so does what the caller had 
   assert.equal(await stored("data_extractor_half.json"), undefined);
 });
 
-test("of the same CSV at the same time both blobs are written once", async () => {
+test("both blobs of the same CSV, sent twice at the same time, are written once", async () => {
   const answers = await Promise.all([post("", "same"), post("", "same")]);
   const prepared = answers.map(({ text }) => preparedBlobsSchema.parse(JSON.parse(text)));
   assert.deepEqual(prepared.map(({ written }) => written).sort(), [false, true]);
   assert.equal(prepared[0]!.feature_url, prepared[1]!.feature_url);
 });
 
-test("where the storage fails at the second blob, the first is taken back", async (t) => {
+test("if the storage fails at the second blob, the first is removed again", async (t) => {
   const begin = service.blobs.beginUpload.bind(service.blobs);
   t.mock.method(service.blobs, "beginUpload", async (caller: Caller, name: string, bytes: number) => {
     const upload = await begin(caller, name, bytes);
@@ -137,7 +137,7 @@ test("where the storage fails at the second blob, the first is taken back", asyn
   );
 });
 
-test("blobs that are there without a record, as after a kill between both, are recorded", async (t) => {
+test("existing blobs without a record, as after a kill between the two steps, are recorded", async (t) => {
   const { blobs } = service;
   const [find, before] = [blobs.find.bind(blobs), blobs.uploads.length];
   t.mock.method(blobs, "uploadAddress", find);

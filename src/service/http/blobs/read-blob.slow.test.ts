@@ -61,7 +61,7 @@ test("a range gets its bytes, a malformed or multiple one the whole blob, and on
   }
 });
 
-test("GET keeps the conditions of If-Match, If-None-Match and If-Range", async () => {
+test("GET respects If-Match, If-None-Match and If-Range", async () => {
   const name = freshName();
   const etag = (await service.put(name, "0123456789")).headers.etag!;
   assert.equal((await service.get(name, { "if-none-match": `"x", W/${etag}` })).status, 304);
@@ -74,7 +74,7 @@ test("GET keeps the conditions of If-Match, If-None-Match and If-Range", async (
   assert.equal((await service.get(name, { range: "bytes=1-2", "if-range": '"x"' })).status, 200);
 });
 
-/** Asks for a blob on a connection of its own and reads no more than the head of the answer. */
+/** Requests a blob on a separate connection and reads only the head of the answer. */
 async function unread(port: number, name: string): Promise<{ status: string; socket: Socket }> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => undefined);
@@ -87,7 +87,7 @@ async function unread(port: number, name: string): Promise<{ status: string; soc
 /** More than the buffers of a connection hold. */
 const LONG = "x".repeat(2 ** 26);
 
-test("downloads at the same time are limited for each caller and in all", async (t) => {
+test("parallel downloads are limited for each caller and in total", async (t) => {
   for (const [limits, status] of [
     [{ downloads_per_caller: 2 }, "429"],
     [{ downloads: 2 }, "503"],
@@ -115,7 +115,7 @@ test("downloads at the same time are limited for each caller and in all", async 
   }
 });
 
-test("the service closes a download whose reader takes nothing, and no other one", async (t) => {
+test("the service closes a download whose reader reads nothing, and no other one", async (t) => {
   const impatient = await listenFor(t, {}, { stallMilliseconds: 500 });
   await impatient.store.put("data/feature_engine_long.json", LONG);
   await impatient.store.put("data/feature_engine_short.json", "[]");

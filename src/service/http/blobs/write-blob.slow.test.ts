@@ -39,7 +39,7 @@ test("PUT answers 201 for a new blob and 200 for a replaced one, with its URL, s
   assert.equal((await service.get(name)).text, "[1,2]");
 });
 
-test("PUT takes any Content-Type, none, and a malformed one", async () => {
+test("PUT accepts any Content-Type, none, and a malformed one", async () => {
   for (const type of [
     "application/json",
     "text/plain",
@@ -78,7 +78,7 @@ test("a large blob is streamed both ways, beyond the limit of other bodies", asy
   assert.equal(digest(read), digest(bytes));
 });
 
-test("PUT keeps its conditions, also when another upload ends meanwhile", async () => {
+test("PUT respects its conditions, even when another upload ends meanwhile", async () => {
   const name = freshName();
   assert.deepEqual(codeOf(await service.put(name, "a", { "if-match": "*" })), [412, "precondition_failed"]);
   const first = await service.put(name, "a", { "if-none-match": "*" });
@@ -103,7 +103,7 @@ test("PUT keeps its conditions, also when another upload ends meanwhile", async 
   assert.equal((await service.get(name)).text, "between");
 });
 
-test("of two uploads that would create the same blob, one does", async () => {
+test("only one of two uploads creates the same blob", async () => {
   const name = freshName();
   const uploads = ["a", "b"].map((text) => ({
     text,
@@ -140,7 +140,7 @@ test("a blob over the limit is too_large, whether its length is stated or not, a
   assert.equal((await service.get(name)).status, 404);
 });
 
-test("a caller that expects 100-continue gets it, or the refusal", async () => {
+test("a caller that expects 100-continue gets it, or a refusal", async () => {
   const name = freshName();
   const headers = { "content-length": 2, expect: "100-continue" };
   const wanted = request({
@@ -158,7 +158,7 @@ test("a caller that expects 100-continue gets it, or the refusal", async () => {
   assert.deepEqual(codeOf(unwanted), [405, "method_not_allowed"]);
 });
 
-test("an upload that breaks off leaves the former blob", async () => {
+test("an upload that breaks off keeps the previous blob", async () => {
   const name = freshName();
   await service.put(name, "whole");
   const files = await service.files();
@@ -194,7 +194,7 @@ test("an upload shorter than its Content-Length leaves no file", async () => {
   assert.equal((await service.get(name)).status, 404);
 });
 
-test("an upload reserves room before its bytes come, or as they come, and releases it where it fails", async (t) => {
+test("an upload reserves room before its bytes come, or as they come, and releases it if it fails", async (t) => {
   const { uploads } = service.blobs;
   t.after(() => {
     service.blobs.room = Number.POSITIVE_INFINITY;

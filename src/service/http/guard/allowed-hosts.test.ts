@@ -4,7 +4,7 @@ import { AllowedHosts } from "./allowed-hosts.ts";
 
 const hosts = new AllowedHosts({ public_url: "https://a.example/path", allowed_hosts: ["b.example:8443"] });
 
-test("a Host may be a configured name, a loopback name or the address that the connection has reached, and no other", () => {
+test("a Host may be a configured name, a loopback name or the address that the connection reached, and nothing else", () => {
   const at = { localAddress: "10.1.2.3", localPort: 8080 };
   for (const host of [
     "10.1.2.3:8080",

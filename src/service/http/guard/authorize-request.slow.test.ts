@@ -9,7 +9,7 @@ import { KnownTokens } from "./authorize-request.ts";
 
 /**
  * Buckets refill with time, and a busy machine takes long between two requests.
- * @returns a function that sets the clock forward by so many milliseconds.
+ * @returns a function that advances the clock by that many milliseconds.
  */
 function stopClock(t: TestContext): (milliseconds: number) => void {
   let now = performance.now();
@@ -30,7 +30,7 @@ test("requests beyond the rate of an address are refused, and health checks do n
   for (const path of ["/healthz", "/readyz"]) assert.equal((await ask(slow.port, { path })).status, 200);
 });
 
-test("requests of an authenticated caller do not count for the address", async (t) => {
+test("requests of an authenticated caller do not count towards the address", async (t) => {
   const slow = await listenFor(t, { auth: "keys", requests_per_minute: 2 });
   stopClock(t);
   const { token } = await slow.keys.create("ann", ["read"]);
@@ -66,7 +66,7 @@ async function countingLookups(t: TestContext, given: Partial<Settings>) {
   return { ...service, statusOf, lookups: () => lookups };
 }
 
-test("the database is asked for at most failed_tries_per_minute wrong keys of an address, and a known key is not refused for them", async (t) => {
+test("at most failed_tries_per_minute wrong keys of an address reach the database, and do not block a known key", async (t) => {
   const { keys, statusOf, lookups } = await countingLookups(t, { failed_tries_per_minute: 5 });
   stopClock(t);
   const good = await keys.create("good", ["read"]);
@@ -98,7 +98,7 @@ test("refusals of a caller who has had hundreds are held back for a second, and 
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const order: string[] = [];
   const held = statusOf(eager.token).then((status) => order.push(`eager ${status}`));
-  // Longer on the way than the held request, whose timer waits for the clock of this test.
+  // In flight for longer than the held request, whose timer waits for the clock of this test.
   for (let nth = 0; nth < 3; nth++) order.push(`other ${await statusOf(other.token)}`);
   await eventually(() => {
     t.mock.timers.tick(1_000);
@@ -149,7 +149,7 @@ async function withIssuer(t: TestContext, given: Partial<Settings> = {}) {
   return { issuer, answer, statusesOf };
 }
 
-test("while the issuer is away, garbage counts as tries and causes no request to the issuer", async (t) => {
+test("while the issuer is unreachable, garbage counts as tries and causes no request to the issuer", async (t) => {
   const { issuer, statusesOf } = await withIssuer(t);
   stopClock(t);
   issuer.status = 503;
@@ -158,7 +158,7 @@ test("while the issuer is away, garbage counts as tries and causes no request to
   assert.equal(issuer.requests, 0);
 });
 
-test("while the issuer is away, tokens with unknown keys count as tries, and one with a known key is served", async (t) => {
+test("while the issuer is unreachable, tokens with unknown keys count as tries, and one with a known key is served", async (t) => {
   const { issuer, answer, statusesOf } = await withIssuer(t);
   const setForward = stopClock(t);
   const good = await issuer.token();
@@ -178,7 +178,7 @@ test("while the issuer is away, tokens with unknown keys count as tries, and one
   assert.equal((await answer(later)).status, 200);
 });
 
-test("the text about an issuer that is away names no URL of it, and says when to come again", async (t) => {
+test("the message about an unreachable issuer contains no URL of it, and says when to retry", async (t) => {
   const { issuer, answer } = await withIssuer(t);
   issuer.status = 503;
   const { status, text, sent } = await answer(await issuer.token());
@@ -186,7 +186,7 @@ test("the text about an issuer that is away names no URL of it, and says when to
   assert.equal(JSON.parse(text).detail, "the keys of the OIDC issuer cannot be read now");
 });
 
-test("a database that is away uses up no tries", async (t) => {
+test("an unreachable database uses up no tries", async (t) => {
   const { keys, statusOf } = await countingLookups(t, { failed_tries_per_minute: 2 });
   stopClock(t);
   const { token } = await keys.create("good", ["read"]);
@@ -215,7 +215,7 @@ for (const auth of ["none", "keys", "oidc"] as const) {
   });
 }
 
-test("a new token replaces the one that was good longest ago, and the operator's token stays", () => {
+test("a new token replaces the one that was valid longest ago, and the operator's token stays", () => {
   const known = new KnownTokens("operator", 2);
   known.add("a", "key:a");
   known.add("b", "key:b");

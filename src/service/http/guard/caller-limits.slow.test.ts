@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { OpenAnswers, requestLimits, TokenBuckets } from "./caller-limits.ts";
 
-test("each key may use its minute's tokens at once, and then what is refilled", () => {
+test("each key may use its minute's tokens at once, and then only the refilled ones", () => {
   let now = 0;
   const buckets = new TokenBuckets(60, () => now);
   for (let n = 0; n < 60; n++) assert.equal(buckets.take("a"), 0);
@@ -48,7 +48,7 @@ test("a caller's request beyond the limit is refused until another one closes", 
   assert.throws(() => open.begin("key:a", third as never), { code: "rate_limited" });
 });
 
-test("a request whose connection is closed already is not counted", () => {
+test("a request whose connection is already closed is not counted", () => {
   const open = new OpenAnswers(requestLimits(2));
   const gone = Object.assign(new EventEmitter(), { destroyed: true });
   for (let n = 0; n < 3; n++) open.begin("key:a", gone as never);

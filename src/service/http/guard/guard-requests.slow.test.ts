@@ -120,7 +120,7 @@ test("a request from a page of a foreign origin is refused, whatever its path an
   }
 });
 
-test("the service's own pages and programs are allowed, and a link on another site may lead to the docs", async () => {
+test("the service's own pages and programs are allowed, and another site may link to the docs", async () => {
   const own = service.origin;
   for (const headers of [
     {},
@@ -189,7 +189,7 @@ test("an unknown path is not_found, and an unknown method gets the allowed ones"
   }
 });
 
-test("bytes that are no request, broken escapes and headers that are too long get a problem", async () => {
+test("bytes that are not a request, broken escapes and headers that are too long get a problem", async () => {
   const host = `Host: 127.0.0.1:${service.port}\r\n`;
   for (const [text, status] of [
     ["nonsense\r\n\r\n", 400],
@@ -217,7 +217,7 @@ test("a client of HTTP/1.0 gets no 100 Continue, and CONNECT gets a problem", as
   assert.match(answer, /^HTTP\/1.1 405 [\s\S]*"code":"method_not_allowed"/);
 });
 
-test("bytes that are no request close a connection whose answer has begun, and add nothing to the answer", async (t) => {
+test("bytes that are not a request close a connection whose answer has started, and add nothing to the answer", async (t) => {
   const host = `Host: 127.0.0.1:${service.port}\r\n`;
   const url = "/data/feature_engine_large.json";
   // More than sockets buffer, so that the answer has not ended when the rest comes.
@@ -241,7 +241,7 @@ test("bytes that are no request close a connection whose answer has begun, and a
   }
 });
 
-test("bytes that are no request close a connection on which a request waits, and are not taken for its answer", async (t) => {
+test("bytes that are not a request close a connection on which a request waits, and are not its answer", async (t) => {
   const host = `Host: 127.0.0.1:${service.port}\r\n`;
   const body = JSON.stringify(ML_PAYLOAD);
   const job = `${host}Content-Type: application/json\r\nPrefer: wait=60\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -290,7 +290,7 @@ test("a temporary refusal has Retry-After", async () => {
   assert.deepEqual([flight.status, flight.headers["retry-after"]], [409, "1"]);
 });
 
-test("logs and telemetry have route, status and code, and neither query nor headers", async () => {
+test("logs and telemetry contain route, status and code, but no query or headers", async () => {
   const secret = "do-not-log-this";
   const headers = { authorization: `Bearer ${secret}`, cookie: secret, "idempotency-key": secret };
   await ask(service.port, { path: `/v1/operations/abc?sig=${secret}`, headers });

@@ -224,7 +224,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("has no method or header that a page of an allowed origin may not use", () => {
+  test("has only methods and headers that a page of an allowed origin may use", () => {
     const sent = operations.flatMap(({ operation }) => operation.parameters ?? []);
     const received = operations.flatMap(({ operation }) =>
       Object.entries(operation.responses).filter(([status]) => Number(status) < 400),
@@ -243,7 +243,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(missing, [], "the lists are in allowed-origins.ts");
   });
 
-  test("is the one that is published", () => {
+  test("is the published one", () => {
     assert.deepEqual(
       JSON.parse(readFileSync("schemas/openapi.json", "utf8")),
       JSON.parse(JSON.stringify(document)),
@@ -285,7 +285,7 @@ test("a service serves the document with its own origin, and its answers match t
   }
 });
 
-test("a service answers headers that never end with the problem that the document has for the operation", async (t) => {
+test("a service answers endless headers with the problem that the document lists for the operation", async (t) => {
   const service = await listenFor(t, {}, { headersMilliseconds: 50 });
   const answers = operations.map(async ({ method, path, operation }) => {
     const socket = connect(service.port, "127.0.0.1");

@@ -145,7 +145,7 @@ function withSchemas(made: object): OpenApiDocument {
   }
   // A PUT without a body uploads an empty blob.
   Object.assign(paths["/data/{name}"]!.put!.requestBody!, { required: false });
-  // HEAD answers what GET answers, without a body. An entry for each HEAD would only repeat that of GET.
+  // HEAD answers what GET answers, without a body. An entry for each HEAD would only repeat the one for GET.
   for (const methods of Object.values(paths)) delete (methods as Record<string, OpenApiOperation>).head;
   return { ...document, components, paths };
 }

@@ -84,7 +84,7 @@ test("a stream resumes after Last-Event-ID, from header or query", async () => {
   assert.deepEqual(received(await (await follow(id, { "last-event-id": "" })).text()), all);
 });
 
-test("a stream starts with a snapshot where events are no longer kept", async () => {
+test("a stream starts with a snapshot if events are no longer kept", async () => {
   const id = await running();
   service.operations.prune(id);
   service.operations.end(id);

@@ -14,7 +14,7 @@ function never(signal: AbortSignal): AsyncGenerator<SentEvent> {
   })();
 }
 
-test("a stream has the retry time, then each event on lines of its own, and ends", async () => {
+test("a stream has the retry time, then each event on its own lines, and ends", async () => {
   const stream = new PassThrough();
   const pumped = pumpEvents(EVENTS.slice(0, 1), of(EVENTS.slice(1)), stream, new AbortController().signal);
   const blocks = (await stream.setEncoding("utf8").toArray()).join("").split("\n\n");
@@ -51,7 +51,7 @@ test("a stream without events has a comment at each heartbeat", async () => {
   assert.match(text, /^retry: 2000\n\n(:\n\n){2,}$/);
 });
 
-test("the pump takes no more events than a slow reader, and ends when the reader disconnects", async () => {
+test("the pump reads events no faster than a slow reader, and ends when the reader disconnects", async () => {
   const controller = new AbortController();
   let taken = 0;
   const large: SentEvent = {
@@ -73,7 +73,7 @@ test("the pump takes no more events than a slow reader, and ends when the reader
   await pumped;
 });
 
-test("pumpEvents rejects where the events fail", async () => {
+test("pumpEvents rejects if the events fail", async () => {
   async function* broken(): AsyncGenerator<SentEvent> {
     yield EVENTS[0]!;
     throw new Error("the database is gone");

@@ -144,7 +144,7 @@ function eventText(event: SentEvent): string {
  * Writes events into a stream, no faster than the reader accepts them, and ends the stream after the last one. A comment every 15 s
  * keeps the connection open.
  *
- * Rejects where `following` fails. Once `signal` aborts, it ends the stream and does not reject.
+ * Rejects if `following` fails. Once `signal` aborts, it ends the stream and does not reject.
  */
 export async function pumpEvents(
   first: readonly SentEvent[],

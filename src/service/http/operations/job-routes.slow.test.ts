@@ -26,7 +26,7 @@ async function codeOf(pending: Promise<Response>): Promise<[number, string]> {
   return [answer.status, ((await answer.json()) as { code: string }).code];
 }
 
-test("a submitted job is answered with 202, its operation and the URL of that", async () => {
+test("a submitted job is answered with 202, its operation and the operation's URL", async () => {
   for (const [path, payload] of [
     ["/v1/run_ml_job", ML_PAYLOAD],
     ["/v1/run_dl_job", EXAMPLE_PAYLOADS.run_dl_job],
@@ -74,7 +74,7 @@ test("the same Idempotency-Key and body give the same 202 and Location, and anot
   assert.deepEqual(await codeOf(post(other, headers)), [422, "idempotency_conflict"]);
 });
 
-test("an Idempotency-Key with spaces, other characters than ASCII or more than 255 of them is refused", async () => {
+test("an Idempotency-Key with spaces, non-ASCII characters or more than 255 characters is refused", async () => {
   for (const key of ["a b", "x".repeat(256), "schlüssel"]) {
     const answer = await ask(
       service.port,
@@ -93,7 +93,7 @@ test("an Idempotency-Key with spaces, other characters than ASCII or more than 2
   }
 });
 
-test("with Prefer: wait the answer is 200 for an operation that has ended, and else 202", async () => {
+test("with Prefer: wait the answer is 200 for an operation that has ended, and otherwise 202", async () => {
   const short = await post(JSON.stringify(ML_PAYLOAD), { ...JSON_TYPE, prefer: "respond-async, wait=0" });
   assert.deepEqual([short.status, short.headers.get("preference-applied")], [202, "wait=0"]);
   const pending = post(JSON.stringify(ML_PAYLOAD), {
@@ -161,7 +161,7 @@ test("an empty body, broken JSON and invalid UTF-8 are invalid_request", async (
   assert.deepEqual(await codeOf(without), [400, "invalid_request"]);
 });
 
-test("the problem has every fault of a payload", async () => {
+test("the problem lists every fault of a payload", async () => {
   const answer = await post('{"feature_url": 1, "config": {"ML params": {"model": "ridge", "n_split": 3}}}');
   const { faults } = (await answer.json()) as { faults: { path: string }[] };
   assert.deepEqual(faults.map(({ path }) => path).toSorted(), [

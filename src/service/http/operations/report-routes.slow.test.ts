@@ -45,7 +45,7 @@ async function begun(count: number) {
   return drawings[count - 1]!;
 }
 
-test("a report is a page without any right here, which a browser asks for again by its ETag", async () => {
+test("a report is a page without access to this service, which a browser revalidates by its ETag", async () => {
   const path = await submitted();
   const count = drawings.length;
   const head = await get(path, { method: "HEAD" });
@@ -65,7 +65,7 @@ test("a report is a page without any right here, which a browser asks for again 
   }
   const again = await get(path, { headers: { "if-none-match": head.headers.get("etag")! } });
   assert.deepEqual([again.status, await again.text()], [304, ""]);
-  // A browser takes the headers of a 304 for the page that it has kept.
+  // A browser applies the headers of a 304 to its cached page.
   for (const header of ["content-security-policy", "cache-control", "etag"])
     assert.equal(again.headers.get(header), head.headers.get(header), header);
   assert.equal(drawings.length, count + 1, "drawn once");
@@ -99,7 +99,7 @@ async function linked(path: string): Promise<string> {
   return url.slice(service.origin.length);
 }
 
-test("a link opens a report once: HEAD and what a browser fetches beforehand leave it, and no line of the log has it", async () => {
+test("a link opens a report once: HEAD and a browser's prefetch do not use it up, and no log line contains it", async () => {
   const path = await linked(await submitted());
   const count = drawings.length;
   const head = await get(path, { method: "HEAD" });
@@ -144,7 +144,7 @@ test("a link opens a report once: HEAD and what a browser fetches beforehand lea
   assert.ok(!JSON.stringify(service.done).includes(token));
 });
 
-test("a link is made for a report that there is, and opens none whose output is removed after that", async () => {
+test("a link is created only for an existing report, and opens nothing if the output is removed later", async () => {
   const refusedLink = async (path: string) => {
     const answer = await get(`${path}-link`, { method: "POST" });
     return [answer.status, ((await answer.json()) as { code: string }).code];
@@ -158,7 +158,7 @@ test("a link is made for a report that there is, and opens none whose output is 
   assert.deepEqual(await refused("/reports/never-made"), [404, "not_found"]);
 });
 
-test("of what is not there, has not succeeded or has lost its output there is no report", async () => {
+test("an operation that is unknown, has not succeeded or has lost its output has no report", async () => {
   assert.deepEqual(await refused("/v1/operations/none/report"), [404, "not_found"]);
   assert.deepEqual(await refused(await submitted({ isEnded: false })), [409, "no_result"]);
   assert.deepEqual(await refused(await submitted({ hasOutput: false })), [404, "not_found"]);

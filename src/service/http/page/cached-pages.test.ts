@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CachedPages } from "./cached-pages.ts";
 
-test("a page is written once for each of the eight origins that were asked for last", async () => {
+test("a page is written once for each of the eight most recently requested origins", async () => {
   const written: string[] = [];
   const pages = new CachedPages((origin) => {
     written.push(origin);

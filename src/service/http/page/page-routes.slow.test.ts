@@ -31,7 +31,7 @@ test("the console's policy allows the service's own scripts, styles and requests
   assert.doesNotMatch(text, /<style|<iframe| on\w+=| style=|<script(?! type="module" src="web\/)/);
 });
 
-test("every file that the page names is there under a name that never changes, and a second request is short", async () => {
+test("every file that the page names exists under an immutable name, and a second request is short", async () => {
   const { text, headers } = await ask(service.port, { path: "/" });
   assert.equal(headers["cache-control"], "no-cache");
   const named = [...text.matchAll(/(?:src|href)="(web\/[^"]+)"/g)].map(([, path]) => `/${path}`);
@@ -49,19 +49,19 @@ test("every file that the page names is there under a name that never changes, a
   assert.equal(page.status, 304);
 });
 
-test("the page tells its scripts how callers say who they are", async (t) => {
+test("the page tells its scripts how callers authenticate", async (t) => {
   for (const auth of ["none", "keys"] as const) {
     const { port } = await listenFor(t, { auth });
     assert.match((await ask(port, { path: "/" })).text, new RegExp(`<body data-auth="${auth}"`));
   }
 });
 
-test("a program that asks for JSON is led to the documentation", async () => {
+test("a program that requests JSON is redirected to the documentation", async () => {
   const answer = await ask(service.port, { path: "/", headers: { accept: "application/json" } });
   assert.deepEqual([answer.status, answer.headers.location, answer.headers.vary], [302, "docs", "Accept"]);
 });
 
-test("the documentation loads its own files alone, and each is the one that its name's hash names", async () => {
+test("the documentation loads only its own files, and each matches the hash in its name", async () => {
   const { text, headers } = await ask(service.port, { path: "/docs" });
   assert.deepEqual(String(headers["content-security-policy"]).split("; ").sort(), [
     "base-uri 'none'",
@@ -84,7 +84,7 @@ test("the documentation loads its own files alone, and each is the one that its 
   }
 });
 
-test("a file of another version, one that is none and a path that leads out are not found", async () => {
+test("a file of another version, a missing file and a path outside the folder are not found", async () => {
   const [, version] = /web\/(\w+)\//.exec((await ask(service.port, { path: "/" })).text)!;
   for (const path of [
     "/web/0123456789abcdef/console/main.js",
@@ -102,7 +102,7 @@ test("a file of another version, one that is none and a path that leads out are 
   );
 });
 
-test("the modules of the console import each other alone, in what a browser runs, and strip their types without a word", (t) => {
+test("the modules of the console import only each other, run in a browser, and lose their types without a warning", (t) => {
   const said: unknown[] = [];
   t.mock.method(process, "emitWarning", (warning: unknown) => void said.push(warning));
   const { files, version } = readConsoleFiles();

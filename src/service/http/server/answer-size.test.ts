@@ -9,7 +9,7 @@ import { withZod } from "./http-app.ts";
 
 const HUGE = { next_cursor: "x".repeat(4_000_000) };
 
-test("no route answers with 4 MB of JSON, with a schema of its answer or without one, in a group or not", async () => {
+test("no route answers with 4 MB of JSON, with or without a schema of its answer, in a group or not", async () => {
   assert.ok(SIZES.answer + SIZES.toolText < 4_000_000);
   const app = withZod(fastify());
   app.get("/bare", async () => HUGE);

@@ -58,7 +58,7 @@ declare module "fastify" {
     isStreamed?: true;
     /** The last part of the path is a secret, which never appears in the log. */
     hasSecretPath?: true;
-    /** The request does not count towards the requests a minute. */
+    /** The request does not count towards the requests per minute. */
     isUncounted?: true;
   }
 }

@@ -40,7 +40,7 @@ test("a service closes although clients keep connections open, and answers the r
   assert.match(answer, /^HTTP\/1.1 202 /);
 });
 
-test("a request that comes before the answer to the one before waits for it, and begins in a later turn", async (t) => {
+test("a request that arrives before the previous answer waits for it, and starts in a later turn", async (t) => {
   const log: string[] = [];
   const { port } = await listening(t, async (request, response) => {
     log.push(`begin ${request.method} ${request.url}`);
@@ -62,7 +62,7 @@ test("a request that comes before the answer to the one before waits for it, and
   assert.deepEqual(log.slice(0, 5), [...first, "begin GET /2"]);
 });
 
-test("a client that sends more requests ahead gets one answer, and Node parses none of the others", async (t) => {
+test("a client that pipelines more requests gets one answer, and Node parses none of the others", async (t) => {
   const handled: string[] = [];
   const answer = Promise.withResolvers<void>();
   const { port, seen } = await listening(t, async ({ url = "" }, response) => {
@@ -89,7 +89,7 @@ test("a client that sends more requests ahead gets one answer, and Node parses n
   assert.deepEqual([seen(), new Set(handled)], [16, new Set(["/first"])]);
 });
 
-test("a long answer that has begun goes on to its end although its client sends more requests ahead", async (t) => {
+test("a long answer that has started is sent completely although its client pipelines more requests", async (t) => {
   const size = 16 * 2 ** 20;
   const { port, seen } = await listening(t, async ({ url }, response) => {
     response.writeHead(200, { "content-length": size });
@@ -109,7 +109,7 @@ test("a long answer that has begun goes on to its end although its client sends 
   assert.ok(got > size && got < size + 1_000, `${got} bytes`);
 });
 
-test("a client that closes its connection after requests that it has sent ahead ends the one in turn", async (t) => {
+test("a client that closes its connection after pipelined requests ends the current one", async (t) => {
   const aborted = Promise.withResolvers<void>();
   const { port, seen } = await listening(t, (_request, response) => {
     response.once("close", aborted.resolve);
@@ -135,7 +135,7 @@ test("the last request of a connection is answered although other bytes follow",
   }
 });
 
-test("connections whose answers are not read make room for a new one, and are closed in the end", async (t) => {
+test("connections whose answers are not read make room for a new one, and are eventually closed", async (t) => {
   const { port, open } = await listening(
     t,
     ({ url }, response) => void response.end(url === "/small" ? "" : LONG),
@@ -153,7 +153,7 @@ test("connections whose answers are not read make room for a new one, and are cl
   await eventually(async () => (await open()) === 0);
 });
 
-test("of a body in tiny chunks that the service does not ask for, little is kept", async (t) => {
+test("little is buffered of a body in tiny chunks that the service does not read", async (t) => {
   const bodies: IncomingMessage[] = [];
   const { port } = await listening(t, (request, response) => {
     if (request.method === "GET") response.end();
@@ -163,7 +163,7 @@ test("of a body in tiny chunks that the service does not ask for, little is kept
     `POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${"8\r\nxxxxxxxx\r\n".repeat(20_000)}`,
   );
   await eventually(() => (bodies[0]?.readableLength ?? 0) >= 8_192);
-  // The server would read on meanwhile.
+  // Meanwhile the server could read on.
   for (let i = 0; i < 20; i++) await (await fetch(`http://127.0.0.1:${port}/`)).text();
   // One read of the socket.
   assert.ok(bodies[0]!.readableLength < 65_536, `${bodies[0]!.readableLength} bytes are kept`);
@@ -224,7 +224,7 @@ function* pieces(size: number): Generator<Buffer> {
   for (let sent = 0; sent < size; sent += piece.length) yield piece;
 }
 
-/** The body of an answer with a length; undefined until the whole is there. */
+/** The body of an answer with a length; undefined until it is complete. */
 function completeAnswer(said: string): string | undefined {
   const end = said.indexOf("\r\n\r\n");
   const length = Number(/content-length: (\d+)/i.exec(said.slice(0, Math.max(0, end)))?.[1]);
@@ -307,7 +307,7 @@ test("a body in thousands of chunks of one byte is refused, and one of as many w
   assert.match(await answerTo(" ".repeat(10)), /^HTTP\/1.1 400 (?![\s\S]*chunks of fewer)/);
 });
 
-test("where all connections are idle, the longest idle one makes room for a new one", async (t) => {
+test("if all connections are idle, the longest idle one makes room for a new one", async (t) => {
   const { port } = await listenFor(t, { connections: 16 });
   const idle = await openIdle(t, port, 16);
   for (const socket of idle) assert.equal(await statusOn(socket, "/healthz"), "200");

@@ -28,14 +28,14 @@ const WARNING_MILLISECONDS = 60_000;
 
 /**
  * Requests of one connection without a whole answer: one, and the next, because a client may have the last byte of an answer
- * before the handler knows. A client that sends more of them ahead gets one answer.
+ * before the handler knows. A client that pipelines more of them gets one answer.
  */
 const MAX_UNANSWERED = 2;
 
 /** Listeners of one event of an answer: limits, telemetry, timers, a download's file and Fastify itself wait for its end. */
 const MAX_LISTENERS = 32;
 
-/** Bytes of a body that Node reads before the service asks for them, and one read of the socket more. */
+/** Bytes of a body that Node reads before the service asks for them, and one more read of the socket. */
 const UNASKED_BODY_BYTES = 8 * 2 ** 10;
 
 /**
@@ -157,7 +157,7 @@ export class HttpServer {
     };
   }
 
-  /** Drops what a client sends ahead, and closes the connection after the answer that is in turn. */
+  /** Drops pipelined bytes, and closes the connection after the current answer. */
   #dropRest(socket: Socket): void {
     const current = this.#connections.current(socket);
     if (current === undefined) {
@@ -174,8 +174,8 @@ export class HttpServer {
 
   /**
    * Handles a request once the one before it on its connection is answered: RFC 9112 (9.3.2) lets a server handle only safe
-   * ones at the same time. It begins in a turn of the event loop of its own. Where the connection has closed meanwhile, the
-   * request is not handled.
+   * ones at the same time. It starts in a separate turn of the event loop. If the connection has closed meanwhile, the request is
+   * not handled.
    */
   #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;

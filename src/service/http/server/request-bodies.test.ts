@@ -33,7 +33,7 @@ function stopClock(t: TestContext): void {
 
 const laterTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("pieces of work begin many turns of the event loop apart, and callers alternate", async (t) => {
+test("pieces of work start many turns of the event loop apart, and callers alternate", async (t) => {
   stopClock(t);
   const turns = new LoopTurns();
   const begun: string[] = [];
@@ -54,7 +54,7 @@ test("pieces of work begin many turns of the event loop apart, and callers alter
   }
 });
 
-test("work that comes alone begins in the next turn", async (t) => {
+test("a single piece of work starts in the next turn", async (t) => {
   stopClock(t);
   const turns = new LoopTurns();
   for (const caller of ["a", "a", "b"]) {

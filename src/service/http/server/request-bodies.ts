@@ -68,7 +68,7 @@ export function limitBodyTime({ raw }: FastifyRequest): void {
   raw.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
 }
 
-/** Nobody reads the answer to such a request, so none is started. */
+/** The answer to such a request has no reader, so none is started. */
 function closed(): MucastError {
   return new MucastError("canceled", "the connection closed before its request was handled");
 }

@@ -4,7 +4,7 @@ import { redactPath } from "./request-telemetry.ts";
 
 const TOKEN = "aB3-_".repeat(9).slice(0, 43);
 
-test("the token of a link is redacted, whatever is misspelt and whatever is around it", () => {
+test("the token of a link is redacted, whatever is misspelt or surrounds it", () => {
   for (const path of [
     `/reports/${TOKEN}`,
     `/mucast/reports/${TOKEN}/x`,

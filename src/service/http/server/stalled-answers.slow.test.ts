@@ -14,7 +14,7 @@ interface Pair {
   readonly server: Socket;
 }
 
-/** Answers on some connections whose clients read nothing, and a clock that stands still. */
+/** Answers on some connections whose clients read nothing, and a stopped clock. */
 async function unreadAnswers(
   t: TestContext,
   count: number,
@@ -50,7 +50,7 @@ function open(pairs: readonly Pair[]): number[] {
   return [...pairs.keys()].filter((i) => !pairs[i]!.server.destroyed);
 }
 
-test("of a large write, a reader must take 64 KiB in five minutes", async (t) => {
+test("a reader must read 64 KiB of a large write in five minutes", async (t) => {
   const { stalled, pairs, clock } = await unreadAnswers(t, 2);
   clock.now = 10_000;
   stalled.look();
@@ -75,14 +75,14 @@ test("of a large write, a reader must take 64 KiB in five minutes", async (t) =>
   assert.deepEqual(open(pairs), [1], "nothing is left to send");
 });
 
-test("where answers together have too many unsent bytes, those that have stalled longest are closed", async (t) => {
+test("if all answers together have too many unsent bytes, those that have stalled longest are closed", async (t) => {
   const { stalled, pairs } = await unreadAnswers(t, 6, { unsentBytes: 2.5 * ANSWER.length });
   assert.deepEqual(open(pairs), [4, 5]);
   stalled.look();
   assert.deepEqual(open(pairs), [4, 5]);
 });
 
-test("too many unsent bytes cost the address that has most of them, not a reader that has stalled longer", async (t) => {
+test("too many unsent bytes close connections of the address that has most of them, not a reader that has stalled longer", async (t) => {
   const { stalled, pairs } = await unreadAnswers(t, 5, { unsentBytes: 2.5 * ANSWER.length }, (i) =>
     i === 0 ? "127.0.0.1" : "127.0.0.2",
   );
@@ -91,7 +91,7 @@ test("too many unsent bytes cost the address that has most of them, not a reader
   assert.deepEqual(open(pairs), [0, 4]);
 });
 
-test("of the address that has most, connections without progress are closed first, and no slow reader of another one", async (t) => {
+test("the busiest address loses connections without progress first, and no other address a slow reader", async (t) => {
   const limits = { unsentBytes: 3.5 * ANSWER.length };
   const addressOf = (i: number) => (i === 0 ? "127.0.0.1" : "127.0.0.2");
   const { stalled, pairs, clock } = await unreadAnswers(t, 3, limits, addressOf);

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { addressKey } from "./address-key.ts";
 
-/** A reader who takes fewer bytes than these within the time limit has stalled. */
+/** A reader who reads fewer bytes than this within the time limit has stalled. */
 const MIN_BYTES = 64 * 2 ** 10;
 /** Unsent bytes of all answers together. */
 const MAX_UNSENT_BYTES = 128 * 2 ** 20;
@@ -24,7 +24,7 @@ interface Progress {
 }
 
 /**
- * The connections whose answer has not ended, and how their readers get on. Closes a connection whose reader takes fewer than
+ * The connections whose answer has not ended, and the progress of their readers. Closes a connection whose reader takes fewer than
  * 64 KiB in 5 minutes while something is left to send. If the unsent bytes of all answers exceed their limit, it closes connections of the
  * address that has the most of them: first those without progress since the last look, then the largest.
  */
@@ -68,7 +68,7 @@ export class StalledAnswers {
     return false;
   }
 
-  /** Looks at all connections now. A timer does it every 5 s, too. */
+  /** Checks all connections now. A timer also does so every 5 s. */
   look(): void {
     const now = this.#now();
     const waiting: Waiting[] = [];
