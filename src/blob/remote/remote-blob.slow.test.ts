@@ -165,7 +165,10 @@ test("rejects a different range than requested", async () => {
     request.headers.range = start === 0 ? `bytes=0-${end}` : `bytes=${start + 1}-${end}`;
     sendRange(request, response, CONTENT);
   });
-  assert.match((await failure("blob_unavailable", readAll(served))).message, /different range than requested/);
+  assert.match(
+    (await failure("blob_unavailable", readAll(served))).message,
+    /different range than requested/,
+  );
 });
 
 test("a blob over the limit is too_large before its body if the server sends its length, else while it is read", async () => {
