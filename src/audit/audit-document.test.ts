@@ -39,7 +39,7 @@ test("an audit runs every check of the contract, in its order", () => {
   );
 });
 
-test("a verdict is of its schema, with the checks that were asked for alone", () => {
+test("a verdict matches its schema, with only the requested checks", () => {
   const verdict = verdictOf(found("A"));
   auditBlobSchema.parse(verdict);
   openSchema(auditBlobSchema).parse(JSON.parse(JSON.stringify({ ...verdict, later: 1 })));
@@ -54,7 +54,7 @@ test("a verdict is of its schema, with the checks that were asked for alone", ()
   assert.deepEqual(verdict.accepted, ["2", "mom_5"]);
 });
 
-test("notes alone leave it clean, one finding above a note does not", () => {
+test("with only notes it is clean, with one finding above a note it is not", () => {
   assert.equal(verdictOf().verdict, "clean");
   const { verdict, checks } = verdictOf(found("A", "note"));
   assert.deepEqual([verdict, checks.truncation?.status], ["clean", "clean"]);
@@ -69,7 +69,7 @@ test("findings are numbered, the most severe first, and those of one severity in
   );
 });
 
-test("of very many findings the first 200 are listed, and all are counted", () => {
+test("the first 200 of very many findings are listed, and all are counted", () => {
   const notes = Array.from({ length: 300 }, (_, i) => found(`N${i}`, "note"));
   const verdict = verdictOf(...notes, found("last"));
   auditBlobSchema.parse(verdict);

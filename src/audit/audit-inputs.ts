@@ -16,7 +16,7 @@ export interface AuditInputs {
     readonly featureUrl?: string | undefined;
     readonly dataExtractorUrl?: string | undefined;
   };
-  /** Prices of which `mucast prepare` makes blobs. */
+  /** Prices that `mucast prepare` turns into blobs. */
   readonly csv?: AuditedCsv | undefined;
   /** Features whose implausible skill a person has acknowledged. */
   readonly accepted: ReadonlySet<string>;
@@ -30,7 +30,7 @@ export interface AuditInputs {
   readonly permutations: number;
 }
 
-/** An audit as a caller asks for it: without blobs it judges those that are prepared of `csv`. */
+/** An audit as a caller requests it: without blobs it judges the ones prepared from `csv`. */
 export type AuditRequest = Omit<AuditInputs, "request"> & {
   readonly request: Omit<JobRequest, "featureUrl" | "dataExtractorUrl"> &
     Partial<Pick<JobRequest, "featureUrl" | "dataExtractorUrl">>;
@@ -80,7 +80,7 @@ export class AuditedBlobs {
     return this.#digests.get(location) ?? (await this.read(location));
   }
 
-  /** Reads the blob only for its digest. @throws MucastError as `open`, and blob_unavailable as its stream. */
+  /** Reads the blob only for its digest. @throws MucastError like `open`, and blob_unavailable like its stream. */
   async read(location: string): Promise<InputDigest> {
     const { chunks } = await this.open(location);
     for await (const _ of chunks) this.#context.signal.throwIfAborted();

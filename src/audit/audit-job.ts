@@ -15,7 +15,7 @@ import type { AuditCheck } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import { runAudit } from "./run-audit.ts";
 
-/** The inputs and options of an audit, from the members of its payload. @throws MucastError as auditedJob. */
+/** The inputs and options of an audit, from the members of its payload. @throws MucastError like auditedJob. */
 export function auditInputs(request: JobRequest, options: AuditOptions): AuditInputs {
   return {
     request,
@@ -35,7 +35,7 @@ export function auditInputs(request: JobRequest, options: AuditOptions): AuditIn
 /**
  * An audit as an operation of a service: it writes its verdict to `audit_<id>.json`, even if there are findings, and reports each
  * check as a stage.
- * @throws MucastError as runAudit; then it writes no blob.
+ * @throws MucastError like runAudit; then it writes no blob.
  */
 export function runAuditJob(
   request: JobRequest,

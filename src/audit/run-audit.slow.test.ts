@@ -18,7 +18,7 @@ after(removeFolders);
 
 const RIDGE = '{"ML params": {"model": "ridge", "n_splits": 2}}';
 
-/** The audit of a market of five tickers, of which nothing is known before. */
+/** The audit of a market of five tickers, without an earlier day. */
 async function marketAudit(learningEnd?: string) {
   const { features, prices } = await writeMarket(cleanMarket(learningEnd));
   const sha256 = createHash("sha256").update(readFileSync(features)).digest("hex");
@@ -30,7 +30,7 @@ async function marketAudit(learningEnd?: string) {
 }
 
 describe("an audit", { timeout: 600_000 }, () => {
-  test("runs the job on the whole blobs once, for truncation and skill together; each says the same alone, and again", async () => {
+  test("runs the job on the whole blobs once, for truncation and skill together; each gives the same result by itself, and again", async () => {
     let runs = 0;
     const counted: Jobs = {
       ...JOBS,
@@ -90,7 +90,7 @@ describe("an audit", { timeout: 600_000 }, () => {
     await assert.rejects(run([foresight]), { code: "invalid_request", message: /is a pipe.*to a file/ });
   });
 
-  test("gives no verdict where the prices change before the job on the whole blobs reads them", async () => {
+  test("gives no verdict if the prices change before the job on the whole blobs reads them", async () => {
     const { prices, run } = await marketAudit(weekdays(260)[150]);
     let runs = 0;
     const changing: Jobs = {

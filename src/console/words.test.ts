@@ -28,14 +28,14 @@ test("bytes are written in a decimal unit", () => {
   ]);
 });
 
-test("counts agree with their noun, and thousands are parted", () => {
+test("counts agree with their noun, and thousands are separated", () => {
   assert.deepEqual(
     [counted(1, "row"), counted(0, "row"), counted(10_000, "row")],
     ["1 row", "0 rows", "10,000 rows"],
   );
 });
 
-test("kinds and stages of a later service stand as they are, also those that every object has", () => {
+test("kinds and stages of a later service are shown unchanged, even names that every object has", () => {
   assert.deepEqual([kindOf("run_ml_job"), kindOf("constructor")], ["ML job", "constructor"]);
   assert.deepEqual(
     [stageWords("read"), stageWords("__proto__"), stageWords("a\u202eb")],

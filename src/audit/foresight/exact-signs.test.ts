@@ -65,7 +65,7 @@ test("a later price or return is found, scaled, shifted, and over several days",
   );
 });
 
-test("what is known at the date is no copy, nor is what differs in the eighth digit", () => {
+test("a value known at the date is not a copy, nor is one that differs in the eighth digit", () => {
   const p = walk(2);
   assert.equal(
     copyOf(p, (i) => p[i]),
@@ -93,7 +93,7 @@ test("what is known at the date is no copy, nor is what differs in the eighth di
   );
 });
 
-test("prices that repeat make no copy of a later one out of one that is known", () => {
+test("repeated prices do not make a copy of a known price look like a copy of a later one", () => {
   const periodic = Float64Array.from(DAYS, (_, i) => 100 + 5 * Math.sin((2 * Math.PI * i) / 20));
   assert.equal(
     copyOf(periodic, (i) => periodic[i]),
@@ -110,7 +110,7 @@ test("prices that repeat make no copy of a later one out of one that is known", 
   );
 });
 
-test("the effect of missing values is the share of pairs won less the share lost", () => {
+test("the effect of missing values is the share of pairs won minus the share lost", () => {
   const random = seededRandom(3);
   const history = historyOf(walk(3), (i) => (i < 10 || random.uniform() < 0.2 ? Number.NaN : i));
   const column = featureColumn(history, 0);
@@ -132,7 +132,7 @@ test("rows that wait for a window are not missing", () => {
   assert.equal(missingnessTest(history, featureColumn(history, 0)), undefined);
 });
 
-test("values without a price are told apart: carried forward, filled from later, on a line, of their own", () => {
+test("values without a price are classified: carried forward, filled from later ones, on a line, independent", () => {
   const prices = walk(5);
   for (const day of [50, 51, 52, 100, 150]) prices[day] = Number.NaN;
   const x = (fill: (i: number) => number) => (i: number) => (Number.isNaN(prices[i]!) ? fill(i) : i * i);
@@ -162,7 +162,7 @@ test("values without a price are told apart: carried forward, filled from later,
   );
 });
 
-test("weekdays, steps and few ranks lie on a line without being filled; what moves freely does not", () => {
+test("weekdays, steps and few ranks are on a line without being filled; freely moving values are not", () => {
   const prices = walk(5);
   const share = (value: (i: number) => number) => usualShare(historyOf(prices, value), 0);
   assert.ok(share((i) => i % 5) > 0.5);
@@ -174,7 +174,7 @@ test("weekdays, steps and few ranks lie on a line without being filled; what mov
   );
 });
 
-test("scores of the whole sample are standard at its end alone, those of each part are not found", () => {
+test("scores over the whole sample are standardised only at its end; scores over each part are not reported", () => {
   const random = seededRandom(6);
   const raw = Float64Array.from(DAYS, () => 3 + 2 * random.normal());
   const sums = (values: Float64Array) => {

@@ -47,7 +47,7 @@ function near(actual: { c: number; n: number } | undefined, expected: { c: numbe
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`what the last returns leave of a level and a change beyond the limit is that of plain loops, market ${seed}`, () => {
+  test(`what the last returns leave of a level and a change beyond the limit equals plain loops, market ${seed}`, () => {
     const history = gappyHistory(seededRandom(seed));
     const { y, priceRows } = history;
     const labels = new LabelRanks(history);
@@ -71,7 +71,7 @@ for (const seed of [1, 2, 3]) {
     assert.ok(partials > 0);
   });
 
-  test(`level, change, size and the strongest later return are those of plain loops, market ${seed}`, () => {
+  test(`level, change, size and the strongest later return equal plain loops, market ${seed}`, () => {
     const history = gappyHistory(seededRandom(seed));
     const { y, priceRows } = history;
     const labels = new LabelRanks(history);
@@ -97,7 +97,7 @@ for (const seed of [1, 2, 3]) {
       if (strong !== undefined) {
         near(found.later, strong);
         const value = slowSpearman(rows.map((i) => [feature.x[i]!, label(i, strong.lag)] as const));
-        // The ranks of the screen are those among all rows.
+        // The screening uses ranks among all rows.
         assert.ok(Math.abs(found.later!.signs.value! - value.c) < 0.1);
       }
       const sizes = strongestOf(laterOf((i, lag) => Math.abs(label(i, lag))));
@@ -133,7 +133,7 @@ test("a constant feature and one with fewer than 100 rows are not tested", () =>
   }
 });
 
-test("where the last return is all that a feature holds, nothing is left beside it", () => {
+test("if a feature contains only the last return, nothing is left beside it", () => {
   const random = seededRandom(5);
   const days = Int32Array.from({ length: 400 }, (_, i) => 18_000 + i);
   const prices = Float64Array.from(days, () => 100 + random.uniform());

@@ -5,15 +5,15 @@ import { changes, type FeatureColumn, pick, type TickerHistory } from "./ticker-
 
 /** The correlations of one feature of one ticker with returns that nothing known on its dates can predict. */
 export interface ReturnCorrelations {
-  /** Of the value with the next return. */
+  /** Correlation of the value with the next return. */
   readonly level: ReturnCorrelation | undefined;
-  /** Of its change since the row before with the next return. */
+  /** Correlation of its change since the previous row with the next return. */
   readonly change: ReturnCorrelation | undefined;
-  /** Of its change with the size of the next return. */
+  /** Correlation of its change with the size of the next return. */
   readonly size: RankCorrelation | undefined;
-  /** Of its change with the return `lag` price dates later, 2 to 63: the strongest one beyond LATER_LIMIT. */
+  /** Correlation of its change with the return `lag` price dates later, 2 to 63: the strongest one beyond LATER_LIMIT. */
   readonly later: (LaterCorrelation & { readonly signs: WindowSigns }) | undefined;
-  /** Of its change with the size of the return `lag` price dates later: the strongest one beyond LATER_LIMIT. */
+  /** Correlation of its change with the size of the return `lag` price dates later: the strongest one beyond LATER_LIMIT. */
   readonly laterSize: LaterCorrelation | undefined;
   /** The number of correlations, strong or not. */
   readonly tests: number;

@@ -17,7 +17,7 @@ for (const [p, z] of QUANTILES) {
   });
 }
 
-test("more tests ask for more deviations, and one test for the half of the two-sided 1 %", () => {
+test("more tests require more deviations, and one test requires half of the two-sided 1 %", () => {
   assert.ok(Math.abs(neededDeviations(1) - 2.8070338) < 1e-6);
   assert.equal(neededDeviations(0), neededDeviations(1));
   for (let m = 1; m < 1e12; m *= 10) assert.ok(neededDeviations(10 * m) > neededDeviations(m));

@@ -57,13 +57,13 @@ for (const [name, correlations, code] of CASES) {
   test(`${name}: ${code ?? "no suspicion"}`, () => assert.equal(codeOf(correlations), code));
 }
 
-test("no correlation is suspected below the deviations that all tests ask for", () => {
+test("no correlation is suspected below the deviations that all tests require", () => {
   assert.equal(codeOf({ level: at(0.95, 100), change: at(0.5, 100) }, 30), undefined);
   assert.equal(codeOf({ level: at(0.3, 200), change: at(0.4, 200) }, 5), "knows_next_price");
   assert.equal(codeOf({ level: at(0.3, 200), change: at(0.4, 150) }, 5.2), undefined);
 });
 
-test("a change that goes with returns at two places is a window's; one that its value explains may be an honest lag", () => {
+test("a change that correlates with returns at two places comes from a window; one that its value explains may be an honest lag", () => {
   const isWindow = (...signs: Parameters<typeof later>) =>
     suspicionOf({ ...NONE, later: later(...signs) }, 5)!.isWindow;
   assert.equal(isWindow(0.65, 0.22, -0.65), true);

@@ -54,7 +54,7 @@ async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }
 
-test("a copy of features reads back to the bit up to its date, in order, without tickers that begin later", async () => {
+test("a copy of features reads back to the bit up to its date, in order, without tickers that start later", async () => {
   let text = "";
   for await (const piece of cutFeaturesText(day("2020-03-01"), inTurn(TICKERS))) text += piece;
   const read: TickerFeatures[] = [];
@@ -90,12 +90,12 @@ test("a copy of prices names the window and the cut, and keeps zeros and negativ
 
 const DATES = Int32Array.from({ length: 40 }, (_, i) => 100 + 2 * i);
 
-test("cuts spread over the dates after the blobs' own cut, without the last", () => {
+test("cuts are spread over the dates after the blobs' own cut, except the last", () => {
   const plan = planCuts(DATES, 139, 3);
   assert.deepEqual(plan, { learningEnd: 139, isChosen: false, cutAfter: [148, 158, 168] });
 });
 
-test("without a cut, or with none before the last date, the audit takes one that leaves a quarter to forecast", () => {
+test("without a cut, or with none before the last date, the audit chooses one that leaves a quarter to forecast", () => {
   const chosen = { learningEnd: DATES[29], isChosen: true };
   for (const learningEnd of [undefined, DATES.at(-1)!, DATES.at(-2)!, 1000]) {
     const plan = planCuts(DATES, learningEnd, 2)!;
@@ -108,7 +108,7 @@ test("too few dates give no plan", () => {
   for (const n of [0, 1, 2]) assert.equal(planCuts(DATES.subarray(0, n), undefined, 5), undefined);
 });
 
-test("whatever the dates, the cuts ascend between the cut and the last date, and are as many as there is room for", () => {
+test("whatever the dates, the cuts ascend between the cut and the last date, and there are as many as fit", () => {
   const dates = fc.uniqueArray(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 60 });
   fc.assert(
     fc.property(

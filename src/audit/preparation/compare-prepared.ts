@@ -87,7 +87,7 @@ function compareTicker(
   return columns.size * sorted.length;
 }
 
-/** Shape (n): the column on `days`, NaN where it has no value. */
+/** Shape (n): the column on `days`, NaN if it has no value. */
 function valuesOn(table: TickerSeries | undefined, column: string, days: Int32Array): Float64Array {
   const values = new Float64Array(days.length).fill(Number.NaN);
   const at = table?.columns.indexOf(column) ?? -1;

@@ -22,7 +22,7 @@ const SIZE = { tickers: 4, days: 300 };
 const { prices } = cleanMarket(1, SIZE);
 const DATES = Array.from(prices[0]!.days, formatDay);
 
-/** A wide CSV with a decimal comma, in gzip; the last ticker begins on row 250, others have gaps. */
+/** A wide CSV with a decimal comma, in gzip; the last ticker starts on row 250, others have gaps. */
 const CSV = join(folder, "prices.csv.gz");
 const rows = DATES.map((date, i) => {
   const cells = prices.map(({ prices: own }, t) =>
@@ -39,7 +39,7 @@ function audit(options: AuditedCsv["options"] = {}, prepare: Prepare = preparePr
   return checked(preparation, { request: REQUEST, csv: { csvPath, options } }, {}, { prepare });
 }
 
-test("features of `prepare` do not depend on later prices: tickers that begin late, gaps, a window", async () => {
+test("features of `prepare` do not depend on later prices: tickers that start late, gaps, a window", async () => {
   for (const options of [
     {},
     { start: DATES[20], end: DATES[280], learningEnd: DATES[200], tickers: ["S03", "S01"] },
@@ -52,7 +52,7 @@ test("features of `prepare` do not depend on later prices: tickers that begin la
   }
 });
 
-test("the CSV is cut after dates of the tickers that are prepared, which may begin after the learning has ended", async () => {
+test("the CSV is cut after dates of the prepared tickers, which may start after the learning has ended", async () => {
   const { status, facts } = await audit({
     start: DATES[0],
     learningEnd: DATES[100],
@@ -88,7 +88,7 @@ test("a centred moving average in one feature of one ticker is found, and nothin
   assert.deepEqual([values, date], [2, (cut_after as string[])[0]]);
 });
 
-test("values less the mean of the whole sample are found in every ticker that has them", async () => {
+test("values minus the mean of the whole sample are found in every ticker that has them", async () => {
   const { findings } = await audit({}, centredOnSample("vol_21"));
   assert.deepEqual(
     findings.map(({ feature, ticker, evidence }) => [feature, ticker, evidence.tickers]),
@@ -96,7 +96,7 @@ test("values less the mean of the whole sample are found in every ticker that ha
   );
 });
 
-test("a universe that is chosen by the end is found: its other tickers are not there before", async () => {
+test("a universe chosen by its state at the end is found: its other tickers are missing before", async () => {
   const survivors: Prepare = (request) =>
     preparePrices(
       request.csvPath === CSV ? { ...request, options: { tickers: ["S00", "S01", "S03"] } } : request,
@@ -104,11 +104,11 @@ test("a universe that is chosen by the end is found: its other tickers are not t
   const { findings } = await audit({}, survivors);
   const [prices, ...features] = findings.map(({ feature, ticker }) => [feature, ticker]);
   assert.deepEqual(prices, [undefined, "S02"]);
-  // Features that compare tickers know who is compared.
+  // Features that compare tickers depend on which tickers are compared.
   assert.ok(features.some(([feature, ticker]) => feature === "rank_5" && ticker === undefined));
 });
 
-test("without blobs the other checks judge the prepared ones, and nothing of them is left", async () => {
+test("without blobs the other checks judge the prepared ones, which are then removed", async () => {
   const before = readdirSync(folder);
   const { inputs, checks, verdict } = await runAudit(
     auditInputs({ request: REQUEST, csv: { csvPath: CSV, options: {} } }),

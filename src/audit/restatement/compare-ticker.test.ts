@@ -93,7 +93,7 @@ test("the changes of a column are those of the plain definition, date by date", 
   );
 });
 
-test("a history has not changed from itself, nor where later dates were added", () => {
+test("a history is unchanged from itself, and if later dates were added", () => {
   fc.assert(
     fc.property(history, history, (before, later) => {
       const after = new Map([...before, ...[...later].map(([day, value]) => [day + 100, value] as const)]);
@@ -103,7 +103,7 @@ test("a history has not changed from itself, nor where later dates were added", 
   );
 });
 
-test("what is filled one way is erased the other way", () => {
+test("values filled in one direction are erased in the other", () => {
   const turned: ReadonlyMap<Change, Change> = new Map([
     [Change.filled, Change.erased],
     [Change.erased, Change.filled],
@@ -166,7 +166,7 @@ test("tickers without a common date, and without any, have no change", () => {
     });
 });
 
-test("one value of 2,000 that moves by 1e-6 deviations is rewritten, also where a line through all would pass by it", () => {
+test("one value of 2,000 that moves by 1e-6 deviations is rewritten, even if a line through all would miss it", () => {
   const random = seededRandom(11);
   const written: Written = new Map(Array.from({ length: 2_000 }, (_, day) => [day, random.normal() ** 3]));
   // The deviation is the root of 15; the values spread over some 15 of them.

@@ -15,14 +15,14 @@ export interface ColumnChange {
   readonly column: string;
   /** Shape (m). */
   readonly days: Int32Array;
-  /** Shape (m), NaN where missing. */
+  /** Shape (m), NaN if missing. */
   readonly before: Float64Array;
   readonly after: Float64Array;
   /** Shape (m), a `Change` for each. */
   readonly changes: Uint8Array;
-  /** Of the numbers in `before`, ddof 0; NaN where there are none. */
+  /** Deviation of the numbers in `before`, ddof 0; NaN if there are none. */
   readonly deviation: number;
-  /** Absent where no value was rewritten. */
+  /** Absent if no value was rewritten. */
   readonly rewriting?: Rewriting;
   /** Rows from the first changed one to the last of the previous history, inclusive. */
   readonly reach: number;

@@ -8,7 +8,7 @@ const days = fc
   .uniqueArray(fc.integer({ min: -50, max: 50 }), { maxLength: 30 })
   .map((all) => all.sort((a, b) => a - b));
 
-test("rows that tickers lost and got are counted within what both blobs cover", () => {
+test("rows that tickers lost and gained are counted within the days that both blobs cover", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(days, days), { minLength: 1, maxLength: 4 }), (tickers) => {
       const tally = new CalendarTally();

@@ -89,7 +89,7 @@ export class CalendarTally {
   readonly #lost: TickerDays[] = [];
   readonly #added: TickerDays[] = [];
 
-  /** @param previous, current days of one ticker, ascending; undefined where that blob lacks the ticker. */
+  /** @param previous, current days of one ticker, ascending; undefined if that blob lacks the ticker. */
   add(ticker: string, previous: Int32Array | undefined, current: Int32Array | undefined): void {
     if (previous !== undefined) widen(this.previous, previous);
     if (current !== undefined) widen(this.current, current);

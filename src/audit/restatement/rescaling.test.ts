@@ -43,7 +43,7 @@ function adjusted({
   return { until, before: print(before), after: print(after) };
 }
 
-test("a factor on the oldest values is recognised, in prices of two or four decimals too", () => {
+test("a factor on the oldest values is recognised, even in prices of two or four decimals", () => {
   fc.assert(
     fc.property(cases, (made) => {
       const { until, before, after } = adjusted(made);
@@ -56,7 +56,7 @@ test("a factor on the oldest values is recognised, in prices of two or four deci
   );
 });
 
-test("factors of full precision are told to eight digits, with the row from which on each holds", () => {
+test("factors of full precision are recognised to eight digits, with the row from which each applies", () => {
   const before = walk(seededRandom(1), 90);
   const after = before.map((value, i) => value * (i < 30 ? 0.25 : i < 60 ? 0.5 : 1));
   const steps = constantFactors(before, after)!;
@@ -70,7 +70,7 @@ test("factors of full precision are told to eight digits, with the row from whic
   );
 });
 
-test("a factor is that of every value: its slow twin tries the ratio of each", () => {
+test("a factor applies to every value: its slow twin tries the ratio of each", () => {
   fc.assert(
     fc.property(cases, fc.boolean(), (made, isDisturbed) => {
       const { before, after } = adjusted({ ...made, decimals: undefined });
@@ -84,7 +84,7 @@ test("a factor is that of every value: its slow twin tries the ratio of each", (
   );
 });
 
-test("a restated stretch, noise, a shift and too few values are no factor", () => {
+test("a restated stretch, noise, a shift and too few values have no factor", () => {
   const before = walk(seededRandom(2), 100);
   const refused: Record<string, Float64Array> = {
     stretch: before.map((value, i) => (i >= 40 && i < 60 ? 1.01 * value : value)),
@@ -110,7 +110,7 @@ test("a restated stretch, noise, a shift and too few values are no factor", () =
   assert.equal(constantFactors(new Float64Array(0), new Float64Array(0)), undefined);
 });
 
-test("a stretch that was restated inside a split history is no adjustment; splits and dividends in a row are one", () => {
+test("a restated stretch inside a split history is not an adjustment; successive splits and dividends are", () => {
   for (const decimals of [2, 4, undefined]) {
     const print = (values: Float64Array) => (decimals === undefined ? values : rounded(values, decimals));
     for (let seed = 1; seed <= 50; seed++) {
@@ -144,7 +144,7 @@ test("a split is recognised in a history that began at a few cents", () => {
   assert.ok(Math.abs(steps[0]!.factor / 0.25 - 1) < 1e-3);
 });
 
-test("whole numbers that moved by one have no factor, and small ones bind none", () => {
+test("whole numbers that moved by one have no factor, and small ones determine none", () => {
   const ranks = Float64Array.from({ length: 100 }, (_, i) => 1 + (i % 20));
   const moved = ranks.map((value, i) => Math.max(1, Math.min(20, value + [1, -1, 0, 2][i % 4]!)));
   assert.equal(constantFactors(ranks, moved), undefined);
@@ -152,13 +152,13 @@ test("whole numbers that moved by one have no factor, and small ones bind none",
   assert.equal(constantFactors(ones, new Float64Array(50).fill(2)), undefined);
 });
 
-test("values far below one are no prices of few decimals", () => {
+test("values far below one are not prices with few decimals", () => {
   const before = walk(seededRandom(4), 60).map((value) => 1e-9 * value);
   const after = before.map((value, i) => value * (2 + 0.005 * Math.sin(i * i)));
   assert.equal(constantFactors(before, after), undefined);
 });
 
-test("numbers at the ends of a float64's range are no factor and no line by accident", () => {
+test("numbers at the ends of a float64's range do not form a factor or a line by accident", () => {
   const tiny = Float64Array.from({ length: 40 }, (_, i) => (i + 1) * 1e-320);
   const huge = Float64Array.from({ length: 40 }, (_, i) => Math.sin(i) * 1.7e308);
   for (const [before, after] of [
@@ -233,7 +233,7 @@ test("the last decimal that values are printed with", () => {
     assert.equal(printedStep(Float64Array.from(values)), step, String(values));
 });
 
-test("a value that moved by less than numbers may be off twice over is no factor for all of them", () => {
+test("a value that moved by less than twice the rounding error does not give all of them a factor", () => {
   const before = Float64Array.from({ length: 200 }, (_, i) => 0.02 + 0.0001 * Math.sin(i));
   const after = before.map((value, i) => (i === 150 ? value * (1 + 1.8e-7) : value));
   assert.equal(constantFactors(before, after), undefined);

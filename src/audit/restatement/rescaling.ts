@@ -129,7 +129,7 @@ export function linearMap(
   return between < MIN_VALUES ? undefined : { factor, offset };
 }
 
-/** The last decimal that all values are printed with, such as 0.01; 0 where they have more than 6 decimals. */
+/** The last decimal that all values are printed with, such as 0.01; 0 if they have more than 6 decimals. */
 export function printedStep(values: Float64Array): number {
   let decimals = 0;
   for (let i = 0; i < values.length; i++) {

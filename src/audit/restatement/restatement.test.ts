@@ -37,7 +37,7 @@ function audit(previous: object | undefined, request: { featureUrl: string; data
   });
 }
 
-/** Audits two days of a clean market after `plant` has changed what the earlier day's blobs, and today's, say. */
+/** Audits two days of a clean market after `plant` has changed the contents of the earlier day's and today's blobs. */
 function planted(plant: (earlier: Market, today: Market) => void, seed = 1): Promise<CheckResult> {
   const [earlier, today] = [cleanMarket(seed, EARLIER), cleanMarket(seed)];
   plant(earlier, today);
@@ -48,7 +48,7 @@ function told(findings: readonly Finding[]): string[] {
   return findings.map(({ code, feature, ticker }) => [code, feature, ticker].filter(Boolean).join(" "));
 }
 
-/** The one finding there is. */
+/** The only finding. */
 function only({ findings }: CheckResult): Finding {
   assert.equal(findings.length, 1, told(findings).join("; "));
   return findings[0]!;
@@ -58,7 +58,7 @@ function mapped(cells: Cell[], change: (value: number, i: number) => number): Ce
   return cells.map((value, i) => (value === null ? null : change(value, i)));
 }
 
-test("an honest day after another leaves no finding, on ten markets", async () => {
+test("two successive honest days leave no finding, on ten markets", async () => {
   for (let seed = 1; seed <= 10; seed++) {
     const { status, findings, tests, facts } = await planted(() => undefined, seed);
     assert.deepEqual([status, findings], ["clean", []]);
@@ -70,7 +70,7 @@ test("an honest day after another leaves no finding, on ten markets", async () =
   }
 });
 
-test("a window that moves on is no finding: warm-ups at its beginning are counted apart", async () => {
+test("a window that moves on is not a finding: warm-ups at its start are counted separately", async () => {
   for (const [from, to] of [
     [0, 10],
     [10, 0],
@@ -100,7 +100,7 @@ test("a restated week of one feature is found, with its dates and size", async (
   assert.match(found.message, /^vol_20: 100 values of 20 tickers on 5 dates from 2021-10-11 to 2021-10-15 /);
 });
 
-test("a restated week of 1 feature on 1 of 20 tickers does not hide, and names that ticker and the largest change", async () => {
+test("a restated week of 1 feature on 1 of 20 tickers is found, with that ticker and the largest change", async () => {
   const found = only(
     await planted((_, { features }) => {
       features.T07!.mom_5 = mapped(features.T07!.mom_5!, (value, i) =>
@@ -114,7 +114,7 @@ test("a restated week of 1 feature on 1 of 20 tickers does not hide, and names t
   assert.ok(Math.abs((largest.absolute as number) - 0.005) < 1e-12);
 });
 
-test("a week restated by one factor is rewritten, and no split", async () => {
+test("a week restated by one factor is rewritten, not a split", async () => {
   const found = only(
     await planted((_, { prices }) => {
       prices.T03 = mapped(prices.T03!, (value, i) => (i >= 200 && i < 220 ? 1.01 * value : value));
@@ -124,7 +124,7 @@ test("a week restated by one factor is rewritten, and no split", async () => {
   assert.equal(found.severity, "high");
 });
 
-test("a split is harmless where the features are ratios", async () => {
+test("a split is harmless if the features are ratios", async () => {
   const { status, findings } = await planted((earlier, { prices, features }) => {
     for (const market of [earlier.features, features])
       for (const ticker of TICKERS) delete market[ticker]!.mean_20;
@@ -174,7 +174,7 @@ test("back-filled nulls are found, and nothing else", async () => {
   assert.deepEqual([values, tickers, dates, first], [500, 20, 25, "2021-01-04"]);
 });
 
-test("prices that were filled in are found; those that only came late are a note", async () => {
+test("filled prices are found; prices that only came late are a note", async () => {
   const filled = await planted(({ prices }) => {
     for (let i = 100; i < 103; i++) prices.T04![i] = null;
   });
@@ -214,7 +214,7 @@ test("gaps that moved in every feature are one finding, with the features and bo
   assert.match(one!.message, /missing and have numbers now, and 10 values .* are missing now$/);
 });
 
-test("a universe that dropped its losers is found in both blobs, with what they had lost", async () => {
+test("a universe that dropped its losers is found in both blobs, with their losses", async () => {
   const { findings } = await planted((earlier, today) => {
     const past = (ticker: string) =>
       Math.log((earlier.prices[ticker]!.at(-1) ?? 1) / earlier.prices[ticker]![0]!);
@@ -235,7 +235,7 @@ test("a universe that dropped its losers is found in both blobs, with what they 
   assert.ok((return_vanished as number) < -0.2 && (return_kept as number) > 0);
 });
 
-test("history that is gone for one ticker is found, and a ticker that is new is a note", async () => {
+test("the lost history of one ticker is found, and a new ticker is a note", async () => {
   const gone = await planted((_, { prices, features }) => {
     prices.T01 = prices.T01!.map((price, i) => (i < 150 ? null : price));
     features.T01!.vol_20 = features.T01!.vol_20!.map((value, i) => (i < 150 ? null : value));
@@ -251,7 +251,7 @@ test("history that is gone for one ticker is found, and a ticker that is new is 
   );
 });
 
-/** Values less their mean, over their deviation: of all dates that the market has. */
+/** Values minus their mean, divided by their deviation, over all dates of the market. */
 function zScores(cells: Cell[]): Cell[] {
   const values = cells.filter((value) => value !== null);
   const centre = mean(values);
@@ -259,7 +259,7 @@ function zScores(cells: Cell[]): Cell[] {
   return mapped(cells, (value) => (value - centre) / deviation);
 }
 
-test("whole-sample z-scores that were taken again are recognised as such", async () => {
+test("recomputed whole-sample z-scores are recognised as such", async () => {
   const found = only(
     await planted((earlier, today) => {
       for (const { features } of [earlier, today])
@@ -290,7 +290,7 @@ test("a centred moving average is found by what it rewrites near the end", async
   );
 });
 
-test("other digits of the same numbers are no finding, nor another order of tickers and columns", async () => {
+test("other spellings of the same numbers are not a finding, nor is another order of tickers and columns", async () => {
   const { status, findings, facts } = await planted((earlier, today) => {
     for (const ticker of TICKERS) {
       for (const [name, cells] of Object.entries(today.features[ticker]!))
@@ -305,7 +305,7 @@ test("other digits of the same numbers are no finding, nor another order of tick
   assert.ok(((facts.feature as Record<string, unknown>).rounded as number) > 20_000);
 });
 
-test("a feature that is gone is a note, a new one a fact", async () => {
+test("a lost feature is a note, a new one a fact", async () => {
   const { status, findings, facts } = await planted((earlier, today) => {
     for (const ticker of TICKERS) {
       delete earlier.features[ticker]!.mom_5;
@@ -316,7 +316,7 @@ test("a feature that is gone is a note, a new one a fact", async () => {
   assert.deepEqual((facts.feature as Record<string, unknown>).added, ["mom_5"]);
 });
 
-test("without an earlier blob there is nothing to run, and one of both is compared alone", async () => {
+test("without an earlier blob there is nothing to run, and a single earlier blob is compared", async () => {
   const today = written("today", cleanMarket(1));
   assert.equal((await audit(undefined, today)).status, "not_run");
   assert.equal((await audit({}, today)).status, "not_run");
@@ -325,7 +325,7 @@ test("without an earlier blob there is nothing to run, and one of both is compar
   assert.deepEqual([status, tests, facts.data_extractor], ["clean", 120, null]);
 });
 
-test("blobs that were exchanged are an error, not a clean audit", async () => {
+test("swapped blobs are an error, not a clean audit", async () => {
   const [earlier, today] = [written("earlier", cleanMarket(1, EARLIER)), written("today", cleanMarket(1))];
   await assert.rejects(audit(today, earlier), {
     code: "invalid_data",

@@ -36,7 +36,7 @@ function pairsOf(previous: readonly string[], current: readonly string[]): Promi
 
 const names = fc.uniqueArray(fc.string({ maxLength: 3 }), { maxLength: 12 });
 
-test("every ticker comes once, with its other half where there is one, in any order", async () => {
+test("every ticker comes once, with its other half if there is one, in any order", async () => {
   await fc.assert(
     fc.asyncProperty(names, names, async (previous, current) => {
       const pairs = await pairsOf(previous, current);
@@ -71,7 +71,7 @@ test("a blob that breaks ends the pairing, and closes the other one", async () =
   assert.deepEqual(readdirSync(workFolder), []);
 });
 
-test("tickers in opposite orders wait on disk: both blobs together are larger than what is held", async () => {
+test("tickers in opposite orders wait on disk: both blobs together exceed the memory limit", async () => {
   const TICKERS = 200;
   const VALUES = 50_000;
   async function* made(side: number, numbers: readonly number[]) {

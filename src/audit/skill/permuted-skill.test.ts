@@ -19,7 +19,7 @@ function forecasts(skill: number, random: Random, dates = 250): ForecastRows[] {
   });
 }
 
-test("orders of blocks hold every date once, in runs of a block, and are the same again", () => {
+test("orders of blocks contain every date once, in runs of a block, and are reproducible", () => {
   for (const n of [81, 100, 333]) {
     for (const order of blockPermutations(n, 5)) {
       assert.deepEqual(
@@ -35,7 +35,7 @@ test("orders of blocks hold every date once, in runs of a block, and are the sam
   assert.equal(new Set([...blockPermutations(200, 30)].map(String)).size, 30);
 });
 
-test("the IC is that of an output", () => {
+test("the IC equals an output's", () => {
   const rows = forecasts(0.1, seededRandom(1));
   const { ic_mean, dates } = crossSectionOf(rows);
   const found = atOnce(permutedSkill(rows, 3))!;
@@ -43,7 +43,7 @@ test("the IC is that of an output", () => {
   assert.equal(found.dates, dates);
 });
 
-test("the means of permuted labels are those of plain loops", () => {
+test("the means of permuted labels equal plain loops", () => {
   const rows = forecasts(0.02, seededRandom(2));
   const days = [...new Set(rows.flatMap((row) => [...row.days]))].sort((a, b) => a - b);
   const means = [...blockPermutations(days.length, 6)].map((order) => {
@@ -74,7 +74,7 @@ test("skill is first among its permutations, and shuffled labels are anywhere", 
   assert.ok(half >= 18 && half <= 42, String(half));
 });
 
-test("fewer than five blocks, two tickers, and labels that are open are not judged", () => {
+test("fewer than five blocks, two tickers, and unknown labels are not judged", () => {
   assert.equal(atOnce(permutedSkill(forecasts(1, seededRandom(4), 80), 19)), undefined);
   assert.equal(atOnce(permutedSkill(forecasts(1, seededRandom(5)).slice(0, 2), 19)), undefined);
   assert.equal(atOnce(permutedSkill([], 19)), undefined);

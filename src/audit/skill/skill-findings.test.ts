@@ -24,7 +24,7 @@ test("a job is implausible if its mean IC is beyond 0.06 by more than chance", (
   assert.ok(!isImplausible(order(0.06, 40, 1_000)));
 });
 
-test("of fewer than five tickers more is allowed for", () => {
+test("fewer than five tickers have a higher limit", () => {
   assert.ok(!isImplausible(order(0.094, 40, 1_000, "time_series")));
   assert.ok(isImplausible(order(0.15, 10, 1_000, "time_series")));
 });

@@ -8,7 +8,7 @@ import { skillParts } from "./skill-parts.ts";
 const TICKERS = 20;
 const DATES = 300;
 
-/** @param forecast of a ticker's next return by its earlier returns, and by how much it is better than the others for good. */
+/** @param forecast a ticker's next return from its earlier returns, and from how much it is permanently better than the others. */
 function market(
   random: Random,
   forecast: (next: number, past: readonly number[], quality: number) => number,
@@ -24,21 +24,21 @@ function market(
 
 const partsOf = (...given: Parameters<typeof market>) => atOnce(skillParts(market(...given), 19))!;
 
-test("forecasts that know which tickers are better, and nothing else, have skill in lasting differences", () => {
+test("forecasts that know only which tickers are better have skill in lasting differences", () => {
   const random = seededRandom(1);
   const { lasting, timing } = partsOf(random, (_, __, quality) => quality + 0.2 * random.normal());
   assert.ok(lasting.icMean! > 0.1 && lasting.t! > 10, JSON.stringify(lasting));
   assert.ok(Math.abs(timing.icMean!) < 0.03, JSON.stringify(timing));
 });
 
-test("forecasts that know the next return have skill in their timing alone", () => {
+test("forecasts that know the next return have skill only in their timing", () => {
   const random = seededRandom(2);
   const { lasting, timing } = partsOf(random, (next, _, quality) => next - quality + 3 * random.normal());
   assert.ok(timing.icMean! > 0.2 && timing.p === 0.05, JSON.stringify(timing));
   assert.ok(Math.abs(lasting.icMean!) < 0.04, JSON.stringify(lasting));
 });
 
-test("forecasts without skill show none in either part, also where they follow past returns", () => {
+test("forecasts without skill show none in either part, even if they follow past returns", () => {
   const random = seededRandom(3);
   let [lastingFound, timingFound] = [0, 0];
   const markets = 60;

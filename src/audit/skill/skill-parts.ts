@@ -23,11 +23,11 @@ export interface DateIcs {
 export interface SkillParts {
   readonly whole: DateIcs;
   /**
-   * Of the mean of each ticker's earlier forecasts. With a t over dates alone, two orders of the same tickers that agree by chance
+   * The IC of the mean of each ticker's earlier forecasts. With a t over dates alone, two orders of the same tickers that agree by chance
    * would look like skill, since both last: p is the rank of the IC among those of the same means assigned to other tickers.
    */
   readonly lasting: DateIcs & Pick<PermutedSkill, "p">;
-  /** Of the forecast minus that mean. */
+  /** The IC of the forecast minus that mean. */
   readonly timing: DateIcs & Pick<PermutedSkill, "rank" | "permutations" | "p" | "highestPermuted">;
 }
 
@@ -35,7 +35,7 @@ export interface SkillParts {
  * Splits each forecast into the mean of its ticker's earlier forecasts and the rest. A mean over all dates would know later returns:
  * forecasts that follow past returns have a high mean if returns of the set itself were high.
  * @param rows labelled or not; those without a label count only in the means.
- * @returns undefined for too few dates or tickers, as permutedSkill.
+ * @returns undefined for too few dates or tickers, like permutedSkill.
  */
 export function* skillParts(
   rows: readonly DatedForecasts[],

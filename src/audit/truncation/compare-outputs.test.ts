@@ -36,7 +36,7 @@ function upTo(n: number, { dates, predicted, realised, lower, upper }: typeof FO
   };
 }
 
-/** Two tickers whose names stand in code point order and not in that of UTF-16. */
+/** Two tickers whose names are in code point order but not in UTF-16 order. */
 const NAMES = ["A", "\uFF21", "\u{1F600}"];
 const all = <T>(value: T) => Object.fromEntries(NAMES.map((name) => [name, value]));
 const WHOLE = {
@@ -69,7 +69,7 @@ async function compare(cut: object, whole: object = WHOLE) {
   return { ...found, findings: changes.findings() };
 }
 
-test("what is dated up to the cut is equal though the blobs go on, and is counted", async () => {
+test("values dated up to the cut are equal although the blobs continue, and are counted", async () => {
   const { findings, tickers, forecasts, values } = await compare(CUT);
   assert.deepEqual(findings, []);
   assert.deepEqual({ tickers, forecasts }, { tickers: 3, forecasts: 9 });
@@ -121,7 +121,7 @@ const CHANGED: Readonly<
 };
 
 for (const [what, [part, value, at, code]] of Object.entries(CHANGED)) {
-  test(`${what}, of one ticker alone, is one finding`, async () => {
+  test(`${what}, of a single ticker, is one finding`, async () => {
     const { findings } = await compare({ ...CUT, [part]: { ...CUT[part], "\uFF21": value } });
     assert.deepEqual(
       findings.map((found) => [found.code, found.ticker, found.evidence.at]),
@@ -138,7 +138,7 @@ test("a mu that is not the forecast of its date is found", async () => {
   );
 });
 
-test("a ticker that only one of the two has is found, wherever it stands in the order", async () => {
+test("a ticker in only one of the two is found, wherever it is in the order", async () => {
   for (const gone of NAMES) {
     const without = (parts: Record<string, unknown>) =>
       Object.fromEntries(Object.entries(parts).filter(([name]) => name !== gone));

@@ -67,7 +67,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     assert.equal(readdirSync(folder.replace(/[^/]*$/, "")).length, 2);
   });
 
-  test("pins the kernels of each of its jobs where it is portable, and names the level that the whole job records", async () => {
+  test("pins the kernels of each of its jobs if it is portable, and names the level that the whole job records", async () => {
     const asked: (boolean | undefined)[] = [];
     const openEngine: OpenEngine = ({ portable, ...need }) => {
       asked.push(portable);
@@ -83,13 +83,13 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     assert.deepEqual([asked.slice(3), usual.kernel_level], [Array(3).fill(undefined), undefined]);
   });
 
-  test("takes a cut inside the window where the blobs have none", async () => {
+  test("chooses a cut inside the window if the blobs have none", async () => {
     const { status, facts } = await audit(cleanMarket(), RIDGE);
     assert.equal(status, "clean");
     assert.deepEqual([facts.learning_end, facts.learning_end_chosen], [DATES[194], true]);
   });
 
-  test("finds nothing in networks, also in a quick audit", async () => {
+  test("finds nothing in networks, even in a quick audit", async () => {
     const config = networkConfig("mlp", { intervals: {}, training: { epochs: 4 } });
     for (const quick of [false, true]) {
       const { status, tests } = await audit(smallMarket(), config, { operation: "run_dl_job", quick });
@@ -98,7 +98,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     }
   });
 
-  test("finds forecasts that are centred on a mean of later ones, of the one ticker that has them", async () => {
+  test("finds forecasts that are centred on a mean of later ones, and their ticker", async () => {
     const jobs = centredForecasts("JPM");
     const { status, findings } = await audit(cleanMarket(DATES[220]), RIDGE, {}, jobs);
     assert.equal(status, "found");
@@ -142,7 +142,7 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     );
   });
 
-  test("gives no verdict where a job of the audit loses tickers with processes of its engine, one or all", async () => {
+  test("gives no verdict if a job of the audit loses one or all tickers with its engine's processes", async () => {
     for (const [job, crashed] of [
       [1, ["JPM"]],
       [2, ["JPM"]],

@@ -21,7 +21,7 @@ function tailOf(config: string | null, digest = sha256("another")): string {
   return `0.1],"warnings":[${warning}],"provenance":${JSON.stringify(provenance)}}`;
 }
 
-test("the provenance is read out of the end of an output, whatever texts stand there", () => {
+test("the provenance is read from the end of an output, whatever texts are there", () => {
   const section = '{"model_params": {"x": "\\"provenance\\":{\\"feature_url\\":1}}"}}';
   assert.equal(provenanceIn(tailOf(section))?.config, section);
   assert.equal(provenanceIn(`${tailOf(null)}\n`)?.config, null);
@@ -35,7 +35,7 @@ test("the provenance is read out of the end of an output, whatever texts stand t
     assert.equal(provenanceIn(tail), undefined, tail);
 });
 
-test("a config is written with the white space that gives the recorded digest, where it is usual", async () => {
+test("a config is written with the white space that gives the recorded digest, if that is a usual one", async () => {
   const section = '{"model":"ridge", "model_params":{"alpha":1.0}}';
   for (const text of [
     `{"ML params": ${section}}`,
@@ -47,7 +47,7 @@ test("a config is written with the white space that gives the recorded digest, w
   assert.equal(await configText("ML params", section, sha256("other sections")), `{"ML params":${section}}`);
 });
 
-test("of an output its end alone is read, and a blob by its name has the service's URL", async () => {
+test("only the end of an output is read, and a blob known by its name has the service's URL", async () => {
   const asked: string[] = [];
   const client = new MucastClient({
     baseUrl: "http://127.0.0.1:1",

@@ -10,7 +10,7 @@ import { dateQuantile, isBeyondLimit, orderedDates, type PooledTest, PooledTests
 
 const normals = (n: number, random: Random) => Float64Array.from({ length: n }, () => random.normal());
 
-test("an expanding rank is that of a plain count among the rows before", () => {
+test("an expanding rank equals a plain count among the rows before", () => {
   const random = seededRandom(1);
   const x = Float64Array.from({ length: 300 }, () =>
     random.uniform() < 0.1 ? Number.NaN : random.below(40),
@@ -34,7 +34,7 @@ test("an expanding rank does not change with what comes later", () => {
   assert.deepEqual(expandingRanks(x).subarray(0, 120), expandingRanks(x.slice(0, 120)));
 });
 
-test("last returns tell nothing of a surprise, and its mean square is 1", () => {
+test("last returns say nothing about a surprise, and its mean square is 1", () => {
   const random = seededRandom(3);
   const noise = normals(2_001, random);
   // A bounce: what one return gains the next one loses.
@@ -62,7 +62,7 @@ test("the quantile over dates is Student's of the equivalent degrees of freedom"
   }
 });
 
-test("chance exceeds it as often as its probability says, also far out", () => {
+test("chance exceeds it as often as its probability says, even far out", () => {
   const random = seededRandom(4);
   const draws = 40_000;
   const ts = Array.from({ length: draws }, () => Math.abs(neweyWestT(normals(100, random))!));
@@ -113,14 +113,14 @@ test("the mean product over dates and tickers is the correlation, and its t has 
   assert.ok(error > 1.05 / Math.sqrt(8 * 1_500), String(error));
 });
 
-test("a correlation beyond honest ones is found, and one within them is not, however sure it is", () => {
+test("a correlation beyond honest ones is found, and one within them is not, however significant it is", () => {
   assert.ok(found(testsOf(30, 800, correlated(0.2))).includes("value over_time"));
   const honest = testsOf(30, 800, correlated(0.08));
   assert.ok(honest.some(({ t }) => t > 8));
   assert.deepEqual(found(honest), []);
 });
 
-test("a price level is no finding, with drift or without: in the whole sample it goes with later returns by itself", () => {
+test("a price level is not a finding, with or without drift: over the whole sample it correlates with later returns anyway", () => {
   const level = (next: Float64Array) => {
     let sum = 0;
     return next.map((_, i) => (sum += next[i - 1] ?? 0));
@@ -134,13 +134,13 @@ test("a price level is no finding, with drift or without: in the whole sample it
   }
 });
 
-test("a tenth of dates that are early is found by their order", () => {
+test("a tenth of dates with early values is found by their order", () => {
   const early = (next: Float64Array, random: Random) =>
     next.map((value, i) => (Math.floor(i / 5) % 10 === 3 ? 100 * value : random.normal()));
   assert.deepEqual(found(testsOf(8, 800, early)), ["value ordered_dates"]);
 });
 
-test("orders in both directions are no finding", () => {
+test("orders in both directions are not a finding", () => {
   const values = Float64Array.from({ length: 400 }, (_, i) => (i % 4 === 0 ? 0.95 : i % 4 === 1 ? -0.95 : 0));
   assert.equal(orderedDates({ values, tickers: new Int32Array(400).fill(10) }), undefined);
   const oneWay = values.map(Math.abs);
@@ -149,7 +149,7 @@ test("orders in both directions are no finding", () => {
   assert.ok(Math.abs(t - Math.sqrt(200)) < 1e-12);
 });
 
-test("rows that are left out by the next return's size are found; those by the last one's are not", () => {
+test("rows omitted by the next return's size are found; rows omitted by the last return's size are not", () => {
   const leftOut = (by: 0 | -1) => (next: Float64Array, random: Random) =>
     next.map((_, i) => (Math.abs(next[i + by] ?? 0) < 0.004 ? Number.NaN : random.normal()));
   assert.deepEqual(found(testsOf(6, 600, leftOut(0))), ["missing next_size"]);
@@ -159,7 +159,7 @@ test("rows that are left out by the next return's size are found; those by the l
   );
 });
 
-test("what lasts for days may show less, and a quarter's figure the least", () => {
+test("values that last for days may correlate less, and quarterly figures least", () => {
   const random = seededRandom(6);
   const limitOf = (x: Float64Array) => {
     const pace = new FeaturePace();

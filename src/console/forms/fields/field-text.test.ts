@@ -65,7 +65,7 @@ test("a field says its range and its default in words", () => {
   assert.equal(defaultText("true"), "true");
 });
 
-test("a number outside its range is told before it is sent", () => {
+test("a number outside its range is reported before it is sent", () => {
   const alpha = field("number", { above: 0, below: 1 });
   for (const text of ["0", "1", "x", "0,1", "-1", "1e999"]) assert.ok(numberFault(alpha, text), text);
   for (const text of ["0.5", "", " 1e-3 "]) assert.equal(numberFault(alpha, text), undefined, text);

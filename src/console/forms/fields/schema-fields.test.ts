@@ -12,7 +12,7 @@ function partsOf(operation: keyof FormSchemas["payloads"]) {
   return formParts(SCHEMAS.payloads[operation]);
 }
 
-/** Of every field its path, and its kind. */
+/** The path and kind of every field. */
 function kindsOf(operation: keyof FormSchemas["payloads"]): Record<string, string> {
   return Object.fromEntries(allParts(partsOf(operation)).map((part) => [pathName(part.path), part.kind]));
 }
@@ -21,7 +21,7 @@ function fieldOf(operation: keyof FormSchemas["payloads"], path: string): Field 
   return allParts(partsOf(operation)).find((part) => pathName(part.path) === path) as Field;
 }
 
-test("every member of run_ml_job's payload has a control of its kind, in the schema's order, but for old names", () => {
+test("every member of run_ml_job's payload has a control of its kind, in the schema's order, except old names", () => {
   assert.deepEqual(Object.entries(kindsOf("run_ml_job")), [
     ["feature_url", "text"],
     ["data_extractor_url", "text"],
@@ -78,13 +78,13 @@ test("an entry of models_params counts with the network that the config chooses"
   }
 });
 
-test("an empty section goes where it says nothing, and stays where it switches something on", () => {
+test("an empty section is removed if it means nothing, and kept if it switches something on", () => {
   const paths = prunable(partsOf("run_dl_job")).map((path) => path.at(-1));
   assert.ok(paths.includes("training_params") && paths.includes("models_params") && paths.includes("cnn"));
   assert.ok(!paths.includes("intervals") && !paths.includes("Dot prediction") && !paths.includes("config"));
 });
 
-test("the options of an audit and of a replay have controls, lists among them", () => {
+test("the options of an audit and of a replay have controls, including lists", () => {
   const audit = kindsOf("audit");
   assert.deepEqual(
     [audit.checks, audit.accept, audit.quick, audit.truncations, audit.config, audit.operation],
@@ -111,7 +111,7 @@ test("the parameters of every model are offered with their defaults, without tho
   assert.deepEqual([alpha.byDefault, alpha.takes], ["1.0", "a number or a list"]);
 });
 
-test("every field and section has words beside its name, but sections and networks that are names themselves", () => {
+test("every field and section has words beside its name, except sections and networks that are names themselves", () => {
   const names = Object.keys(SCHEMAS.payloads).flatMap((operation) =>
     allParts(partsOf(operation as keyof FormSchemas["payloads"])).map(({ name }) => name),
   );

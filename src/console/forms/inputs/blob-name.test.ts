@@ -28,7 +28,7 @@ for (const [file, name] of [
   });
 }
 
-test("a suggested name is one that the service takes, whatever the file is called", () => {
+test("a suggested name is one that the service accepts, whatever the file is called", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (file) =>
       assert.ok(isInputName(blobName(suggestedName(file)))),
@@ -39,7 +39,7 @@ test("a suggested name is one that the service takes, whatever the file is calle
   );
 });
 
-test("the name of a blob is read out of its URL", () => {
+test("the name of a blob is read from its URL", () => {
   assert.deepEqual(blobNameInUrl("https://a.b/c/data/feature_engine_x.json?sig=1#2"), {
     kind: "feature_engine",
     id: "x",
@@ -50,7 +50,7 @@ test("the name of a blob is read out of its URL", () => {
 
 const HERE = "http://127.0.0.1:1";
 
-test("blobs are offered by kind, the newest first, each once, and to the credentials that stored them alone", () => {
+test("blobs are offered by kind, the newest first, each once, and only to the credentials that stored them", () => {
   const client = new MucastClient({ baseUrl: HERE });
   for (const name of ["feature_engine_a", "data_extractor_a", "feature_engine_b", "feature_engine_a"])
     rememberBlob(client, `${HERE}/data/${name}.json`);
@@ -64,7 +64,7 @@ test("blobs are offered by kind, the newest first, each once, and to the credent
   assert.deepEqual(knownBlobs(new MucastClient({ baseUrl: HERE }), "feature_engine"), []);
 });
 
-test("of many blobs the last ones are offered", () => {
+test("the last ones of many blobs are offered", () => {
   const client = new MucastClient({ baseUrl: HERE });
   for (let i = 0; i < 500; i++) rememberBlob(client, `${HERE}/data/feature_engine_${i}.json`);
   const offered = knownBlobs(client, "feature_engine");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { labelOf } from "../fields/labels.ts";
 import { PREPARE_FIELDS, preparedSentences, prepareOptions } from "./prepare-form.ts";
 
-test("options are what the fields say, without those that are empty, and tickers are comma-separated", () => {
+test("options are the values of the non-empty fields, and tickers are comma-separated", () => {
   const said = new Map([
     ["id", " a-1 "],
     ["start", ""],
@@ -19,7 +19,7 @@ test("options are what the fields say, without those that are empty, and tickers
   for (const { name } of PREPARE_FIELDS) assert.ok(labelOf(name), name);
 });
 
-test("what has come of a CSV is told in sentences, with its counts", () => {
+test("the result of a CSV is reported in sentences, with its counts", () => {
   const prepared = {
     id: "x",
     feature_url: "f",

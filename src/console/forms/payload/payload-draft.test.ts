@@ -15,7 +15,7 @@ test("fields write the payload, and a number keeps the spelling of its field", (
   );
 });
 
-test("text that was typed is sent as it stands, and fields show its values", () => {
+test("typed text is sent unchanged, and fields show its values", () => {
   const typed = '{"config" : {"ML params":{"n_splits":5.0e0}},\t"feature_url":"f"}';
   const draft = new PayloadDraft();
   draft.write(typed);
@@ -24,7 +24,7 @@ test("text that was typed is sent as it stands, and fields show its values", () 
   assert.ok(isRawNumber(splits) && splits.rawJSON === "5.0e0");
 });
 
-test("a member of the payload that no field changes keeps its bytes, white space among them", () => {
+test("a member of the payload that no field changes keeps its bytes, including white space", () => {
   const draft = new PayloadDraft();
   draft.write(
     '{"feature_url":"f","config":{ "ML params" : {"model":"ridge","model_params":{"alpha":1.0}} }}',
@@ -41,7 +41,7 @@ test("a member of the payload that no field changes keeps its bytes, white space
   assert.match(draft.text, /"config": \{\n {4}"a": 1,\n {4}"b": 2\n {2}\}/);
 });
 
-test("a field that is emptied leaves its member out, and sections that then say nothing", () => {
+test("an emptied field omits its member, and sections that then mean nothing", () => {
   const draft = new PayloadDraft([["config", "training"], ["config"]]);
   draft.set(["config", "training", "epochs"], rawNumber("3"));
   draft.set(["config", "intervals"], {});
@@ -51,7 +51,7 @@ test("a field that is emptied leaves its member out, and sections that then say 
   assert.deepEqual(JSON.parse(draft.text), {});
 });
 
-test("text that is no JSON, or says a key twice, is told and leaves the fields as they were", () => {
+test("text that is not JSON, or has a duplicate key, is reported and leaves the fields unchanged", () => {
   const draft = new PayloadDraft();
   draft.write('{"a": 1}');
   for (const [typed, said] of [
@@ -79,7 +79,7 @@ test("keys that objects inherit are keys like any other", () => {
   assert.equal(({} as { y?: number }).y, undefined);
 });
 
-test("what cannot be seen is sent as an escape of the same value", () => {
+test("invisible characters are sent as escapes of the same value", () => {
   const hostile = '{"feature_url":"a\u202eb\u200b\ud800\\\\\u0085\ud83e\udd84"}\n';
   const text = withInvisibleEscaped(hostile);
   assert.deepEqual(JSON.parse(text), JSON.parse(hostile));

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SubmissionKey } from "./payload-form.ts";
 
-test("a text that was sent keeps its key, also after another one", () => {
+test("a text that was sent keeps its key, even after another one", () => {
   const keys = new SubmissionKey();
   const first = keys.of("a");
   assert.match(first, /^console-[0-9a-f]{32}$/);
-  // What was not sent may still change under its key.
+  // An unsent text may still change under its key.
   assert.equal(keys.of("b"), first);
   assert.equal(keys.sent("b"), first);
   assert.equal(keys.sent("b"), first);
@@ -17,14 +17,14 @@ test("a text that was sent keeps its key, also after another one", () => {
   assert.notEqual(new SubmissionKey().of("b"), first);
 });
 
-test("keys are taken anew where the service knows another request by them", () => {
+test("keys are renewed if the service has another request under them", () => {
   const keys = new SubmissionKey();
   const first = keys.sent("a");
   keys.renew();
   assert.notEqual(keys.of("a"), first);
 });
 
-test("of many texts the last ones are remembered", () => {
+test("the last ones of many texts are remembered", () => {
   const keys = new SubmissionKey();
   const sent = Array.from({ length: 30 }, (_, i) => keys.sent(String(i)));
   assert.equal(new Set(sent).size, 30);

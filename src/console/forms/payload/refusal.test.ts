@@ -20,7 +20,7 @@ function placed(...paths: string[]): [string, string[]][] {
   return elsewhere.length === 0 ? found : [...found, ["", elsewhere.map(({ path }) => path)]];
 }
 
-test("a fault stands at its field, else at the nearest section around it", () => {
+test("a fault is shown at its field, or else at the nearest section around it", () => {
   assert.deepEqual(
     placed(
       "feature_url",
@@ -46,7 +46,7 @@ test("a fault stands at its field, else at the nearest section around it", () =>
   );
 });
 
-test("a name that only begins like a place is not in it", () => {
+test("a name that only starts like a place is not in it", () => {
   assert.deepEqual(placed("feature_url_2", "config.ML params.n_splits_2", "configuration"), [
     ["config.ML params", ["config.ML params.n_splits_2"]],
     ["", ["feature_url_2", "configuration"]],
@@ -58,7 +58,7 @@ function problem(more: Partial<Problem>): Problem {
   return { ...base, ...more } as Problem;
 }
 
-test("a problem without a list is one fault at its path, and a list is shown up to a bound", () => {
+test("a problem without a list is one fault at its path, and a list is shown up to a limit", () => {
   assert.deepEqual(faultsIn(problem({})), [{ path: "", message: "all" }]);
   assert.deepEqual(faultsIn(problem({ path: "config", faults: [] })), [{ path: "config", message: "all" }]);
   const faults = Array.from({ length: 500 }, (_, i) => ({

@@ -18,7 +18,7 @@ function point(
   };
 }
 
-test("epochs that come twice, or in another order, are each there once, by epoch", () => {
+test("repeated or unordered epochs appear once each, by epoch", () => {
   const curves = new TrainingCurves();
   curves.add({ points: [point("A", 2, 0.5, 0.6), point("A", 1, 0.9, 1)] });
   curves.add({ points: [point("A", 2, 0.5, 0.6), point("A", 3, 0.4, null)], left_out: 4 });
@@ -62,7 +62,7 @@ test("the median is of finite losses, at the epochs that half of the networks ha
   ]);
 });
 
-test("of more networks than fit those that began first stay, and members of an ensemble are networks of their own", () => {
+test("of more networks than fit, the first ones stay, and members of an ensemble are separate networks", () => {
   const curves = new TrainingCurves();
   curves.add({ points: [point("A", 1, 1, 1, 0), point("A", 1, 1, 1, 1)] });
   for (let i = 0; i < 1_000; i += 1) curves.add({ points: [point(`T${i}`, 1, 1, 1)] });
