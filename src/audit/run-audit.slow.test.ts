@@ -30,7 +30,7 @@ async function marketAudit(learningEnd?: string) {
 }
 
 describe("an audit", { timeout: 600_000 }, () => {
-  test("runs the job on the whole blobs once, for truncation and skill together; each gives the same result by itself, and again", async () => {
+  test("runs the job on the whole blobs once, for truncation and skill; each gives the same result by itself, and again", async () => {
     let runs = 0;
     const counted: Jobs = {
       ...JOBS,

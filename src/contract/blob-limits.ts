@@ -29,7 +29,7 @@ export const DEFAULT_BLOB_LIMITS: BlobLimits = {
 /** Maximum length of one name in bytes of UTF-8. */
 export const NAME_BYTES = { ticker: 256, column: 1_000 } as const;
 
-/** The limits in a job's environment. @throws MucastError invalid_request for a value that is no integer in range. */
+/** The limits in a job's environment. @throws MucastError invalid_request for a value that is not an integer in range. */
 export function blobLimits(env: Readonly<Record<string, string | undefined>>): BlobLimits {
   return {
     tickers: boundOf(BLOB_BOUNDS.tickers, env),

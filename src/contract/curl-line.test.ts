@@ -44,7 +44,7 @@ test("any text is one word of a shell", () => {
   );
 });
 
-test("the line sends the method, the headers and the body that the form sends, and names the key's variable alone", () => {
+test("the line sends the method, the headers and the body that the form sends, and names only the key's variable", () => {
   const body = '{"feature_url": "https://a/\' ; rm -rf ~ #",\n "config": {}}';
   const line = curlLine({
     method: "POST",

@@ -66,7 +66,7 @@ function partsOf(text: string): readonly [OutputBlob, ForecastPart[]] {
 }
 
 for (const [name, text] of OUTPUTS) {
-  test(`CSV gives back every number, name and date of an output: ${name}`, () => {
+  test(`CSV returns every number, name and date of an output: ${name}`, () => {
     const [output, parts] = partsOf(text);
     const [header, ...lines]: string[][] = parse([...forecastsCsv(parts)].join(""));
     assert.deepEqual(
@@ -83,7 +83,7 @@ for (const [name, text] of OUTPUTS) {
     assert.deepEqual(found, slowRows(output));
   });
 
-  test(`Parquet gives back the same, and the same bytes again: ${name}`, async () => {
+  test(`Parquet returns the same, and the same bytes again: ${name}`, async () => {
     const [output, parts] = partsOf(text);
     const bytes = await forecastsParquet(parts);
     const file = bytes.slice().buffer;
@@ -94,7 +94,7 @@ for (const [name, text] of OUTPUTS) {
   });
 }
 
-test("an output without forecasts makes a table without rows", async () => {
+test("an output without forecasts gives a table without rows", async () => {
   const [, parts] = partsOf(mlText({ tickers: [] }));
   assert.equal([...forecastsCsv(parts)].join(""), `${COLUMNS.map(({ name }) => name).join(",")}\n`);
   const file = (await forecastsParquet(parts)).slice().buffer;

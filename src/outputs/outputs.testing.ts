@@ -207,7 +207,7 @@ function modelOf(row: TickerRows, fit: number) {
   return { block: 0, from: 0, to: row.days.length - fit, fitRows: fit, labelMean, isStandIn: false };
 }
 
-/** @param hasIntervals without them there is no calibration part. */
+/** @param hasIntervals if false, there is no calibration part. */
 function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): TrainedTicker {
   const [validate, calibrate] = [Math.floor(0.7 * fit), hasIntervals ? Math.floor(0.85 * fit) : fit];
   const part = (from: number, to: number) => ({

@@ -114,7 +114,7 @@ test("with a window, dates of a ticker that has not joined do not count", () => 
   assert.equal(beside(1, 1)[1]!.fit.length, 20);
 });
 
-test("a ticker that joins has something to forecast where it has a full window from then on", () => {
+test("a ticker that joins has something to forecast if it has a full window from then on", () => {
   const panel = {
     days: Int32Array.of(1, 2, 3),
     score: Int32Array.of(1, 2),

@@ -28,7 +28,7 @@ function listOf(length: number, weight: number): fc.Arbitrary<number[]> {
   return fc.array(fc.oneof(present, fc.constant(Number.NaN)), { minLength: length, maxLength: length });
 }
 
-/** A ticker that begins after the cut, or has few rows before it, with gaps and missing values. */
+/** A ticker that starts after the cut, or has few rows before it, with gaps and missing values. */
 const inputs = fc
   .record({
     first: fc.integer({ min: 5, max: 50 }),
@@ -71,7 +71,7 @@ function fitRows(input: TickerInput, cut: number) {
   }
 }
 
-test("a late ticker joins at the first block that gives it enough rows, which are those of that cut", () => {
+test("a late ticker joins at the first block that gives it enough rows, which are the rows of that cut", () => {
   let count = 0;
   const property = fc.property(inputs, (input) => {
     const panel = joined(input, BLOCKS, {});
@@ -101,7 +101,7 @@ test("a late ticker joins at the first block that gives it enough rows, which ar
   assert.ok(count > 50 && count < 200, String(count));
 });
 
-test("what comes after the date on which a ticker joins decides nothing about its fit rows", () => {
+test("later data than the date on which a ticker joins does not affect its fit rows", () => {
   const property = fc.property(inputs, (input) => {
     const panel = joined(input, BLOCKS, {});
     if (panel === undefined) return;
@@ -115,7 +115,7 @@ test("what comes after the date on which a ticker joins decides nothing about it
   fc.assert(property, { seed: 4, numRuns: 200 });
 });
 
-test("a late ticker has no other features than it may have", () => {
+test("a late ticker has only allowed features", () => {
   const days = Int32Array.from({ length: LENGTH }, (_, day) => day);
   const input: TickerInput = {
     ticker: "A",
@@ -145,7 +145,7 @@ test("a late ticker has no other features than it may have", () => {
 
 const COLUMNS = ["f", "g", "h"];
 
-/** A ticker with stretches of prices, gaps and features that begin late, end early, or lack values on dates of their own. */
+/** A ticker with stretches of prices, gaps and features that start late, end early, or lack values on separate dates. */
 function randomInput(random: Random): TickerInput {
   const days = Int32Array.from({ length: LENGTH }, (_, day) => day);
   const [first, last] = [random.below(35), random.below(4) === 0 ? 50 + random.below(30) : LENGTH];
@@ -238,7 +238,7 @@ function slowlyJoined(
   return { joins: undefined };
 }
 
-test("a ticker joins where building its panel at each block in turn says so, with features that come later and beside others", () => {
+test("a ticker joins at the block that building its panel at each block in turn gives, with later and additional features", () => {
   const random = seededRandom(17);
   let [joining, never, waiting] = [0, 0, 0];
   for (let draw = 0; draw < 400; draw++) {
@@ -271,7 +271,7 @@ test("a ticker joins where building its panel at each block in turn says so, wit
   assert.ok(joining > 100 && never > 100 && waiting > 40, told);
 });
 
-test("the rows that plans read at a date are those of the whole panel with that cut", () => {
+test("the rows that plans read at a date are the rows of the whole panel with that cut", () => {
   const random = seededRandom(19);
   let [found, missing] = [0, 0];
   for (let draw = 0; draw < 200; draw++) {

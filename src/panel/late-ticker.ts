@@ -42,7 +42,7 @@ export function isShort(error: unknown): error is MucastError {
  *
  * The work grows with the values of the ticker and with the number of blocks, and not with their product.
  * @param blocks of the other tickers, ascending.
- * @param features those that it may have; undefined: all. One with the name of a z-score is left out.
+ * @param features the allowed ones; undefined for all. One with the name of a z-score is omitted.
  * @returns undefined where it has enough at none.
  */
 export function* joinLateTicker(
@@ -153,7 +153,8 @@ export type PlanRows = Pick<
 >;
 
 /**
- * The rows of the panels of `latePanelAt` at any date, from one pass over the features: the work for a date grows with the number of rows alone.
+ * The rows of the panels of `latePanelAt` at any date, from one pass over the features: the work for a date grows only with the
+ * number of rows.
  * @param input with the features that it may have.
  * @returns undefined at dates with too few fit rows.
  */
@@ -236,7 +237,7 @@ function panelAt(input: TickerInput, joins: Day, peers: Peers): TickerPanel | un
 /**
  * The panel of a job with `joins` as its cut. Unlike a panel of `joinLateTicker`, it keeps every row: its score rows begin after the last fit
  * row, and windows of rows have no hole.
- * @param input with the features that it may have: those of `withFeaturesOf`.
+ * @param input with the allowed features, as `withFeaturesOf` gives them.
  * @returns undefined where its fit rows are too few.
  */
 export function latePanelAt(

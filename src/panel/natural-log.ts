@@ -42,7 +42,7 @@ const bits = new DataView(new ArrayBuffer(8));
 
 /** @returns m in [sqrt(1/2), sqrt(2)) and e with x = 2^e m. */
 function split(x: number): readonly [m: number, e: number] {
-  // A subnormal number has no exponent of its own.
+  // A subnormal number has no separate exponent.
   const scaled = x < 2 ** -1022 ? x * 2 ** 54 : x;
   bits.setFloat64(0, scaled);
   const head = bits.getUint32(0);

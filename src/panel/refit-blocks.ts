@@ -127,7 +127,7 @@ type BlockedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fi
 
 /**
  * The panels with the rows of one network: `fit` are those that a network of block `learned` learns from, `score` those of block `scored`.
- * A network forecasts its own block, or replaces that of a later one.
+ * A network forecasts its own block, or replaces a later block's network.
  */
 export type RowsByBlock<P> = (learned: number, scored: number) => P[];
 

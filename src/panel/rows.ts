@@ -197,7 +197,7 @@ const NAMES_SHOWN = 20;
 
 /**
  * The warnings of one ticker's rows, in the order of the steps that caused them.
- * @param facts `warmUpRows` wait for the window of a feature; the job counts those of all tickers in one warning.
+ * @param facts `warmUpRows` wait for the window of a feature; the job counts the rows of all tickers in one warning.
  */
 export function rowWarnings(facts: {
   readonly ticker: string;

@@ -4,7 +4,7 @@ import { onLines } from "../engine/lines.ts";
 import { memoryOf } from "../engine/process-memory.ts";
 import { killGroup, killSession, processesOfSession } from "./process-group.ts";
 
-/** A program of this package that runs in a process of its own and opens a `ParentChannel`. */
+/** A program of this package that runs in a separate process and opens a `ParentChannel`. */
 export interface ChildProgram<FromChild> {
   /** Path of its module. */
   readonly module: string;

@@ -7,7 +7,7 @@ import { compareTexts } from "./documents.testing.ts";
 const text = (more: object) =>
   JSON.stringify({ schema: "s", id: "a", created_at: "t", machine: { n: 1 }, ...more });
 
-test("what is compared has the digest of the text without id, created_at and machine", async () => {
+test("the digest of the compared text excludes id, created_at and machine", async () => {
   const [first, second] = [
     text({ mu: { A: 0.1 } }),
     '{"schema":"s","id":"b","created_at":"u","mu":{"A":0.1}}',
@@ -18,7 +18,7 @@ test("what is compared has the digest of the text without id, created_at and mac
   assert.deepEqual(recorded, replayed);
 });
 
-test("members of these names further inside are compared", async () => {
+test("nested members with these names are compared", async () => {
   const { differences } = await compareTexts(
     text({ mu: { id: 1, machine: 2 } }),
     text({ mu: { id: 2, machine: 2 } }),
@@ -26,7 +26,7 @@ test("members of these names further inside are compared", async () => {
   assert.equal(differences.summary()?.first.path, "mu.id");
 });
 
-test("white space between tokens counts for nothing, in texts it does", async () => {
+test("white space between tokens does not count, but in texts it does", async () => {
   const spaced = '{ "schema" : "s",\n "mu": {\t"A B": -1.5e-3, "C": [ 1, 2 ] } }\n';
   const same = await compareTexts(spaced, '{"schema":"s","mu":{"A B":-1.5e-3,"C":[1,2]}}');
   assert.equal(same.differences.total, 0);
@@ -35,12 +35,12 @@ test("white space between tokens counts for nothing, in texts it does", async ()
   assert.equal(other.differences.summary()?.others, 2);
 });
 
-test("numbers are counted where they stand, not in texts", async () => {
+test("numbers are counted as values, not inside texts", async () => {
   const { recorded } = await compareTexts('{"a":[1,-2.5e-7,"3",null,true],"b 4":{"c":0},"d":"\\"5"}', "{}");
   assert.equal(recorded.numbers, 3);
 });
 
-test("one bit of one number is found, with its size and its member", async () => {
+test("a difference of one bit in one number is found, with its size and its member", async () => {
   const mu = { A: 0.1, "BRK.B": 0.2 };
   const bit = 0.2 + 2 ** -55;
   const { differences } = await compareTexts(text({ mu }), text({ mu: { ...mu, "BRK.B": bit } }));
@@ -56,7 +56,7 @@ test("one bit of one number is found, with its size and its member", async () =>
   });
 });
 
-test("the first, the largest and the relatively largest difference are three", async () => {
+test("the first, the largest and the relatively largest difference are separate", async () => {
   const { differences } = await compareTexts(
     text({ mu: { A: 1, B: 1e-6, C: 0 }, metrics: { n: 100 } }),
     text({ mu: { A: 1.5, B: 3e-6, C: 0.25 }, metrics: { n: 110 } }),
@@ -75,7 +75,7 @@ test("the first, the largest and the relatively largest difference are three", a
   );
 });
 
-test("members of one document only, lengths, nulls and texts are other differences", async () => {
+test("members in only one document, lengths, nulls and texts are other differences", async () => {
   const { differences } = await compareTexts(
     text({ mu: { A: 1, B: 2 }, list: [1, 2], gone: true, name: "x", score: null }),
     text({ mu: { A: 1, C: 2 }, list: [1, 2, 3], name: "y", score: 0 }),
@@ -86,7 +86,7 @@ test("members of one document only, lengths, nulls and texts are other differenc
   assert.deepEqual(summary.first, { path: "mu.B", recorded: 2 });
 });
 
-test("another order and a key that stands twice are no identity", async () => {
+test("another order and a duplicate key are not identical", async () => {
   for (const [recorded, replayed] of [
     ['{"mu":{"A":1,"B":2}}', '{"mu":{"B":2,"A":1}}'],
     ['{"mu":{"A":1.0,"B":2}}', '{"mu":{"B":2,"A":1}}'],
@@ -98,7 +98,7 @@ test("another order and a key that stands twice are no identity", async () => {
   }
 });
 
-test("another spelling of the same values is counted by itself and shown where it begins", async () => {
+test("another spelling of the same values is counted separately and shown where it begins", async () => {
   const long = "x".repeat(300);
   for (const [recorded, replayed, first] of [
     ['{"mu":{"A":2,"B":1.0,"C":3.0}}', '{"mu":{"A":2,"B":1,"C":3}}', ["1.0", "1", 2]],
@@ -115,7 +115,7 @@ test("another spelling of the same values is counted by itself and shown where i
   }
 });
 
-test("a spelling is found in large values too, and a number that differs is the first difference all the same", async () => {
+test("a spelling is found in large values too, and a differing number is still the first difference", async () => {
   const rows = Array.from({ length: 3_000 }, (_, i) => i / 7);
   const plain = JSON.stringify({ forecasts: { A: rows, B: rows }, mu: { A: 1 } });
   const spelled = plain.replaceAll(/\b(\d+)(?=[,\]])/g, (number, _, at) =>
@@ -130,7 +130,7 @@ test("a spelling is found in large values too, and a number that differs is the 
   assert.deepEqual([both.first.path, both.numbers, both.spellings], ["mu.A", 1, wholes]);
 });
 
-test("a text of many escapes costs no stack", async () => {
+test("a text with many escapes uses no stack", async () => {
   const text = "\\n".repeat(300_000);
   const { differences } = await compareTexts(`{"a":"${text}\\u0041"}`, `{"a":"${text}A"}`);
   assert.equal(differences.summary()!.spellings, 1);
@@ -166,7 +166,7 @@ test("large values are compared member by member, and element by element", async
   });
 });
 
-test("what a verdict keeps of differences has a bound", async () => {
+test("the differences that a verdict keeps are bounded", async () => {
   const mu = (value: number) => Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`T${i}`, value]));
   const members = (value: number) =>
     Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`${"m".repeat(500)}${i}`, value]));
@@ -178,7 +178,7 @@ test("what a verdict keeps of differences has a bound", async () => {
   assert.equal(differences.summary()?.numbers, 5_300);
 });
 
-test("numbers at the ends of what float64 holds, and beyond them, have differences that JSON can hold", async () => {
+test("numbers at the ends of float64's range, and beyond, have differences that JSON can represent", async () => {
   const recorded = '{"mu":{"A":1e999,"B":-1e999,"C":-1.7e308,"D":5e-324,"E":0}}';
   const { differences } = await compareTexts(recorded, '{"mu":{"A":1,"B":1,"C":1.7e308,"D":1,"E":1}}');
   const summary = differences.summary()!;
@@ -189,14 +189,14 @@ test("numbers at the ends of what float64 holds, and beyond them, have differenc
   assert.equal(summary.largest_relative?.path, "mu.C");
 });
 
-test("a key that stands twice is a difference, whichever of the two is as it was", async () => {
+test("a duplicate key is a difference, whichever of the two is unchanged", async () => {
   for (const recorded of ['{"mu":{"A":1,"A":2}}', '{"mu":{"A":2,"A":1}}']) {
     const { differences } = await compareTexts(recorded, '{"mu":{"A":1}}');
     assert.equal(differences.total, 1, recorded);
   }
 });
 
-test("an output of an older version may lack what versions added, and nothing else", async () => {
+test("an output of an older version may lack only what later versions added", async () => {
   const old = {
     metrics: { score: { by_ticker: { A: { n: 1 }, B: { n: 1 } } }, intervals: { alpha: 0.1 } },
     model: { intervals: { alpha: 0.1 } },
@@ -227,7 +227,7 @@ test("an output of an older version may lack what versions added, and nothing el
   assert.deepEqual(ticker.differences.summary()?.first, { path: "mu.B", replayed: 2 });
 });
 
-test("an older output lacks coverage by volatility and by dates, of the method asked for and of others", async () => {
+test("an older output lacks coverage by volatility and by dates, for the requested method and the others", async () => {
   const intervals = (table: object) =>
     JSON.stringify({
       metrics: {
@@ -245,7 +245,7 @@ test("an older output lacks coverage by volatility and by dates, of the method a
   ]);
 });
 
-test("an older output lacks the same member of every ticker, also where tickers are compared one by one", async () => {
+test("an older output lacks the same member of every ticker, even if tickers are compared one by one", async () => {
   const fits = (more: object) =>
     JSON.stringify({
       fits: Object.fromEntries(["A", "B", "C"].map((ticker) => [ticker, { fit_rows: 1, ...more }])),

@@ -29,7 +29,7 @@ describe("the inputs of a replay", { timeout: 900_000 }, () => {
   });
   after(removeFolders);
 
-  test("takes inputs that the caller names, wherever they are", async () => {
+  test("uses inputs that the caller names, wherever they are", async () => {
     const path = join(await newFolder(), basename(place.output));
     writeFileSync(path, place.text);
     const named = { featureUrl: join(TINY, FEATURES), dataExtractorUrl: join(TINY, PRICES) };
@@ -52,7 +52,7 @@ describe("the inputs of a replay", { timeout: 900_000 }, () => {
     ["feature", FEATURES, '"ret_5"'],
     ["data_extractor", PRICES, '"GAMA"'],
   ] as const) {
-    test(`runs nothing where a digit of the ${kind} blob has changed, and says which ticker and date`, async () => {
+    test(`runs nothing if a digit of the ${kind} blob has changed, and names the ticker and the date`, async () => {
       const folder = await newFolder();
       const path = join(folder, name);
       copyFileSync(join(TINY, name), path);
@@ -75,7 +75,7 @@ describe("the inputs of a replay", { timeout: 900_000 }, () => {
     });
   }
 
-  test("names both blobs where both have changed, and the same values in other bytes", async () => {
+  test("names both blobs if both have changed, and reports the same values in other bytes", async () => {
     const folder = await newFolder();
     const places = { featureUrl: join(folder, FEATURES), dataExtractorUrl: join(folder, PRICES) };
     for (const [name, mark] of [
@@ -107,7 +107,7 @@ describe("the inputs of a replay", { timeout: 900_000 }, () => {
     );
   });
 
-  test("says where it has looked for inputs that are gone", async () => {
+  test("names the places that it searched for missing inputs", async () => {
     const outputUrl = join(await newFolder(), basename(place.output));
     writeFileSync(outputUrl, place.text);
     const gone = await replay({ outputUrl }, noEngine);
@@ -134,7 +134,7 @@ describe("the inputs of a replay", { timeout: 900_000 }, () => {
     ["featureUrl", FEATURES],
     ["dataExtractorUrl", PRICES],
   ] as const) {
-    test(`cannot be done where ${name} goes between the comparison of its digest and the job`, async () => {
+    test(`cannot be done if ${name} disappears between the comparison of its digest and the job`, async () => {
       for (const isNamed of [true, false]) {
         const outputUrl = await changed(place, (text) => `${text} `);
         const path = join(outputUrl, "..", name);
@@ -154,7 +154,7 @@ describe("the inputs of a replay", { timeout: 900_000 }, () => {
     });
   }
 
-  test("ends with the error of a blob that its storage gave, and then did not give to the job", async () => {
+  test("ends with the error of a blob that its storage returned, and then did not return to the job", async () => {
     const outputUrl = await changed(place, (text) => `${text} `);
     const path = join(outputUrl, "..", FEATURES);
     const moved = `${path}.away`;
@@ -196,7 +196,7 @@ describe("the inputs of a replay", { timeout: 900_000 }, () => {
     }
   });
 
-  test("names no path where a job refuses a blob", async () => {
+  test("names no path if a job refuses a blob", async () => {
     const outputUrl = await changed(
       place,
       edited((document) => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { MucastError } from "../contract/errors/errors.ts";
 import { compareTexts, withFile } from "./documents.testing.ts";
 
-test("what is no one JSON object is refused with its place", async () => {
+test("a text that is not a single JSON object is refused with the position", async () => {
   for (const text of [
     "",
     " ",
@@ -35,7 +35,7 @@ test("what is no one JSON object is refused with its place", async () => {
   }
 });
 
-test("an object whose members cannot be told apart is refused", async () => {
+test("an object whose members cannot be distinguished is refused", async () => {
   for (const text of [
     '{"a":}',
     '{"a":,"b":1}',
@@ -64,7 +64,7 @@ test("a key that is longer than any name is refused", async () => {
   );
 });
 
-test("a value that is no JSON is refused when it is looked at", async () => {
+test("a value that is not JSON is refused when it is read", async () => {
   for (const value of ["nul", "01", "NaN", '"\\x"', "[1,,2]", "{1}"]) {
     await assert.rejects(compareTexts(`{"mu":${value}}`, '{"mu":1}'), { code: "unreadable_blob" }, value);
   }

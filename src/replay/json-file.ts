@@ -186,7 +186,7 @@ function* passed(reader: JsonReader): Waiting<Token> {
 
 /**
  * Writes a JSON document to a file without the white space between its tokens.
- * @throws MucastError unreadable_blob where the bytes are no JSON object; output_failed where the work folder is full; what the
+ * @throws MucastError unreadable_blob if the bytes are not a JSON object; output_failed if the work folder is full; what the
  *   source throws.
  */
 export async function writeCompact({ name, chunks }: ByteSource, path: string): Promise<void> {

@@ -17,7 +17,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
   });
   after(removeFolders);
 
-  test("names the spelling where another program wrote every value again, and not where a value changed too", async () => {
+  test("names the spelling if another program rewrote every value, but not if a value changed too", async () => {
     const rewritten = (text: string) =>
       execFileSync("python3", ["-c", "import json, sys; json.dump(json.load(sys.stdin), sys.stdout)"], {
         input: text.replace(/(?<=[[,])0(?=[,\]])/, "0.0"),
@@ -38,7 +38,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.equal(both.differences!.numbers, 1);
   });
 
-  test("names the version that differs, and how much does", async () => {
+  test("names the version that differs, and the size of the differences", async () => {
     const outputUrl = await changed(
       place,
       edited((document) => {
@@ -58,7 +58,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.equal(differences?.others, 1);
   });
 
-  test("names the kernels that differ where the numbers do, and is identical where they agree", async () => {
+  test("names the kernels that differ if the numbers do, and is identical if they agree", async () => {
     const machine = (document: OutputBlob) => {
       document.machine!.blas.numpy = { name: "openblas", version: "0.3.30", kernel: "Prescott" };
     };
@@ -78,7 +78,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.ok(differences!.largest_relative!.relative! < 1e-11);
   });
 
-  test("pins the kernels where the output says that its job did", async () => {
+  test("pins the kernels if the output says that its job did", async () => {
     const outputUrl = await changed(
       place,
       edited((document) => {
@@ -96,7 +96,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     assert.deepEqual(machine, [{ name: "kernel_level", recorded: "x86-64-v3", replayed: null }]);
   });
 
-  test("tells a ticker that one of the two runs lost with a process of its engine", async () => {
+  test("reports a ticker that one of the two runs lost with a process of its engine", async () => {
     const outputUrl = await changed(
       place,
       edited((document) => {
@@ -114,7 +114,7 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
     await Promise.all([before.close(), after.close()]);
   });
 
-  test("calls a change of the output itself by no other name than a defect", async () => {
+  test("reports a change of the output itself only as a defect", async () => {
     for (const change of [
       edited((document) => {
         document.mu.GAMA = -document.mu.GAMA!;

@@ -13,7 +13,7 @@ describe("a replay of an output of another version or another program", { timeou
   });
   after(removeFolders);
 
-  test("of an output that kept no config asks for it, and compares what is recorded", async () => {
+  test("requests the config that an output did not keep, and compares what is recorded", async () => {
     const outputUrl = await changed(
       place,
       edited((document) => {
@@ -42,7 +42,7 @@ describe("a replay of an output of another version or another program", { timeou
     ]);
   });
 
-  test("makes the intervals of a version before there was a method as that version did", async () => {
+  test("makes the intervals of a version without methods as that version did", async () => {
     const config = CONFIG.replace(', "method": "split"', "");
     const outputUrl = await changed(
       place,
@@ -56,7 +56,7 @@ describe("a replay of an output of another version or another program", { timeou
     assert.equal((await replay({ outputUrl, config })).verdict, "identical");
   });
 
-  test("leaves a config that is none to the job, which refuses it, also where its intervals had no method", async () => {
+  test("leaves an invalid config to the job, which refuses it, even if its intervals had no method", async () => {
     for (const config of ["null", "", "[1", "[]", '{"ML params": null}', '{"ML params": {"intervals": 1}}']) {
       const outputUrl = await changed(
         place,
@@ -92,7 +92,7 @@ describe("a replay of an output of another version or another program", { timeou
     }
   });
 
-  test("shows values of any shape where the machine should stand, in a verdict that has a bound", async () => {
+  test("shows values of any shape in place of the machine, in a bounded verdict", async () => {
     const odd = { toString: 1, valueOf: null };
     const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`fact${i}`, "x".repeat(300)]));
     const nested = JSON.parse(`${'{"a":'.repeat(40)}{"toString":1}${"}".repeat(40)}`);
@@ -117,7 +117,7 @@ describe("a replay of an output of another version or another program", { timeou
     }
   });
 
-  test("reads no name and no device that is longer than any job's", async () => {
+  test("reads no name or device that is longer than any job's", async () => {
     for (const name of ["feature_url", "data_extractor_url", "device"] as const) {
       const long = edited((document) => {
         document.provenance[name] = "x".repeat(100_000);
@@ -127,7 +127,7 @@ describe("a replay of an output of another version or another program", { timeou
     }
   });
 
-  test("cannot be of a document of another schema, or without provenance", async () => {
+  test("is not possible for a document of another schema, or without provenance", async () => {
     for (const change of [
       (text: string) => text.replace("mucast.forecast/1", "mucast.forecast/2"),
       (text: string) => text.replace(/"schema":"[^"]*",/, ""),
@@ -144,7 +144,7 @@ describe("a replay of an output of another version or another program", { timeou
     }
   });
 
-  test("ends with an error where the output is cut off, or is not there", async () => {
+  test("ends with an error if the output is truncated or missing", async () => {
     const half = await changed(place, (text) => text.slice(0, text.length / 2));
     await assert.rejects(replay({ outputUrl: half }, noEngine), { code: "unreadable_blob" });
     await assert.rejects(replay({ outputUrl: `${half}.gone` }, noEngine), { code: "blob_not_found" });

@@ -49,7 +49,7 @@ before(async () => {
 });
 after(removeFolders);
 
-/** The output in a folder of its own. */
+/** The output in a separate folder. */
 async function alone(): Promise<string> {
   const path = join(await newFolder(), "ml_engine_1.json");
   writeFileSync(path, text);
@@ -60,7 +60,7 @@ const triedOf = ({ inputs }: ReplayBlob) =>
   inputs!.feature.tried.map(({ url, problem }) => [url.replace(container, ""), problem]);
 
 describe("a replay of remote inputs", { timeout: 900_000 }, () => {
-  test("reads the recorded URLs where they are open, over connections that check certificate and address", async () => {
+  test("reads the recorded URLs if they are open, over connections that check certificate and address", async () => {
     signature = undefined;
     const outputUrl = await alone();
     const { verdict, inputs } = await replay({ outputUrl }, openQuickEngine, served.policy);
@@ -81,7 +81,7 @@ describe("a replay of remote inputs", { timeout: 900_000 }, () => {
     }
   });
 
-  test("asks for a fresh signature where the recorded URL had one: an output keeps none", async () => {
+  test("requests a fresh signature if the recorded URL had one: an output keeps none", async () => {
     assert.doesNotMatch(text, /sig=/);
     assert.equal(JSON.parse(text).provenance.feature_url, at(FEATURES));
     signature = "second";
@@ -106,7 +106,7 @@ describe("a replay of remote inputs", { timeout: 900_000 }, () => {
     assert.deepEqual(triedOf(refused), [[`/data/${FEATURES}`, "blob_unavailable"]]);
   });
 
-  test("reads inputs beside an output behind a URL with the signature of that URL", async () => {
+  test("reads inputs beside an output at a URL with the signature of that URL", async () => {
     signature = "third";
     blobs.set("ml_engine_1.json", Buffer.from(text));
     const outputUrl = at("ml_engine_1.json", "third");
@@ -118,7 +118,7 @@ describe("a replay of remote inputs", { timeout: 900_000 }, () => {
     await assert.rejects(request, { code: "blob_unavailable" });
   });
 
-  test("says so where a blob is another one by the time that the job reads it", async () => {
+  test("reports a blob that has changed by the time the job reads it", async () => {
     signature = undefined;
     const outputUrl = await alone();
     const recorded = blobs.get(FEATURES)!;
@@ -137,7 +137,7 @@ describe("a replay of remote inputs", { timeout: 900_000 }, () => {
     }
   });
 
-  test("follows no redirect, and takes no blob of another container", async () => {
+  test("follows no redirect, and reads no blob of another container", async () => {
     const elsewhere = await serve((_, response) => response.writeHead(302, { location: at(FEATURES) }).end());
     const path = join(await newFolder(), "ml_engine_1.json");
     const other = elsewhere.policy.allowed[0]!;

@@ -15,7 +15,7 @@ describe("a replay", { timeout: 900_000 }, () => {
   });
   after(removeFolders);
 
-  test("of the same blobs is identical, and leaves the same bytes twice and nothing else", async () => {
+  test("of the same blobs is identical, and writes the same bytes twice and nothing else", async () => {
     const files = readdirSync(place.folder);
     const first = await replay({ outputUrl: place.output });
     assert.equal(first.verdict, "identical");
@@ -30,7 +30,7 @@ describe("a replay", { timeout: 900_000 }, () => {
     assert.deepEqual(readdirSync(place.folder), files);
   });
 
-  test("runs the job of networks as well, here one that is switched off", async () => {
+  test("also runs a job of networks, here one that is switched off", async () => {
     const config =
       '{"NN params": {"Dot prediction": {"status": false, "current option": "mlp"}, "x": {"secret": 1}}, "y": {}}';
     const { runDlJob } = await import("../jobs/dl/run-dl-job.ts");
@@ -44,7 +44,7 @@ describe("a replay", { timeout: 900_000 }, () => {
     assert.equal((await replay({ outputUrl }, noEngine)).verdict, "identical");
   });
 
-  test("ends with an error where its run loses every ticker with processes of the engine", async () => {
+  test("ends with an error if its run loses every ticker with processes of the engine", async () => {
     const engine = engineThatCrashes(1, ["ALFA", "BETA", "GAMA"], openQuickEngine);
     await assert.rejects(replay({ outputUrl: place.output }, engine), {
       code: "engine_crashed",

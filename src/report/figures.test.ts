@@ -5,7 +5,7 @@ import { bandFigure, countedRows, figure } from "./figures.ts";
 
 const plain = (text: string) => text.replaceAll("\u2212", "-").replaceAll("\u202f", " ").replaceAll(",", "");
 
-test("figures have four significant digits, their unit, and a sign where they may be negative", () => {
+test("figures have four significant digits, their unit, and a sign if they may be negative", () => {
   const cases: readonly [number | null, Parameters<typeof figure>[1], string][] = [
     [0.0123456, "number", "0.01235"],
     [-0.0014811, "number", "\u22120.001481"],
@@ -28,7 +28,7 @@ test("figures have four significant digits, their unit, and a sign where they ma
   for (const [value, unit, text] of cases) assert.equal(figure(value, unit), text);
 });
 
-test("a figure is the number it is of, to four significant digits", () => {
+test("a figure equals its number, to four significant digits", () => {
   const property = fc.property(fc.double({ min: -1e300, max: 1e300, noNaN: true }), (value) => {
     const back = Number(plain(figure(value, "number")));
     assert.ok(Math.abs(back - value) <= 5.0001e-4 * Math.abs(value), `${value}: ${figure(value, "number")}`);
@@ -36,7 +36,7 @@ test("a figure is the number it is of, to four significant digits", () => {
   fc.assert(property, { seed: 1, numRuns: 500 });
 });
 
-test("counts have their noun, and bands both ends", () => {
+test("counts have their noun, and bands have both ends", () => {
   assert.equal(countedRows(1, "row"), "1 row");
   assert.equal(countedRows(1_006, "date"), "1,006 dates");
   assert.equal(plain(bandFigure({ low: -0.1, high: 0.2 }, "percent")), "-10.00 % to +20.00 %");

@@ -25,7 +25,7 @@ test("the same outputs give the same bytes", () => {
   assert.equal(page(reported(text)), page(reported(text)));
 });
 
-test("the policy allows the one style and the one script by their hashes, and there is nothing else to allow", () => {
+test("the policy allows the one style and the one script by their hashes, and allows nothing else", () => {
   const html = page(reported(mlText({ config: INTERVALS }), dlText({ config: INTERVALS, seed: 2 })));
   const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)![1]!;
   assert.ok(policy.startsWith("default-src 'none';"));
@@ -84,7 +84,7 @@ test("every section that a file exports is on the page", async () => {
   );
 });
 
-test("charts of one title stand side by side on one scale", () => {
+test("charts with the same title are side by side on one scale", () => {
   const html = page(
     reported(mlText({ config: INTERVALS }), mlText({ config: INTERVALS, seed: 2, skill: 0.4 })),
   );
@@ -110,7 +110,7 @@ test("coverage by volatility has a column for each tenth and method, and its num
   assert.equal(panelOf(JSON.stringify(older)), undefined);
 });
 
-test("nothing that is no number is drawn or written", () => {
+test("values that are not numbers are neither drawn nor written", () => {
   for (const market of [
     { scoreRows: 2 },
     { tickers: ["A"], scoreRows: 3 },
@@ -138,7 +138,7 @@ test("a date in a sentence stays on one line, and hostile text around it is text
   assert.doesNotMatch(html, /<figcaption>(?:(?!<\/figcaption>).)*(?<!class="date">)\b\d{4}-\d\d-\d\d/s);
 });
 
-test("other members of an ensemble are thin lines behind member 0, in bounded number, and their best epochs are in the table", () => {
+test("an ensemble's other members are thin lines behind member 0, up to a limit, and their best epochs are in the table", () => {
   const training = (ensemble: number) => {
     const html = page(reported(dlText({ config: { training_params: { ensemble } } })));
     return /<figure[^>]*><figcaption><h3>Training of.*?<\/figure>/s.exec(html)![0];

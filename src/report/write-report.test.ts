@@ -19,7 +19,7 @@ function stored(name: string, text: string): string {
 
 const [ml, dl] = [stored("ml_engine_1.json", mlText()), stored("nn_engine_2.json", dlText())];
 
-test("the same outputs give the same bytes, and a report that is there is replaced", async () => {
+test("the same outputs give the same bytes, and an existing report is replaced", async () => {
   const out = join(folder, "made", "report.html");
   await writeReport({ outputs: [ml], out }, READING);
   const first = readFileSync(out);
@@ -32,7 +32,7 @@ test("the same outputs give the same bytes, and a report that is there is replac
   assert.doesNotMatch(readFileSync(out, "utf8"), new RegExp(folder), "no path of this machine");
 });
 
-test("names of tickers are text in the page, whatever they hold", async () => {
+test("names of tickers are text in the page, whatever they contain", async () => {
   const hostile = stored(
     "hostile.json",
     mlText({ tickers: ["<script>alert(1)</script>", "__proto__", '"><b>'] }),
@@ -45,7 +45,7 @@ test("names of tickers are text in the page, whatever they hold", async () => {
   assert.match(html, /__proto__/);
 });
 
-test("an output that cannot be reported leaves no file, and the one that was there", async () => {
+test("an output that cannot be reported writes no file, and keeps the existing one", async () => {
   const document = JSON.parse(mlText());
   document.metrics.score.pooled.rmse *= 2;
   const out = stored("kept.html", "before");

@@ -81,7 +81,7 @@ export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 /** The members that `auditOptionsSchema` omits. */
 export const AUDIT_DEFAULTS = { truncations: 5, permutations: 19 } as const;
 
-/** The payload of an audit: that of the job, and how to examine it. */
+/** The payload of an audit: the job's payload, and how to examine it. */
 export const auditPayloadSchema = z
   .strictObject({
     feature_url: featureUrl,

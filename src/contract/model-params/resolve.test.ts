@@ -314,7 +314,7 @@ describe("the record", () => {
     assert.ok(!Object.hasOwn(resolved, "eta"));
   });
 
-  it("has null if xgboost's linear booster has another default than its trees", () => {
+  it("has null if xgboost's linear booster has a different default from its trees", () => {
     const { resolved } = resolve("xgboost", '{"booster": "gblinear", "learning_rate": null}');
     assert.deepEqual([resolved.learning_rate, resolved.reg_lambda], [null, null]);
     const given = resolve("xgboost", '{"booster": "gblinear", "lambda": 2}').resolved;

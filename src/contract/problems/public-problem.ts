@@ -19,9 +19,9 @@ const OF_THE_ENGINE: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * The problem of `error` for a caller on another machine. A defect (an error that is no MucastError, or has the code internal) becomes an
- * id alone, because its message may have paths and its stack has. An engine that does not start, or that printed last output, becomes that
- * fact and an id.
+ * The problem of `error` for a caller on another machine. A defect (an error that is not a MucastError, or has the code internal)
+ * becomes only an id, because its message may contain paths and its stack does. An engine that does not start, or that printed
+ * last output, becomes that fact and an id.
  * @param log receives what the problem omits.
  */
 export function publicProblem(error: unknown, log: (withheld: PrivateDetails) => void): Problem {

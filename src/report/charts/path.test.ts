@@ -50,7 +50,7 @@ test("a path goes through all points of distinct columns, with its gaps", () => 
   );
 });
 
-test("of many points in a column the first, the extremes and the last stay, in their order", () => {
+test("of many points in a column, the first, the extremes and the last remain, in order", () => {
   const crowd = [4, 9, 2, 7, 1, 8, 5].map((y): Point => [3, y]);
   assert.deepEqual(pointsOf(polyline(crowd)), [
     [
@@ -62,13 +62,13 @@ test("of many points in a column the first, the extremes and the last stay, in t
   ]);
 });
 
-test("a single point is a dot, and nothing is no path", () => {
+test("a single point is a dot, and no points have no path", () => {
   assert.equal(polyline([[1, -2]]), "M1-2h0");
   assert.equal(polyline([null, null]), "");
   assert.equal(area([]), "");
 });
 
-test("an area goes along its top and back along its bottom", () => {
+test("an area runs along its top and back along its bottom", () => {
   const columns = [
     { x: 0, top: 1, bottom: 5 },
     { x: 4, top: 2, bottom: 6 },

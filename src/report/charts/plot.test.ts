@@ -7,7 +7,7 @@ test("markup is text", () => {
   assert.equal(escapeText(`<b a='1'>&"`), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
 });
 
-test("what cannot be seen, or reorders its neighbours, is shown by its number", () => {
+test("a character that is invisible, or reorders its neighbours, is shown by its number", () => {
   const unseen = [
     "\u0000",
     "\n",
@@ -33,7 +33,7 @@ test("what cannot be seen, or reorders its neighbours, is shown by its number", 
   assert.equal(escapeText("−0.1 % Ä 株 ע"), "−0.1 % Ä 株 ע");
 });
 
-test("spaces that a page would leave out are shown by their numbers, those between words are not", () => {
+test("spaces that a page would collapse are shown by their numbers, spaces between words are not", () => {
   for (const [name, shown] of [
     [" ", "[U+0020]"],
     ["\u00a0\u00a0", "[U+00A0][U+00A0]"],
@@ -55,7 +55,7 @@ function labels(first: string, last: string): string[] {
   return timeLabels(parseDay(first)!, parseDay(last)!).map(({ text }) => text);
 }
 
-test("an axis of time names the starts of years, quarters or months, whichever are few", () => {
+test("a time axis labels the starts of years, quarters or months, whichever are few", () => {
   assert.deepEqual(labels("2018-12-31", "2022-12-27"), ["2019", "2020", "2021", "2022"]);
   assert.deepEqual(labels("2021-02-10", "2022-02-10"), ["2021-04", "2021-07", "2021-10", "2022-01"]);
   assert.deepEqual(labels("2021-02-10", "2021-04-20"), ["2021-03", "2021-04"]);
@@ -63,12 +63,12 @@ test("an axis of time names the starts of years, quarters or months, whichever a
   assert.ok(labels("1900-01-01", "2020-01-01").length <= 6);
 });
 
-test("a span within a month has its two ends, a day itself", () => {
+test("a span within a month has labels at its two ends, a single day one", () => {
   assert.deepEqual(labels("2021-02-03", "2021-02-20"), ["2021-02-03", "2021-02-20"]);
   assert.deepEqual(labels("2021-02-03", "2021-02-03"), ["2021-02-03"]);
 });
 
-test("labels stand where their day is", () => {
+test("labels are at the position of their day", () => {
   const [first, last] = [parseDay("2020-01-01")!, parseDay("2021-01-01")!];
   for (const { at, text } of timeLabels(first, last)) {
     assert.equal(first + at * (last - first), parseDay(`${text}-01`));

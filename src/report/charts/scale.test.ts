@@ -8,7 +8,7 @@ import { linearScale, scaleBetween } from "./scale.ts";
 
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e300, max: 1e300 });
 
-test("a scale holds all its values, and its ticks are round and inside", () => {
+test("a scale contains all its values, and its ticks are round and inside", () => {
   fc.assert(
     fc.property(fc.array(finite, { maxLength: 20 }), fc.integer({ min: 2, max: 8 }), (values, count) => {
       const scale = linearScale(values, count);
@@ -24,7 +24,7 @@ test("a scale holds all its values, and its ticks are round and inside", () => {
   );
 });
 
-test("bars that begin at 0 stand on the frame, other values keep away from it", () => {
+test("bars that start at 0 touch the frame, other values keep a distance from it", () => {
   assert.equal(linearScale([0, 4]).low, 0);
   assert.ok(linearScale([0, 4]).high > 4);
   assert.ok(linearScale([1, 4]).low < 1);
@@ -45,7 +45,7 @@ test("ticks of ordinary ranges", () => {
   assert.deepEqual(linearScale([0, 97]).ticks, [0, 20, 40, 60, 80, 100]);
 });
 
-test("every float64 has a place, from the smallest to the largest", () => {
+test("every float64 has a position, from the smallest to the largest", () => {
   const any = fc.double({ noNaN: true, noDefaultInfinity: true });
   const size = fc.oneof(any, fc.double({ min: -1e-300, max: 1e-300, noNaN: true }));
   fc.assert(
@@ -60,7 +60,7 @@ test("every float64 has a place, from the smallest to the largest", () => {
   );
 });
 
-test("charts of values that no scale holds have paths of whole numbers", () => {
+test("charts of values beyond any scale have paths of whole numbers", () => {
   for (const pair of [
     [-1e308, 1e308],
     [0, 5e-324],

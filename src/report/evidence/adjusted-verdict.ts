@@ -4,9 +4,9 @@ import { pFigure } from "../figures.ts";
 import type { AdjustedTest } from "../statistics/stepwise-tests.ts";
 import { type AdjustedSkill, LEVEL } from "./comparison-tests.ts";
 
-/** The verdict on one of several outputs: the evidence of the output alone, minus what the number of outputs explains. */
+/** The verdict on one of several outputs: the evidence of that output, minus what the number of outputs explains. */
 export interface AdjustedVerdict extends Pick<ForecastVerdict, "state" | "title"> {
-  /** Including those of the verdict alone. */
+  /** Including the sentences of the unadjusted verdict. */
   readonly sentences: readonly string[];
 }
 

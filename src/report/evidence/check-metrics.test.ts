@@ -48,7 +48,7 @@ const UNTOLD = [
 /** The verdict repeats the coverage of the quietest and of the wildest tenth. */
 const IN_VERDICT = /^metrics\.intervals\.by_volatility\.[09]\.coverage$/;
 
-test("a number of the metrics that the forecasts do not give is refused, with its name and both values", () => {
+test("a number in the metrics that does not follow from the forecasts is refused, with its name and both values", () => {
   const text = mlText(SMALL);
   // Another alpha makes other interval scores, so it is refused by their name.
   const paths = numbersIn(JSON.parse(text).metrics, ["metrics"]).filter(([, , name]) => name !== "alpha");
@@ -77,7 +77,7 @@ test("a number of the metrics that the forecasts do not give is refused, with it
   assert.ok(accepted.length > 0 && paths.length - accepted.length > 200);
 });
 
-test("another forecast, return, end or mu than the metrics are of is refused", () => {
+test("a forecast, return, interval end or mu that does not match the metrics is refused", () => {
   for (const text of [mlText(SMALL), dlText(SMALL)]) {
     for (const member of ["predicted", "realised", "lower", "upper"]) {
       const far = refusalOf(text, ["forecasts", "B", member, "7"], (value) => value + 0.1).refused;
@@ -97,7 +97,7 @@ test("another forecast, return, end or mu than the metrics are of is refused", (
   );
 });
 
-test("an output without a mu that its forecasts give, or without any, is refused", () => {
+test("an output without a mu that its forecasts imply, or without any, is refused", () => {
   const without = JSON.parse(mlText(SMALL));
   delete without.mu.B;
   delete without.mu_dates.B;
@@ -131,7 +131,7 @@ test("null in place of a number, a table without a ticker and lists of unequal l
   );
 });
 
-test("an output of a version that had fewer figures is reported without them", () => {
+test("an output of a version with fewer figures is reported without them", () => {
   const older = JSON.parse(mlText(SMALL));
   delete older.fits;
   delete older.mu_dates;
@@ -156,7 +156,7 @@ test("an output of a version that had fewer figures is reported without them", (
   assert.doesNotMatch(verdict.sentences.join(" "), /quietest tenth/);
 });
 
-test("another version may put the same findings into other words, and no others", () => {
+test("another version may word the same findings differently, but not have other findings", () => {
   const other = JSON.parse(mlText({ ...SMALL, scoreRows: 60 }));
   other.provenance.versions.mucast = "0.0.1";
   other.verdict.title = "Other words";
@@ -166,7 +166,7 @@ test("another version may put the same findings into other words, and no others"
   assert.match(refusal(other)!.message, /its verdict\.state is "skill"/);
 });
 
-test("a verdict that the forecasts do not give is refused", () => {
+test("a verdict that does not follow from the forecasts is refused", () => {
   const text = mlText({ ...SMALL, scoreRows: 60 });
   for (const path of [
     ["0", "order", "figure"],

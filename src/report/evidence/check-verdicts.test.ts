@@ -50,7 +50,7 @@ const AUDIT: AuditBlob = {
 
 const file = (value: unknown) => [{ name: "verdict.json", value }];
 
-test("a verdict stands beside the output that it is of", () => {
+test("a verdict is shown beside the output that it judges", () => {
   const other = { ...OUTPUT, sha256: "b".repeat(64) };
   const [first, second] = checkVerdicts([other, OUTPUT], file(REPLAY), file(AUDIT));
   assert.equal(first!.replay, undefined);
@@ -65,7 +65,7 @@ test("a verdict stands beside the output that it is of", () => {
   assert.deepEqual(first!.audit, second!.audit, "both are of the same blobs and config");
 });
 
-test("a verdict on something else, and no verdict, are refused", () => {
+test("a verdict on something else, and a file that is not a verdict, are refused", () => {
   const strange = { ...REPLAY, output: { ...REPLAY.output, sha256: "c".repeat(64) } };
   assert.throws(() => checkVerdicts([OUTPUT], file(strange), []), {
     code: "invalid_request",

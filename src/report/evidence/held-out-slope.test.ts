@@ -20,7 +20,7 @@ const WITHOUT_BY_DATE = (output: Json) => {
   delete output.verdict;
 };
 
-test("the slope and its band are those of the output by dates, over its held-out dates", () => {
+test("the slope and its band equal the output's by dates, over its held-out dates", () => {
   for (const [text, dates] of [
     [mlText({ folds: 4, skill: 0.1 }), 80],
     [dlText({ skill: 0.1, fitRows: 300 }), undefined],
@@ -36,12 +36,12 @@ test("the slope and its band are those of the output by dates, over its held-out
   }
 });
 
-test("of an older output it is computed from its out-of-fold rows", () => {
+test("for an older output it is computed from its out-of-fold rows", () => {
   const text = mlText({ folds: 4, skill: 0.1 });
   assert.deepEqual(slopeOf(text, WITHOUT_BY_DATE), slopeOf(text));
 });
 
-test("of an older output of networks there is a slope over rows, and no band", () => {
+test("an older output of networks has a slope over rows, and no band", () => {
   const text = dlText({ skill: 0.1, fitRows: 300 });
   const { b } = readOutput(JSON.parse(text)).metrics.shrinkage!.pooled;
   assert.deepEqual(slopeOf(text, WITHOUT_BY_DATE), { value: b, band: null });

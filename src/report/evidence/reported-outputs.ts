@@ -18,7 +18,7 @@ export interface Report {
   readonly title: string;
   /** In the given order. */
   readonly outputs: readonly ReportedOutput[];
-  /** Of the outputs against each other; only with several outputs. */
+  /** The tests of the outputs against each other; only with several outputs. */
   readonly tests?: ComparisonTests;
 }
 

@@ -186,7 +186,7 @@ interface DateMeans {
   readonly unit: Unit;
   /** The meaning of a column. */
   readonly meaning: string;
-  /** Of the table of numbers. */
+  /** The caption of the table of numbers. */
   readonly caption: string;
   /** The headings of the names and of the means in that table. */
   readonly headings: readonly [name: string, mean: string];

@@ -8,7 +8,7 @@ import { reportedData } from "../reported.testing.ts";
 const SKILLED = mlText({ skill: 0.1, config: { intervals: {} } });
 const BLIND = dlText({ seed: 2, config: { intervals: {} } });
 
-/** R² against 0 in units of each ticker's root mean square label, less that of another output. */
+/** R² against 0 in units of each ticker's root mean square label, minus another output's. */
 function slowGain(own: OutputBlob, other: OutputBlob): number {
   const r2 = ({ forecasts }: OutputBlob) => {
     let [gained, rows] = [0, 0];
@@ -23,7 +23,7 @@ function slowGain(own: OutputBlob, other: OutputBlob): number {
   return r2(own) - r2(other);
 }
 
-test("outputs are told apart where one is better, and a careful reader chooses that one", () => {
+test("outputs are distinguished if one is better, and a careful reader chooses that one", () => {
   const { comparison, outputs } = reportedData(BLIND, SKILLED);
   const { names, rows, dates, tests, choice, pairsFinding, skillFinding, confidenceFinding } = comparison!;
   assert.deepEqual([names, rows, dates], [["lstm", "ridge"], 952, 119]);
@@ -55,7 +55,7 @@ test("outputs are told apart where one is better, and a careful reader chooses t
   );
 });
 
-test("the tests against baselines are those of the verdict: its t's of the order, and of Clark and West", () => {
+test("the tests against baselines equal the verdict's: its t's of the order, and of Clark and West", () => {
   const outputs = [BLIND, SKILLED].map((text) => reportedData(text, text).comparison!.tests.skill![0]!);
   for (const [k, text] of [BLIND, SKILLED].entries()) {
     const judged = readOutput(JSON.parse(text)).verdict!.judged.find(({ rows }) => rows === "score")!;
@@ -66,7 +66,7 @@ test("the tests against baselines are those of the verdict: its t's of the order
   }
 });
 
-test("evidence that an output shows alone may not count beside others, and its sentence says so", () => {
+test("evidence that a single output shows may not count beside others, and its sentence says so", () => {
   const states = (texts: readonly string[]) => reportedData(...texts).outputs.map(({ verdict }) => verdict);
   // The forecasts of this seed know nothing, and have an order with a t of 2.0.
   const lucky = mlText({ seed: 30 });
@@ -94,7 +94,7 @@ test("evidence that an output shows alone may not count beside others, and its s
   );
 });
 
-test("from 250 dates on confidence sets say which output may be the best", () => {
+test("from 250 dates on, confidence sets say which output may be the best", () => {
   const [better, worse] = [mlText({ skill: 0.2, scoreRows: 300 }), mlText({ scoreRows: 300 })];
   const { tests, confidenceFinding, choice } = reportedData(worse, better).comparison!;
   assert.deepEqual(tests.confidence, { order: [0, 1], sizes: [0, 1] });
@@ -107,7 +107,7 @@ test("from 250 dates on confidence sets say which output may be the best", () =>
   assert.deepEqual(same.tests.confidence, { order: [1, 1], sizes: [1, 1] });
 });
 
-test("fewer than 30 common dates tell no outputs apart", () => {
+test("fewer than 30 common dates distinguish no outputs", () => {
   const few = [mlText({ scoreRows: 4, skill: 0.4 }), dlText({ scoreRows: 4, seed: 2 })];
   const { tests, pairsFinding, skillFinding, confidenceFinding } = reportedData(...few).comparison!;
   assert.deepEqual(
@@ -119,7 +119,7 @@ test("fewer than 30 common dates tell no outputs apart", () => {
   assert.match(confidenceFinding, /needs 250 dates/);
 });
 
-test("a careful reader chooses none without skill, and none of two that are the same", () => {
+test("a careful reader chooses none without skill, and neither of two equal ones", () => {
   const none = reportedData(mlText(), BLIND).comparison!.choice;
   assert.deepEqual(
     [none.index, /chooses none: no output shows evidence/.test(none.sentence)],
@@ -141,7 +141,7 @@ test("a careful reader chooses none without skill, and none of two that are the 
   assert.deepEqual([open.rows, open.tests.pairs.length], [0, 0]);
 });
 
-test("outputs of other prices are refused, with the row and both returns", () => {
+test("outputs with other prices are refused, with the row and both returns", () => {
   const other = mlText({ market: 2 });
   const realised = (text: string) => (JSON.parse(text) as OutputBlob).forecasts.AAA!.realised[0];
   assert.throws(() => reportedData(BLIND, other), {
@@ -174,7 +174,7 @@ test("rows that one output lacks are excluded from both, and counted", () => {
   assert.deepEqual(outputs[0]!.verdict.tiles, alone.verdict.tiles);
 });
 
-test("coverage by volatility is shown only for all the rows that the output has it for", () => {
+test("coverage by volatility is shown only for all rows for which the output has it", () => {
   const config = { intervals: {} };
   const whole = mlText({ config, scoreRows: 300 });
   const fewer = mlText({ config, scoreRows: 300, tickers: ["AAA", "BBB", "CCC"] });
@@ -190,7 +190,7 @@ test("coverage by volatility is shown only for all the rows that the output has 
   assert.deepEqual(told(whole, fewer)[0], [false, false]);
 });
 
-test("without a ticker in common nothing is compared", () => {
+test("without a common ticker nothing is compared", () => {
   const { comparison, outputs } = reportedData(
     mlText({ tickers: ["A", "B", "C"] }),
     mlText({ tickers: ["X", "Y", "Z"] }),

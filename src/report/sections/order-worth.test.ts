@@ -33,7 +33,7 @@ test("returns of quantiles are simple returns, and so is the spread", () => {
   assert.ok(isNear(order.spread.mean, average(top) - average(bottom), 1e-12));
 });
 
-test("the order is told over 1 to 20 days, its turnover at both ends, and the spread after costs", () => {
+test("the order is reported over 1 to 20 days, its turnover at both ends, and the spread after costs", () => {
   const { outputs } = reportedData(TEXT);
   const { horizons, horizonsFinding, turnover, costs, quantilesFinding } = outputs[0]!.order.data!;
   assert.deepEqual(

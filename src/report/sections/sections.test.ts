@@ -38,7 +38,7 @@ const TEXTS = {
 const reportOn = (text: string) => reportedData(text).outputs[0]!;
 
 for (const [name, text] of Object.entries(TEXTS)) {
-  test(`every part is there, or a sentence why not: ${name}`, () => {
+  test(`every part is present, or a sentence says why not: ${name}`, () => {
     const report = reportOn(text);
     const { verdict, origin: _origin, ...rest } = report;
     const parts: Readonly<Record<string, Part<unknown>>> = rest;
@@ -60,7 +60,7 @@ for (const [name, text] of Object.entries(TEXTS)) {
   });
 }
 
-test("figures that the output has too are the same to the last bit", () => {
+test("figures that are also in the output are the same to the last bit", () => {
   for (const name of [
     "classical",
     "network",
@@ -116,7 +116,7 @@ test("figures that the output has too are the same to the last bit", () => {
   }
 });
 
-test("what is missing is said", () => {
+test("missing parts are reported", () => {
   const absent = (
     name: keyof typeof TEXTS,
     part: "skill" | "order" | "sizes" | "intervals" | "folds" | "training" | "mu",
@@ -135,7 +135,7 @@ test("what is missing is said", () => {
   assert.match(absent("network", "folds")!, /no walk-forward folds/);
 });
 
-test("the verdict is that of the output, in its words", () => {
+test("the verdict is the output's, in its words", () => {
   for (const text of [mlText({ skill: 0.1 }), TEXTS.classical, TEXTS["few dates"], TEXTS.open]) {
     const { verdict } = reportOn(text);
     const written = JSON.parse(text).verdict;
@@ -165,7 +165,7 @@ test("fewer than 30 dates have figures, and no band or judgement", () => {
   }
 });
 
-test("intervals are judged by where they are thin, since feedback alone makes adaptive ones cover what was asked", () => {
+test("intervals are judged where they are narrow, since feedback alone makes adaptive ones cover the requested share", () => {
   const text = mlText({ ...WITH_INTERVALS, scoreRows: 300 });
   const document: OutputBlob = JSON.parse(text);
   const { by_volatility, joint_misses, pooled, other_methods } = document.metrics.intervals!;
@@ -212,7 +212,7 @@ test("an output without intervals has no misses, rather than 0", () => {
   }
 });
 
-test("mu is the largest first, with an older date where its row is before as_of", () => {
+test("mu is the largest first, with an older date if its row is before as_of", () => {
   const document: OutputBlob = JSON.parse(TEXTS.classical);
   const { bars, asOf } = reportOn(TEXTS.classical).mu.data!;
   assert.deepEqual(
@@ -228,7 +228,7 @@ test("mu is the largest first, with an older date where its row is before as_of"
   assert.match(older.finding, /8 forecasts from an earlier date/);
 });
 
-test("folds and training are those of the output", () => {
+test("folds and training are the output's", () => {
   const { folds, beside } = reportOn(TEXTS.classical).folds.data!;
   const document: OutputBlob = JSON.parse(TEXTS.classical);
   assert.deepEqual(

@@ -8,7 +8,7 @@ const NETWORK = dlText({ config: { intervals: {} } });
 
 const reportOn = (text: string) => reportedData(text).outputs[0]!;
 
-test("curves of networks stand beside the zero forecast, where the output has its loss", () => {
+test("curves of networks are shown beside the zero forecast, if the output has its loss", () => {
   const document: OutputBlob = JSON.parse(NETWORK);
   const { networks, finding } = reportOn(NETWORK).training.data!;
   assert.equal(networks[0]!.zeroLoss, document.training!.AAA!.zero_validation_loss);
@@ -30,7 +30,7 @@ test("curves of networks stand beside the zero forecast, where the output has it
   assert.doesNotMatch(older.finding + older.networks[0]!.finding, /zero forecast/);
 });
 
-test("the finding of a network that was trained for several blocks has the best epochs and losses of all", () => {
+test("the finding of a network trained for several blocks has the best epochs and losses of all", () => {
   const document: OutputBlob = JSON.parse(NETWORK);
   const training = {
     epochs: [12, 12, null, 12],
@@ -47,7 +47,7 @@ test("the finding of a network that was trained for several blocks has the best 
   assert.doesNotMatch(networks[1]!.finding, /blocks/);
 });
 
-test("the finding of a network whose early stopping watched the IC has the IC beside the loss", () => {
+test("the finding of a network whose early stopping monitored the IC has the IC beside the loss", () => {
   const document: OutputBlob = JSON.parse(NETWORK);
   for (const { epochs } of Object.values(document.training!)) {
     for (const [i, epoch] of epochs.entries()) epoch.validation_ic = 0.01 * i;
@@ -59,7 +59,7 @@ test("the finding of a network whose early stopping watched the IC has the IC be
   );
 });
 
-test("the members of an ensemble are courses of their network, and all of them count", () => {
+test("the members of an ensemble are curves of their network, and all of them count", () => {
   const config = { training_params: { ensemble: 3 } };
   const report = reportOn(dlText({ config }));
   const { networks, finding } = report.training.data!;

@@ -9,7 +9,7 @@ test("draws are the same every time, and differ from each other", () => {
   assert.equal(stationaryResamples(40).length, DRAWS);
 });
 
-test("each date is drawn about as often, in blocks whose mean length is that of the rule", () => {
+test("each date is drawn about equally often, in blocks whose mean length follows the rule", () => {
   const dates = 120;
   const counts = new Float64Array(dates);
   let [blocks, draws] = [0, 0];
@@ -27,6 +27,6 @@ test("each date is drawn about as often, in blocks whose mean length is that of 
   assert.ok(Math.abs(length / meanBlockLength(dates) - 1) < 0.08, `${length}`);
 });
 
-test("blocks last a week, and of many dates the cube root of their number", () => {
+test("blocks last a week, or for many dates the cube root of their number", () => {
   assert.deepEqual([30, 216, 217, 1_000, 1_500].map(meanBlockLength), [6, 6, 7, 10, 12]);
 });

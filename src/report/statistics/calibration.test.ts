@@ -14,7 +14,7 @@ import {
   slowError,
 } from "./dated-rows.testing.ts";
 
-/** Bins of the sorted rows: each begins at its tenth, or where the forecast there begins to repeat. */
+/** Bins of the sorted rows: each starts at its tenth, or where the forecast there starts to repeat. */
 function slowBins(rows: readonly PlainRow[], count: number): PlainRow[][] {
   const sorted = [...rows].sort((a, b) => a.p - b.p);
   const bins: PlainRow[][] = [];
@@ -36,7 +36,7 @@ function slowBinError(bin: readonly PlainRow[]): number {
   return slowError(residuals) / average(dates.map((date) => date.length));
 }
 
-test("bins, their means and their bands are those of the sorted rows", () => {
+test("bins, their means and their bands equal those from the sorted rows", () => {
   for (let seed = 1; seed <= 12; seed++) {
     const rows = datedRows(seed, 6, 20 + 10 * seed);
     const bins = calibration(rowsByDateOf(rows), 10);
@@ -57,7 +57,7 @@ test("bins, their means and their bands are those of the sorted rows", () => {
   }
 });
 
-test("bins hold every row once, and their forecasts ascend", () => {
+test("bins contain every row once, and their forecasts ascend", () => {
   for (let seed = 1; seed <= 30; seed++) {
     const rows = datedRows(seed, 1 + (seed % 5), 30);
     const bins = calibration(rowsByDateOf(rows), 10);
@@ -70,7 +70,7 @@ test("bins hold every row once, and their forecasts ascend", () => {
   }
 });
 
-test("forecasts that are all equal make one bin, and no rows make none", () => {
+test("equal forecasts give one bin, and no rows give none", () => {
   const rows = datedRows(1).map((row) => ({ ...row, predicted: new Float64Array(row.days.length) }));
   assert.deepEqual(
     calibration(rowsByDateOf(rows), 10).map(({ n }) => n),

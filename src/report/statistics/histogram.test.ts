@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { histogram } from "./histogram.ts";
 
-test("every value lies in the bin that counts it, and the bins are of one round width", () => {
+test("every value is in the bin that counts it, and the bins have one round width", () => {
   const value = fc.oneof(
     fc.double({ min: -3, max: 3, noNaN: true }),
     fc.constantFrom(0, 0.1, -0.2),
@@ -28,13 +28,13 @@ test("every value lies in the bin that counts it, and the bins are of one round 
   fc.assert(property, { seed: 1, numRuns: 300 });
 });
 
-test("equal values make one bin around them, and none make none", () => {
+test("equal values give one bin around them, and no values give none", () => {
   assert.deepEqual([...histogram(Float64Array.of(2, 2, 2)).edges], [1, 3]);
   assert.deepEqual([...histogram(Float64Array.of(0, -0)).counts], [2]);
   assert.equal(histogram(new Float64Array(0)).counts.length, 0);
 });
 
-test("values that differ in their last digits only, or whose range no float64 holds, make one bin", () => {
+test("values that differ only in their last digits, or whose range exceeds float64, give one bin", () => {
   for (const values of [
     [1, 1 + Number.EPSILON],
     [-1e308, 1e308],

@@ -46,7 +46,7 @@ function gappyRows(seed: number): DatedForecasts[] {
   }));
 }
 
-test("the IC over several days is that of summing each ticker's labels from the date on", () => {
+test("the IC over several days equals summing each ticker's labels from the date on", () => {
   for (let seed = 1; seed <= 4; seed++) {
     const rows = gappyRows(seed);
     for (const horizon of [1, 2, 5, 10]) {
@@ -71,7 +71,7 @@ test("over one day it is the IC, with the lag of every other band", () => {
   assert.equal(horizonLag(1), 5);
 });
 
-test("forecasts of the fifth day after are seen over five days and not over one", () => {
+test("forecasts of the fifth day ahead show over five days but not over one", () => {
   const random = seededRandom(9);
   const dates = 300;
   const rows = Array.from({ length: 12 }, (_, t): DatedForecasts => {

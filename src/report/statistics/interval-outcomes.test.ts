@@ -54,7 +54,7 @@ for (const side of ["both", "lower", "upper"] as const) {
   });
 }
 
-test("a miss has the side on which the label lies, and the width of a date is the median of its tickers", () => {
+test("a miss has the side of its label, and the width of a date is the median of its tickers", () => {
   const rows = boundedRows(4, "both");
   const outcomes = rows.map(intervalOutcomes);
   for (const [k, row] of rows.entries()) {

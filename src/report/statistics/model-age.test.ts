@@ -13,7 +13,7 @@ const cases = fc.record({
   values: fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 310, maxLength: 310 }),
 });
 
-test("figures by age are those of a slow count", () => {
+test("figures by age equal a slow count", () => {
   const property = fc.property(cases, ({ every, early, dates, counts, values }) => {
     fc.pre(dates > every);
     const forecastDays = Int32Array.from({ length: early + dates }, (_, i) => 100 + 3 * i);
@@ -43,7 +43,7 @@ test("figures by age are those of a slow count", () => {
   fc.assert(property, { seed: 9, numRuns: 200 });
 });
 
-test("a block without a forecast on its first date, or on any, ages no other", () => {
+test("a block without a forecast on its first date, or on any, does not age the others", () => {
   const every = 4;
   const all = Array.from({ length: 12 }, (_, i) => i);
   const counts = (missing: readonly number[]) => {
@@ -78,7 +78,7 @@ function persistent(random: Random, length: number, persistence: number): Float6
   });
 }
 
-test("where age does not matter, bands exclude the truth about one time in twenty, also if skill lasts for months", () => {
+test("if age does not matter, bands exclude the truth about one time in twenty, even if skill lasts for months", () => {
   const random = seededRandom(41);
   const [dates, every] = [1_000, 126];
   const forecastDays = Int32Array.from({ length: dates }, (_, i) => i);

@@ -60,7 +60,7 @@ function bandLag(dates: number): number {
 function modelAges({ forecastDays, refits, every }: RefitDates): Map<Day, number> {
   const ages = new Map<Day, number>();
   let next = 0;
-  // The first block ends where the second begins.
+  // The first block ends where the second starts.
   const second = forecastDays.findIndex((day) => day >= refits[0]!);
   let start = (second < 0 ? forecastDays.length : second) - every;
   for (const [i, day] of forecastDays.entries()) {

@@ -38,7 +38,7 @@ function slowSet(models: readonly Float64Array[], draws: readonly number[][]): n
   return p;
 }
 
-test("the confidence set is that of its definition", () => {
+test("the confidence set follows its definition", () => {
   for (let seed = 1; seed <= 5; seed++) {
     const models = losses(seed, [0, 0.1, 0.4, 0], 40);
     const resamples = stationaryResamples(40, 40);
@@ -47,7 +47,7 @@ test("the confidence set is that of its definition", () => {
   }
 });
 
-test("the set keeps the best model, and leaves out one that is far worse", () => {
+test("the set keeps the best model, and excludes one that is far worse", () => {
   const resamples = stationaryResamples(250, 200);
   let [lost, kept] = [0, 0];
   for (let seed = 1; seed <= 100; seed++) {
@@ -67,7 +67,7 @@ test("models that are equal stay together", () => {
   assert.deepEqual(modelConfidenceSet([], resamples), []);
 });
 
-test("a benchmark that one of eight beats is seen to be beaten, and one that none beats is not", () => {
+test("a benchmark that one of eight beats is recognised as beaten, and one that none beats is not", () => {
   const resamples = stationaryResamples(250, 200);
   const without = Array.from(
     { length: 100 },

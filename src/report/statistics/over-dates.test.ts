@@ -33,7 +33,7 @@ import {
 } from "./over-dates.ts";
 import { cumulative } from "./running-sums.ts";
 
-test("R² and hit rate over dates are those over rows, and their error that of the linearised dates", () => {
+test("R² and hit rate over dates equal those over rows, and their error comes from the linearised dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const rows = datedRows(seed);
     const plain = plainRows(rows);
@@ -54,7 +54,7 @@ test("R² and hit rate over dates are those over rows, and their error that of t
   }
 });
 
-test("the error of the hit rate takes dates as units, and rows whose label is not known for none", () => {
+test("the error of the hit rate uses dates as units, and ignores rows with unknown labels", () => {
   const rows = datedRows(3, 6, 90).map((row) => ({ ...row, trainingMean: row.realised }));
   const open = rows.map((row) => ({
     ...row,
@@ -73,7 +73,7 @@ test("the error of the hit rate takes dates as units, and rows whose label is no
   );
 });
 
-test("the band of a ratio holds the truth about as often as it says, though the rows of a date move together", () => {
+test("the band of a ratio contains the truth about as often as it says, although the rows of a date move together", () => {
   const random = seededRandom(5);
   let [held, naive] = [0, 0];
   const draws = 400;
@@ -87,7 +87,7 @@ test("the band of a ratio holds the truth about as often as it says, though the 
         if (common + random.normal() < 1.5) numerators[date]!++;
       }
     }
-    // A sum of two normals has the deviation sqrt 2: the share below 1.5 is that of a normal below 1.0607.
+    // A sum of two normals has the deviation sqrt 2: the share below 1.5 equals a normal's share below 1.0607.
     const truth = 0.85558;
     const { ratio, band } = ratioOverDates({ numerators, denominators });
     if (band!.low <= truth && truth <= band!.high) held++;
@@ -98,7 +98,7 @@ test("the band of a ratio holds the truth about as often as it says, though the 
   assert.ok(naive / draws < 0.85, `rows taken for independent held ${naive / draws}`);
 });
 
-test("a band is the error that all pairs give times the fixed-b quantile, either way", () => {
+test("a band is the error from all pairs times the fixed-b quantile, in both directions", () => {
   const random = seededRandom(4);
   for (const dates of [30, 75, 400]) {
     const values = Float64Array.from({ length: dates }, () => 0.1 + random.normal());
@@ -109,7 +109,7 @@ test("a band is the error that all pairs give times the fixed-b quantile, either
   }
 });
 
-test("a band of few dates excludes the truth one time in twenty, where normal quantiles do so twice as often", () => {
+test("a band of few dates excludes the truth one time in twenty, and normal quantiles do so twice as often", () => {
   const random = seededRandom(31);
   const draws = 4_000;
   let [excluded, byNormal] = [0, 0];
@@ -143,7 +143,7 @@ test("without an error there is no band", () => {
   assert.ok(Number.isNaN(none.ratio) && none.error === null);
 });
 
-test("IC and RankIC by date have the means of the cross-section to the last bit, and stand at their dates", () => {
+test("IC and RankIC by date have the means of the cross-section to the last bit, at their dates", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const rows = datedRows(seed, 5);
     const { days, ic, rankIc, tickers } = dateSkill(rows);
@@ -172,7 +172,7 @@ test("no rows have no dates", () => {
   assert.equal(dateSkill([]).days.length, 0);
 });
 
-test("the funnel after k dates is that of k values with the variance that all weighted pairs give", () => {
+test("the funnel after k dates follows from k values with the variance from all weighted pairs", () => {
   const random = seededRandom(2);
   const values = Float64Array.from({ length: 120 }, () => 0.3 * random.normal() + 0.02);
   const deviation = slowError([...values]) * Math.sqrt(values.length);
@@ -183,7 +183,7 @@ test("the funnel after k dates is that of k values with the variance that all we
   assert.ok(isNear(noSkillMean(values, 63), (slowBandQuantile(120) * deviation) / Math.sqrt(63)));
 });
 
-test("the sum of all dates leaves the funnel exactly where the t is beyond the quantile", () => {
+test("the sum of all dates leaves the funnel exactly if the t is beyond the quantile", () => {
   const random = seededRandom(8);
   let outside = 0;
   for (let draw = 0; draw < 300; draw++) {
@@ -212,7 +212,7 @@ function withoutSkill(seed: number, tickers: number, dates: number): DatedForeca
   });
 }
 
-test("without skill the sum ends outside one time in twenty, also where tickers move together", () => {
+test("without skill the sum ends outside one time in twenty, even if tickers move together", () => {
   let [outside, ofShuffled] = [0, 0];
   const draws = 300;
   for (let draw = 0; draw < draws; draw++) {
@@ -244,7 +244,7 @@ function slowGroups(days: Int32Array, characters: number): [string, number, numb
   return groups;
 }
 
-test("months and years are those in which the days are written", () => {
+test("months and years follow from the dates as written", () => {
   const day = fc.integer({ min: -800, max: 40_000 });
   const property = fc.property(fc.uniqueArray(day, { maxLength: 60 }), (list) => {
     const days = Int32Array.from(list).sort();

@@ -37,7 +37,7 @@ function slowReturns(rows: readonly PlainRow[], count: number) {
   return { quantiles, spread };
 }
 
-test("returns by quantile and their spread are those of counting, ties together", () => {
+test("returns by quantile and their spread equal counting, with ties together", () => {
   for (let seed = 1; seed <= 30; seed++) {
     const rows = datedRows(seed, 3 + (seed % 10));
     for (const count of [3, 5]) {
@@ -59,7 +59,7 @@ test("returns by quantile and their spread are those of counting, ties together"
 const changed = (rows: readonly DatedForecasts[], by: (p: number) => number): DatedForecasts[] =>
   rows.map((row) => ({ ...row, predicted: row.predicted.map(by) }));
 
-test("only the order of the forecasts counts, and turned round it turns the spread", () => {
+test("only the order of the forecasts counts, and reversing it reverses the spread", () => {
   const rows = datedRows(3, 9);
   const { spread } = quantileReturns(rowsByDateOf(rows), 3);
   const stretched = quantileReturns(rowsByDateOf(changed(rows, (p) => 7 * p ** 3 + 1)), 3).spread;
@@ -72,17 +72,17 @@ test("only the order of the forecasts counts, and turned round it turns the spre
   assert.ok(odd === 0, `${odd} of ${there.length}`);
 });
 
-test("forecasts of two tickers, or all equal, have no order to be worth something", () => {
+test("forecasts of two tickers, or equal ones, have no useful order", () => {
   assert.equal(quantileReturns(rowsByDateOf(datedRows(1, 2)), 3).spread.days.length, 0);
   const equal = changed(datedRows(1, 5), () => 0);
   assert.equal(quantileReturns(rowsByDateOf(equal), 3).spread.days.length, 0);
 });
 
-test("there are tenths of fifty tickers, fifths of ten, thirds of fewer", () => {
+test("fifty tickers have tenths, ten have fifths, fewer have thirds", () => {
   assert.deepEqual([3, 9, 10, 49, 50].map(quantileCount), [3, 3, 5, 5, 10]);
 });
 
-test("the return of a quantile is that of money put into its tickers in equal parts", () => {
+test("the return of a quantile is the return of equal amounts in its tickers", () => {
   // Half of the top doubles and half of it halves: log-returns average to 0, the money grows by a quarter.
   const labels = [0, 0, 0, 0, Math.log(2), Math.log(0.5)];
   const rows = labels.map((label, t) => ({

@@ -6,7 +6,7 @@ import { cumulative, rollingMean, rollingRatio } from "./running-sums.ts";
 
 const values = fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { maxLength: 40 });
 
-test("each running sum is that of all values so far", () => {
+test("each running sum is the sum of all values so far", () => {
   const property = fc.property(values, (list) => {
     for (const [i, sum] of cumulative(Float64Array.from(list)).entries()) {
       assert.ok(
@@ -20,7 +20,7 @@ test("each running sum is that of all values so far", () => {
   fc.assert(property, { seed: 1 });
 });
 
-test("each rolling ratio is that of its window's sums, NaN where the window is not full", () => {
+test("each rolling ratio is the ratio of its window's sums, NaN if the window is not full", () => {
   const property = fc.property(values, fc.integer({ min: 1, max: 9 }), (list, count) => {
     const weights = list.map((_, i) => 1 + (i % 3));
     const ratios = rollingRatio(Float64Array.from(list), Float64Array.from(weights), count);

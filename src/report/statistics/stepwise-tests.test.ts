@@ -43,7 +43,7 @@ function slowTests(series: readonly TestedSeries[], draws: readonly number[][], 
   return ts.map((t, k) => ({ t, p: p.get(k)! }));
 }
 
-test("t's and adjusted p's are those of going through the steps with lists", () => {
+test("t's and adjusted p's equal going through the steps with lists", () => {
   for (const sides of ["above", "apart"] as const) {
     for (let seed = 1; seed <= 4; seed++) {
       const series = correlated(seed, 5, 40, 0.2);
@@ -75,7 +75,7 @@ test("p's ascend as t's fall, and a series added never makes another p smaller",
   );
 });
 
-test("eight series without a mean give any of them in about 5 %, where each alone would far more often", () => {
+test("eight series without a mean reject any of them in about 5 %, separate tests far more often", () => {
   const markets = 200;
   let [adjusted, alone] = [0, 0];
   for (let seed = 1; seed <= markets; seed++) {
@@ -92,12 +92,12 @@ test("eight series without a mean give any of them in about 5 %, where each alon
   assert.ok(alone / markets > 0.2, `${alone / markets}`);
 });
 
-test("a mean that is there is found beside seven that are not", () => {
+test("a real mean is found beside seven that are 0", () => {
   const found = stepwiseTests(correlated(3, 8, 250, 0.4), stationaryResamples(250, 200), "above");
   assert.ok(found[0]!.p! < 0.01 && found.slice(1).every(({ p }) => p! > 0.05));
 });
 
-test("values that are all the same are certain, and none has no test", () => {
+test("equal values are certain, and no values have no test", () => {
   const series = (values: Float64Array) => ({ values, scale: 1 });
   const [sure, never, none, empty] = stepwiseTests(
     [0.5, -0.5, 0]

@@ -53,7 +53,7 @@ function slowTurnover(rows: readonly PlainRow[]) {
   };
 }
 
-test("the rank autocorrelation and the replaced shares of both ends are those of looking every ticker up", () => {
+test("the rank autocorrelation and the replaced shares of both ends equal looking up every ticker", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const rows = datedRows(seed, 4 + (seed % 7));
     const { days, autocorrelation, replaced } = turnover(rows, COUNT);
@@ -70,7 +70,7 @@ test("the rank autocorrelation and the replaced shares of both ends are those of
   }
 });
 
-test("an order that stays correlates by 1 and replaces none, one that turns round by -1", () => {
+test("a constant order correlates by 1 and replaces none, a reversed one by -1", () => {
   const days = Int32Array.from({ length: 9 }, (_, d) => d);
   const rows = (at: (t: number, d: number) => number) =>
     Array.from({ length: 6 }, (_, t) => ({
@@ -112,7 +112,7 @@ function traded(seed: number, dates: number) {
   return { spread, replaced: { days: Int32Array.from(replacedDays), top: shares(), bottom: shares() } };
 }
 
-test("the spread after costs is that of paying for each sale and each purchase, date by date", () => {
+test("the spread after costs equals paying for each sale and each purchase, date by date", () => {
   for (let seed = 1; seed <= 10; seed++) {
     const { spread, replaced } = traded(seed, 150);
     const found = spreadAfterCosts(spread, replaced, [0, 0.0005])!;
@@ -136,7 +136,7 @@ test("the spread after costs is that of paying for each sale and each purchase, 
   }
 });
 
-test("costs only take away, and the break-even cost leaves nothing", () => {
+test("costs only reduce the spread, and the break-even cost leaves nothing", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 1_000 }),
@@ -152,7 +152,7 @@ test("costs only take away, and the break-even cost leaves nothing", () => {
   );
 });
 
-test("without a date that has both a spread and a turnover there is nothing to tell", () => {
+test("without a date that has both a spread and a turnover there is nothing to report", () => {
   const { spread, replaced } = traded(1, 20);
   const later = { ...replaced, days: replaced.days.map((day) => day + 1_000) };
   assert.equal(spreadAfterCosts(spread, later, [0]), undefined);

@@ -68,7 +68,7 @@ export function turnover(rows: readonly Omit<DatedForecasts, "realised">[], coun
 interface DateOrder {
   readonly tickers: Float64Array;
   readonly predicted: Float64Array;
-  /** Of their ranks. */
+  /** The side of a correlation with their ranks. */
   readonly side: CorrelationSide | null;
   readonly quantiles: Int32Array;
 }
