@@ -96,7 +96,12 @@ ENV PATH=/opt/engine/bin:$PATH \
     PYTHONPATH=/opt/mucast/engine \
     RAY_AUTH_MODE=token \
     RAY_USAGE_STATS_ENABLED=0 \
-    GRPC_ENABLE_FORK_SUPPORT=0
+    GRPC_ENABLE_FORK_SUPPORT=0 \
+    RAY_health_check_period_ms=1000 \
+    RAY_health_check_timeout_ms=3000 \
+    RAY_health_check_failure_threshold=5 \
+    RAY_grpc_client_keepalive_time_ms=10000 \
+    RAY_grpc_client_keepalive_timeout_ms=15000
 RUN mucast doctor --ray && ray --version && python -c "import torch, ray.util.client, mucast_engine"
 USER node
 WORKDIR /var/lib/mucast

@@ -7,6 +7,7 @@ import { findEnvironment } from "../engine/environment/environment.ts";
 import { EnginePool } from "../engine/pool/pool.ts";
 import type { Greeting } from "../engine/pool/protocol.ts";
 import { inWorkFolder } from "../jobs/shared/work-folder.ts";
+import { healthLines } from "./cluster-health.ts";
 
 /** What a look at a cluster has found. */
 interface ClusterStatus {
@@ -79,6 +80,7 @@ async function fitLines(pool: EnginePool): Promise<string[]> {
     }),
     ...(nodes.length > NODES_SHOWN ? [`        and ${nodes.length - NODES_SHOWN} more nodes`] : []),
     `        round trip of a fit ${seconds(rounds.toSorted((a, b) => a - b)[(ROUNDS - 1) / 2]!)}`,
+    ...healthLines(greeting.cluster?.variables ?? {}),
     ...versionLines(greeting),
     `        ${greeting.machine.processor}`,
   ];

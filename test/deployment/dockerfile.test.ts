@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { matchesGlob } from "node:path";
 import { test } from "node:test";
+import { HEALTH_VARIABLES } from "../../src/cli/cluster-health.ts";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
 
 /** One instruction of a stage, with its lines joined. */
@@ -117,6 +118,7 @@ test("variables of the images are settings or otherwise known", () => {
       "RAY_AUTH_MODE",
       "RAY_USAGE_STATS_ENABLED",
       "GRPC_ENABLE_FORK_SUPPORT",
+      ...Object.keys(HEALTH_VARIABLES),
     ],
   );
 });

@@ -74,11 +74,9 @@ def read_updates(updates: Any) -> list[Message] | None:
 
 
 def read_refusal(answer: Any) -> Message | None:
-    """The greeting of a node whose engine is not that of the others; None for any other answer."""
-    if isinstance(answer, dict) and answer.keys() == {"node", "refused"} and is_greeting(answer["refused"]):
-        refused: Message = answer["refused"]
-        return refused
-    return None
+    """What a node answers that cannot run the task, as `read_inspection` returns it; None for any other answer."""
+    is_refusal = isinstance(answer, dict) and answer.keys() in ({"node", "greeting"}, {"node", "fault"})
+    return read_inspection(answer) if is_refusal else None
 
 
 def read_inspection(answer: Any) -> Message:

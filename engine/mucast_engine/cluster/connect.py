@@ -4,12 +4,13 @@ import os
 import re
 import socket
 import time
+from pathlib import Path
 from typing import Any
 
 from mucast_engine.cluster.address import Address, require_protection, require_token, resolved
-from mucast_engine.cluster.credentials import has_token, require_certificates, uses_tls
+from mucast_engine.cluster.credentials import CERTIFICATES, find_token, require_certificates, uses_tls
 from mucast_engine.cluster.fault import ClusterError, unavailable
-from mucast_engine.cluster.runs import PLACEMENT_SECONDS
+from mucast_engine.cluster.inspection import PLACEMENT_SECONDS
 from mucast_engine.cluster.session import Session
 
 # How long a cluster may take to answer at first.
@@ -45,8 +46,9 @@ def connect(address: Address, insecure: bool, *, returns: bool = False) -> Sessi
     has_tls = uses_tls()
     if has_tls:
         require_certificates()
+    token = None if insecure else find_token()
     if not insecure:
-        require_token(address, has_token=has_token())
+        require_token(address, has_token=token is not None)
     place = _locate(address, patience, has_tls=has_tls, insecure=insecure)
     # Read when Ray is imported.
     os.environ["RAY_AUTH_MODE"] = "disabled" if insecure else "token"
@@ -55,9 +57,8 @@ def connect(address: Address, insecure: bool, *, returns: bool = False) -> Sessi
     os.environ["RAY_CLIENT_RECONNECT_GRACE_PERIOD"] = str(GRACE_SECONDS)
     import ray
 
-    if not insecure:
-        _require_closed_door(address, place, patience)
-        _require_accepted_token(address, place, patience)
+    if token is not None:
+        _require_token_check(address, place, token, patience)
     _join(ray, address, place, patience, returns=returns)
     return Session(ray)
 
@@ -87,37 +88,31 @@ def _takes_connections(place: Address) -> bool:
     return True
 
 
-def _require_closed_door(address: Address, place: Address, patience: Patience) -> None:
-    """Asks for an answer without a token: a cluster that gives one is open to all, and gets no token from here."""
-    with _bare_channel(place) as channel:
+def _require_token_check(address: Address, place: Address, token: str, patience: Patience) -> None:
+    """Pings without the token first: a cluster that answers is open to everyone, and does not get the token."""
+    with _channel(place) as channel:
         if _is_let_in(channel, address, patience):
             raise unavailable(
                 f"{address} takes commands without a token: start the cluster with RAY_AUTH_MODE=token, or give "
                 "--engine-insecure where it is on loopback"
             )
-
-
-def _require_accepted_token(address: Address, place: Address, patience: Patience) -> None:
-    from ray._private.grpc_utils import init_grpc_channel
-
-    channel = init_grpc_channel(place.target)  # It adds the token.
-    try:
-        if not _is_let_in(channel, address, patience):
+        if not _is_let_in(channel, address, patience, token):
             raise _wrong_token(address)
-    finally:
-        channel.close()
 
 
-def _is_let_in(channel: Any, address: Address, patience: Patience) -> bool:
-    """Asks until there is an answer, of Ray's client server itself. Raises ClusterError where none comes in time."""
+# Ray's client server answers a ClusterInfoRequest of type PING; bytes, since Ray's stubs are private.
+PING, PING_REQUEST = "/ray.rpc.RayletDriver/ClusterInfo", b"\x08\x06"
+
+
+def _is_let_in(channel: Any, address: Address, patience: Patience, token: str | None = None) -> bool:
+    """Pings until there is an answer of Ray's client server itself. Raises ClusterError if none comes in time."""
     import grpc
-    from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
 
-    request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
-    stub = ray_client_pb2_grpc.RayletDriverStub(channel)
+    ping = channel.unary_unary(PING)
+    metadata = [] if token is None else [("authorization", f"Bearer {token}")]
     while True:
         try:
-            stub.ClusterInfo(request, timeout=ANSWER_SECONDS)
+            ping(PING_REQUEST, timeout=ANSWER_SECONDS, metadata=metadata)
         except grpc.RpcError as error:
             if error.code() == grpc.StatusCode.UNAUTHENTICATED:
                 return False
@@ -132,13 +127,12 @@ def _wrong_token(address: Address) -> ClusterError:
     return unavailable(f"{address} refuses the token: it is not the one that the cluster was started with")
 
 
-def _bare_channel(place: Address) -> Any:
+def _channel(place: Address) -> Any:
     import grpc
-    from ray._common.tls_utils import load_certs_from_env
 
     if not uses_tls():
         return grpc.insecure_channel(place.target)
-    chain, key, authority = load_certs_from_env()
+    chain, key, authority = (Path(os.environ[name]).read_bytes() for name in CERTIFICATES)
     credentials = grpc.ssl_channel_credentials(certificate_chain=chain, private_key=key, root_certificates=authority)
     return grpc.secure_channel(place.target, credentials)
 

@@ -51,20 +51,15 @@ def require_certificates() -> None:
         raise unavailable(message, variable="RAY_TLS_CA_CERT") from None
 
 
-def has_token() -> bool:
-    """Whether there is one, where Ray looks for it. Raises ClusterError where what stands there can be none."""
+def find_token() -> str | None:
+    """The token, from where Ray reads it; None if there is none. Raises ClusterError if what is there cannot be one."""
     given = os.fsencode(os.environ.get(TOKEN, ""))
     if given.strip():
-        _require_printable(given, TOKEN, TOKEN)
-        return True
+        return _printable(given, TOKEN, TOKEN)
     if path := os.environ.get(TOKEN_FILE):
-        _require_printable(_start_of(path, TOKEN_FILE), _file_of(TOKEN_FILE), TOKEN_FILE)
-        return True
+        return _printable(_start_of(path, TOKEN_FILE), _file_of(TOKEN_FILE), TOKEN_FILE)
     own = Path.home() / ".ray" / "auth_token"
-    if not own.is_file():
-        return False
-    _require_printable(_start_of(str(own), OWN_FILE), OWN_FILE, OWN_FILE)
-    return True
+    return _printable(_start_of(str(own), OWN_FILE), OWN_FILE, OWN_FILE) if own.is_file() else None
 
 
 def _file_of(source: str) -> str:
@@ -72,8 +67,8 @@ def _file_of(source: str) -> str:
     return source if source == OWN_FILE else f"the file that {source} names"
 
 
-def _require_printable(text: bytes, place: str, variable: str) -> None:
-    """Raises ClusterError, which does not show the text."""
+def _printable(text: bytes, place: str, variable: str) -> str:
+    """The token that `text` is. Raises ClusterError, which does not show the text."""
     token = text.strip()
     if not token:
         raise unavailable(f"{place} holds no token: it is empty", variable=variable)
@@ -83,6 +78,7 @@ def _require_printable(text: bytes, place: str, variable: str) -> None:
             "without a space, such as `openssl rand -hex 32` prints",
             variable=variable,
         )
+    return token.decode()
 
 
 def _start_of(path: str, variable: str) -> bytes:

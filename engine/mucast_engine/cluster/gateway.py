@@ -1,8 +1,8 @@
 """The host's place for a job on a cluster: requests come as lines on stdin, tasks go to nodes, answers go to stdout.
 
-One thread, the loop, owns all state. A reader of stdin, a sender of arrays and tasks, and Ray's own threads hand it
-what to do next; each call that can block is theirs. So the end of stdin
-ends the gateway, whether the cluster answers or not.
+One thread, the loop, owns all state. A reader of stdin, a sender of arrays and tasks, and Ray's own threads pass it
+what to do next, and make each call that can block. So the end of stdin ends the gateway, whether the cluster answers or
+not.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from mucast_engine.cluster.connect import connect
 from mucast_engine.cluster.digest import engine_digest
 from mucast_engine.cluster.dispatch import Dispatch
 from mucast_engine.cluster.fault import ClusterError, ConnectionLostError, unavailable
-from mucast_engine.cluster.muster import Muster
+from mucast_engine.cluster.inspection import FIRST_ANSWER_SECONDS, Inspector
 from mucast_engine.cluster.node import fingerprint
 from mucast_engine.cluster.requests import Op, read_task
 from mucast_engine.cluster.session import Session
@@ -54,7 +54,7 @@ VARIABLES = (
 
 
 class Loop:
-    """Acts in the order in which threads hand them in, and ticks between them."""
+    """Acts in the order in which threads pass them, and ticks between them."""
 
     def __init__(self) -> None:
         self._acts: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -81,7 +81,7 @@ class Loop:
                 ticked = time.monotonic()
 
     def wait(self) -> None:
-        """Until `stop` is handed in; drops all else."""
+        """Until `stop` is passed; drops all else."""
         while self._acts.get() != self.stop:
             pass
 
@@ -111,8 +111,8 @@ def run(
                 "libraries": libraries,
                 "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
             }
-            muster = Muster(session, loop, spec, library_versions(libraries), engine_digest(), expected)
-            gateway.open(Dispatch(session, loop, muster, folder, gateway.emit), started, str(parse_address(address)))
+            inspector = Inspector(session, loop, spec, library_versions(libraries), engine_digest(), expected)
+            gateway.open(Dispatch(session, loop, inspector, folder, gateway.emit), started, str(parse_address(address)))
         loop.run(gateway.tick)
         return 0
     except ClusterError as fault:
@@ -152,21 +152,22 @@ class Gateway:
     def open(self, dispatch: Dispatch, started: float, address: str) -> None:
         """Greets once the nodes have shown that they agree. Raises ClusterError, ConnectionLostError."""
         self._dispatch = dispatch
-        muster = dispatch.muster
-        muster.gather(lambda words: self.emit({"event": "delayed", "message": words}))
-        greeting = muster.shared
+        session, nodes = dispatch.session, dispatch.nodes
+        dispatch.inspector.admit_first(lambda words: self.emit({"event": "delayed", "message": words}))
+        greeting = dispatch.inspector.shared
         self.emit(
             {
                 "event": "ready",
                 **{name: greeting[name] for name in ("versions", "threads", "kernel_level", "machine")},
                 "start": "cluster",
                 "import_seconds": time.perf_counter() - started,
-                "slots": muster.membership.slots,
+                "slots": nodes.slots,
                 "fingerprint": fingerprint(greeting),
                 "cluster": {
                     "address": address,
-                    "ray": dispatch.session.version,
-                    "nodes": [node.described for node in muster.membership.members],
+                    "ray": session.version,
+                    "nodes": [node.described for node in nodes.members],
+                    "variables": session.head_variables(FIRST_ANSWER_SECONDS),
                 },
             }
         )

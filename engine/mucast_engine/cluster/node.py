@@ -2,10 +2,9 @@
 
 The gateway sends this module by value, so it imports the standard library alone: a node with another engine, or with
 none, can still say what it lacks. Libraries run in the engine process (node_engine.py), whose environment is that of a
-local host; a library that holds the interpreter for minutes delays no heartbeat.
+local host.
 """
 
-import concurrent.futures
 import hashlib
 import json
 import os
@@ -18,14 +17,10 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Callable
 from typing import Any
 
-# Seconds between two messages to the gateway: where there is progress to tell, and where there is none.
+# Seconds between two reports of a task's progress.
 PROGRESS_SECONDS = 0.5
-HEARTBEAT_SECONDS = 5.0
-# The gateway gives a silent task up after 75 s and has it run elsewhere: by then this one has ended itself.
-SILENT_SECONDS = 60.0
 # An engine process that imports for so long hangs. A busy node with a cold page cache can take several minutes.
 START_SECONDS = 600.0
 
@@ -73,7 +68,7 @@ class EngineProcess:
         self._drain.start()
         self.greeting: dict[str, Any] = {}
 
-    def greet(self, beat: Callable[[], None]) -> None:
+    def greet(self) -> None:
         """Waits until the libraries are imported. Raises EngineDiedError."""
         deadline = time.monotonic() + START_SECONDS
         while not self.greeting:
@@ -81,7 +76,6 @@ class EngineProcess:
                 self.kill()
                 raise EngineDiedError(f"its libraries were not imported within {START_SECONDS:.0f} s")
             line = self.line(1.0)
-            beat()
             if line is not None:
                 self.greeting = greeting_in(line)
 
@@ -120,7 +114,7 @@ class EngineProcess:
     def bytes_of(self, size: int) -> bytes:
         """The `size` bytes that come next. Raises EngineDiedError."""
         while len(self._pending) < size:
-            self._read(HEARTBEAT_SECONDS)
+            self._read(1.0)
         found = bytes(self._pending[:size])
         del self._pending[:size]
         return found
@@ -175,7 +169,7 @@ def greeting_in(line: bytes) -> dict[str, Any]:
     return greeting
 
 
-def engine_process(spec: dict[str, Any], beat: Callable[[], None]) -> EngineProcess:
+def engine_process(spec: dict[str, Any]) -> EngineProcess:
     """That of the task before, where it has the same `spec` and lives; else a new one. Raises EngineDiedError."""
     kept = sys.modules.setdefault("mucast_engine_process", types.ModuleType("mucast_engine_process"))
     engine: EngineProcess | None = getattr(kept, "engine", None)
@@ -185,7 +179,7 @@ def engine_process(spec: dict[str, Any], beat: Callable[[], None]) -> EngineProc
         engine.kill()
     vars(kept)["engine"] = None
     engine = EngineProcess(spec)
-    engine.greet(beat)
+    engine.greet()
     vars(kept)["engine"] = engine
     return engine
 
@@ -207,83 +201,63 @@ def lent_gpus() -> list[str]:
     return found
 
 
-class Teller:
-    """Tells the gateway, by the relay on the head, that the task goes on and how far it is.
+class Progress:
+    """What a task reports to the gateway, through the relay on the head.
 
-    It never waits in Ray's own calls: Ray takes a task that does so for idle, lends its core to the next task, and
-    starts a further worker process for that.
+    It never waits for Ray: Ray considers a task that waits in Ray's own calls idle, lends its core to the next task,
+    and starts a further worker process for that.
     """
 
     def __init__(self, relay: Any, key: str, node: str) -> None:
         self._relay, self._key, self._node = relay, key, node
         self.updates: list[dict[str, Any]] = []
         self._told = 0
-        self._last_sent = self._last_seen = self._last_acknowledged = time.monotonic()
-        self._unacknowledged: set[concurrent.futures.Future[None]] = set()
-        self._send()
+        self._send()  # Says that the task has started, and where.
 
-    def deliver(self) -> None:
-        """Waits until the relay knows where the task runs: where it dies at once, the gateway asks for its node."""
-        concurrent.futures.wait(self._unacknowledged, timeout=HEARTBEAT_SECONDS)
-
-    def beat(self) -> None:
-        """Called several times a second. Ends this process where the gateway must have given the task up."""
-        now = time.monotonic()
-        self._take_acknowledgements(now)
-        if now - self._last_seen > SILENT_SECONDS or now - self._last_acknowledged > SILENT_SECONDS:
-            os._exit(1)
-        self._last_seen = now
-        due = PROGRESS_SECONDS if len(self.updates) > self._told else HEARTBEAT_SECONDS
-        if now - self._last_sent >= due:
+    def tick(self) -> None:
+        """Called several times a second."""
+        if len(self.updates) > self._told and time.monotonic() - self._last_sent >= PROGRESS_SECONDS:
             self._send()
-
-    def _take_acknowledgements(self, now: float) -> None:
-        """Where the relay is gone, or cannot be reached, there is none: silence ends the task."""
-        done, self._unacknowledged = concurrent.futures.wait(self._unacknowledged, timeout=0)
-        if any(told.exception() is None for told in done):
-            self._last_acknowledged = now
 
     def _send(self) -> None:
         self._last_sent = time.monotonic()
-        message = (self._key, self._node, self._told, self.updates[self._told :])
+        self._relay.tell.remote((self._key, self._node, self._told, self.updates[self._told :]))
         self._told = len(self.updates)
-        self._unacknowledged.add(self._relay.tell.remote(message).future())
 
 
 def run_task(request: dict[str, Any], relay: Any, *values: Any) -> dict[str, Any]:
     """Runs `request["task"]` on `values`, the arrays that `request["arrays"]` names, in that order.
 
     Returns `{"node": id, "message": the worker's result or error, "arrays": [[ref, bytes], ...], "updates": every
-    progress}`; `{"node", "died": words}` where the engine process ended; `{"node", "refused": greeting}` where this
-    node's engine, libraries or kernels are not those that the others have.
+    progress}`. If this node's engine does not start, or is not the one that the other nodes have, it returns what
+    `inspect_node` returns. Raises EngineDiedError if the engine process dies; Ray then runs the task once more.
     """
-    node = node_id()
-    teller = Teller(relay, request["key"], node)
     try:
-        engine = engine_process(with_devices(request["engine"], lent_gpus()), teller.beat)
-        if fingerprint(engine.greeting) != request["fingerprint"]:
-            return {"node": node, "refused": engine.greeting}
-        engine.send(request["task"], request["arrays"], values)
-        teller.deliver()  # Meanwhile the engine works.
-        while True:
-            line = engine.line(0.25)
-            teller.beat()
-            if line is None:
-                continue
-            message = json.loads(line)
-            if message["event"] != "progress":
-                break
-            teller.updates.append(message["update"])
-        arrays = [[written["ref"], engine.bytes_of(written["bytes"])] for written in message.pop("arrays")]
+        engine = engine_process(with_devices(request["engine"], lent_gpus()))
     except EngineDiedError as death:
-        return {"node": node, "died": str(death), "updates": teller.updates}
-    return {"node": node, "message": message, "arrays": arrays, "updates": teller.updates}
+        return {"node": node_id(), "fault": str(death)}
+    if fingerprint(engine.greeting) != request["fingerprint"]:
+        return {"node": node_id(), "greeting": engine.greeting}
+    node = node_id()
+    progress = Progress(relay, request["key"], node)
+    engine.send(request["task"], request["arrays"], values)
+    while True:
+        line = engine.line(0.25)
+        progress.tick()
+        if line is None:
+            continue
+        message = json.loads(line)
+        if message["event"] != "progress":
+            break
+        progress.updates.append(message["update"])
+    arrays = [[written["ref"], engine.bytes_of(written["bytes"])] for written in message.pop("arrays")]
+    return {"node": node, "message": message, "arrays": arrays, "updates": progress.updates}
 
 
 def inspect_node(spec: dict[str, Any]) -> dict[str, Any]:
-    """`{"node": id, "greeting": {...}}`, or `{"node", "fault": words}` where the engine does not start here."""
+    """`{"node": id, "greeting": {...}}`, or `{"node", "fault": words}` if the engine does not start here."""
     try:
-        return {"node": node_id(), "greeting": engine_process(with_devices(spec, lent_gpus()), lambda: None).greeting}
+        return {"node": node_id(), "greeting": engine_process(with_devices(spec, lent_gpus())).greeting}
     except EngineDiedError as death:
         return {"node": node_id(), "fault": str(death)}
 

@@ -1,26 +1,26 @@
-"""The nodes of a cluster as Ray lists them, and which of them tasks may go to."""
+"""The nodes of a cluster as Ray lists them, and which of them may get tasks."""
 
-from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from mucast_engine.cluster.requests import TaskRequest
+
 HEAD = "node:__internal_head__"
-# Of nodes that are gone, the last ones: messages may still name them.
-NAMES_KEPT = 1_000
+# Names of nodes that are gone: messages may still name the last ones.
+MAX_GONE_NAMES = 1_000
+# Of a GPU, for the task that only asks whether there is one.
+GPU_INQUIRY = 0.01
 
 
 class Node(NamedTuple):
     id: str
     name: str
-    """Its address, by which the user knows it; two nodes on one machine have part of the id behind it."""
+    """Its address, by which the user knows it; if two nodes share one, part of the id follows."""
     is_head: bool
     cpus: float
     gpus: float
     memory_bytes: int
     store_bytes: int
     """Of Ray's object store on the node."""
-    address: str
-    port: int
-    """Of its raylet, which other nodes connect to."""
 
     @property
     def slots(self) -> int:
@@ -47,76 +47,90 @@ def read_nodes(rows: list[dict[str, Any]]) -> dict[str, Node]:
             gpus=float(resources.get("GPU", 0)),
             memory_bytes=int(resources.get("memory", 0)),
             store_bytes=int(resources.get("object_store_memory", 0)),
-            address=address,
-            port=int(row["NodeManagerPort"]),
         )
     return found
 
 
 class Membership:
-    """The nodes that count: alive, inspected and not left out. Slots are theirs."""
+    """The members are the nodes that are alive, inspected and not excluded."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
+        self.admitted: set[str] = set()
+        self.excluded: dict[str, str] = {}
+        """The reason by id."""
         self._names: dict[str, str] = {}
-        self._admitted: set[str] = set()
-        self.left_out: dict[str, str] = {}
-        """Why, by id: they differ, or do not answer."""
-        self.members: list[Node] = []
-        self.avoid: frozenset[str] = frozenset()
-        """The ids of those that are alive, but not for tasks."""
+
+    @property
+    def members(self) -> list[Node]:
+        return [self.nodes[id] for id in sorted(self.admitted)]
 
     @property
     def slots(self) -> int:
         return sum(node.slots for node in self.members)
 
+    @property
+    def head(self) -> Node | None:
+        return next((node for node in self.nodes.values() if node.is_head), None)
+
     def name_of(self, id: str) -> str:
         return self._names.get(id, f"node {id[:8]}")
 
-    def update(self, nodes: dict[str, Node]) -> tuple[list[Node], list[str]]:
-        """Takes Ray's list. Returns the nodes that are new, and the ids of members that are gone."""
-        new = [node for id, node in nodes.items() if id not in self.nodes]
-        gone = [node.id for node in self.members if node.id not in nodes]
+    def update(self, nodes: dict[str, Node]) -> list[str]:
+        """Takes Ray's list. Returns the ids of the members that are gone."""
+        gone = sorted(self.admitted - nodes.keys())
         # A name that was told stays, also when a second node comes to the same address.
         self.nodes = {id: node._replace(name=self._names.get(id, node.name)) for id, node in nodes.items()}
         gone_names = {id: name for id, name in self._names.items() if id not in nodes}
-        kept = dict(list(gone_names.items())[-NAMES_KEPT:])
+        kept = dict(list(gone_names.items())[-MAX_GONE_NAMES:])
         self._names = {**kept, **{id: node.name for id, node in self.nodes.items()}}
-        self._admitted &= nodes.keys()
-        self.left_out = {id: why for id, why in self.left_out.items() if id in nodes}
-        self._settle()
-        return new, gone
+        self.admitted &= nodes.keys()
+        self.excluded = {id: why for id, why in self.excluded.items() if id in nodes}
+        return gone
 
-    def admit(self, id: str) -> bool:
-        """After an inspection; also one that did not answer for a while. Returns whether it was none before."""
-        is_new = id in self.nodes and (id not in self._admitted or id in self.left_out)
-        if is_new:
-            self._admitted.add(id)
-            self.left_out.pop(id, None)
-            self._settle()
-        return is_new
-
-    def leave_out(self, id: str, why: str) -> bool:
-        """Returns whether it was a member."""
-        was_member = any(node.id == id for node in self.members)
+    def admit(self, id: str) -> None:
         if id in self.nodes:
-            self.left_out[id] = why
-            self._settle()
-        return was_member
+            self.admitted.add(id)
+            self.excluded.pop(id, None)
 
-    def _settle(self) -> None:
-        """Both are asked for many times between two changes."""
-        ids = [id for id in sorted(self._admitted) if id in self.nodes and id not in self.left_out]
-        self.members = [self.nodes[id] for id in ids]
-        self.avoid = frozenset(self.nodes.keys() - set(ids))
+    def exclude(self, id: str, why: str) -> None:
+        self.admitted.discard(id)
+        if id in self.nodes:
+            self.excluded[id] = why
 
-    def can_hold(self, cpus: float, gpus: float, memory: int = 0, besides: Collection[str] = ()) -> bool:
-        """Whether a member that is none of `besides` could take such a task, were it idle. `memory`: bytes."""
+    def can_hold(self, request: TaskRequest) -> bool:
+        """Whether a member could take the task if it were idle."""
         return any(
-            node.cpus >= cpus and node.gpus >= gpus and node.memory_bytes >= memory and node.id not in besides
+            node.cpus >= request.cpus
+            and node.gpus >= request.gpus
+            and node.memory_bytes >= request.memory
+            and request.node in (None, node.name)
             for node in self.members
         )
 
-    @property
-    def most_cpus(self) -> float:
-        return max((node.cpus for node in self.members), default=1.0)
+    def fitted(self, asked: TaskRequest) -> TaskRequest:
+        """No more cores than the largest member has; an inquiry about GPUs goes to a node that has one."""
+        if not self.members:
+            return asked
+        cpus = min(asked.cpus, float(max(node.slots for node in self.members)))
+        is_inquiry = asked.kind == "device" and asked.gpus == 0 and any(node.gpus for node in self.members)
+        return asked._replace(cpus=cpus, gpus=GPU_INQUIRY if is_inquiry else asked.gpus)
+
+    def options_of(self, request: TaskRequest) -> dict[str, Any]:
+        """Ray's options for the task: what it reserves, and the nodes that must not run it."""
+        options: dict[str, Any] = {"num_cpus": request.cpus}
+        if request.gpus:
+            options["num_gpus"] = request.gpus
+        if request.memory:
+            options["memory"] = request.memory
+        if avoided := sorted(id for id, node in self.nodes.items() if node.slots > 0 and id not in self.admitted):
+            options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoided)})"}
+        return options
+
+
+def needs_of(request: TaskRequest) -> str:
+    """What the task reserves, in words."""
+    cores = "a core" if request.cpus == 1 else f"{request.cpus:g} cores"
+    gpus = [f"{request.gpus:g} GPUs"] if request.gpus else []
+    memory = [f"{request.memory / 2**20:,.0f} MiB of memory"] if request.memory else []
+    return " and ".join([cores, *gpus, *memory])

@@ -1,125 +1,118 @@
-"""Takes tasks to the cluster, one after the other on a thread of its own, with those of their arrays not there yet."""
+"""Sends tasks to the cluster, one after the other on a thread of its own, with those of their arrays not there yet."""
 
-import contextlib
+import time
+from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mucast_engine.arrays import ArrayRef, ArrayStore, Message
-from mucast_engine.cluster.array_cache import ArrayCache, ArrayKey
 from mucast_engine.cluster.requests import TaskRequest
 from mucast_engine.cluster.session import Session
 from mucast_engine.failure import TaskError
 
-# Ray answers a cancel in milliseconds; a cluster that does not must not keep the others waiting.
-CANCELERS = 8
+# Ray answers a cancel in milliseconds; a cluster that does not must not delay the others.
+CANCEL_THREADS = 8
+# A cancel that comes before a node has the task may have no effect, so it is repeated.
+CANCEL_AGAIN_SECONDS = 1.0
+
+# A file as it is now: one that is written anew under the same name is another array.
+ArrayKey = tuple[str, int, int, int]
 
 
 class Sender:
-    """Puts one array at a time: this process holds the copies of one at most, and a cancel waits for one at most.
-
-    Ray's client makes the copies: a pickle of the array, and its chunks on their way, about three times its bytes.
-    """
+    """Puts one array at a time: Ray Client makes about three copies of it, and a cancel waits for one array at most."""
 
     def __init__(self, session: Session, folder: Path, bound: int) -> None:
-        """`bound`: bytes of arrays that are kept in the cluster for tasks to come."""
-        self._session, self._folder = session, folder
-        self._store = ArrayStore(folder)
-        self.cache: ArrayCache[Any] = ArrayCache(bound)
-        self.putting = 0
-        """Bytes of the array that is on its way to the cluster."""
-        self._sending = self._threads(1)
-        self._canceling = self._threads(CANCELERS)
+        """`bound`: bytes of arrays that are kept in the cluster for later tasks.
 
-    @staticmethod
-    def _threads(count: int) -> Executor:
-        return ThreadPoolExecutor(count)
+        The object store of the head has every array as long as a reference to it lives, whichever nodes are lost.
+        """
+        self._session, self._folder, self._bound = session, folder, bound
+        self._store = ArrayStore(folder)
+        self._kept: OrderedDict[ArrayKey, tuple[Any, int]] = OrderedDict()
+        self._held = 0
+        self._sending = ThreadPoolExecutor(1)
+        self._canceling = ThreadPoolExecutor(CANCEL_THREADS)
+        self._canceled: dict[str, tuple[Any, float]] = {}
+        """Ray's references of tasks whose end is asked for, and when they were last cancelled, by key."""
 
     def send(
         self,
         message: Message,
         request: TaskRequest,
-        cpus: float,
-        avoid: list[str],
+        options: dict[str, Any],
+        node: str | None,
         *,
-        still_wanted: Callable[[], bool],
-        claim: Callable[[], bool],
+        is_wanted: Callable[[], bool],
         taken: Callable[[Any], None],
         done: Callable[[Any], None],
-        failed: Callable[[Exception], None],
     ) -> None:
-        """Calls back on other threads: `taken` with Ray's handle and later `done` with the answer, or `failed`.
+        """Calls back on other threads: `taken` with Ray's reference, and `done` with the answer or an exception.
 
-        Puts no array any more where the task is not `still_wanted`; the cluster gets it only where `claim` allows that.
+        A task that is no longer wanted before the cluster has it gets only `done`, with None.
         """
 
-        def send() -> None:
+        def act() -> None:
             try:
                 values = []
                 for ref in request.arrays:
-                    if not still_wanted():
-                        return
+                    if not is_wanted():
+                        break
                     values.append(self._reference(ref))
-                if not claim():
+                if not is_wanted():
+                    done(None)
                     return
-                handle = self._session.run(message, values, cpus, request.gpus, request.memory, avoid)
-                taken(handle)
-                self._session.watch(handle, done)
+                task = self._session.run(message, values, options, node)
+                taken(task)
+                self._session.watch(task, done)
             except Exception as error:
-                failed(error)
+                done(error)
 
-        self._sending.submit(send)
+        self._sending.submit(act)
 
-    def cancel(self, handle: Any) -> None:
-        def cancel() -> None:
-            try:
-                self._session.cancel(handle)
-            except Exception:  # Silence is what counts, and is waited for with a bound.
-                return
+    def cancel(self, key: str, task: Any) -> None:
+        """Repeated by `tick` until `forget` is called, which has to be when the task's answer comes."""
+        self._canceled[key] = (task, time.monotonic())
+        self._canceling.submit(self._cancel, task)
 
-        self._canceling.submit(cancel)
+    def forget(self, key: str) -> None:
+        self._canceled.pop(key, None)
 
-    def forget(self, request: TaskRequest) -> None:
-        """The arrays of this task are put again when it is next sent."""
-        self._sending.submit(lambda: self._drop(request.arrays))
+    def tick(self) -> None:
+        now = time.monotonic()
+        for key, (task, at) in list(self._canceled.items()):
+            if now - at >= CANCEL_AGAIN_SECONDS:
+                self.cancel(key, task)
 
-    def forget_all(self) -> None:
-        """Every array is put again when it is next needed, and is then at the head alone.
-
-        Where a node that is gone has a copy, Ray asks it for the array as soon as the head, and waits 10 s for it.
-        """
-        self._sending.submit(self.cache.clear)
-
-    def call(self, act: Callable[[], None]) -> None:
-        """Something short that blocks."""
-        self._canceling.submit(act)
+    def _cancel(self, task: Any) -> None:
+        try:
+            self._session.cancel(task)
+        except Exception:  # It is repeated, and a lost connection is noticed elsewhere.
+            return
 
     def _reference(self, ref: ArrayRef) -> Any:
         key = self._key(ref)
-        found = self.cache.get(key)
-        if found is None:
-            array = self._store.read(ref)
-            # Ray would pickle a mapped file into its stream, and each node copy the array out of it.
-            self.putting = array.nbytes
-            try:
-                found = self._session.put(np.asarray(array))
-            finally:
-                self.putting = 0
-            self.cache.add(key, found, array.nbytes)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+        array = self._store.read(ref)
+        # Ray would pickle a mapped file into its stream, and each node would copy the array out of it.
+        found = self._session.put(np.asarray(array))
+        self._kept[key] = (found, array.nbytes)
+        self._held += array.nbytes
+        while self._held > self._bound and len(self._kept) > 1:
+            _, (_, freed) = self._kept.popitem(last=False)  # Tasks that use it keep it.
+            self._held -= freed
         return found
-
-    def _drop(self, arrays: list[ArrayRef]) -> None:
-        for ref in arrays:
-            with contextlib.suppress(OSError, TaskError):  # Who sends it next says that it cannot be read.
-                self.cache.drop(self._key(ref))
 
     def _key(self, ref: ArrayRef) -> ArrayKey:
         try:
             status = (self._folder / ref["ref"]).stat()
         except (OSError, ValueError):
-            self._store.read(ref)  # Raises what says so.
-            raise
-        return ArrayKey(ref["ref"], status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            self._store.read(ref)  # Raises an error that names the file.
+            raise TaskError("internal", "an array cannot be read") from None
+        return (ref["ref"], status.st_ino, status.st_mtime_ns, status.st_size)

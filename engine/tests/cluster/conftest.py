@@ -1,11 +1,9 @@
 """Clusters for tests. Those that start one are marked `cluster`: `npm run cluster` runs them, `npm test` does not."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from stage import Stage
 from started_cluster import StartedCluster
 
 
@@ -17,11 +15,6 @@ def start_cluster(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Sta
         return StartedCluster(tmp_path_factory.mktemp("cluster"), nodes, **plan)
 
     return start
-
-
-@pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    return Stage(tmp_path, monkeypatch)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

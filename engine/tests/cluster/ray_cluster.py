@@ -125,6 +125,10 @@ def _environment(folder: Path, token: Path | None) -> dict[str, str]:
     env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     # Without the second one a start of a client's server on the head crashes now and then: grpc issue 43055.
     env |= {"RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"}
+    # As the image has them: when Ray counts a node as lost.
+    env |= {"RAY_health_check_period_ms": "1000", "RAY_health_check_timeout_ms": "3000"}
+    env |= {"RAY_health_check_failure_threshold": "5"}
+    env |= {"RAY_grpc_client_keepalive_time_ms": "10000", "RAY_grpc_client_keepalive_timeout_ms": "15000"}
     # A busy machine takes longer than Ray waits.
     env |= {"RAY_raylet_start_wait_time_s": "840", "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "240"}
     # Ray runs tasks at nice 15 by default: beside other work of the machine, their imports would take minutes.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mucast_engine.cluster.credentials import CERTIFICATES, TOKEN, TOKEN_FILE, has_token, require_certificates
+from mucast_engine.cluster.credentials import CERTIFICATES, TOKEN, TOKEN_FILE, find_token, require_certificates
 from mucast_engine.cluster.fault import ClusterError
 
 LOCALHOST = Path(__file__).resolve().parents[3] / "test/certificates"
@@ -46,6 +46,6 @@ def test_a_pipe_with_a_writer_is_named_and_left_as_it_is(
     with path.open("rb+", buffering=0) as pipe:
         pipe.write(written)
         with pytest.raises(ClusterError, match=f"the file that {TOKEN_FILE} names is a pipe or a device"):
-            has_token()
+            find_token()
         os.set_blocking(pipe.fileno(), False)
         assert pipe.read() == (written or None)

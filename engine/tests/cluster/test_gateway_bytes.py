@@ -92,6 +92,8 @@ def test_the_greeting_is_that_of_a_host_and_tells_the_cluster(cluster: StartedCl
     assert (told["start"], told["slots"]) == ("cluster", 2)
     nodes = told["cluster"].pop("nodes")
     assert sorted((node["name"], node["cpus"]) for node in nodes) == [("10.77.0.3", 1), ("10.77.0.4", 1)]
+    variables = told["cluster"].pop("variables")
+    assert variables["RAY_health_check_period_ms"] == "1000"
     assert told["cluster"] == {"address": cluster.address, "ray": version("ray")}
 
 

@@ -1,5 +1,6 @@
 """What fails on a real cluster, and what the pool is told."""
 
+import contextlib
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -8,14 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster_tasks import ENDLESS, QUICK, fit_task
-from gateway_process import HANG_SECONDS, GatewayProcess, Message, with_limits
-from network_tasks import ticker_task
+from gateway_process import GatewayProcess, Message
+from regressors import spec_of
 from started_cluster import StartedCluster
 from task_files import save
 
 NODES = [{"name": "head", "cpus": 0}, {"name": "a"}, {"name": "b"}]
 # Of a matrix of 120 MB, which the put of is under way for a while.
 LARGE_ROWS = 3_000_000
+# A few seconds.
+SLOW = spec_of("CatBoostRegressor", iterations=1000)
 ADDRESSES = {"a": "10.77.0.3", "b": "10.77.0.4"}
 
 
@@ -28,14 +31,6 @@ def cluster(start_cluster: Callable[..., StartedCluster]) -> Iterator[StartedClu
 @pytest.fixture
 def gateway(free_cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]:
     with GatewayProcess(tmp_path, "catboost", *free_cluster.arguments, **free_cluster.env) as process:
-        process.wait_for("ready")
-        yield process
-
-
-@pytest.fixture
-def trainer(free_cluster: StartedCluster, tmp_path: Path) -> Iterator[GatewayProcess]:
-    """A gateway for networks."""
-    with GatewayProcess(tmp_path, "torch", *free_cluster.arguments, **free_cluster.env) as process:
         process.wait_for("ready")
         yield process
 
@@ -69,10 +64,10 @@ def working(cluster: StartedCluster, node: str) -> list[int]:
     return [one["pid"] for one in cluster.processes(node) if one["command"].endswith(tuple(parents))]
 
 
-def busy_node(cluster: StartedCluster) -> str:
+def busy_node(cluster: StartedCluster, *names: str) -> str:
     """Where an engine process has a task, once one has."""
     while True:
-        for name in ADDRESSES:
+        for name in names or ADDRESSES:
             if working(cluster, name):
                 return name
         time.sleep(0.1)
@@ -83,23 +78,6 @@ def begin_endless(cluster: StartedCluster, gateway: GatewayProcess, folder: Path
     gateway.start(worker)
     gateway.send("task", worker, fit_task(folder, "endless", ENDLESS), 100 + worker)
     return busy_node(cluster)
-
-
-def begin_training(cluster: StartedCluster, gateway: GatewayProcess, folder: Path, *nodes: str) -> str:
-    """Gives worker 1 a network without end, until its progress has come; the name of the node that it runs on."""
-    gateway.start(1)
-    training = {"epochs": 10**9, "patience": 10**9}
-    gateway.send("task", 1, ticker_task(folder, "mlp", training=training), 101)
-    gateway.wait_for("progress", id=101)
-    return next(node for node in nodes or ADDRESSES if working(cluster, node))
-
-
-def assert_trains(gateway: GatewayProcess, folder: Path) -> None:
-    gateway.start(50)
-    folder = folder / "other"
-    folder.mkdir()
-    gateway.send("task", 50, ticker_task(folder, "mlp"), 50)
-    assert gateway.wait_for_answer(50)["event"] == "result"
 
 
 def assert_works(gateway: GatewayProcess, folder: Path, worker: int = 50) -> None:
@@ -170,50 +148,84 @@ def test_a_task_that_is_canceled_before_a_node_has_it(
     assert [supervisors(cluster, node) for node in ADDRESSES] == [[], []]
 
 
-def test_a_task_keeps_its_core_while_the_relay_does_not_answer(free_cluster: StartedCluster, tmp_path: Path) -> None:
-    """Ray lends the core of a task that waits in Ray's calls to the next one. A stopped relay is no lost head here."""
-    # The line about tasks that wait comes 20 s after the first was sent: no task waits so long for the relay.
-    limits = with_limits(LOST_SECONDS=HANG_SECONDS, DELAYED_SECONDS=20)
-    with GatewayProcess(tmp_path, "catboost", *free_cluster.arguments, program=limits, **free_cluster.env) as gateway:
-        gateway.wait_for("ready")
-        relays = [one["pid"] for one in free_cluster.processes("head") if one["command"].startswith("ray::Relay")]
-        for pid in relays:
-            free_cluster.do("signal", "head", pid=pid, signal=signal.SIGSTOP)
-        try:
-            gateway.start(1, 2, 3)
-            for worker in (1, 2):
-                gateway.send("task", worker, fit_task(tmp_path, f"endless{worker}", ENDLESS), 100 + worker)
-            while not all(working(free_cluster, node) for node in ADDRESSES):
-                time.sleep(0.1)
-            gateway.send("task", 3, fit_task(tmp_path, "quick", QUICK), 103)
-            gateway.wait_for("delayed")
-            assert [len(supervisors(free_cluster, node)) for node in ADDRESSES] == [1, 1]
-            assert all(message.get("id") != 103 or message["event"] == "delayed" for message in gateway.messages)
-        finally:
-            for pid in relays:
-                free_cluster.do("signal", "head", pid=pid, signal=signal.SIGCONT)
-        gateway.send("kill", 1)
-        gateway.wait_for("worker_exited", worker=1)
-        assert gateway.wait_for_answer(103)["event"] == "result"
-
-
-def test_the_death_of_an_engine_process(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
-    """At a task: one that is lost before is replaced, and no attempt with it."""
-    node = begin_training(cluster, trainer, tmp_path)
-    for pid in working(cluster, node):
-        cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
-    told = trainer.wait_for("worker_exited", worker=1)
-    assert (told["node"], told["reason"][:38]) == (ADDRESSES[node], "its process was ended by SIGKILL, as h")
-    assert_trains(trainer, tmp_path)
-
-
-def test_the_death_of_a_process_of_rays(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
-    node = begin_training(cluster, trainer, tmp_path)
+def lose_process(cluster: StartedCluster, node: str) -> None:
+    """The process of Ray's that runs the task."""
     for pid in supervisors(cluster, node):
         cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
-    told = trainer.wait_for("worker_exited", worker=1)
-    assert (told["node"], told["reason"]) == (ADDRESSES[node], "its process was killed")
-    assert_trains(trainer, tmp_path)
+
+
+def lose_engine(cluster: StartedCluster, node: str) -> None:
+    for pid in working(cluster, node):
+        cluster.do("signal", node, pid=pid, signal=signal.SIGKILL)
+
+
+def lose_power(cluster: StartedCluster, node: str) -> None:
+    cluster.do("cut", node)
+    cluster.do("kill", node)
+
+
+LOSSES: dict[str, Callable[[StartedCluster, str], object]] = {
+    "its process": lose_process,
+    "its engine process": lose_engine,
+    "its node": lambda cluster, node: cluster.do("kill", node),
+    "the power of its node": lose_power,
+    "the network of its node": lambda cluster, node: cluster.do("cut", node),
+    "a node that freezes": lambda cluster, node: cluster.do("freeze", node),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_lost_task_runs_again_and_leaves_the_same_bytes(
+    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path, loss: str
+) -> None:
+    gateway.start(1, 2)
+    gateway.send("task", 1, fit_task(tmp_path, "first", SLOW), 101)
+    assert gateway.wait_for_answer(101)["event"] == "result"
+    gateway.send("task", 2, fit_task(tmp_path, "second", SLOW), 102)
+    node = busy_node(cluster)
+    for pid in working(cluster, node):  # So that it cannot end before it is lost.
+        cluster.do("signal", node, pid=pid, signal=signal.SIGSTOP)
+    LOSSES[loss](cluster, node)
+    try:
+        assert gateway.wait_for_answer(102)["event"] == "result"
+        assert (tmp_path / "second.npy").read_bytes() == (tmp_path / "first.npy").read_bytes()
+        told = [message for message in gateway.messages if message.get("id") == 102]
+        assert [message["fit"] for message in told if "fit" in message] == [0, 1, 2]
+        assert any("its first attempt was lost, and it runs again" in one.get("message", "") for one in told)
+        if "process" not in loss:
+            assert ADDRESSES[node] in lost_nodes(gateway)
+    finally:
+        if "process" not in loss:
+            replace(cluster, node)
+            gateway.wait_for("slots", slots=2)
+
+
+def replace(cluster: StartedCluster, node: str) -> None:
+    """Starts a lost node again."""
+    with contextlib.suppress(RuntimeError):  # Some losses have killed it.
+        cluster.do("kill", node)
+    cluster.add({"name": node})
+
+
+def lost_nodes(gateway: GatewayProcess) -> list[str]:
+    """Of those that were reported, the addresses; a node that came in place of another has part of its id behind."""
+    while not (found := [one for one in gateway.messages if one["event"] == "slots" and one["lost"]]):
+        gateway.wait_for("slots")
+    return [node["name"].split()[0] for one in found for node in one["lost"]]
+
+
+def test_a_task_that_is_lost_twice_ends_its_slot(
+    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path
+) -> None:
+    node = begin_endless(cluster, gateway, tmp_path)
+    lose_engine(cluster, node)
+    again = gateway.wait_for("delayed", id=101)["message"]
+    node = busy_node(cluster)
+    assert again == f"its first attempt was lost, and it runs again on {ADDRESSES[node]}"
+    lose_engine(cluster, node)
+    told = gateway.wait_for("worker_exited", worker=1)
+    assert (told["node"], told["reason"][:38]) == (ADDRESSES[node], "its process was ended by SIGKILL, as h")
+    assert_works(gateway, tmp_path)
 
 
 def test_mucast_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
@@ -257,59 +269,18 @@ def test_a_node_that_comes_gives_slots_and_one_that_is_killed_takes_them(
     assert_works(gateway, tmp_path)
 
 
-def test_a_node_that_is_killed_at_a_task(cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path) -> None:
-    node = begin_training(cluster, trainer, tmp_path)
-    cluster.do("kill", node)
-    told = trainer.wait_for("worker_exited", worker=1)
-    assert (told["node"], told["reason"]) == (ADDRESSES[node], f"the node {ADDRESSES[node]} was lost")
-    assert_trains(trainer, tmp_path)
-    cluster.add({"name": node})
-    trainer.wait_for("slots", slots=2)
-
-
-def test_a_node_that_loses_its_power_at_a_task(
-    cluster: StartedCluster, trainer: GatewayProcess, tmp_path: Path
-) -> None:
-    """Long before Ray gives it up, which would say that it was lost."""
-    node = begin_training(cluster, trainer, tmp_path)
-    cluster.do("cut", node)
-    cluster.do("kill", node)
-    told = trainer.wait_for("slots", slots=1)
-    assert told["lost"] == [{"name": ADDRESSES[node], "reason": "it does not answer"}]
-    assert trainer.wait_for("worker_exited", worker=1)["node"] == ADDRESSES[node]
-    assert_trains(trainer, tmp_path)
-    cluster.add({"name": node})
-    trainer.wait_for("slots", slots=2)
-
-
-def test_a_node_that_is_frozen_at_a_task(cluster: StartedCluster, tmp_path: Path) -> None:
-    """By the gateway's own rule, long before Ray's: its limit is 20 s here, so that the test need not wait for 75."""
-    limits = with_limits(SILENT_SECONDS=20)
-    with GatewayProcess(tmp_path, "torch", *cluster.arguments, program=limits, **cluster.env) as trainer:
-        trainer.wait_for("ready")
-        node = begin_training(cluster, trainer, tmp_path)
-        before = working(cluster, node)
-        cluster.do("freeze", node)
-        told = trainer.wait_for("worker_exited", worker=1)
-        lost = [one for message in trainer.messages if message["event"] == "slots" for one in message["lost"]]
-        assert {"name": told["node"], "reason": "it does not answer"} in lost
-        assert told["reason"] == "its node did not answer for 20 s"
-        assert told["node"].startswith(ADDRESSES[node])  # One that came in place of another has part of its id behind.
-        assert_trains(trainer, tmp_path)
-        cluster.do("thaw", node)
-        until_none(lambda cluster, node: [pid for pid in engines(cluster, node) if pid in before], cluster, node)
-
-
 def test_a_head_that_is_lost_ends_the_gateway_with_the_reason(
     start_cluster: Callable[..., StartedCluster], tmp_path: Path
 ) -> None:
     """Its own cluster, because it does not get over that."""
     with (
         start_cluster([{"name": "head", "cpus": 0}, {"name": "a"}]) as lost,
-        GatewayProcess(tmp_path, "torch", *lost.arguments, **lost.env) as process,
+        GatewayProcess(tmp_path, "catboost", *lost.arguments, **lost.env) as process,
     ):
         process.wait_for("ready")
-        begin_training(lost, process, tmp_path, "a")
+        process.start(1)
+        process.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
+        busy_node(lost, "a")
         lost.do("kill", "head")
         assert process.process.wait() == 3
 

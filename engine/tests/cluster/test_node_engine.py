@@ -38,7 +38,7 @@ def engine() -> Iterator[EngineProcess]:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
         patch.setenv("RAY_AUTH_TOKEN", "a secret")
         process = EngineProcess(SPEC)
-    process.greet(lambda: None)
+    process.greet()
     yield process
     process.kill()
 
@@ -107,7 +107,7 @@ def test_it_is_kept_for_the_next_task_unless_that_is_lent_other_gpus(monkeypatch
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")  # As on a node whose GPUs are not lent to Ray.
 
     def pid_and_gpus(*lent: str) -> tuple[int, str]:
-        process = engine_process(with_devices(SPEC, list(lent)), lambda: None)
+        process = engine_process(with_devices(SPEC, list(lent)))
         [gpus] = re.findall(rb"(?m)^CUDA_VISIBLE_DEVICES=(.*)", environment_of(process.pid))
         return process.pid, gpus.decode()
 
@@ -122,7 +122,7 @@ def test_it_is_kept_for_the_next_task_unless_that_is_lent_other_gpus(monkeypatch
     assert len({first, other, none}) == 3
     assert not Path(f"/proc/{first}").exists()
     assert not Path(f"/proc/{other}").exists()
-    engine_process(with_devices(SPEC, []), lambda: None).kill()
+    engine_process(with_devices(SPEC, [])).kill()
 
 
 def environment_of(pid: int) -> bytes:
@@ -132,7 +132,7 @@ def environment_of(pid: int) -> bytes:
 def test_its_death_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
     process = EngineProcess(SPEC)
-    process.greet(lambda: None)
+    process.greet()
     send(process, fit_task(tmp_path, "endless", ENDLESS))
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(EngineDiedError, match="its process was ended by SIGKILL, as happens where the memory"):
@@ -147,7 +147,7 @@ def test_what_its_interpreter_prints_before_it_greets_is_passed_over(
     (tmp_path / "sitecustomize.py").write_text(f"import os\nos.write(1, {printed!r})\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).resolve().parents[2]}")
     process = EngineProcess(SPEC)
-    process.greet(lambda: None)
+    process.greet()
     process.kill()
     assert process.greeting["event"] == "ready"
 
@@ -156,7 +156,7 @@ def test_a_node_without_the_engine_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("PYTHONPATH", raising=False)
     process = EngineProcess(SPEC)
     with pytest.raises(EngineDiedError, match=r"exit code 1: .*No module named mucast_engine"):
-        process.greet(lambda: None)
+        process.greet()
 
 
 @pytest.mark.parametrize("hangs", [False, True])
@@ -170,9 +170,9 @@ def test_an_import_may_take_minutes_and_one_that_hangs_is_ended(
     monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=lambda: next(times)))
     if hangs:
         with pytest.raises(EngineDiedError, match="its libraries were not imported within 600 s"):
-            process.greet(lambda: None)
+            process.greet()
         assert not Path(f"/proc/{process.pid}").exists()
     else:
-        process.greet(lambda: None)
+        process.greet()
         process.kill()
         assert process.greeting["event"] == "ready"

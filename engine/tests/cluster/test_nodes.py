@@ -3,15 +3,20 @@
 from typing import Any
 
 from mucast_engine.cluster.nodes import Membership, read_nodes
+from mucast_engine.cluster.requests import TaskRequest
 
 
 def row(id: str, address: str, alive: bool = True, **resources: float) -> dict[str, Any]:
-    return {"NodeID": id, "Alive": alive, "NodeManagerAddress": address, "NodeManagerPort": 7, "Resources": resources}
+    return {"NodeID": id, "Alive": alive, "NodeManagerAddress": address, "Resources": resources}
 
 
 HEAD = row("h" * 56, "10.0.0.1", **{"node:__internal_head__": 1.0, "object_store_memory": 2e9})
 A = row("a" * 56, "10.0.0.2", CPU=4.0, memory=8e9)
 B = row("b" * 56, "10.0.0.3", CPU=2.0, GPU=1.0)
+
+
+def task(**changes: Any) -> TaskRequest:
+    return TaskRequest(1, 1, "fit_predict", b"{}", [], [], 1.0, 0.0, None)._replace(**changes)
 
 
 def membership(*rows: dict[str, Any]) -> Membership:
@@ -46,42 +51,45 @@ def test_a_head_without_cores_takes_no_task_and_gives_no_slot() -> None:
     found = membership(HEAD, A, B)
     assert found.slots == 6
     assert [node.name for node in found.members] == ["10.0.0.2", "10.0.0.3"]
-    assert found.avoid == {HEAD["NodeID"]}
+    assert found.options_of(task()) == {"num_cpus": 1.0}
 
 
-def test_a_node_that_came_takes_tasks_once_it_is_admitted() -> None:
+def test_a_node_gets_tasks_once_it_is_admitted() -> None:
     found = membership(HEAD, A)
-    new, gone = found.update(read_nodes([HEAD, A, B]))
-    assert ([node.name for node in new], gone, found.slots) == (["10.0.0.3"], [], 4)
-    assert B["NodeID"] in found.avoid
-    assert found.admit(B["NodeID"])
-    assert not found.admit(B["NodeID"])
-    assert (found.slots, found.avoid) == (6, {HEAD["NodeID"]})
+    assert (found.update(read_nodes([HEAD, A, B])), found.slots) == ([], 4)
+    assert found.options_of(task())["label_selector"] == {"ray.io/node-id": f"!in({B['NodeID']})"}
+    found.admit(B["NodeID"])
+    assert (found.slots, found.options_of(task())) == (6, {"num_cpus": 1.0})
 
 
 def test_a_node_that_is_gone_is_told_once_and_keeps_its_name() -> None:
     found = membership(HEAD, A, B)
-    assert found.update(read_nodes([HEAD, A]))[1] == [B["NodeID"]]
-    assert found.update(read_nodes([HEAD, A])) == ([], [])
+    assert found.update(read_nodes([HEAD, A])) == [B["NodeID"]]
+    assert found.update(read_nodes([HEAD, A])) == []
     assert (found.name_of(B["NodeID"]), found.slots) == ("10.0.0.3", 4)
 
 
-def test_a_node_that_is_left_out_gives_no_slot_until_it_is_admitted_again() -> None:
+def test_an_excluded_node_gives_no_slot_until_it_is_admitted_again() -> None:
     found = membership(HEAD, A, B)
-    assert found.leave_out(A["NodeID"], "it does not answer")
-    assert not found.leave_out(A["NodeID"], "it does not answer")
-    assert (found.slots, A["NodeID"] in found.avoid) == (2, True)
-    assert found.admit(A["NodeID"])
-    assert found.slots == 6
+    found.exclude(A["NodeID"], "it does not answer")
+    assert (found.slots, found.excluded) == (2, {A["NodeID"]: "it does not answer"})
+    found.admit(A["NodeID"])
+    assert (found.slots, found.excluded) == (6, {})
 
 
-def test_what_a_task_needs_is_held_by_one_node() -> None:
+def test_one_node_has_to_hold_all_that_a_task_needs() -> None:
     found = membership(HEAD, A, B)
-    assert found.can_hold(4, 0)
-    assert found.can_hold(2, 1)
-    assert not found.can_hold(4, 1)
-    assert not found.can_hold(1, 2)
-    assert found.can_hold(1, 0, 8_000_000_000)
-    assert not found.can_hold(1, 0, 8_000_000_001)
-    assert not found.can_hold(1, 0, 8_000_000_000, besides=[A["NodeID"]])
-    assert found.most_cpus == 4
+    assert found.can_hold(task(cpus=4.0))
+    assert found.can_hold(task(cpus=2.0, gpus=1.0))
+    assert not found.can_hold(task(cpus=4.0, gpus=1.0))
+    assert not found.can_hold(task(gpus=2.0))
+    assert found.can_hold(task(memory=8_000_000_000))
+    assert not found.can_hold(task(memory=8_000_000_001))
+    assert not found.can_hold(task(cpus=4.0, node="10.0.0.3"))
+
+
+def test_a_task_gets_no_more_cores_than_the_largest_node_has_and_an_inquiry_a_node_with_a_gpu() -> None:
+    found = membership(HEAD, A, B)
+    assert found.fitted(task(cpus=9.0)).cpus == 4
+    assert found.fitted(task(kind="device")).gpus > 0
+    assert membership(A).fitted(task(kind="device")).gpus == 0

@@ -20,6 +20,8 @@ function clusterSchema() {
     /** Version of Ray. */
     ray: text(),
     nodes: z.array(node).max(MAX_NODES),
+    /** The head's environment variables by which Ray decides that a node is lost. */
+    variables: z.record(text(), text()).default({}),
   });
 }
 
@@ -54,7 +56,12 @@ function messageSchemas() {
     heartbeat: z.object({}),
     delayed: z.object({ id: id.optional(), message: text() }),
     worker_started: z.object({ worker }),
-    worker_exited: z.object({ worker, node: text().nullable(), reason: text() }),
+    worker_exited: z.object({
+      worker,
+      node: text().nullable(),
+      reason: text(),
+      attempts: z.int().min(1).default(1),
+    }),
     progress: z.looseObject({ id }),
     result: z.object({ id, result: z.unknown() }),
     // Unabridged, like a host's, because it may be stored in the output.

@@ -146,6 +146,19 @@ describe("a pool with a cluster", options, () => {
     await other;
   });
 
+  test("fails a task that the cluster has tried twice itself", async () => {
+    const { pool, process: started, notices } = await cluster.connected({ workers: 1 });
+    const doomed = rejection(pool.run(cluster.task("DOOM")));
+    const { id, worker } = await started.started();
+    started.say({ event: "delayed", id, message: "its first attempt was lost, and it runs again on 10.0.0.2" });
+    started.say({ event: "worker_exited", worker, node: "10.0.0.2", reason: "it died", attempts: 2 });
+    const { code, message, data } = await doomed;
+    assert.equal(code, "engine_crashed");
+    assert.equal(message, "DOOM: the cluster lost the task 2 times: it died (on the node 10.0.0.2)");
+    assert.deepEqual(data.deaths, ["it died (on the node 10.0.0.2)"]);
+    assert.equal(notices[0], "DOOM: its first attempt was lost, and it runs again on 10.0.0.2");
+  });
+
   test("counts an answer that is no result of the task as a lost attempt", async () => {
     const { pool, process: started } = await cluster.connected();
     const running = pool.run(cluster.task("A"));

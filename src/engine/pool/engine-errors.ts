@@ -24,7 +24,7 @@ export function resultError(pending: PendingTask, fault: string): MucastError {
 /** The error of a task on which every attempt ended with the death of its worker. */
 export function crashError(pending: PendingTask, cluster: ClusterEngine | undefined): MucastError {
   const lost = cluster === undefined ? "the worker died" : "the cluster lost the task";
-  const message = `${lost} ${counted(pending.deaths.length, "time")}: ${pending.deaths.join("; ")}`;
+  const message = `${lost} ${counted(pending.attempts, "time")}: ${pending.deaths.join("; ")}`;
   return new MucastError("engine_crashed", about(pending, message), {
     ...tickerOf(pending),
     deaths: pending.deaths,

@@ -4,7 +4,7 @@ import { type PendingTask, TaskQueue } from "./engine-task.ts";
 
 function pending(label: string, failed: string[] = []): PendingTask {
   const task = { task: "device", label, device: "cpu" } as const;
-  return { task, onProgress: undefined, deaths: [], settle: () => failed.push(label) };
+  return { task, onProgress: undefined, deaths: [], attempts: 0, settle: () => failed.push(label) };
 }
 
 const labels = (queue: TaskQueue) => {

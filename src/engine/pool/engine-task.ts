@@ -10,8 +10,10 @@ export interface PendingTask {
   readonly onProgress: ((progress: TaskProgress) => void) | undefined;
   /** Resolves or rejects the caller's promise. */
   readonly settle: (outcome: { readonly result: unknown } | { readonly error: unknown }) => void;
-  /** How each failed attempt ended, if its worker died. */
+  /** How failed attempts ended, if the worker died; of those that a cluster made by itself, the last one. */
   readonly deaths: string[];
+  /** The number of failed attempts. */
+  attempts: number;
   /** Set once the caller's signal has fired. */
   aborted?: { readonly reason: unknown };
 }

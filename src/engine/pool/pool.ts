@@ -153,6 +153,7 @@ export class EnginePool {
         // The engine's reports for a task are those that the protocol defines for its kind.
         onProgress: onProgress as PendingTask["onProgress"],
         deaths: [],
+        attempts: 0,
         settle: (outcome) => {
           if (signal) this.#aborts.remove(signal, onAbort);
           if ("error" in outcome) reject(outcome.error);
@@ -231,7 +232,11 @@ export class EnginePool {
         this.#workers.onStarted(message.worker, message.pid);
         return;
       case "worker_exited":
-        this.#onWorkerEnd(this.#workers.onExited(message.worker), endOf(message));
+        this.#onWorkerEnd(
+          this.#workers.onExited(message.worker),
+          endOf(message),
+          "attempts" in message ? message.attempts : 1,
+        );
         break;
       case "failed":
         this.#fail(this.#backend.faultError(message, this.#greetedBy !== undefined && !this.#host.isReady));
@@ -276,13 +281,13 @@ export class EnginePool {
     if (fault) this.#failAll(fault);
   }
 
-  #onWorkerEnd(worker: Worker | undefined, reason: string): void {
+  #onWorkerEnd(worker: Worker | undefined, reason: string, attempts: number): void {
     if (!worker?.busy) return;
     const { killReason, killed, busy } = worker;
     const why = killReason?.details ?? reason;
     if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
     if (!killed) this.#backend.onLost(busy.task, why);
-    this.#retry(busy.task, why, killReason?.mayEndBetter);
+    this.#retry(busy.task, why, killReason?.mayEndBetter, attempts);
   }
 
   /** Progress that does not fit the task is ignored; it does not affect any byte of the output. */
@@ -299,11 +304,12 @@ export class EnginePool {
   }
 
   /** Handles the death of a task's worker. */
-  #retry(task: PendingTask, reason: string, mayEndBetter = true): void {
+  #retry(task: PendingTask, reason: string, mayEndBetter = true, attempts = 1): void {
     task.deaths.push(reason);
+    task.attempts += attempts;
     if (task.aborted) task.settle({ error: task.aborted.reason });
     else if (this.#failure) task.settle({ error: this.#failure });
-    else if (mayEndBetter && task.deaths.length < ATTEMPTS) this.#queue.addFirst(task);
+    else if (mayEndBetter && task.attempts < ATTEMPTS) this.#queue.addFirst(task);
     else task.settle({ error: this.#backend.crashError(task) });
   }
 

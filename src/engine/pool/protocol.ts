@@ -130,6 +130,8 @@ export interface ClusterFacts {
     readonly gpus: number;
     readonly memory_bytes: number;
   }[];
+  /** The head's environment variables by which Ray decides that a node is lost. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** The engine's first message, and its answer to `import`. */
@@ -186,8 +188,10 @@ export interface WorkerEnd {
 export interface SlotEnd {
   /** Null if the task had not reached a node. */
   readonly node: string | null;
-  /** Such as `the node 10.0.0.7 was lost`. */
+  /** Why the last attempt failed, such as `the node 10.0.0.7 was lost`. */
   readonly reason: string;
+  /** How often the cluster tried the task; Ray itself retries one that it loses. */
+  readonly attempts: number;
 }
 
 /** Nodes of a cluster have come or gone. */

@@ -1,0 +1,98 @@
+"""Where a real cluster runs tasks: on the nodes that are there and can hold them."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from cluster_tasks import ENDLESS, QUICK, fit_task
+from gateway_process import GatewayProcess, Message, with_limits
+from started_cluster import StartedCluster
+
+HEAD = {"name": "head", "cpus": 0}
+
+
+def give(gateway: GatewayProcess, folder: Path, worker: int, estimator: Message, name: str = "") -> None:
+    gateway.send("start", worker)
+    gateway.send("task", worker, fit_task(folder, name or f"p{worker}", estimator), worker)
+
+
+def busy_engines(cluster: StartedCluster, node: str) -> list[int]:
+    """The engine processes of tasks that run there."""
+    found = cluster.processes(node)
+    parents = [f"--parent {one['pid']}" for one in found if one["command"].startswith("ray::mucast")]
+    return [one["pid"] for one in found if one["command"].endswith(tuple(parents))]
+
+
+def test_a_job_begins_without_a_node_that_died_a_moment_before(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path
+) -> None:
+    with start_cluster([HEAD, {"name": "a"}, {"name": "b"}]) as cluster:
+        cluster.do("kill", "b")
+        with GatewayProcess(tmp_path, "catboost", *cluster.arguments, **cluster.env) as gateway:
+            assert [node["name"] for node in gateway.wait_for("ready")["cluster"]["nodes"]] == ["10.77.0.3"]
+            give(gateway, tmp_path, 1, QUICK)
+            assert gateway.wait_for_answer(1)["event"] == "result"
+
+
+def test_a_job_whose_last_node_is_lost_ends_with_its_name(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path
+) -> None:
+    limits = with_limits(PLACEMENT_SECONDS=2)
+    with (
+        start_cluster([HEAD, {"name": "a"}]) as cluster,
+        GatewayProcess(tmp_path, "catboost", *cluster.arguments, program=limits, **cluster.env) as gateway,
+    ):
+        gateway.wait_for("ready")
+        give(gateway, tmp_path, 1, ENDLESS)
+        while not busy_engines(cluster, "a"):
+            time.sleep(0.1)
+        cluster.do("kill", "a")
+        failed = gateway.wait_for("failed")
+        assert failed["code"] == "engine_unavailable"
+        assert failed["message"].endswith("needs a core, for 2 s (10.77.0.3: the node was lost)")
+
+
+def test_a_cluster_without_a_core_is_waited_for(start_cluster: Callable[..., StartedCluster], tmp_path: Path) -> None:
+    with start_cluster([HEAD]) as empty:
+        limits = with_limits(DELAYED_SECONDS=1, PLACEMENT_SECONDS=2)
+        with GatewayProcess(tmp_path, "catboost", *empty.arguments, program=limits, **empty.env) as gateway:
+            assert "has a core for tasks yet" in gateway.wait_for("delayed")["message"]
+            failed = gateway.wait_for("failed")
+        assert (failed["code"], failed["data"]) == ("engine_unavailable", {"cpus": 1})
+        assert failed["message"].endswith("has a core for tasks, for 2 s; it has 10.77.0.2 with 0 cores")
+        limits = with_limits(DELAYED_SECONDS=1)
+        with GatewayProcess(tmp_path, "catboost", *empty.arguments, program=limits, **empty.env) as gateway:
+            give(gateway, tmp_path, 1, QUICK)
+            gateway.wait_for("delayed")
+            empty.add({"name": "a"})
+            assert gateway.wait_for("ready")["slots"] == 1
+            assert gateway.wait_for_answer(1)["event"] == "result"
+
+
+def test_as_many_tasks_with_a_gpu_run_as_there_are_gpus(
+    start_cluster: Callable[..., StartedCluster], tmp_path: Path
+) -> None:
+    """Ray counts them; no device is needed for that."""
+    nodes = [HEAD, {"name": "a", "cpus": 3, "gpus": 2}, {"name": "b", "cpus": 2}]
+    limits = with_limits(DELAYED_SECONDS=3)
+    with (
+        start_cluster(nodes) as gpus,
+        GatewayProcess(tmp_path, "catboost", *gpus.arguments, program=limits, **gpus.env) as gateway,
+    ):
+        assert gateway.wait_for("ready")["slots"] == 5
+        for worker in (1, 2, 3):
+            gateway.send("start", worker)
+            gateway.send("task", worker, fit_task(tmp_path, f"p{worker}", ENDLESS), worker, gpus=1)
+        waiting = gateway.wait_for("delayed")
+        assert "a core and 1 GPUs" in waiting["message"]
+        while len(busy_engines(gpus, "a")) < 2:
+            time.sleep(0.1)
+        assert busy_engines(gpus, "b") == []
+        running = [worker for worker in (1, 2, 3) if worker != waiting["id"]]
+        gateway.send("kill", running[0])
+        gateway.wait_for("worker_exited", worker=running[0])
+        give(gateway, tmp_path, 4, QUICK)
+        assert gateway.wait_for_answer(4)["event"] == "result"
+        while len(busy_engines(gpus, "a")) < 2:
+            time.sleep(0.1)
+        assert busy_engines(gpus, "b") == []
