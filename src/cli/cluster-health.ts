@@ -16,6 +16,8 @@ export function healthLines(variables: Readonly<Record<string, string>>): string
   if (others.length === 0) return [];
   return [
     "health  Ray may notice late that a node is lost, because the head has other values than docs/cluster.md:",
-    ...others.map(([name, value]) => `        ${name} is ${variables[name] ?? "not set"} instead of ${value}`),
+    ...others.map(
+      ([name, value]) => `        ${name} is ${variables[name] ?? "not set"} instead of ${value}`,
+    ),
   ];
 }

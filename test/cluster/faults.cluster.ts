@@ -55,7 +55,9 @@ describe("a job on a cluster", { timeout: 1_800_000 }, () => {
     assert.ok(Array.isArray(deaths) && deaths.length === 1, String(deaths));
     assert.match(String(deaths[0]), overMemory);
     assert.match(error.message, /^HUNGRY: the cluster lost the task 2 times: /);
-    assert.ok(notices.some((line) => line.startsWith("HUNGRY: its first attempt was lost, and it runs again on")));
+    assert.ok(
+      notices.some((line) => line.startsWith("HUNGRY: its first attempt was lost, and it runs again on")),
+    );
   });
 
   /** A pool, and the first gateway that it has started. */

@@ -74,8 +74,8 @@ def read_updates(updates: Any) -> list[Message] | None:
 
 
 def read_refusal(answer: Any) -> Message | None:
-    """What a node answers that cannot run the task, as `read_inspection` returns it; None for any other answer."""
-    is_refusal = isinstance(answer, dict) and answer.keys() in ({"node", "greeting"}, {"node", "fault"})
+    """The `greeting` of a node whose engine is not that of the others; None for any other answer."""
+    is_refusal = isinstance(answer, dict) and answer.keys() == {"node", "greeting"}
     return read_inspection(answer) if is_refusal else None
 
 

@@ -100,7 +100,7 @@ class Inspector:
             raise ConnectionLostError(f"the cluster has not answered for {silence:.0f} s")
 
     def refuse(self, id: str, answer: Message) -> None:
-        """A node refused a task: its engine does not start, or is another one."""
+        """A node refused a task, because its engine is another one."""
         self._asked[id] = time.monotonic()
         self._judge(id, answer)
 

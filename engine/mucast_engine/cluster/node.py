@@ -229,17 +229,14 @@ def run_task(request: dict[str, Any], relay: Any, *values: Any) -> dict[str, Any
     """Runs `request["task"]` on `values`, the arrays that `request["arrays"]` names, in that order.
 
     Returns `{"node": id, "message": the worker's result or error, "arrays": [[ref, bytes], ...], "updates": every
-    progress}`. If this node's engine does not start, or is not the one that the other nodes have, it returns what
-    `inspect_node` returns. Raises EngineDiedError if the engine process dies; Ray then runs the task once more.
+    progress}`, or `{"node", "greeting"}` if this node's engine is not the one that the other nodes have. Raises
+    EngineDiedError if the engine process dies; Ray then runs the task once more.
     """
-    try:
-        engine = engine_process(with_devices(request["engine"], lent_gpus()))
-    except EngineDiedError as death:
-        return {"node": node_id(), "fault": str(death)}
-    if fingerprint(engine.greeting) != request["fingerprint"]:
-        return {"node": node_id(), "greeting": engine.greeting}
     node = node_id()
     progress = Progress(relay, request["key"], node)
+    engine = engine_process(with_devices(request["engine"], lent_gpus()))
+    if fingerprint(engine.greeting) != request["fingerprint"]:
+        return {"node": node, "greeting": engine.greeting}
     engine.send(request["task"], request["arrays"], values)
     while True:
         line = engine.line(0.25)

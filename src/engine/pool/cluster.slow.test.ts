@@ -150,7 +150,11 @@ describe("a pool with a cluster", options, () => {
     const { pool, process: started, notices } = await cluster.connected({ workers: 1 });
     const doomed = rejection(pool.run(cluster.task("DOOM")));
     const { id, worker } = await started.started();
-    started.say({ event: "delayed", id, message: "its first attempt was lost, and it runs again on 10.0.0.2" });
+    started.say({
+      event: "delayed",
+      id,
+      message: "its first attempt was lost, and it runs again on 10.0.0.2",
+    });
     started.say({ event: "worker_exited", worker, node: "10.0.0.2", reason: "it died", attempts: 2 });
     const { code, message, data } = await doomed;
     assert.equal(code, "engine_crashed");
