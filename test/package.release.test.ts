@@ -1,4 +1,4 @@
-/** The npm package, installed as by any user, on the oldest supported Node and on that of development. */
+/** The npm package, installed as by any user, on the oldest supported Node and on the Node of development. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

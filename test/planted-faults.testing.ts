@@ -18,7 +18,7 @@ const SELDOM: ReadonlySet<string> = new Set<FaultName>(["centred average of 21 p
 export function testFaultsIn(feature: string): void {
   for (const [name, fault] of Object.entries<BlobFault>(FAULTS)) {
     if (SELDOM.has(name)) continue;
-    test(`${name}, in ${feature} of one ticker of 20, is found by ${fault.check} alone`, () => {
+    test(`${name}, in ${feature} of one ticker of 20, is found only by ${fault.check}`, () => {
       const place = { ticker: "S07", feature };
       const findings = [...found(fault, fault.plant(CLEAN_DAYS, place))];
       assert.deepEqual([...new Set(findings.map(({ code }) => code))].sort(), [...fault.codes].sort());
@@ -27,7 +27,7 @@ export function testFaultsIn(feature: string): void {
   }
 }
 
-/** Foresight examines few tickers again: the others are those of the clean market, with as many tests. */
+/** Foresight examines few tickers again: the others are the same as in the clean market, with as many tests. */
 function found({ check }: BlobFault, { earlier, today }: TwoDays) {
   if (check === "restatement") return restatementOf({ earlier, today });
   const few = { prices: today.prices.slice(6, 9), features: today.features.slice(6, 9) };

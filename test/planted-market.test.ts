@@ -62,7 +62,7 @@ test("a seed always makes the same market, and another seed another one", () => 
   }
 });
 
-test("a market of fewer tickers is the beginning of the whole one", () => {
+test("a market of fewer tickers is the first part of the whole one", () => {
   const [whole, part] = [plantedMarket("cross", 3), plantedMarket("cross", 3, { tickers: 2 })];
   assert.deepEqual(part.returns, whole.returns.slice(0, 2));
   assert.deepEqual(part.features, whole.features.slice(0, 2));

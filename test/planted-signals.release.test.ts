@@ -1,7 +1,8 @@
 /**
- * Every network finds planted signals with all its defaults, on markets just large enough to show it. Each must find what its own part can
- * see: the encoder of one ticker what is in a window, and a joint network, which has the same encoder, what is across tickers. `npm run
- * bench -- planted` trains every option on every signal, on whole markets with many seeds, and with every loss.
+ * Every network finds planted signals with all its defaults, on markets just large enough to show it. Each must find what its
+ * specific part can see: the encoder of one ticker signals within a window, and a joint network, which has the same encoder,
+ * signals across tickers. `npm run bench -- planted` trains every option on every signal, on whole markets with many seeds, and
+ * with every loss.
  */
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
@@ -18,8 +19,8 @@ const ONE_TICKER = { tickers: 1 };
 /** By chance alone, a mean over two tickers scatters by 0.041. */
 const TWO_TICKERS = { tickers: 2 };
 /**
- * Days of a network of all tickers. By chance alone a mean over eight tickers scatters by 0.032 of 600 days and by 0.037
- * of 450, a fifth of which are scored.
+ * Days of a network of all tickers. By chance alone, a mean over eight tickers scatters by 0.032 over 600 days and by 0.037 over
+ * 450, a fifth of which are scored.
  */
 const DAYS: Readonly<Record<string, number>> = { portfolio_lstm: 600, portfolio_transformer: 450 };
 
@@ -33,12 +34,12 @@ const SIGNALS = {
   portfolio_transformer: ["cross"],
 } satisfies Record<Architecture, readonly SignalName[]>;
 
-/** How far an IC may lie below the bound of a whole market, and for `null` above it. */
+/** How far an IC may be below the bound of a whole market, and for `null` above it. */
 const SLACK = 0.04;
 /** Three times the scatter. */
 const CHANCE = 0.12;
 
-/** A ticker's own features hold an eighth of the variance of this signal: a correlation of 0.577 / sqrt(8). */
+/** A ticker's own features explain an eighth of the variance of this signal: a correlation of 0.577 / sqrt(8). */
 const ALONE: PlantedRun = { option: "mlp", signals: ["cross"], seed, size: TWO_TICKERS };
 const BEST_ALONE = 0.204;
 
@@ -75,7 +76,7 @@ for (const option of OPTIONS) {
   });
 }
 
-test("a network that sees only one ticker cannot find what is across tickers", (t) => {
+test("a network that sees only one ticker cannot find signals across tickers", (t) => {
   const { ic } = reached.get(ALONE.option)!.get("cross")!;
   t.diagnostic(`${ALONE.option} cross ${ic.toFixed(3)}`);
   assert.ok(ic < BEST_ALONE + CHANCE, `${ic}`);

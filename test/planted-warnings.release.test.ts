@@ -56,7 +56,7 @@ test("a regression on as many features as rows causes wild_forecast, which names
   const { features, prices, folder: whole } = pairs.get("null")!;
   const blob = JSON.parse(readFileSync(features, "utf8"));
   const [ticker] = Object.keys(blob.features);
-  // 280 columns of pure noise: those of all tickers, at several lags.
+  // 280 columns of pure noise: the columns of all tickers, at several lags.
   const columns = Object.values<Record<string, number[]>>(blob.features).flatMap((own) => Object.values(own));
   const lagged = Array.from({ length: 280 }, (_, i) => {
     const column = columns[i % columns.length]!;

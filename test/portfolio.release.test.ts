@@ -41,7 +41,7 @@ before(async () => {
   assert.match(job.stdout, /\n +ridge\r?\n-+ +-+\r?\ntickers with a forecast +20 as of 2022-12-28\r?\n/);
 });
 
-test("pandas reads both tables of an export with the output's values, and the page's own code makes the same frame", async () => {
+test("pandas reads both tables of an export with the output's values, and the page's own code builds the same frame", async () => {
   const tables = [join(folder, "forecasts.csv"), join(folder, "forecasts.parquet")];
   for (const out of tables) assert.equal((await mucast(["export", "--output", path, "--out", out])).code, 0);
   const block = codeBlocks().find(

@@ -114,7 +114,7 @@ test("every figure of random forecasts equals that of plain loops", () => {
   }
 });
 
-test("scores do not depend on the order of tickers, and those of z-scores have no R²", () => {
+test("scores do not depend on the order of tickers, and scores of z-scores have no R²", () => {
   const rows = randomRows(1);
   const { r2Zero, r2Mean, ...others } = scoreForecasts(rows, true);
   assert.ok(r2Zero !== null && r2Mean !== null);

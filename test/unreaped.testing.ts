@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** A process whose parent never waits for it, as the first process of many containers does not. */
+/** A process whose parent never waits for it, like the first process of many containers. */
 export interface Unreaped {
   readonly pid: number;
   /** Lines of its stdout. */
@@ -15,9 +15,9 @@ export interface Unreaped {
   kill(): Promise<void>;
 }
 
-/** Runs a command under a parent that starts it and then waits for nothing. The parent ends with the test. */
+/** Runs a command under a parent that starts it and never waits for it. The parent ends with the test. */
 export async function startUnreaped(t: TestContext, command: readonly string[]): Promise<Unreaped> {
-  // A shell gives a background command no stdin unless it is named.
+  // A shell gives a background command no stdin unless one is named.
   const script = 'exec 3<&0; "$@" <&3 & echo $!; exec sleep 600';
   const parent = spawn("sh", ["-c", script, "sh", ...command], { stdio: ["pipe", "pipe", "inherit"] });
   t.after(async () => {

@@ -1,5 +1,5 @@
 /**
- * Whether a test runs all its cases, as in the release tier, or those that `npm test` has time for: one of each kind.
+ * Whether a test runs all its cases, as in the release tier, or only those that `npm test` has time for: one of each kind.
  * `MUCAST_TEST_MATRIX=whole` sets it for a file that is run alone.
  */
 export const WHOLE_MATRIX = process.env.MUCAST_TEST_MATRIX === "whole";

@@ -57,7 +57,7 @@ class ArrayStore:
         self._folder = os.path.join(os.path.realpath(folder), "")
 
     def _open(self, ref: str, mode: Literal["rb", "wb"]) -> FileIO:
-        """The file that `ref` names, unbuffered; raises TaskError if that is none, such as a pipe.
+        """The file that `ref` names, unbuffered; raises TaskError if it is not a regular file, such as a pipe.
 
         Only a link could lead a plain name out of the folder, and links are not followed: `realpath`, which examines
         each folder on the way, takes a twentieth of a small task.
@@ -85,7 +85,7 @@ class ArrayStore:
         """A read-only view of the file, mapped into memory; shape and type must be those that `ref` states.
 
         Raises TaskError `output_failed` if it cannot be read, such as from a folder that was removed, and `internal`
-        with its name if it is no such array: cut, empty, of another shape, or no file.
+        with its name if it is not such an array: truncated, empty, of another shape, or not a file.
         """
         try:
             with self._open(ref["ref"], "rb") as file:
@@ -108,9 +108,9 @@ class ArrayStore:
         return {"ref": ref, "dtype": "<f8", "shape": list(values.shape), "order": "C"}
 
     def hand_over(self, ref: str, values: Matrix) -> ArrayRef | InlineArray:
-        """One-dimensional `values` for the task's result: few of them in the message, more as `write` does.
+        """One-dimensional `values` for the task's result: a few in the message, more in a file as `write` does.
 
-        For a task with one array in its result: the line of a result has a longest length.
+        For a task with one array in its result: the line of a result has a maximum length.
         """
         if values.size > INLINE_VALUES:
             return self.write(ref, values)
@@ -150,7 +150,7 @@ def _mapped(file: FileIO, ref: ArrayRef) -> Matrix:
 def _judged(file: FileIO, ref: ArrayRef) -> int:
     """The offset of the values behind a header with another wording than expected, such as another version's.
 
-    NumPy evaluates such a header as Python: a fifth of a small fit. Raises TaskError if it is not that of `ref`.
+    NumPy evaluates such a header as Python: a fifth of a small fit. Raises TaskError if it does not match `ref`.
     """
     try:
         shape, is_fortran, dtype = HEADERS[np.lib.format.read_magic(file)](file)

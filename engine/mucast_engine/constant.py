@@ -8,7 +8,7 @@ from mucast_engine.arrays import Matrix, Message
 
 
 def describe_constant(spec: dict[str, Any], x: Matrix, y: Matrix, predicted: Matrix) -> Message | None:
-    """None unless `predicted` holds at least two rows and one value.
+    """None unless `predicted` has at least two rows and a single value.
 
     `x` (n, k) and `y` (n) are the training rows as the regressor saw them, so after the scaler. The description has
     `value` and `train_rows`; for lasso and elastic net `largest_alpha`, below which a coefficient differs from zero

@@ -41,10 +41,10 @@ def columns_of(x: Matrix) -> Columns:
 
 
 def largest_importances(model: Any, columns: Columns, y: Matrix) -> list[tuple[int, float]] | None:
-    """At most MAX_IMPORTANCES pairs (column, importance), the largest absolute value first, of equals the first column.
+    """At most MAX_IMPORTANCES pairs (column, importance), the largest absolute value first; equal ones by column.
 
-    Importances are the model's `feature_importances_`, else its `coef_`: that of linear models, on the features as the
-    regressor saw them, so after the scaler. None if the library has none for this model, or one is not finite.
+    Importances are the model's `feature_importances_`, otherwise its `coef_`: that of linear models, on the features
+    as the regressor saw them, after the scaler. None if the library has none for this model, or one is not finite.
     `columns` and `y` (n) are of the training rows as the regressor saw them. A linear model that centres a constant
     column leaves a coefficient of rounding on it; its importance is 0.
     """

@@ -52,7 +52,7 @@ def r2(p: Matrix, y: Matrix, means: list[float]) -> float:
 
 
 def correlation(labels: Matrix) -> Matrix:
-    """Ledoit-Wolf by scikit-learn on labels less each ticker's mean, divided to a diagonal of 1."""
+    """Ledoit-Wolf by scikit-learn on labels minus each ticker's mean, divided to a diagonal of 1."""
     centred = labels.copy()
     for ticker in range(labels.shape[1]):
         known = ~np.isnan(labels[:, ticker])

@@ -93,7 +93,7 @@ def ticker_task(
 def joint_data() -> tuple[list[Matrix], Matrix, Matrix]:
     """Rows of each ticker, `ends` (100, tickers) with gaps, and labels (75, tickers), NaN in and beside the gaps.
 
-    The second ticker begins later than the others; every date has one ticker at least.
+    The second ticker starts later than the others; every date has at least one ticker.
     """
     data = [ticker_data(seed) for seed in range(TICKERS)]
     dates = sum(PARTS.values())
@@ -121,7 +121,7 @@ def joint_task(
 ) -> Task:
     """`joint_data` by default; keywords change the task; the scaler of each ticker sees up to its last training window.
 
-    Two epochs, as each is of all tickers.
+    Two epochs, because each covers all tickers.
     """
     own_rows, own_ends, own_labels = joint_data()
     rows, ends = own_rows if rows is None else rows, own_ends if ends is None else ends
@@ -148,7 +148,7 @@ def joint_task(
 
 
 def make(folder: Path, architecture: str, **changes: Any) -> Task:
-    """A task of that architecture, alone or joint."""
+    """A task of that architecture, for one ticker or joint."""
     return (joint_task if architecture in JOINT else ticker_task)(folder, architecture, **changes)
 
 

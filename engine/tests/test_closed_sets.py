@@ -1,6 +1,6 @@
 """Each set of names is complete wherever a name of it has to be listed a second time.
 
-mypy holds the sets that one match goes through (`unknown` in its last case); these tests hold the tables.
+mypy checks the sets that a match covers (`unknown` in its last case); these tests check the tables.
 """
 
 from typing import get_args

@@ -15,7 +15,7 @@ MODULES = ["unused_numbers", "unused_numbers.tables"]
 
 @pytest.fixture(autouse=True)
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package `unused_numbers`, and a library `imports_numbers` that names things of it."""
+    """A package `unused_numbers`, and a library `imports_numbers` that references names of it."""
     folder = tmp_path / "unused_numbers"
     folder.mkdir()
     (folder / "__init__.py").write_text(

@@ -80,9 +80,9 @@ def start_host(tmp_path: Path) -> Iterator[Callable[..., HostUnderTest]]:
 
 @pytest.fixture(scope="module")
 def quick_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HostUnderTest]]:
-    """By how they start workers, for tests that need no host of their own.
+    """Hosts by how they start workers, for tests that need no separate host.
 
-    Each such test has a worker, and ids of tasks, of its own. The hosts work until their input ends.
+    Each such test has its own worker and its own task ids. The hosts work until their input ends.
     """
     hosts = {start: HostUnderTest("catboost", tmp_path_factory.getbasetemp(), start) for start in ("fork", "spawn")}
     yield hosts
@@ -150,7 +150,7 @@ def test_every_library_fits_in_forked_workers_also_after_one_was_killed_in_a_hos
 
 
 def predictions_of(host: HostUnderTest, worker: int, task: Task) -> Matrix:
-    """By a worker that is started for it."""
+    """The predictions of a task, which a new worker runs."""
     host.send("start", worker)
     host.send("task", worker, task, number=worker)
     return values_of(host.wait_for("result")["result"]["predictions"])

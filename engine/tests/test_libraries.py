@@ -13,8 +13,7 @@ from mucast_engine.status import status
 
 ENGINE = Path(__file__).parent.parent
 
-# Imports one library as the host does, fits with one of its classes in a fork of its own each, and prints what that
-# changed.
+# Imports one library as the host does, fits with each of its classes in a separate fork, and prints what that changed.
 PROBE = """
 import json, os, sys
 from pathlib import Path

@@ -51,7 +51,7 @@ class Market:
         return torch.stack([window(self.rows[i], self.ends[date, i], LOOKBACK) for i in self.present(date)])
 
     def loss(self, dates: list[int], predictions: list[Tensor]) -> Tensor:
-        """Of a batch: predictions of the present tickers of each date."""
+        """Predictions of the present tickers of each date of a batch."""
         p = torch.full((len(dates), TICKERS), torch.nan)
         for place, date in enumerate(dates):
             p[place, self.present(date)] = predictions[place]
@@ -70,7 +70,7 @@ class Market:
 
 
 def train_twin(market: Market) -> tuple[Trained, Matrix, float]:
-    """The network by the plain script, predictions of the dates that validate and of the rest, and their scale."""
+    """The network by the plain script, predictions of the validation dates and of the rest, and their scale."""
     task, spec = market.task, market.spec
     network = build_joint_network(spec, FEATURES, LOOKBACK, generator_for(task["seed"], "portfolio", "weights"))
     twin, level = twin_of(network, spec, FEATURES, LOOKBACK), float(market.labels[:TRAIN].nanmean())

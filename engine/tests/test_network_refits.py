@@ -74,7 +74,7 @@ def test_a_stack_goes_on_as_its_networks_do_alone(architecture: str, tmp_path: P
 
 @pytest.mark.parametrize("architecture", ["mlp", *JOINT])
 def test_a_scaler_sees_no_row_before_its_window(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
-    """Samples begin ten rows later than the data, and so does the scaler."""
+    """Samples start ten rows later than the data, and so does the scaler."""
     begin = 10
 
     def task_on(name: str, sizes: float, *, windowed: bool) -> Task:

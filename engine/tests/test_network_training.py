@@ -35,7 +35,7 @@ class Plain(NamedTuple):
     zero_loss: float
     """The loss of the forecast 0 on the validation windows."""
     predictions: Matrix
-    """Of the windows that validate and of the rest."""
+    """Predictions of the validation windows and of the rest."""
     prediction_scale: float
 
 
@@ -131,7 +131,7 @@ def test_training_with_every_loss_is_that_of_a_plain_script(
     loss: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     training = {"loss": loss, "learning_rate": 0.05}
-    x, y = ticker_data(seed=7)  # Of which the directional forecasts are worth something.
+    x, y = ticker_data(seed=7)  # Data for which the directional forecasts are useful.
     task = ticker_task(tmp_path, "mlp", x=x, labels=y[:FITTED], training=training)
     result, plain = check(task, store, networks)
     if loss == "directional":
@@ -147,7 +147,7 @@ def test_the_best_epochs_weights_make_the_predictions(
     architecture: str, rate: float, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     training = {"epochs": 40, "patience": 3, "learning_rate": rate, "batch_size": 60}
-    x, y = ticker_data(seed=7)  # Of which there is something to learn.
+    x, y = ticker_data(seed=7)  # Data with something to learn.
     task = ticker_task(tmp_path, architecture, x=x, labels=y[:FITTED], training=training)
     result, _ = check(task, store, networks)
     assert 1 < result["best_epoch"] < len(result["epochs"]) < 40

@@ -37,7 +37,7 @@ class Recording(TorchDispatchMode):
 
     @torch.no_grad()
     def replay(self) -> None:
-        """On the same tensors, except results of operations, which later ones take anew."""
+        """On the same tensors, except results of operations, which later operations recompute."""
         made: dict[int, Any] = {}
 
         def now(value: Any) -> Any:

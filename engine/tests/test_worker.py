@@ -28,7 +28,7 @@ Lines = list[dict[str, Any]]
 
 
 def served(task: Task, folder: Path) -> list[Lines]:
-    """The lines of each message that a worker sends for one task, whose id is 7."""
+    """The lines of each message that a worker sends for one task with the id 7."""
     ours, theirs = socket.socketpair()
     with ours, RecordedSocket(theirs.detach()) as connection:
         ours.sendall(b"7\t" + json.dumps(task).encode() + b"\n")

@@ -24,7 +24,7 @@ class Trained(NamedTuple):
     """Training and validation loss."""
     best_epoch: int
     weights: dict[str, Tensor]
-    """Of the best epoch; the network that was trained has them too."""
+    """The weights of the best epoch; the trained network also has them."""
 
 
 def seed_for(seed: int, ticker: str, purpose: str) -> int:

@@ -218,7 +218,10 @@ function only({ columns, values, days, ...others }: TickerFeatures, names: Reado
   return { ...others, days, columns: kept.map((c) => columns[c]!), values: taken };
 }
 
-/** The panel with `joins` as its cut, without rows that are neither fit rows nor dated from then on; undefined where its fit rows are too few. */
+/**
+ * The panel with `joins` as its cut, without rows that are neither fit rows nor dated from then on; undefined if its fit rows are
+ * too few.
+ */
 function panelAt(input: TickerInput, joins: Day, peers: Peers): TickerPanel | undefined {
   const panel = latePanelAt(input, joins, peers);
   if (panel === undefined) return undefined;
@@ -238,7 +241,7 @@ function panelAt(input: TickerInput, joins: Day, peers: Peers): TickerPanel | un
  * The panel of a job with `joins` as its cut. Unlike a panel of `joinLateTicker`, it keeps every row: its score rows begin after the last fit
  * row, and windows of rows have no hole.
  * @param input with the allowed features, as `withFeaturesOf` gives them.
- * @returns undefined where its fit rows are too few.
+ * @returns undefined if its fit rows are too few.
  */
 export function latePanelAt(
   input: TickerInput,

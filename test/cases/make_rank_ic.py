@@ -1,6 +1,6 @@
 """Makes rank-ic.json: Spearman correlations and average ranks by scipy, most of them with ties.
 
-Run by hand with scipy installed (it is no dependency of mucast or of its tests):
+Run by hand with scipy installed (neither mucast nor its tests depend on it):
 
     python test/cases/make_rank_ic.py > test/cases/rank-ic.json
     npx biome format --write test/cases/rank-ic.json

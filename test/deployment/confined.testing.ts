@@ -51,7 +51,7 @@ const PROBE = [
   python,
 ];
 
-/** The first way that works here; undefined if none does. */
+/** The first method that works here; undefined if none does. */
 const way = WAYS.find((each) => {
   const folder = mkdtempSync(join(tmpdir(), "mucast-confined-"));
   mkdirSync(join(folder, "tmp"));

@@ -138,7 +138,7 @@ test("every selector of pods selects these", () => {
   assert.equal(pod.serviceAccountName, one("ServiceAccount").metadata.name);
 });
 
-test("a pod gets the time that a drain needs, and requests stop coming first", () => {
+test("a pod gets the time that a drain needs, and requests stop first", () => {
   const [command, seconds] = container.lifecycle.preStop.exec.command;
   assert.equal(command, "sleep");
   const [, closing] = /^const CLOSING_SECONDS = (\d+);$/m.exec(readFileSync("src/cli/serve.ts", "utf8"))!;

@@ -1,8 +1,8 @@
 """Validates manifests against the JSON schemas of Kubernetes, which refuse unknown fields.
 
-Takes the version of Kubernetes and files. Prints one JSON array with an object for each document: its file, the document,
-and its fault, which is null if there is none; the document is null if the file is no YAML. Of a resource that Kubernetes itself does not know, such as a RayCluster,
-its templates of pods are held to their schema.
+Takes the version of Kubernetes and files. Prints one JSON array with an object for each document: its file, the
+document, and its fault, which is null if there is none; the document is null if the file is not YAML. For a resource
+that Kubernetes itself does not know, such as a RayCluster, its pod templates are validated against their schema.
 """
 
 import json
@@ -15,7 +15,7 @@ import yaml
 
 
 class UniqueKeys(yaml.SafeLoader):
-    """Refuses a repeated key in one mapping, as the server does; YAML's own loader takes the last one."""
+    """Refuses a repeated key in one mapping, as the server does; YAML's own loader uses the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]

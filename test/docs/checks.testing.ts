@@ -1,4 +1,4 @@
-/** How each code block of the docs is checked; a block has one entry, which names its beginning. */
+/** How each code block of the docs is checked; a block has one entry, which names its start. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { preparedBlobsSchema } from "../../src/contract/api/prepared-blobs.ts";

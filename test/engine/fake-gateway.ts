@@ -73,7 +73,7 @@ export class GatewayProcess {
     return { ...JSON.parse(header!), ...(task === undefined ? {} : { task: JSON.parse(task) }) };
   }
 
-  /** The next request, which must be of this kind. */
+  /** The next request, which must have this kind. */
   async expect(op: Request["op"]): Promise<Request> {
     const request = await this.next();
     if (request?.op === op) return request;

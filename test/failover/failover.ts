@@ -1,7 +1,7 @@
 /**
- * `npm run failover [-- --jobs N]`: small jobs on three services that share a PostgreSQL and an Azurite, all of them real. When a fifth of
- * the jobs has ended, one service is killed (kill -9) and another one added in its place, and at two thirds one is drained (SIGTERM). In
- * the end, no job may be lost or run twice, and no service may have run more than half of them.
+ * `npm run failover [-- --jobs N]`: small jobs on three services that share a PostgreSQL and an Azurite, all of them real. After
+ * a fifth of the jobs has ended, one service is killed (kill -9) and another one is added in its place, and after two thirds one
+ * is drained (SIGTERM). In the end, no job may be lost or run twice, and no service may have run more than half of them.
  */
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/output-table.ts";

@@ -81,7 +81,7 @@ export class Fleet {
     member.fate = `drained when ${ended} had ended, in ${seconds} s, exit code ${code}`;
   }
 
-  /** For each service what its log says, and what its /metrics say if it still answers. */
+  /** What the log of each service says, and what its /metrics say if it still answers. */
   rows(): Promise<string[][]> {
     return Promise.all(
       this.#members.map(async ({ name, serving, fate, isGone }) => [

@@ -77,7 +77,7 @@ export class WatchedEngine {
     return this.#pool;
   }
 
-  /** Does `work` and checks its effects. It has to be told to stop at `signal`. */
+  /** Does `work` and checks its effects. It must stop at `signal`. */
   async watch(work: (signal: AbortSignal) => Promise<string>): Promise<WorkEffects> {
     const worker = await this.#worker();
     const before = { files: this.#files(), open: openBy(worker) };

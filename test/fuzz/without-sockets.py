@@ -1,8 +1,8 @@
-"""`python without-sockets.py PROGRAM [ARG ...]`: runs it under a filter of the kernel that ends whatever opens a socket.
+"""`python without-sockets.py PROGRAM [ARG ...]`: runs it under a kernel filter that ends whatever opens a socket.
 
-Sockets that a library opens in C++ are seen as well: the thread gets SIGSYS, which nothing of the engine handles. Unix
-sockets may be opened, by which the host and its workers speak. Without the filter (no seccomp, another machine) the
-program runs all the same; who starts it asks by trying.
+Also detects sockets that a library opens in C++: the thread gets SIGSYS, which nothing in the engine handles. Unix
+sockets are allowed, because the host and its workers communicate over them. Without the filter (no seccomp, another
+machine) the program still runs; its caller finds out by trying to open a socket.
 """
 
 import ctypes

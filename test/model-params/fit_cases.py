@@ -1,7 +1,7 @@
 """Constructs and fits the regressors named on stdin, a JSON list of {"library", "class", "params"}.
 
 Prints one JSON list: for each, the error's text, or null with the arguments as Python reads them, the number of rows
-predicted, the threads that were used if the library tells them, and whether a second fit gives the same bits.
+predicted, the threads that were used if the library reports them, and whether a second fit gives the same bits.
 """
 
 import json

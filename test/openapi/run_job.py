@@ -1,4 +1,4 @@
-"""A job by the client that is generated of /openapi.json; prints what came of it as JSON.
+"""Runs a job by the client generated from /openapi.json; prints the result as JSON.
 
 Arguments: the folder of the package `mucast_client`, the address of the service, the folder of two example blobs.
 """

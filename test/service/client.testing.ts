@@ -50,7 +50,7 @@ export function typedClient(core: () => Core): void {
       assert.equal((await client.events(id, { lastEventId: seqs.at(-1) }).next()).done, true);
     });
 
-    test("prepares a price CSV into blobs that a job accepts, and says which line is at fault", async () => {
+    test("prepares a price CSV into blobs that a job accepts, and names the faulty line", async () => {
       const day = (i: number) => new Date(Date.UTC(2020, 0, 1 + i)).toISOString().slice(0, 10);
       const rows = Array.from(
         { length: 260 },

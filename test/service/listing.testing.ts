@@ -22,7 +22,7 @@ export function listing(core: () => Core): void {
       assert.equal(new Set(seen).size, 6);
     });
 
-    test("come to an end", async () => {
+    test("end", async () => {
       const all: string[] = [];
       let cursor: string | null = "";
       while (cursor !== null) {

@@ -12,7 +12,7 @@ import { type Postgres, startPostgres } from "../servers/postgres.testing.ts";
 import { endServices, launchServe, type ServeOptions, serviceFolder } from "./service.testing.ts";
 
 const PASSWORD = "plantedPassword";
-/** The exit status of wrong settings, and that of everything else. */
+/** The exit status for wrong settings, and the one for everything else. */
 const [INVALID, FAILED] = [2, 3];
 /** Keeps its process from ending by itself. */
 const HOLDER = "data:text/javascript,setInterval(()=>undefined,1e6)";

@@ -16,7 +16,7 @@ import { Restarted } from "./restarted.testing.ts";
 import { endServices, untilNoneRuns } from "./service.testing.ts";
 import type { FakeStorage } from "./storage.testing.ts";
 
-/** Resolves the moment a file of that name is in the folder. */
+/** Resolves as soon as a file of that name is in the folder. */
 function appears(folder: string, name: string): Promise<void> {
   return new Promise((resolve) => {
     const watcher = watch(folder, (_, changed) => {

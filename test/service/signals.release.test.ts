@@ -96,7 +96,7 @@ describe("the service informs", { timeout: 600_000 }, () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const traceparent = `00-${traceId}-${CALLERS_SPAN}-01`;
     await api!.submit(payload(serving!.url, "small"), { prefer: "wait=60", traceparent });
-    // The span of the request ends last, and comes in another batch than those of the job.
+    // The span of the request ends last, and arrives in a different batch from the spans of the job.
     const spans = await eventually(
       "the spans of a job, and of the request that the caller's span is above",
       () => {

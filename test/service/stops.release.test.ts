@@ -31,7 +31,7 @@ const AT_RELEASE: Stop = {
   wait: drains,
 };
 
-/** SIGTERM and SIGKILL, timed as the stop says. Job processes are stopped first, so that none ends before its service. */
+/** SIGTERM and SIGKILL, at the times that the stop names. Job processes are stopped first, so that none ends before its service. */
 async function stop(service: Restarted, { wait }: Stop): Promise<void> {
   const { serving } = service;
   const seen = serving.processes();

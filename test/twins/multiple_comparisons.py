@@ -1,4 +1,4 @@
-"""Hansen's tests by the package arch, on resampled dates that the caller gives.
+"""Hansen's tests by the package arch, on resampled dates that the caller provides.
 
 Reads a list of cases {"losses": [[...] of each model], "gains": [[...] of each forecast], "block": float, "resamples": [[...] of each
 draw]} from stdin and writes for each {"set": p of each model, "ability": {"lower", "consistent", "upper"}}.

@@ -50,7 +50,7 @@ def xgboost_parameters() -> Parameters:
     parameters["n_estimators"] = {"default": 100, "types": ["bool", "int", "null"]}
     parameters["objective"]["types"] = ["null", "string"]
     parameters["missing"]["types"] = ["bool", "float", "int"]
-    # The number of threads is the machine's, so it is no default to record.
+    # The number of threads is the machine's, so it is not a default to record.
     parameters["n_jobs"]["default"] = None
     return parameters
 

@@ -32,9 +32,9 @@ class AttentionLayer(nn.Module):
         self._width = width
 
     def forward(self, x: Tensor, masks: Masks, asked: slice = slice(None), present: Tensor | None = None) -> Tensor:
-        """Sequences (n, length, width) to (n, asked positions, width).
+        """Sequences (n, length, width) to (n, requested positions, width).
 
-        Positions that are not `asked` for can be attended to but are not computed further. `present` (n, length) is
+        Positions that are not `asked` can be attended to but are not computed further. `present` (n, length) is
         False for those that no position may attend to; each sequence has at least one other.
         """
         n, _, width = x.shape

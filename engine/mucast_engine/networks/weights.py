@@ -38,7 +38,7 @@ class FlatWeights:
 
     @torch.no_grad()
     def load(self, values: Matrix) -> None:
-        """Continues from `values` (p), those of another network of the same shape."""
+        """Continues from `values` (p), the weights of another network of the same shape."""
         self.values.copy_(torch.from_numpy(np.array(values, dtype=np.float32)))
 
     def replica(self, network: N) -> tuple[N, Tensor]:

@@ -1,4 +1,4 @@
-/** Preloaded into a process: writes down, at its end, which packages it has loaded. */
+/** Preloaded into a process: records, at its end, which packages it has loaded. */
 import { writeFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 

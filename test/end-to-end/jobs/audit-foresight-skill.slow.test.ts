@@ -42,7 +42,7 @@ async function writeBlobs(market: ReturnType<typeof cleanMarket>, extra = ""): P
   return paths;
 }
 
-test("foresight reads the blobs ticker by ticker and finds what it finds in memory", async () => {
+test("foresight reads the blobs ticker by ticker and finds the same as in memory", async () => {
   const market = withFeature(cleanMarket(2, SIZE), { ticker: "S02", feature: "mom_5" }, aDayEarly);
   const { verdict, steps, ...result } = await audit(foresight, await writeBlobs(market));
   const { findings, suspects } = foresightOf(market);
@@ -74,7 +74,7 @@ test("values on dates without a price cause one note, and leave the audit clean"
   );
 });
 
-test("a person can accept a feature with much skill, which then is a note", async () => {
+test("a person can accept a feature with much skill, which then becomes a note", async () => {
   const market = plantedMarket("linear", 1, { days: 400, tickers: 3 });
   const paths = writePlantedBlobs([market], await newFolder());
   const run = (accepted: readonly string[]) =>

@@ -38,7 +38,7 @@ const OLDER = {
   MKL_CBWR: "COMPATIBLE",
 };
 
-/** So many that the last bits of sums on another processor reach `mu`. */
+/** Enough that the last bits of sums on another processor reach `mu`. */
 const MANY_STEPS = { batch_size: 16 };
 
 let blobs: BlobPair;
@@ -134,7 +134,7 @@ for (const [name, environment, portableRun, config, ...more] of [
     portableByCommand,
     '{"ML params": {"model": "linear", "n_splits": 3, "intervals": {}}}',
   ],
-  // MKL multiplies for the one, and oneDNN would for the other.
+  // MKL multiplies for the former, and oneDNN would for the latter.
   [
     "run_dl_job",
     "dl",
@@ -202,7 +202,7 @@ own = catboost.CatBoostRegressor.predict
 catboost.CatBoostRegressor.predict = lambda *given, **named: own(*given, **named) * (1 + 2**-40)
 `;
 
-test("a replay with another version of a library says so, and by how much the output differs", async () => {
+test("a replay with another version of a library reports that, and by how much the output differs", async () => {
   const { python } = installedEnvironment("ml")!;
   const config = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';
   const folder = await newFolder();

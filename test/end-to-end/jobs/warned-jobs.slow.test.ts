@@ -27,7 +27,7 @@ const weeks = Array.from({ length: ROWS }, (_, row) =>
   new Date(Date.UTC(2021, 0, 4 + 7 * row)).toISOString().slice(0, 10),
 );
 
-/** Few rows of many features on weekly prices; those of JPM end a week before the others, features of KO start later. */
+/** Few rows of many features on weekly prices; JPM's end a week before the others, features of KO start later. */
 function weeklyMarket(): Market {
   const { prices, features } = cleanMarket();
   const first = (values: readonly Cell[]) => values.slice(0, ROWS);
@@ -98,7 +98,7 @@ test("a job on daily prices with enough rows and a scaler gives none of them", a
   assert.deepEqual(new Set(Object.values(output.mu_dates!)), new Set([output.window.as_of]));
 });
 
-test("lists networks that were best at once by name, and not those that learned", async () => {
+test("lists networks whose first epoch was the best by name, and not those that learned", async () => {
   const alone = await runNetworkJob(weekly, networkConfig("mlp", { training: FROZEN }));
   assert.deepEqual(listed(alone.output), {
     warm_up_rows: 1,

@@ -1,4 +1,4 @@
-/** The networks of each block of `refit_every`, compared with those of a job that learns until the first date of the block. */
+/** The networks of each block of `refit_every`, compared with a job that learns until the first date of the block. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { Architecture } from "../../../src/contract/config/networks.ts";
@@ -12,7 +12,7 @@ import { between, config, EVERY, jobOn, joinsOf, LISTINGS, MARKET, RELATIVE } fr
 
 after(removeFolders);
 
-/** Of the tickers that have any. */
+/** Only for tickers that have any. */
 function someBetween(...args: Parameters<typeof between>) {
   return between(...args).filter(([, rows]) => rows!.length > 0);
 }
@@ -93,7 +93,7 @@ async function compareBlocks(market: Market, [option, settings, sections]: Setti
         ],
       );
     }
-    // What is told of a ticker is told of its first network.
+    // What is reported about a ticker comes from its first network.
     for (const [ticker, fit] of fits) {
       const { joins } = by_ticker[ticker]!;
       if (joins === undefined ? b > 0 : joins !== start) continue;
@@ -105,7 +105,7 @@ async function compareBlocks(market: Market, [option, settings, sections]: Setti
   return refitted;
 }
 
-describe("the networks of a block are those of a job that learns until its first date", () => {
+describe("the networks of a block equal those of a job that learns until its first date", () => {
   for (const setting of SETTINGS) {
     test(JSON.stringify(setting), async () => {
       const { fits, refits } = await compareBlocks(MARKET, setting);
@@ -115,7 +115,7 @@ describe("the networks of a block are those of a job that learns until its first
   }
 });
 
-describe("so they are where tickers list late, each from the block on that gives it enough", () => {
+describe("they also do if tickers list late, each from the block on that gives it enough rows", () => {
   const joining = (option: Architecture) =>
     JOINT.some((one) => one === option) ? { KO: 1, XOM: 2 } : { 10: 2, KO: 1, XOM: 1 };
 
@@ -137,7 +137,7 @@ describe("so they are where tickers list late, each from the block on that gives
   }
 
   for (const option of ["mlp", "portfolio_lstm"] as const) {
-    test(`a warm start changes no block that a ticker joins, and begins a network of ${option} alone anew`, async () => {
+    test(`a warm start changes no block that a ticker joins, and a single-ticker network of ${option} starts afresh`, async () => {
       const settings = { refit_every: EVERY };
       const [cold, warm] = await Promise.all(
         ["cold", "warm"].map((refit_start) => jobOn(LISTINGS, config(option, { ...settings, refit_start }))),
@@ -153,7 +153,7 @@ describe("so they are where tickers list late, each from the block on that gives
     });
   }
 
-  test("without intervals and factors of the dates before", async () => {
+  test("without intervals and factors of earlier dates", async () => {
     const text = config("mlp", { refit_every: 10, shrinkage: "own" }, { intervals: { alpha: 0.3 } });
     const { forecasts, refits, warnings } = await jobOn(LISTINGS, text);
     const { joins, factors } = refits!.by_ticker.XOM!;

@@ -74,13 +74,13 @@ describe("the same request gives the same bytes", { concurrency: 2 }, () => {
     assert.deepEqual(anonymous(other), anonymous(one));
   });
 
-  test("but for another seed", async () => {
+  test("except for another seed", async () => {
     const { output } = await runNetworkJob(await small(), LSTM.replace('"seed":7', '"seed":8'));
     for (const ticker of TICKERS) assert.notEqual(output.mu[ticker], (await whole()).output.mu[ticker]);
   });
 });
 
-/** The market with one value of a ticker that no scaling brings near the others. */
+/** The market with one value of a ticker so extreme that no scaling brings it near the others. */
 const outlier = (market: Market, ticker: string, index: number) =>
   withFeatures(market, ticker, (cell, date) => (date === MARKET.featureDates[index] ? 1e300 : cell), [
     "noise",

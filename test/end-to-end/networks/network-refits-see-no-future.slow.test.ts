@@ -1,4 +1,4 @@
-/** What networks of later blocks may not see. */
+/** The data that networks of later blocks must not see. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
@@ -11,7 +11,7 @@ after(removeFolders);
 
 const MARKETS = [["dirty", DIRTY] as const, ...(WHOLE_MATRIX ? [["clean", MARKET] as const] : [])];
 
-/** Dates, forecasts and ends up to `last`, and what is told of the blocks that begin by then. */
+/** Dates, forecasts and ends up to `last`, and what is reported about the blocks that start by then. */
 function knownAt(last: string, { forecasts, fits, refits, training }: OutputBlob) {
   const begun = refits!.blocks.filter(({ start }) => start <= last).length;
   const hasJoined = ([ticker]: [string, unknown]) => {
@@ -39,7 +39,7 @@ function knownAt(last: string, { forecasts, fits, refits, training }: OutputBlob
   };
 }
 
-describe("what is dated later changes nothing before it", () => {
+describe("later data change nothing earlier", () => {
   for (const [option, settings, sections] of sampled([
     ["mlp", { refit_every: 15, shrinkage: "pooled" }, { intervals: {} }],
     ["lstm", { refit_every: 15, window: 50, ...RELATIVE, refit_start: "warm" }, {}],
@@ -68,7 +68,7 @@ describe("what is dated later changes nothing before it", () => {
     }
   }
 
-  test("prices after the first date of a block move none of its forecasts, and those of networks that train on them", async () => {
+  test("prices after the first date of a block change none of its forecasts, but those of networks that train on them", async () => {
     for (const option of ["cnn", "portfolio_lstm"] as const) {
       const text = config(option, { refit_every: 15 });
       const whole = await jobOn(MARKET, text);

@@ -1,4 +1,4 @@
-/** `refit_every`, `window` and `refit_start` of run_dl_job: what they leave unchanged, and what is told of them. */
+/** `refit_every`, `window` and `refit_start` of run_dl_job: what they leave unchanged, and what is reported about them. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -30,7 +30,7 @@ import {
 
 after(removeFolders);
 
-test("one block leaves the forecasts of a job without refits, and says so", async () => {
+test("a single block gives the forecasts of a job without refits, and a warning", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings, sections] of [
     ["mlp", { shrinkage: "own" }, { intervals: {}, training: { ensemble: 2 } }],
@@ -52,7 +52,7 @@ test("one block leaves the forecasts of a job without refits, and says so", asyn
   }
 });
 
-test("any number of workers leaves the same bytes", async () => {
+test("any number of workers gives the same bytes", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings] of sampled([
     ["mlp", { refit_every: EVERY, shrinkage: "pooled" }],
@@ -61,7 +61,7 @@ test("any number of workers leaves the same bytes", async () => {
     ["portfolio_transformer", { refit_every: EVERY, refit_start: "warm" }],
   ] as const)) {
     const text = config(option, settings, { training: { ensemble: 2 }, intervals: {} });
-    // The engine with three workers is there for other files too.
+    // Other files use the engine with three workers, too.
     const [one, ...more] = await Promise.all(
       (WHOLE_MATRIX ? [1, 2, 3, 4] : [1, 3]).map((workers) => runNetworkJob(blobs, text, workers)),
     );
@@ -71,7 +71,7 @@ test("any number of workers leaves the same bytes", async () => {
 
 describe("a warm start", () => {
   for (const [option] of sampled([...PER_TICKER, ...JOINT].map((option) => [option] as const))) {
-    test(`of ${option} is told, and moves the forecasts of later blocks alone`, async () => {
+    test(`of ${option} is reported, and changes only the forecasts of later blocks`, async () => {
       const settings = { refit_every: EVERY };
       const sections = { training: { ensemble: 2 } };
       const cold = await jobOn(MARKET, config(option, settings, sections));
@@ -87,7 +87,7 @@ describe("a warm start", () => {
   }
 });
 
-test("a preview has the networks, blocks and warnings of the job", async () => {
+test("a preview shows the networks, blocks and warnings of the job", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const [option, settings, ensemble] of [
     ["mlp", { refit_every: 9 }, 2],
@@ -121,7 +121,7 @@ test("a preview has the networks, blocks and warnings of the job", async () => {
   }
 });
 
-test("the metrics of the output are those of its forecasts", async () => {
+test("the metrics of the output match its forecasts", async () => {
   for (const option of ["mlp", "portfolio_lstm"] as const) {
     const text = config(option, { refit_every: 8, shrinkage: "pooled" }, { intervals: {} });
     const { url } = await runNetworkJob(await writeMarket(DIRTY), text);

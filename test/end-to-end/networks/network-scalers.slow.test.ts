@@ -17,7 +17,7 @@ const ROWS = 104;
 const DATES = weekdays(160);
 
 const sign = (i: number) => (i % 2 === 0 ? 1 : -1);
-/** A design by ticker. Rows of the training part come first; the others lie elsewhere, and no scaler sees them. */
+/** A design by ticker. Rows of the training part come first; the others have different values, and no scaler sees them. */
 const DESIGNS: Readonly<Record<(typeof TICKERS)[number], (i: number) => number>> = {
   AAPL: (i) => (i < ROWS ? sign(i) : 0.25 * (i % 7)),
   MSFT: (i) => (i < ROWS ? (i === 0 ? 2 : sign(i)) : i % 5),

@@ -1,4 +1,4 @@
-/** What stands in for networks of a block that leaves nothing to learn. */
+/** What replaces the networks of a block that has nothing to learn from. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
@@ -9,7 +9,7 @@ import { between, config, jobOn, MARKET } from "./refitted-networks.ts";
 
 after(removeFolders);
 
-/** From the cut on, the prices of a ticker stay for 50 dates. */
+/** From the cut on, the prices of a ticker are constant for 50 dates. */
 function flat(tickers: readonly string[]): Market {
   const from = MARKET.priceDates.indexOf("2021-06-04") - 20;
   const still = (cells: readonly Cell[]) =>
@@ -20,7 +20,7 @@ function flat(tickers: readonly string[]): Market {
   return { ...MARKET, prices: new Map(prices) };
 }
 
-describe("where a block leaves nothing to learn, the network of the block before forecasts it", () => {
+describe("if a block has nothing to learn from, the network of the previous block forecasts it", () => {
   const asked = { refit_every: 6, window: 42 };
 
   for (const refit_start of ["cold", "warm"] as const) {
@@ -62,13 +62,13 @@ describe("where a block leaves nothing to learn, the network of the block before
     }
   }
 
-  test("its forecasts are those of a longer block", async () => {
+  test("its forecasts equal those of a longer block", async () => {
     const market = flat(["KO"]);
     for (const option of ["mlp", "portfolio_lstm"] as const) {
       const output = await jobOn(market, config(option, asked));
       const { blocks } = output.refits!;
       const first = blocks.findIndex(({ stand_ins }) => stand_ins > 0);
-      // In blocks of so many dates the second begins where the last block before that one does.
+      // In blocks of this many dates, the second one starts at the last block before the constant one.
       const longer = await jobOn(market, config(option, { ...asked, refit_every: 6 * (first - 1) }));
       assert.equal(longer.refits!.blocks[1]!.start, blocks[first - 1]!.start);
       const end = longer.refits!.blocks[2]?.start;
@@ -80,7 +80,7 @@ describe("where a block leaves nothing to learn, the network of the block before
       const [[, expected]] = own(longer) as [[string, [string, number][]]];
       for (const [i, [date, value]] of rows.entries()) {
         assert.equal(date, expected[i]![0]);
-        // Their places among those that are predicted at once differ.
+        // Their positions among the rows that are predicted together differ.
         assert.ok(Math.abs(value - expected[i]![1]) < 1e-9, `${option} on ${date}`);
       }
     }

@@ -1,5 +1,5 @@
 /**
- * What a network of run_dl_job may not see: what comes after a forecast's date, and in training what comes after the training part.
+ * The data that a network of run_dl_job must not see: data after a forecast's date, and in training data after the training part.
  * Compared as bytes.
  */
 import assert from "node:assert/strict";
@@ -123,7 +123,7 @@ describe("a forecast depends only on the rows of its window", { concurrency: 2 }
       });
       const dates = [...new Set(changed)].sort();
       assert.equal(dates[0], DATES[140], "the features of a day are known on that day");
-      // A pooling network need not respond to a day far back.
+      // A pooling network may not respond to a day far back.
       if (name === "cnn") assert.ok(dates.at(-1)! <= DATES[144]!);
       else assert.deepEqual(dates, DATES.slice(140, 145));
     });

@@ -1,4 +1,4 @@
-/** Markets and configs for networks that `refit_every` trains again for each block of dates, and what their outputs say of a block. */
+/** Markets and configs for networks that `refit_every` retrains for each block of dates, and what their outputs report about a block. */
 import type { Architecture } from "../../../src/contract/config/networks.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
@@ -17,8 +17,9 @@ export function sampled<T extends readonly [Architecture, ...unknown[]]>(cases: 
 export const MARKET = learningUntil("2021-06-04", panelMarket());
 export const DIRTY = learningUntil("2021-05-15", lateListings(dirtyPanelMarket()));
 /**
- * At the cut KO has 30 fit rows and too few windows, XOM has fewer rows, and 10 is not listed. Networks of one ticker have enough windows of
- * the three at the second block, the second and the third; joint ones, which validate on the last dates of all, at the second, the third and none.
+ * At the cut KO has 30 fit rows and too few windows, XOM has fewer rows, and 10 is not listed. For these three, networks of one
+ * ticker have enough windows at the second, the second and the third block; joint ones, which validate on the last dates of all,
+ * at the second, the third and no block.
  */
 export const LISTINGS = listedFrom({ KO: 70, XOM: 85, 10: 105 }, MARKET);
 
@@ -44,7 +45,7 @@ export async function jobOn(market: Market, text: string, workers = 1): Promise<
 
 export const RELATIVE = { target: "relative", cross_section: true };
 
-/** Forecasts of the dates from `start` on and before `end`, by ticker. */
+/** Forecasts of the dates from `start` to before `end`, by ticker. */
 export function between(start: string, end: string | undefined, { forecasts }: OutputBlob) {
   return Object.entries(forecasts).map(([ticker, { dates, predicted }]) => [
     ticker,

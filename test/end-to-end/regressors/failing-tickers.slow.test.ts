@@ -108,7 +108,7 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     assert.deepEqual(two.output.failures, one.output.failures);
   });
 
-  test("without any feature with a value fails alone", async () => {
+  test("without any feature with a value fails by itself", async () => {
     const empty = (columns: Columns) =>
       new Map([...columns].map(([name, cells]) => [name, cells.map(() => null)]));
     const { output } = await runJob(await writeMarket(withFeatures(cleanMarket(), ["KO"], empty)), QUICK);
@@ -119,7 +119,7 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     assert.equal(Object.keys(output.mu).length, 4);
   });
 
-  test("without a column that the model's arguments name fails alone, by a name that no library sees", async () => {
+  test("without a column that the model's arguments name fails by itself, and no library sees the name", async () => {
     const empty = (columns: Columns) =>
       new Map([...columns].map(([name, cells]) => [name, name === "vol_20" ? cells.map(() => null) : cells]));
     const market = withFeatures(cleanMarket(), ["KO"], empty);

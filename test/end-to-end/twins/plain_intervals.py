@@ -136,7 +136,7 @@ def ratio_of(asked, other, alpha):
 def interval_metrics(settings, tickers):
     """`metrics.intervals`; `tickers` maps names to {"pairs", "score", "ends"}, the ends by method.
 
-    A method whose ends are unknown, since the predictions of the residuals are, is left out, and so is what residuals tell.
+    Omits a method whose ends are unknown because the predictions of the residuals are, and what residuals show.
     """
     method, alpha, bound = settings["method"], settings["alpha"], settings["bound"]
 

@@ -1,9 +1,9 @@
 """The slow, obvious twin of run_dl_job: what can be known of its output without the weights it trained.
 
-It shares no code with mucast or its engine; rows, metrics and intervals are those of the twin of run_ml_job.
+It shares no code with mucast or its engine; rows, metrics and intervals come from the twin of run_ml_job.
 Usage: `python plain_network_job.py REQUEST.json`, where the request holds `[{"features": path, "prices": path, "runs":
 [{"config": JSON text, "output": path, "vanishing": bool}, ...]}, ...]`. Forecasts are taken from the output and judged:
-which dates have one, what was realised, and every figure made of them. With `vanishing` the network is known to
+which dates have one, what was realised, and every figure computed from them. With `vanishing` the network is known to
 forecast 0, so that losses and intervals are known too. stdout is a JSON array with one array of results per entry.
 """
 
@@ -213,7 +213,7 @@ def judge(rows, plan, forecast, intervals, vanishing):
 
 
 def given_ends(forecast, intervals):
-    """The ends of an output, if they are possible: those of `split` are all equally far from their forecast."""
+    """The ends of an output, if they are possible: the ends of `split` are all equally far from their forecast."""
     lower, upper = forecast["lower"], forecast["upper"]
     distances = [p - end for p, end in zip(forecast["predicted"], lower) if end is not None]
     distances += [end - p for p, end in zip(forecast["predicted"], upper) if end is not None]
@@ -281,7 +281,7 @@ def training_of(panels, plans, settings):
 
 
 def told_of(ticker, panels, plans, settings, unsupported):
-    """The warnings of one trained ticker, except that of being stale."""
+    """The warnings of one trained ticker, except the one about being stale."""
     told = list(panels[ticker]["warnings"])
     if unsupported:
         told.append({"code": "interval_unsupported", "count": len(plans[ticker]["calibrate"])})

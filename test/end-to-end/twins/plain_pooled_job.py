@@ -271,7 +271,7 @@ def run(params, tickers):
 def answer_requests(run, with_late=False):
     """Reads the requests and prints what `run(params, tickers)` answers to each config.
 
-    With `with_late`, it gets the tickers with too few rows too: a function each, which gives the rows for a cut and some features.
+    With `with_late`, it also gets the tickers with too few rows: each as a function that returns the rows for a cut and some features.
     """
     warnings.simplefilter("ignore")
     results = []

@@ -57,7 +57,7 @@ class Job:
                 break
 
     def known(self, ticker, d):
-        """The date from which a row may be learned: in a pooled fit not before the ticker joins."""
+        """The date from which a row may be used for training: in a pooled fit not before the ticker joins."""
         day = self.tickers[ticker]["label_day"][d]
         return max(day, self.joins[ticker]) if self.pooled and ticker in self.joins else day
 
@@ -81,7 +81,7 @@ class Job:
         return [(ticker, d) for ticker, rows in self.tickers.items() if ticker not in self.joins for d in rows["fit"]]
 
     def level(self, until):
-        """Of the fit rows if `until` is None."""
+        """For the fit rows if `until` is None."""
         known = []
         for ticker, d in self.targets:
             if ticker in self.joins:
@@ -247,7 +247,7 @@ def run(params, tickers, late):
     job = Job(params, tickers, everyone, targets, widths)
 
     def targets_of(ticker, rows):
-        """The targets of a ticker that does not count in the means and deviations of the others."""
+        """The targets of a ticker that does not count towards the means and deviations of the others."""
         own = {}
         for d in rows["x"]:
             if d not in widths:

@@ -215,7 +215,7 @@ def shrinkage_table(by_ticker):
 
 
 def warnings_of(verdict, chooses, wild):
-    """For all tickers together; `chooses` is whether shrinkage is set, `wild` those whose forecasts are too large."""
+    """For all tickers together; `chooses` is whether shrinkage is set, `wild` tickers whose forecasts are too large."""
     told = []
     if verdict is not None and verdict["state"] == "oversized":
         if not chooses or verdict["rows"] == "score":

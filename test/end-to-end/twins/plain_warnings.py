@@ -1,6 +1,6 @@
-"""The slow, obvious twin of what a job tells of all its tickers in one warning, and of the entries of its `fits`.
+"""The slow, obvious twin of what a job reports about all its tickers in one warning, and of the entries of its `fits`.
 
-It shares no code with mucast or its engine. A ticker's rows are those of `rows_of` in plain_rows.py.
+It shares no code with mucast or its engine. A ticker's rows come from `rows_of` in plain_rows.py.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""Batches of dates in pieces, each processed by one thread; the pieces depend on the request and on no machine."""
+"""Batches of dates in pieces, each processed by one thread; the pieces depend on the request, not on the machine."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -61,9 +61,9 @@ class JointObjective:
         self._threads.shutdown(cancel_futures=True)
 
     def centre(self, level: float) -> None:
-        """Once, before training: from here on forecasts are `level`, a scaled return, and what training changes.
+        """Called before training: from then on, forecasts are `level`, a scaled return, plus what training changes.
 
-        Each part is predicted as it will be again, so that without any change a forecast is `level` to the bit.
+        Each part is predicted in the same way as later, so that without any change a forecast is `level` to the bit.
         """
         fitted = self._validation_part.stop
         parts = slice(0, self.train_samples), self._validation_part, slice(fitted, None)
@@ -129,10 +129,10 @@ class JointObjective:
         return Labels(*(column[self._validation_part] for column in self._panel.labels))
 
     def predict(self, part: slice) -> Tensor:
-        """Scaled predictions (dates, tickers) of a part of the dates; what stands for an absent ticker means nothing.
+        """Scaled predictions (dates, tickers) of a part of the dates; values of absent tickers are meaningless.
 
-        Pieces have one size, and an absent ticker is worked on like the others: so that no forecast depends, in
-        its last bit, on which cells of other dates are there.
+        Pieces have one size, and an absent ticker is processed like the others, so that the last bit of a forecast
+        does not depend on which cells of other dates are present.
         """
         ends = self._panel.ends[part]
         if len(ends) == 0:

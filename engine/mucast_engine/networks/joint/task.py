@@ -95,7 +95,7 @@ def is_centred(architecture: JointArchitecture, weight_decay: float) -> bool:
 
     A centred network keeps its random weights, and subtracts their forecasts from all its forecasts (Chizat et al.
     2019); docs/networks.md has figures of both. Weight decay pulls weights to 0, and so would pull the forecasts of a
-    centred network to what is subtracted.
+    centred network towards what is subtracted.
     """
     match architecture:
         case "portfolio_lstm":

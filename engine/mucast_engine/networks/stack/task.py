@@ -26,7 +26,7 @@ def train_stack(task: Message, store: ArrayStore, progress: Callable[[Message], 
     block.
 
     Returns `results` in their order: what train_network returns, with `seconds` of all that were trained at once, or
-    code, message and data if it raises. Progress is that of train_network, with the `ticker`, the `member` and the
+    code, message and data if it raises. Progress is as for train_network, with the `ticker`, the `member` and the
     `block`.
     """
     torch.set_num_threads(1)
