@@ -3,11 +3,11 @@ import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { SWAGGER_FILES } from "../src/service/http/page/swagger-files.ts";
 
-/** Four checkers take the same time as one, for twice the work. */
+/** Four checkers take as long as one, and do twice the work. */
 const ONE_CHECKER = ["--checkers", "1"];
 
 rmSync("dist", { recursive: true, force: true });
-// The console is compiled with the types of a browser, and includes the client, which the second run writes again.
+// The console is compiled with a browser's types, and includes the client, which the second run overwrites.
 for (const project of ["src/console/tsconfig.build.json", "tsconfig.build.json"]) {
   const words = ["node_modules/typescript/bin/tsc", "-p", project, ...ONE_CHECKER];
   const { status, error } = spawnSync(process.execPath, words, { stdio: ["ignore", 2, 2] });

@@ -1,5 +1,6 @@
 /**
- * The whole way on real prices: CSV, two input blobs, both jobs, the recommended pooled config, reports, and one table that compares them.
+ * The complete workflow on real prices: CSV, two input blobs, both jobs, the recommended pooled config, reports, and one table
+ * that compares them.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Loaded by scripts/run.mjs and scripts/setup.mjs before the programs that they start: each of them is asked to end
-// once its starter is gone, also where that was killed.
+// Loaded by scripts/run.mjs and scripts/setup.mjs before the programs that they start: asks each program to end once its starter
+// is gone, even if the starter was killed.
 import { isMainThread } from "node:worker_threads";
 import { whenParentEnds } from "./parent.mjs";
 

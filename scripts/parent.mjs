@@ -1,10 +1,10 @@
-/** A process outlives the one that has started it by about twice as much. */
+/** A process outlives its starter by up to about twice this time. */
 export const MILLISECONDS_BETWEEN_LOOKS = 500;
 
 /**
- * Calls `ended` once the process that has started this one is gone: this one has another parent then.
+ * Calls `ended` once the process that started this one is gone: this one then has another parent.
  * @param {() => void} ended
- * @returns {() => void} ends the watch
+ * void} ends the watch => @returns {() => void} ends the watch => void} ends the watch
  */
 export function whenParentEnds(ended) {
   const parent = process.ppid;

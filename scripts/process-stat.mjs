@@ -1,9 +1,9 @@
-// What /proc says of processes. Built-ins alone, as the set-up runs before TypeScript can be read.
+// What /proc reports about processes. Uses only built-ins, because the set-up runs before TypeScript can be loaded.
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * A process that runs, by its parent and by its start in clock ticks since boot, which names it together with its pid.
- * One that has ended and that its parent has not waited for (a zombie) runs no more.
+ * A running process, with its parent and its start in clock ticks since boot, which identifies it together with its pid. A
+ * process that has ended but whose parent has not waited for it (a zombie) is not running.
  * @param {number} pid
  * @returns {{ pid: number, parent: number, start: string } | undefined}
  */
@@ -20,13 +20,13 @@ export function processOf(pid) {
 /** The fields of /proc/pid/stat after the program's name; 0 is the state. */
 function fieldsOf(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The name stands in parentheses and may hold anything.
+  // The name is in parentheses and may contain anything.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /**
- * Whether the group of this process is the one that its terminal sends Ctrl-C to.
- * @returns {boolean | undefined} undefined where the system has no /proc
+ * Whether this process's group is the one that its terminal sends Ctrl-C to.
+ * @returns {boolean | undefined} undefined if the system has no /proc
  */
 export function isInForeground() {
   if (process.platform !== "linux") return undefined;
@@ -34,7 +34,7 @@ export function isInForeground() {
   return group === foreground;
 }
 
-/** All that descend from a process, now; none where the system has no /proc. */
+/** All current descendants of a process; none if the system has no /proc. */
 export function descendantsOf(pid) {
   if (process.platform !== "linux") return [];
   const all = readdirSync("/proc")

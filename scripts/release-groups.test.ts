@@ -7,7 +7,7 @@ import { testFiles } from "./test-tiers.ts";
 
 const names = (changed: readonly string[]) => groupsOfPaths(changed).map(({ name }) => name);
 
-/** Itself, or by a file beside it. */
+/** Directly, or by a file beside it. */
 function readsMatrix(file: string): boolean {
   const source = readFileSync(file, "utf8");
   const beside = [...source.matchAll(/ from "\.\/([\w.-]+)"/g)].map(([, name]) => join(dirname(file), name!));

@@ -1,6 +1,7 @@
 /**
- * The release tier in groups, each with the paths that it is about: `.ci/run` runs those that the last commit concerns, and `npm run
- * test:release` all of them. Slow files that are listed here too run with all their cases in this tier (test/whole-matrix.testing.ts).
+ * The release tier in groups, each with the paths that it covers: `.ci/run` runs the groups that the last commit concerns, and
+ * `npm run test:release` all of them. Slow files that are also listed here run with all their cases in this tier
+ * (test/whole-matrix.testing.ts).
  */
 import { execFileSync } from "node:child_process";
 
@@ -12,7 +13,7 @@ export interface ReleaseGroup {
   readonly paths: readonly string[];
   /** Whether it includes the tests of the engine that are marked `release`. */
   readonly hasEngineTests?: boolean;
-  /** Its duration alone on two cores. */
+  /** Its duration on two otherwise idle cores. */
   readonly seconds: number;
 }
 
@@ -205,7 +206,7 @@ export function groupsOfPaths(changed: readonly string[]): readonly ReleaseGroup
   );
 }
 
-/** @throws Error if a name is not that of a group. */
+/** @throws Error if a name is not a group's. */
 export function groupsNamed(names: readonly string[]): readonly ReleaseGroup[] {
   const known = RELEASE_GROUPS.map(({ name }) => name);
   const unknown = names.filter((name) => !known.includes(name));

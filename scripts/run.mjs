@@ -1,6 +1,6 @@
-// `node scripts/run.mjs FILE [ARG ...]`: does the set-up that FILE needs, then runs it on Node 24, where `mucast/client` is
-// the client's source: what the package carries, dist/, is not there in a checkout. FILE is asked to end (SIGTERM) when
-// this process is, and when the one that has started it, such as npm or a shell, is gone.
+// `node scripts/run.mjs FILE [ARG ...]`: does the set-up that FILE needs, then runs it on Node 24, where `mucast/client` resolves
+// to the client's source: the package's dist/ does not exist in a checkout. Asks FILE to end (SIGTERM) when this process is asked
+// to, and when the process that started this one, such as npm or a shell, is gone.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { isatty } from "node:tty";
@@ -16,10 +16,10 @@ const JOB_NEEDS = new Map([
   ["serve", ["ml"]],
 ]);
 
-/** What runs FILE, once the set-up is done. */
+/** The process that runs FILE, once the set-up is done. */
 let child;
 let isAsked = false;
-/** What FILE had started when it was first asked to end. */
+/** The processes that FILE had started when it was first asked to end. */
 let started = [];
 
 const unfollow = whenParentEnds(() => {
@@ -31,7 +31,7 @@ const unfollow = whenParentEnds(() => {
 const [file, ...args] = process.argv.slice(2);
 const node = await orExplain(() => ensureSetup(environmentsFor(file, args)));
 
-// TypeScript is stripped of its types at every start; what has been made of it is kept for the next one.
+// Node strips the types from TypeScript at every start; the compiled result is kept for the next start.
 const cache = fileURLToPath(new URL("../node_modules/.cache/mucast/compiled", import.meta.url));
 const env = { NODE_COMPILE_CACHE: cache, ...process.env };
 const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
@@ -40,18 +40,18 @@ child = spawn(node, ["--conditions=mucast-source", "--import", followUs, file, .
   env,
 });
 
-// Looked at now: one that is closed is none any more.
+// Checked now: once closed, a terminal is no longer recognised.
 const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
 
-// A terminal's Ctrl-C reaches the child too, which would take another SIGINT for a second Ctrl-C. Without a terminal the child
-// takes the SIGTERM for the same request, where it has had SIGINT itself.
+// A terminal's Ctrl-C also reaches the child, which would treat another SIGINT as a second Ctrl-C. Without a terminal, the child
+// treats the SIGTERM as the same request if it has already received SIGINT itself.
 process.on("SIGINT", () => {
   if (!(isInForeground() ?? hasTerminal)) end("SIGTERM");
 });
 process.on("SIGTERM", () => end("SIGTERM"));
 process.on("SIGHUP", () => {
   if (hasTerminal) end("SIGHUP");
-  // The terminal is gone of what nohup started to outlive it; npm may have ended by that.
+  // nohup started this process to outlive its terminal, which is gone; npm may have ended because of that.
   else unfollow();
 });
 child.on("exit", (code, signal) => {
@@ -67,13 +67,13 @@ function end(signal) {
   child.kill(signal);
 }
 
-/** The Python environments that a script needs; a program of someone's own needs none. */
+/** The Python environments that a script needs; any other program needs none. */
 function environmentsFor(script, scriptArgs) {
   const needs = {
     "bench/main.ts": ["ml", "dl", "ray", "dev"],
     "scripts/demo.ts": ["ml", "dl"],
     "scripts/check.ts": ["ml", "lint"],
-    // As the quick half needs it; beside that half it does the rest itself.
+    // What the quick half needs; the script sets up the rest while that half runs.
     "scripts/test.ts": ["ml", "lint"],
     "scripts/test-release.ts": ["ml", "lint"],
     "scripts/cluster.ts": ["ml", "dl", "ray", "dev"],

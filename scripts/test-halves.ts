@@ -15,7 +15,7 @@ const AT_A_TIME = CORES + 3;
 /** A check, or the tests of a process. @returns the names of those that failed. */
 type Work = () => Promise<string[]>;
 
-/** The tests that start nothing, and beside them the checks that take seconds. @returns the names of those that failed. */
+/** The tests that start nothing, in parallel with the checks that take seconds. @returns the names of those that failed. */
 export async function runQuickHalf(): Promise<string[]> {
   const failed = await runAll(quickWork(CORES), CORES);
   tellSpent();
@@ -23,8 +23,8 @@ export async function runQuickHalf(): Promise<string[]> {
 }
 
 /**
- * The quick half, beside it the set-up of what only the slow half needs, then the engine's checks and the tests that start
- * something or compute long, which begin if the quick half leaves a core.
+ * The quick half, in parallel with the set-up for the slow half, then the engine's checks and the tests that start something or
+ * compute for long, which start as soon as the quick half leaves a core idle.
  * @param onQuick gets the names of what failed in the quick half, when that has ended.
  * @returns the names of all that failed.
  */
@@ -32,7 +32,7 @@ export function runBothHalves(onQuick: (failed: readonly string[]) => void): Pro
   return runAllTiers([], onQuick);
 }
 
-/** The same, and after the slow half all tests of the release groups that are not in it. */
+/** The same, followed by all tests of the release groups that are not in the slow half. */
 export async function runAllTiers(
   groups: readonly ReleaseGroup[],
   onQuick: (failed: readonly string[]) => void,
@@ -86,7 +86,10 @@ export async function runReleaseGroups(groups: readonly ReleaseGroup[], until: n
   return failed;
 }
 
-/** Installs everything that tests need, if it is missing. @returns whether it is there; the reason for a failure is on stderr. */
+/**
+ * Installs everything that tests need, if it is missing. @returns whether everything is installed; the reason for a failure is on
+ * stderr.
+ */
 async function setUpAll(): Promise<boolean> {
   const endsWithUs = new URL("./end-with-parent.mjs", import.meta.url).href;
   const setUp = ["--import", endsWithUs, "scripts/setup.mjs", "--dev"];

@@ -1,6 +1,6 @@
-// Loaded before the test files. Where MUCAST_TEST_STARTS is `refuse`, every start of a process, a server or a database
-// throws. At its end the process tells the runner the processor seconds of itself and of the processes that it started
-// and waited for, as one line of JSON on descriptor 3.
+// Loaded before the test files. If MUCAST_TEST_STARTS is `refuse`, every start of a process, a server or a database throws. At
+// its end, the process reports to the runner its own processor seconds and those of the processes that it started and waited for,
+// as one line of JSON on descriptor 3.
 import childProcess from "node:child_process";
 import { writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -13,7 +13,7 @@ import { processorSeconds } from "./processor-seconds.ts";
 const REPORT = 3;
 
 const mode = process.env.MUCAST_TEST_STARTS;
-// It holds for this process alone.
+// It applies only to this process.
 delete process.env.MUCAST_TEST_STARTS;
 
 if (isMainThread && mode !== undefined) {

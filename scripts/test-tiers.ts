@@ -1,5 +1,5 @@
 /**
- * The name of a test file says its tier: `*.test.ts` is fast and starts nothing, `*.slow.test.ts` starts a process, a
+ * The name of a test file shows its tier: `*.test.ts` is fast and starts nothing, `*.slow.test.ts` starts a process, a
  * server or a database, or computes for seconds, and `*.release.test.ts` belongs to the release tier
  * (release-groups.ts).
  */
@@ -24,8 +24,8 @@ const LONGEST: readonly string[] = [
 
 /**
  * Slow files that share a process, including what takes longer to start than most of their tests: the modules of the service, PGlite's
- * compiled code, or the engines of test/end-to-end/jobs/shared-engines.ts. A path that ends with / is all slow files below that folder. Their
- * `before` and `after` outside of a `describe` are those of the whole process.
+ * compiled code, or the engines of test/end-to-end/jobs/shared-engines.ts. A path that ends with / is all slow files below that
+ * folder. Their `before` and `after` outside of a `describe` apply to the whole process.
  */
 const TOGETHER: readonly (readonly string[])[] = [
   [

@@ -1,6 +1,6 @@
 /**
- * `npm test`: every check but those of the release tier. The quick half comes first, and its failures are printed as soon as it has ended.
- * Both halves run completely, and any failure fails the run.
+ * `npm test`: every check except those of the release tier. The quick half comes first, and its failures are printed as soon as
+ * it has ended. Both halves run completely, and any failure fails the run.
  */
 import { printFailures, runBothHalves } from "./test-halves.ts";
 

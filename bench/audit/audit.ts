@@ -109,7 +109,7 @@ function foundShare(fault: BlobFault, markets: readonly TwoDays[]): string {
   return shareText(found, markets.length, others);
 }
 
-/** What the check of a fault finds. For foresight, the ticker with the fault is one of 20: the clean ones are not computed again. */
+/** What the check for a fault finds. For foresight, the ticker with the fault is one of 20: the clean ones are not recomputed. */
 function findingsOf({ check }: BlobFault, days: TwoDays): readonly Finding[] {
   return check === "restatement" ? restatementOf(days) : foresightOf(alone(days.today), 20).findings;
 }

@@ -16,12 +16,12 @@ export interface MarketSize {
 }
 
 /**
- * The first seed of the tables. The effect limits of foresight were chosen with markets of seeds below 5,000, so the tables use markets
- * that the choice has not seen.
+ * The first seed of the tables. The effect limits of foresight were chosen with markets of seeds below 5,000, so the tables use
+ * markets that did not influence the choice.
  */
 export const FIRST_SEED = 70_000;
 
-/** What two days know of a market: the later one has more dates. */
+/** A market as known on two days: the later one has more dates. */
 export interface TwoDays {
   readonly earlier: Market;
   readonly today: Market;
@@ -96,7 +96,7 @@ export function bouncing({ earlier, today }: TwoDays, seed: number, half: number
   return { earlier: bounced(earlier), today: bounced(today) };
 }
 
-/** The same days with today's blobs beginning 20 dates later. */
+/** The same days with today's blobs starting 20 dates later. */
 export function withLaterStart({ earlier, today }: TwoDays): TwoDays {
   const prices = today.prices.map((one) => ({
     ...one,

@@ -45,7 +45,7 @@ function foundByIc(size: MarketSize): number[] {
 
 /**
  * For each true IC the forecasts of one market, whose returns have fat tails, clustered volatility and a common factor with a loading
- * between 0.5 and 1.5. The IC is that with a ticker's own part of the return.
+ * between 0.5 and 1.5. The IC is with a ticker's own part of the return.
  */
 function forecastsOf(seed: number, { tickers, days }: MarketSize): ForecastRows[][] {
   const random = seededRandom(seed);

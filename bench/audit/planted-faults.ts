@@ -159,7 +159,7 @@ function restated(rows: number, deviations: number): BlobFault {
   );
 }
 
-/** The market with one feature of one ticker spoilt, and all others unchanged. */
+/** The market with a fault in one feature of one ticker, and all others unchanged. */
 export function withFeature(market: Market, { ticker, feature }: Place, spoil: CorruptFeature): Market {
   const features = market.features.map((one, t) => {
     if (one.ticker !== ticker) return one;

@@ -42,12 +42,15 @@ export const SHARED_FAULTS: Readonly<Record<string, SharedFault>> = {
 
 const PLANTED_IN = ["mom_5", "vol_21", "sma_gap_50", "rel_1", "rsi_14"];
 
-/** The feature with the fault: each market has another one, because a fault that replaces the feature is the same in all of a market. */
+/**
+ * The feature with the fault: a different one for each market, because a fault that replaces the feature is the same for all
+ * features of a market.
+ */
 export function plantedIn(market: number): string {
   return PLANTED_IN[market % PLANTED_IN.length]!;
 }
 
-/** The market with one feature of every ticker spoilt. */
+/** The market with a fault in one feature of every ticker. */
 export function withSharedFault(market: Market, feature: string, spoil: CorruptFeature): Market {
   return market.prices.reduce(
     (spoilt, { ticker }) => withFeature(spoilt, { ticker, feature }, spoil),
@@ -87,7 +90,7 @@ function foundShares(size: MarketSize): string[] {
   return found.map((count) => `${count} of ${SHARED_MARKETS}`);
 }
 
-/** The spoilt feature and three others: the rest is the same as in clean markets. */
+/** The faulty feature and three others: the rest is the same as in clean markets. */
 function only(market: Market, feature: string): Market {
   const kept = [feature, "mom_10", "vol_63", "skew_63"];
   const features = market.features.map((one) => {

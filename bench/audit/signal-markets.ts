@@ -16,7 +16,7 @@ const FEATURES = 17;
 const COMMON = 0.25;
 
 /**
- * Returns with fat tails, clustered volatility and a common factor, of whose variance f0 of the previous date explains a share ic²; the
+ * Returns with fat tails, clustered volatility and a common factor; f0 of the previous date explains a share ic² of their variance; the
  * other features are noise. Features are normal, independent across tickers.
  */
 export function signalMarket(

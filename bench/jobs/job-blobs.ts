@@ -12,7 +12,7 @@ export interface JobBlobs {
   readonly dataExtractorPath: string;
 }
 
-/** Daily prices of geometric random walks over 2,500 weekdays, with the 26 features that `mucast prepare` makes of them. */
+/** Daily prices of geometric random walks over 2,500 weekdays, with the 26 features that `mucast prepare` makes from them. */
 export async function writeMarket(tickers: number, folder: string): Promise<JobBlobs> {
   const normal = normals();
   const prices = Array.from({ length: tickers }, () => 100);

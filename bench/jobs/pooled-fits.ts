@@ -1,4 +1,4 @@
-/** Pooled fits in the pool of workers, compared with the library alone, one fit after the other on one thread, on the same arrays. */
+/** Pooled fits in the pool of workers, compared with the bare library, one fit after the other on one thread, on the same arrays. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";

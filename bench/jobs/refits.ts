@@ -1,4 +1,4 @@
-/** Pooled refits in the pool of workers, compared with the library alone, one fit after the other on one thread, on the same arrays. */
+/** Pooled refits in the pool of workers, compared with the bare library, one fit after the other on one thread, on the same arrays. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,7 +41,7 @@ interface Matrix {
   readonly fits: FitPredictTask["fits"];
 }
 
-/** @returns a table of a row for each model and size. Takes three minutes on two cores. */
+/** @returns a table with a row for each model and size. Takes three minutes on two cores. */
 export async function benchRefits(): Promise<Table> {
   const rows: string[][] = [];
   for (const size of SIZES) {

@@ -1,6 +1,6 @@
 /**
- * Peak memory of run_dl_job on 500 tickers x 5,000 days x 50 features: a gzip blob made as a stream, one epoch, and
- * the memory of every process of the job, watched while it runs. Linux only.
+ * Peak memory of run_dl_job on 500 tickers x 5,000 days x 50 features: a gzip blob generated as a stream, one epoch, and the
+ * memory of every process of the job, measured while it runs. Linux only.
  *
  * Usage: node bench/networks/network-memory.ts [--options lstm] [--tickers 500] [--days 5000] [--features 50]
  */

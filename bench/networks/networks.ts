@@ -1,7 +1,7 @@
 /**
- * Training on the demo data, side by side in one run and for the same number of steps: run_dl_job, the loop that a
- * competent person writes with PyTorch's DataLoader, networks of comparable size in neuralforecast, and the ideal, which
- * is the time of a bare step on one thread x steps / cores.
+ * Training on the demo data, side by side in one run and for the same number of steps: run_dl_job, a competent hand-written loop
+ * with PyTorch's DataLoader, networks of comparable size in neuralforecast, and the ideal, which is the time of a bare step on
+ * one thread x steps / cores.
  *
  * Usage: node bench/networks/networks.ts [--options lstm,mlp] [--repeats 3] [--tickers 20] [--epochs 20]
  */

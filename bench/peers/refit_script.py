@@ -1,7 +1,7 @@
 """Refits as a user would write them, one after the other on one thread. Prints their seconds as one JSON object.
 
 Reads `{"x": path, "y": path, "fits": [{"train": [a, b], "predict": [c, d]}, ...], "model": "ridge" | "lightgbm", "params": {...}}`
-from stdin. Ridge learns from standardised features. The first fit is made twice, so that its imports are done.
+from stdin. Ridge learns from standardised features. The first fit runs twice, so that the imports are excluded.
 """
 
 import json

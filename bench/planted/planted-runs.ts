@@ -1,4 +1,4 @@
-/** Trains on planted signals like run_dl_job, and reports how much of them the forecasts found. */
+/** Trains on planted signals like run_dl_job, and reports how well the forecasts find them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export interface PlantedRun {
   readonly size?: MarketSize;
 }
 
-/** How much of a signal the forecasts found. */
+/** How well the forecasts find a signal. */
 export interface Found {
   /**
    * Correlation of predicted and realised over the score rows of a ticker, averaged over the tickers. A constant forecast
@@ -39,7 +39,7 @@ export interface Found {
   readonly warnings: readonly string[];
 }
 
-/** How much the forecasts found, by signal. */
+/** How well the forecasts find them, by signal. */
 export async function plantedRun(train: Train, planned: PlantedRun): Promise<Map<SignalName, Found>> {
   const folder = mkdtempSync(join(tmpdir(), "mucast-planted-"));
   try {

@@ -70,7 +70,7 @@ export interface PlantedMarket {
 
 export interface MarketSize {
   readonly days?: number;
-  /** How many of the eight tickers are in the market, from the first one on. */
+  /** How many of the eight tickers are in the market, starting with the first one. */
   readonly tickers?: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What run_dl_job finds of planted signals with all defaults, compared with what it must find, and what each loss and an ensemble find.
- * Each seed gives another market and training. Usage: node bench/planted/planted-table.ts [--seeds 10] [--loss-seeds 3] [--ensemble-seeds
- * 3], where 0 omits the table.
+ * How well run_dl_job finds planted signals with all defaults, compared with the required minimum, and how well each loss and an
+ * ensemble find them. Each seed gives another market and training. Usage: node bench/planted/planted-table.ts [--seeds 10]
+ * [--loss-seeds 3] [--ensemble-seeds 3], where 0 omits the table.
  */
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/terminal/output-table.ts";

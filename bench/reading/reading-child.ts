@@ -21,7 +21,7 @@ const READERS: Record<string, (path: string) => Promise<number>> = {
   },
 };
 
-/** Linux reports the peak of this program alone; elsewhere it is that of the process, in KiB. */
+/** Linux reports the peak of this program alone; elsewhere it is the peak of the process, in KiB. */
 function peakBytes(): number {
   try {
     const [, kibibytes] = /^VmHWM:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))!;

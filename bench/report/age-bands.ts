@@ -20,7 +20,10 @@ const SERIES: Readonly<Record<string, (random: Random) => Float64Array>> = {
   "2 % of the variance lasts for months": (random) => lasting(random, 0.02),
 };
 
-/** How often the bands of the RankIC by age are wrong where age does not matter. Takes a quarter of a minute; nothing in it depends on the machine. */
+/**
+ * How often the bands of the RankIC by age are wrong if age does not matter. Takes a quarter of a minute; does not depend on the
+ * machine.
+ */
 export function ageBandTable(): Table {
   return {
     title: `95 % bands by age of the model that exclude the truth (in brackets with a lag of 5 dates), and the bands of the youngest and oldest models apart (${DATES} dates, ${REPETITIONS} series)`,
@@ -52,13 +55,13 @@ function excludes({ low, high }: { readonly low: number; readonly high: number }
   return low > truth || high < truth;
 }
 
-/** Half of the part that lasts is gone after 34 dates. */
+/** Half of the lasting part is gone after 34 dates. */
 function lasting(random: Random, share: number): Float64Array {
   const slow = persistent(random, 0.98);
   return persistent(random, 0).map((value, i) => Math.sqrt(1 - share) * value + Math.sqrt(share) * slow[i]!);
 }
 
-/** Of variance 1. @param persistence correlation with the date before. */
+/** Of variance 1. @param persistence correlation with the previous date. */
 function persistent(random: Random, persistence: number): Float64Array {
   let last = random.normal();
   return Float64Array.from({ length: DATES }, () => {

@@ -14,7 +14,7 @@ export async function unreadAnswer(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<UnreadAnswer> {
   const socket = connect(port, "127.0.0.1");
-  // The service gives up on a reader that takes nothing.
+  // The service gives up on a reader that reads nothing.
   socket.on("error", () => undefined);
   const lines = [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);

@@ -8,7 +8,7 @@ import type { Table } from "../table.ts";
 import { peakResidentMiB, resetPeakMemory, residentMiB } from "./resident-memory.ts";
 import { closeUnread, type UnreadAnswer, unreadAnswer } from "./unread-answer.ts";
 
-/** At the default limits, 200 per caller and 1,000 in total, the first callers are refused some and the last all. */
+/** At the default limits, 200 per caller and 1,000 in total, the first callers are refused some and the last ones all. */
 const ATTEMPTS = 1_500;
 const CALLERS = 6;
 const AT_ONCE = 20;

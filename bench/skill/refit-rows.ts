@@ -45,8 +45,8 @@ export function refitRows(base: SkillRow & OwnModel): SkillRow[] {
 }
 
 /**
- * One model on the same features, rows and labels in three libraries: ours, mlforecast and skforecast. Labels are returns, and features
- * those of `prepare`, because neither library compares the tickers of a date.
+ * One model on the same features, rows and labels in three libraries: ours, mlforecast and skforecast. Labels are returns, and
+ * the features come from `prepare`, because neither library compares the tickers of a date.
  */
 export function libraryRows(model: string, model_params: object, scaler: string): SkillRow[] {
   const params = { model, model_params, scaler, fit: "pooled", cv_test_size: 63, n_splits: 1 };

@@ -33,7 +33,7 @@ export interface SkillRun {
 
 const JOBS = { run_ml_job: runMlJob, run_dl_job: runDlJob };
 
-/** Warnings that a row is not what its name says. */
+/** Warnings that a row does not match its name. */
 const REFIT_WARNINGS = ["failed_refit", "no_refit"];
 
 /**

@@ -7,9 +7,9 @@ import { libraryRows, refitRows } from "./refit-rows.ts";
 export type SkillRow = {
   readonly name: string;
   readonly what: string;
-  /** The row whose ICs are taken off, date by date, where both run. */
+  /** The row whose ICs are subtracted, date by date, if both run. */
   readonly than?: string;
-  /** The row of ours that learns the same thing, so that forecasts compare, if both run. */
+  /** The row of ours that learns the same thing, so that the forecasts are comparable, if both run. */
   readonly sameAs?: string;
 } & (OwnModel | Peer);
 
@@ -27,7 +27,7 @@ export interface Peer {
   readonly program: readonly string[];
 }
 
-/** As in the examples, so that seconds compare. */
+/** As in the examples, so that seconds are comparable. */
 const FOLDS = { cv_test_size: 63, n_splits: 5 };
 
 const EXAMPLES: readonly SkillRow[] = EXAMPLE_CONFIGS.map(({ name, summary, operation, config }) => ({
@@ -74,7 +74,7 @@ const OTHER_NETWORKS: readonly SkillRow[] = ["lstm", "mlp", "cnn", "transformer"
   config: { "NN params": { "Dot prediction": { "current option": option, target: "relative" } } },
 }));
 
-/** The rows that run if none are named, but for networks. To add a row, add it to a list of this file, and a peer to forecast.py too. */
+/** The rows that run if none are named, except networks. To add a row, add it to a list of this file, and a peer to forecast.py too. */
 const USUAL_ROWS: readonly SkillRow[] = [
   ...EXAMPLES,
   {
@@ -94,7 +94,7 @@ const USUAL_ROWS: readonly SkillRow[] = [
   peer("sklearn-mlp", "MLPRegressor with early stopping on standardised features and returns"),
 ];
 
-/** Configs of ours that are refitted. To add one, a network too, add its name. */
+/** Configs of ours that are refitted. To add one, even a network, add its name. */
 const REFITTED = ["pooled-ridge", "pooled-lightgbm", "portfolio-lstm"].map((name) =>
   refitRows(example(name)),
 );
@@ -105,7 +105,7 @@ const BY_LIBRARIES = [
   libraryRows("lightgbm", modelParams("pooled-lightgbm"), "none"),
 ];
 
-/** Rows with refits take long, so they run only by name: their own, or that of a group of them. */
+/** Rows with refits take long, so they run only by name: their own, or the name of a group of them. */
 export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([
   ["refits", [...REFITTED, ...BY_LIBRARIES].flat()],
   ["refits-of-mucast", REFITTED.flat()],
@@ -119,7 +119,7 @@ export const SKILL_ROWS: readonly SkillRow[] = [...new Set([...NAMED_ROWS, ...RE
 /** Networks are slow, so they run only by name. */
 export const DEFAULT_ROWS = USUAL_ROWS.filter((row) => row.by === "peer" || row.operation === "run_ml_job");
 
-/** The rows of these names and groups, each once. @throws BenchError for a name that is none. */
+/** The rows of these names and groups, each once. @throws BenchError for an unknown name. */
 export function rowsNamed(names: readonly string[]): SkillRow[] {
   const rows = names.flatMap((name) => {
     const found = REFIT_GROUPS.get(name) ?? SKILL_ROWS.filter((row) => row.name === name);

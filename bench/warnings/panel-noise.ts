@@ -13,7 +13,7 @@ const TICKERS = 40;
 const DATES = 900;
 const LEARNED = 600;
 
-/** Fewer rows than the configs are made for: leaves as small in proportion, and a quarter of the trees. */
+/** Fewer rows than the configs are made for: proportionally smaller leaves, and a quarter of the trees. */
 const SMALLER: Readonly<Record<string, object>> = {
   "pooled-lightgbm": { n_estimators: 100, learning_rate: 0.08, min_child_samples: 100 },
 };

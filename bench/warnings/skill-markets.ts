@@ -123,7 +123,7 @@ export const NOISES = {
   "fat tails": (random, tickers, rows) =>
     each(tickers, () => Float64Array.from({ length: rows }, () => fatTailed(random))),
   GARCH: (random, tickers, rows) => each(tickers, () => garch(random, rows)),
-  /** A different drift for each ticker: 0.03 deviations a day is 10 % a year at a volatility of 20 %. */
+  /** A different drift for each ticker: 0.03 deviations per day are 10 % per year at a volatility of 20 %. */
   drift: (random, tickers, rows) =>
     each(tickers, () => {
       const drift = 0.03 * (1 + 0.5 * random.normal());

@@ -21,8 +21,8 @@ interface Shares {
 }
 
 /**
- * How often `no_skill` is absent: by chance without a signal, and correctly with one. About half an hour on one core; nothing in it depends
- * on the machine.
+ * How often `no_skill` is absent: by chance without a signal, and correctly with one. About half an hour on one core; does not
+ * depend on the machine.
  */
 export function skillPowerTable(): Table {
   const rows: string[][] = [];

@@ -49,7 +49,7 @@ function windowsOf(csvPath: string, folder: string): Promise<readonly BlobPair[]
   });
 }
 
-/** The header and the last line of each week, from Monday to Sunday, of a CSV that begins each line with its date. */
+/** The header and the last line of each week, from Monday to Sunday, of a CSV whose lines start with their date. */
 function weeklyPrices(csv: string): string {
   const [header, ...lines] = csv.trimEnd().split("\n");
   // 1970-01-01 was a Thursday.
@@ -58,7 +58,7 @@ function weeklyPrices(csv: string): string {
   return [header, ...last, ""].join("\n");
 }
 
-/** Prices whose returns are independent normals, with the features that `prepare` makes of them. */
+/** Prices whose returns are independent normals, with the features that `prepare` makes from them. */
 async function randomWalks(seed: number, folder: string): Promise<BlobPair> {
   const { tickers, dates, returns, learningEnd } = plantedMarket("null", seed);
   const own = join(folder, `seed-${seed}`);

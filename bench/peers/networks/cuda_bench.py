@@ -1,12 +1,12 @@
 """Networks of many tickers on a GPU: one by one, stacked, and stacked with steps in CUDA graphs, beside one CPU thread.
 
-No figure exists yet: this was written where there is no GPU. Usage, in an environment made by `mucast setup --dl`:
+No figure exists yet: this was written without access to a GPU. Usage, in an environment made by `mucast setup --dl`:
 
     PYTHONPATH=engine python bench/peers/networks/cuda_bench.py ARCHITECTURE [TICKERS] [EPOCHS] [DEVICE]
 
-ARCHITECTURE is lstm, mlp, cnn or transformer of the default size; 64 tickers, 5 epochs and cuda:0 by default.
-DEVICE cpu tries the script itself. Each way to train is run twice, since the first run loads the device's
-kernels; the second is printed. Prints a JSON object a line: milliseconds a network and step, with all validation and
+ARCHITECTURE is lstm, mlp, cnn or transformer of the default size; 64 tickers, 5 epochs and cuda:0 by default. DEVICE
+cpu tests the script itself. Each way to train is run twice, since the first run loads the device's kernels; the
+second is printed. Prints one JSON object per line: milliseconds per network and step, including all validation and
 prediction, and the largest difference of a prediction from the CPU's as a share of the largest prediction.
 """
 
@@ -36,7 +36,7 @@ PARTS = {"train": 2_560, "validate": 640, "predict": 200}
 
 
 def tasks(folder, architecture, tickers, epochs):
-    """One `train_network` task a ticker, on noise with a weak signal."""
+    """One `train_network` task per ticker, on noise with a weak signal."""
     windows = sum(PARTS.values())
     training = {"epochs": epochs, "patience": epochs, "batch_size": BATCH, "learning_rate": 1e-3, "loss": "mse"}
     training["monitor"] = "loss"

@@ -1,7 +1,8 @@
-"""What could make a training step faster, each beside the plain one in the same run, on one thread.
+"""Ways to make a training step faster, each compared with the plain one in the same run, on one thread.
 
-Usage: further.py OPTION FEATURES STEPS, OPTION being one network per ticker. Prints a table: milliseconds of a step of 64 windows
-of one ticker, how often the plain step fits into it, and seconds spent before the first step.
+Usage: further.py OPTION FEATURES STEPS, where OPTION has one network per ticker. Prints a table: milliseconds of a
+step of 64 windows of one ticker, the time of the plain step as a multiple of it, and seconds spent before the first
+step.
 """
 
 import copy
@@ -122,7 +123,7 @@ class WithoutOneDnn(FusedAdam):
 
 
 class LstmByHand(torch.nn.Module):
-    """The cell of one nn.LSTM from matrix products; those of the inputs are one product before the loop."""
+    """The cell of one nn.LSTM from matrix products; the products of the inputs are one product before the loop."""
 
     def __init__(self, layer):
         super().__init__()
@@ -143,7 +144,7 @@ class LstmByHand(torch.nn.Module):
 
 
 class CellsByHand(FusedAdam):
-    """LSTM cells from matrix products, in place of PyTorch's fused ones."""
+    """LSTM cells from matrix products, instead of PyTorch's fused ones."""
 
     def prepare(self):
         if not hasattr(self.model.encoder, "layers") or not isinstance(self.model.encoder.layers[0], torch.nn.LSTM):
@@ -169,7 +170,7 @@ class Stacked(FusedAdam):
 
     def prepare(self):
         if hasattr(self.model.encoder, "layers") and isinstance(self.model.encoder.layers[0], torch.nn.LSTM):
-            # vmap knows no rule for PyTorch's own.
+            # vmap has no rule for PyTorch's own.
             CellsByHand.prepare(self)
         models = [self.model] + [copy.deepcopy(self.model) for _ in range(STACKED - 1)]
         self.weights, self.buffers = stack_module_state(models)

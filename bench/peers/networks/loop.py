@@ -1,4 +1,4 @@
-"""The training that a competent person writes by hand: Dataset, DataLoader, Adam, one ticker after the other, default threads.
+"""Competent hand-written training: Dataset, DataLoader, Adam, one ticker after the other, default threads.
 
 Usage: loop.py FEATURES PRICES OPTION EPOCHS, where EPOCHS is a JSON object: how many to run for each ticker, or for
 `portfolio`. Prints the seconds of training and its number of steps as one JSON object.
@@ -28,7 +28,7 @@ def loss_of(model, batch, mean_label):
 
 
 def train(model, train_set, validation_set, epochs, mean_label):
-    """Trains for so many epochs. Returns the weights of the best one and how many steps were made."""
+    """Trains for that many epochs. Returns the weights of the best one and the number of steps."""
     loader = DataLoader(train_set, batch_size=BATCH, shuffle=True)
     validation_loader = DataLoader(validation_set, batch_size=BATCH)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
@@ -96,7 +96,7 @@ def joint(tickers, option, epochs):
 
 def main():
     feature_path, price_path, option, epochs = sys.argv[1:]
-    # The first optimizer imports seconds' worth of modules, which is no training.
+    # The first optimizer imports modules for seconds, which does not count as training.
     torch.optim.Adam([torch.zeros(1, requires_grad=True)])
     tickers = read_tickers(feature_path, price_path)
     read = time.perf_counter()

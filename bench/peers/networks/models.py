@@ -1,4 +1,4 @@
-"""The networks as PyTorch's own modules make them, with the sizes that run_dl_job has by default."""
+"""The networks built from PyTorch's own modules, with the default sizes of run_dl_job."""
 
 import torch
 from torch import nn
@@ -77,7 +77,7 @@ class Single(nn.Module):
 
 
 class MeanContext(nn.Module):
-    """Adds to each ticker what a dense layer makes of it and of the mean of those present."""
+    """Adds to each ticker the output of a dense layer on it and on the mean of the present tickers."""
 
     def __init__(self, width, dropout=0.2):
         super().__init__()
@@ -106,7 +106,7 @@ class AttentionContext(nn.Module):
 
 
 class Joint(nn.Module):
-    """Windows (batch, tickers, lookback, features) to forecasts (batch, tickers): one encoder, then tickers see each other."""
+    """Windows (batch, tickers, lookback, features) to forecasts (batch, tickers): encoder, then attention across tickers."""
 
     def __init__(self, encoder, context):
         super().__init__()

@@ -1,7 +1,7 @@
 """Networks of comparable size in neuralforecast, trained for as many steps, one ticker after the other, default threads.
 
 A step samples 64 windows. Its layers all have one width, `cnn` is its temporal convolutional network, and every network
-also sees the past returns. Its transformers take no features of the past.
+also sees the past returns. Its transformers accept no past features.
 
 Usage: neural_forecast.py FEATURES PRICES OPTION EPOCHS, as for loop.py, and prints the same.
 """

@@ -15,7 +15,7 @@ VALIDATION_SHARE = 0.2
 @dataclass
 class Ticker:
     name: str
-    dates: list  # (n) of the rows whose features are all there, ascending
+    dates: list  # (n) of the rows with all features, ascending
     x: np.ndarray  # (n, k)
     y: np.ndarray  # (n) next-day log-returns, NaN on the last price date
     fit: int  # rows [0, fit) have labels realised by the end of learning
@@ -70,7 +70,7 @@ class Windows(Dataset):
 
 
 class Dates(Dataset):
-    """One sample is a date: the windows of all tickers that have one, zeros for the rest, and which is which."""
+    """One sample is a date: the windows of all tickers that have one, zeros for the rest, and a mask that marks them."""
 
     def __init__(self, x, y, row_of, dates):
         self.x, self.y, self.row_of, self.dates = x, y, row_of, dates

@@ -1,4 +1,4 @@
-"""Seconds of one bare training step on one thread: forward, loss, backward, clip, fused Adam on a batch that is there.
+"""Seconds of one bare training step on one thread: forward, loss, backward, clip, fused Adam on a batch in memory.
 
 Usage: step.py OPTION FEATURES TICKERS STEPS. Prints a JSON object.
 """

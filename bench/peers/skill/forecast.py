@@ -43,7 +43,7 @@ QLIB = {
     "verbosity": -1,
 }
 QLIB_ROUNDS, QLIB_STOPPING = 1000, 50
-# There the last two of nine years before the test are the validation part.
+# In it, the last two of nine years before the test are the validation part.
 QLIB_VALIDATION = 2 / 9
 
 MLFORECAST_LAGS = [1, 2, 3, 4, 5]

@@ -1,4 +1,4 @@
-"""The file that a peer leaves: its forecasts, as an output of mucast has them, and what they cost."""
+"""The file that a peer writes: its forecasts, in the form of a mucast output, and their cost."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import numpy as np
 
 from panel import Panel, read_panel
 
-# lightgbm's regressor takes all cores unless it is told.
+# lightgbm's regressor uses all cores by default.
 THREADS = int(os.environ["OMP_NUM_THREADS"])
 
 
@@ -28,7 +28,7 @@ def write_forecasts(forecast: Callable[[Panel], np.ndarray], folder: str, out: s
 
 
 def processor_seconds() -> float:
-    """Of all threads of this process, and of the children that have ended."""
+    """Processor seconds of all threads of this process, and of the children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

@@ -9,25 +9,25 @@ from pathlib import Path
 
 import numpy as np
 
-# The next price after more calendar days makes no label, as in mucast.
+# A next price after more calendar days gives no label, as in mucast.
 MAX_GAP_DAYS = 10
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows ascend by date, then by ticker; each has a price and a value of every feature."""
+    """Rows ascend by date, then by ticker; each has a price and a value for every feature."""
 
     x: np.ndarray  # shape (rows, features)
     y: np.ndarray  # shape (rows): log-return to the next price, NaN without one
-    ticker: np.ndarray  # shape (rows): place in `tickers`
-    date: np.ndarray  # shape (rows): place in `dates`
+    ticker: np.ndarray  # shape (rows): position in `tickers`
+    date: np.ndarray  # shape (rows): position in `dates`
     learn: np.ndarray  # shape (rows): whether y is known at the cut
     tickers: list[str]
     dates: list[str]
 
     @property
     def score(self) -> np.ndarray:
-        """Shape (rows): the rows after the last one to learn from."""
+        """Shape (rows): the rows after the last training row."""
         return self.date > self.date[self.learn].max()
 
 

@@ -2,12 +2,13 @@
 
 Usage: refits.py mlforecast|skforecast SETTINGS PANEL_FOLDER OUT_FILE
 
-SETTINGS is a JSON object: `model` (ridge or lightgbm), its `model_params`, `scaler` (standard or none), `every`, the dates
-that one fit forecasts (absent for one fit at the cut), and `window`, the last dates that a fit learns from (absent for all).
+SETTINGS is a JSON object: `model` (ridge or lightgbm), its `model_params`, `scaler` (standard or none), `every`, the
+number of dates that one fit forecasts (absent for one fit at the cut), and `window`, the number of last dates that a
+fit learns from (absent for all).
 
-Both libraries forecast a block of dates from one fit on the dates before it, so a block's fit learns from the rows that
-mucast's learns from. The exception is a label that comes out late, after a gap in a ticker's prices: the libraries cut by the
-date of the row, and mucast by the date of the label.
+Both libraries forecast a block of dates from one fit on the dates before it, so a block's fit learns from the same
+rows as mucast's. The exception is a label that is known late, after a gap in a ticker's prices: the libraries cut by
+the date of the row, and mucast by the date of the label.
 """
 
 import json
@@ -31,15 +32,15 @@ from forecast_file import THREADS, write_forecasts
 from panel import Panel
 
 
-# mucast takes no ticker with fewer at the cut.
+# mucast excludes tickers with fewer at the cut.
 MIN_FIT_ROWS = 30
 
 
 class PanelRegressor(RegressorMixin, BaseEstimator):
-    """A regressor that learns from the rows of the panel alone, and from our features alone.
+    """A regressor that learns only from the rows of the panel and from our features.
 
-    Both libraries want every series on every date, and skforecast wants a lag. So the first columns are the library's,
-    which are dropped, and the next one says whether the panel has the row to learn from.
+    Both libraries require every series on every date, and skforecast requires a lag. So the first columns are the
+    library's, which are dropped, and the next one says whether the row is a training row of the panel.
     """
 
     def __init__(self, regressor: BaseEstimator, dropped: int = 0) -> None:
@@ -60,12 +61,12 @@ class PanelRegressor(RegressorMixin, BaseEstimator):
 class Grid:
     """Every ticker on every date of the panel, and on at least one date before the first.
 
-    skforecast drops the first date of a fit, for its lag. Where a window reaches back before the panel, the grid does too.
+    skforecast drops the first date of a fit, for its lag. If a window reaches back before the panel, so does the grid.
     """
 
-    exog: np.ndarray  # shape (tickers, dates, 1 + features): whether the row is learned from, and its features, 0 without a row
+    exog: np.ndarray  # shape (tickers, dates, 1 + features): whether it is a training row, and its features, 0 without a row
     y: np.ndarray  # shape (tickers, dates): 0 if there is no label
-    first_score: int  # place of the first date to forecast
+    first_score: int  # position of the first date to forecast
     score_dates: int
 
 
@@ -93,7 +94,7 @@ def regressor_of(settings: dict) -> BaseEstimator:
 
 
 def by_mlforecast(grid: Grid, settings: dict) -> np.ndarray:
-    """Shape (tickers, score dates). Blocks end with the data, so that the last one is filled up with dates of zeros."""
+    """Shape (tickers, score dates). Blocks end with the data, so the last one is padded with dates of zeros."""
     every = settings.get("every", grid.score_dates)
     blocks = -(-grid.score_dates // every)
     padding = blocks * every - grid.score_dates
@@ -117,7 +118,7 @@ def by_mlforecast(grid: Grid, settings: dict) -> np.ndarray:
 
 
 def by_skforecast(grid: Grid, settings: dict) -> np.ndarray:
-    """Shape (tickers, score dates). The forecaster of many series needs a lag, which takes one more date of each fit."""
+    """Shape (tickers, score dates). The forecaster of many series needs a lag, which costs each fit one more date."""
     window = settings.get("window", grid.first_score - 1)
     start = grid.first_score - window - 1
     index = pd.RangeIndex(grid.y.shape[1] - start)
@@ -162,6 +163,6 @@ def refits(panel: Panel, library: str, settings: dict) -> np.ndarray:
 
 if __name__ == "__main__":
     library, settings, folder, out = sys.argv[1:]
-    # Both libraries warn of features without names and of many fits.
+    # Both libraries warn about features without names and about many fits.
     warnings.simplefilter("ignore")
     write_forecasts(partial(refits, library=library, settings=json.loads(settings)), folder, out)
