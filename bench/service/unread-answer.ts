@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** An answer of which only the first line was read; its connection stays open. */
+/** An answer whose first line was read and nothing else; its connection stays open. */
 export interface UnreadAnswer {
   readonly status: number;
   readonly socket: Socket;

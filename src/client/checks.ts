@@ -20,7 +20,7 @@ export interface Schema {
 /** The path of a value in a document; a step is removed once the value that it leads to is checked. */
 type Path = (string | number)[];
 
-/** @throws TypeError with the path and the value where it does not have the checked shape. */
+/** @throws TypeError with the path and the value if it does not have the checked shape. */
 type Check = (value: unknown, path: Path) => void;
 
 /**

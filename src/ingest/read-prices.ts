@@ -24,7 +24,7 @@ export interface PriceBlob {
 /**
  * Reads a data-extraction blob, in any of the layouts of docs/blobs.md. Prices beyond 64 MiB are kept in a file of the work folder.
  *
- * @throws MucastError `unreadable_blob` for bytes that are no JSON text, `invalid_data` for JSON without usable
+ * @throws MucastError `unreadable_blob` for bytes that are not JSON text, `invalid_data` for JSON without usable
  *   prices, `too_large` over a limit, `output_failed` if the work folder is full; and the errors of the
  *   source and of the signal.
  */

@@ -22,7 +22,7 @@ function joined(...given: Parameters<typeof joinLateTicker>): TickerPanel | unde
   return atOnce(joinLateTicker(...given));
 }
 
-/** Numbers of which one in about `weight` is missing. */
+/** Numbers, about one in `weight` of which is missing. */
 function listOf(length: number, weight: number): fc.Arbitrary<number[]> {
   const present = { arbitrary: fc.double({ min: 1, max: 2, noNaN: true }), weight };
   return fc.array(fc.oneof(present, fc.constant(Number.NaN)), { minLength: length, maxLength: length });

@@ -43,7 +43,7 @@ export function isShort(error: unknown): error is MucastError {
  * The work grows with the values of the ticker and with the number of blocks, and not with their product.
  * @param blocks of the other tickers, ascending.
  * @param features the allowed ones; undefined for all. One with the name of a z-score is omitted.
- * @returns undefined where it has enough at none.
+ * @returns undefined if it has enough at none.
  */
 export function* joinLateTicker(
   input: TickerInput,
@@ -62,7 +62,7 @@ export function* joinLateTicker(
 interface FitRowCounts {
   /** Shape (n), ascending: label dates of the rows that have a label. */
   readonly labelDays: Int32Array;
-  /** Shape (n + 1): how many fit rows the ticker has where the labels of its first 0, 1, … rows are known. */
+  /** Shape (n + 1): how many fit rows the ticker has if the labels of its first 0, 1, … rows are known. */
   readonly fitRows: Int32Array;
 }
 

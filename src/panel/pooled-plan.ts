@@ -74,7 +74,7 @@ export interface PooledPlan<P extends PooledRows = PooledRows> {
  * block's first date; a row whose label is known later, after a gap in its prices, has no out-of-fold forecast. A ticker with fewer than
  * MIN_FIT_ROWS training rows in a fold is not tested by it. A block trains on the rows whose label is known at the close of its first date.
  * With a window, both train only on the last `window` label dates of these rows. A late ticker is used for training from the block on that
- * it joins, and no fold tests it: its rows known by then are placed where the labels of that date begin.
+ * it joins, and no fold tests it: its rows known by then are placed at the start of the labels of that date.
  * @param panels in any order; the plan is the same.
  * @param jobBlocks of `refitBlocks`, ascending.
  */

@@ -96,7 +96,7 @@ export function splitSizes(n: number, calibrates: boolean): SplitSizes {
   return { train: Math.max(0, n - parts * part), validate: part, calibrate: calibrates ? part : 0 };
 }
 
-/** Log-returns are no more exact than the ratio of two prices, a number around 1. */
+/** Log-returns are only as exact as the ratio of two prices, a number around 1. */
 const ROUNDING = 10 * Number.EPSILON;
 
 /**

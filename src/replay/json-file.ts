@@ -161,7 +161,7 @@ export class JsonFile {
 /**
  * @param base offset in the file of the first byte that the reader gets.
  * @param end offset, from there on, of the byte after the last token.
- * @yields each child of one object or array; undefined where the reader needs more bytes.
+ * @yields each child of one object or array; undefined if the reader needs more bytes.
  */
 function* childrenIn(reader: JsonReader, base: number, end: () => number): Generator<Child | undefined> {
   const isObject = (yield* passed(reader)) === Token.objectStart;

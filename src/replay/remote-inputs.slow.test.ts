@@ -11,7 +11,7 @@ import type { ReplayBlob } from "../contract/output/replay-blob.ts";
 import { runMlJob } from "../jobs/ml/run-ml-job.ts";
 import { CONFIG, FEATURES, noEngine, PRICES, replay, TINY } from "./replay.testing.ts";
 
-/** Blobs by name, and the signature with which they may be read; any, where it is undefined. */
+/** Blobs by name, and the signature that reading them requires; any if undefined. */
 const blobs = new Map<string, Buffer>();
 let signature: string | undefined;
 let served: TestServer;

@@ -112,7 +112,7 @@ export class ConsoleService {
     this.#port = (this.#app.server.address() as AddressInfo).port;
   }
 
-  /** Simulates an outage: ends its streams and stops answering, while its jobs go on. */
+  /** Simulates an outage: ends its streams and stops answering, while its jobs continue. */
   async leave(): Promise<void> {
     await this.#app?.close();
   }

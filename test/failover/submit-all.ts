@@ -5,7 +5,7 @@ import { payload } from "../service/inputs.testing.ts";
 const CONNECTIONS = 16;
 
 /**
- * Submits small jobs, each under its own idempotency key, to every service in turn. Every fifth is submitted once more, at another service.
+ * Submits small jobs, each under its own idempotency key, to every service in turn. Every fifth is submitted again, at another service.
  * @param storage URL of the container that has the inputs.
  * @returns their ids.
  * @throws Error if a repeated key returns another id.

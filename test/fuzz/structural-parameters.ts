@@ -19,7 +19,7 @@ const SKLEARN_FOREST: Structural = {
   oob_score: ON,
   warm_start: ON,
   ccp_alpha: ["0.001"],
-  // For five columns, of which one ticker has four.
+  // For five columns, four of which one ticker has.
   monotonic_cst: ["[1,0,-1,0]", "[0,0,1,0,0]"],
 };
 

@@ -9,7 +9,7 @@ export const Change = {
   filled: 3,
   /** It was a number and is now missing. */
   erased: 4,
-  /** Missing on one side only at its start, where the histories begin on different days. */
+  /** Missing on one side only at its start, because the histories start on different days. */
   warmUp: 5,
   /** Filled at the end of a history whose last rows had no value in any column: the whole ticker came late. */
   late: 6,

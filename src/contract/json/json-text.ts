@@ -35,7 +35,7 @@ export const MAX_JSON_DEPTH = 64;
 
 /**
  * Plain values of JSON text, as JSON.parse returns them (`__proto__` is a key like any other), except that a key that occurs twice in one
- * object, of which JSON.parse drops one, is an error.
+ * object, one of which JSON.parse would drop, is an error.
  *
  * @param root prefix of error paths, such as `config`.
  * @throws MucastError `invalid_request`: broken JSON with its line and column, duplicate keys (each with its path),

@@ -40,7 +40,7 @@ const ISO_DATE = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:$|${TIME_PATTERN}$)`)
 
 /**
  * Day of an ISO date or date-time: its first ten characters count, whatever its offset.
- * @returns undefined if the text is no such date, or is followed by something other than a time.
+ * @returns undefined if the text is not such a date, or is followed by something other than a time.
  */
 export function parseDay(text: string): Day | undefined {
   const match = ISO_DATE.exec(text);

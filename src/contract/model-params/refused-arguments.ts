@@ -189,7 +189,7 @@ function refusalOf(library: Library, given: string, own: string | undefined): Re
 }
 
 /**
- * Arguments that ask for a GPU. The classical models run on the CPU alone (the locked libraries are the CPU builds where there is a
+ * Arguments that request a GPU. The classical models run only on the CPU (the locked libraries are the CPU builds if there is a
  * choice). Libraries ignore some of these arguments without an error, as xgboost does with `device="cuda"` and catboost with `devices`, and
  * the caller would believe that the run used a GPU. `true` refuses every value except null and the library's default; a pattern refuses the
  * strings that it matches.

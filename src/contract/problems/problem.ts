@@ -12,7 +12,7 @@ export const failureSchema = z
 
 export type Failure = z.infer<typeof failureSchema>;
 
-/** The message of a ticker's failure, preceded by the ticker; most messages begin with their ticker already. */
+/** The message of a ticker's failure, preceded by the ticker; most messages already start with their ticker. */
 export function namedFailure({ ticker, message }: Omit<Failure, "code">): string {
   const after = message.startsWith(ticker) ? message.charAt(ticker.length) : undefined;
   return after === " " || after === ":" ? message : `${ticker}: ${message}`;

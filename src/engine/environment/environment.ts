@@ -43,7 +43,7 @@ export function lockFile(name: EnvironmentFlavour | "uv"): string {
 
 /**
  * The path of an environment, whether it exists or not. Its name contains the hash of its lock, so another version of mucast makes another
- * one. It lies in the checkout, or, for an installed package, in the user's cache.
+ * one. It is in the checkout, or, for an installed package, in the user's cache.
  */
 export function environmentFolder(name: EnvironmentFlavour | "uv"): string {
   return join(environmentsFolder(), `${name}-${digestOf(name).slice(0, 16)}`);

@@ -14,7 +14,7 @@ export function taskError(pending: PendingTask, { code, message, data }: TaskFau
   return new MucastError(known, about(pending, message), { ...data, ...tickerOf(pending) });
 }
 
-/** This machine's engine answered a task with something that is no result of it. @param fault the reason, with the member. */
+/** This machine's engine answered a task with something that is not its result. @param fault the reason, with the member. */
 export function resultError(pending: PendingTask, fault: string): MucastError {
   const { task } = pending.task;
   const message = `the engine's answer is not a result of a ${task} task: ${fault}`;

@@ -190,7 +190,7 @@ export class EngineHost {
   }
 }
 
-/** Waits until none of these processes is running; they are being killed, and are no children of this process. */
+/** Waits until none of these processes is running; they are being killed, and are not children of this process. */
 async function untilGone(pids: readonly number[]): Promise<void> {
   const deadline = performance.now() + GRACE_MILLISECONDS.host;
   while (pids.some(isRunning) && performance.now() < deadline) await sleep(POLL_MILLISECONDS);

@@ -168,7 +168,7 @@ function redacted(message: EngineMessage, line: string, shown: (text: string) =>
   return text === line ? message : (parseMessage(text) ?? message);
 }
 
-/** Undefined for a line that is no message: an interpreter's wrapper may print before the engine claims stdout. */
+/** Undefined for a line that is not a message: an interpreter's wrapper may print before the engine claims stdout. */
 function parseMessage(line: string): EngineMessage | undefined {
   try {
     const message: unknown = JSON.parse(line);

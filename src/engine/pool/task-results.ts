@@ -124,7 +124,7 @@ let rules: ReturnType<typeof resultRules> | undefined;
 const SHOWN = 100;
 
 /**
- * A sentence that says why the engine's answer is no result of `task`, and names the member; undefined if it is one. A result has all
+ * A sentence that says why the engine's answer is not a result of `task`, and names the member; undefined if it is one. A result has all
  * predictions, in the file that the task names or, if `mayBeInline`, in the message.
  */
 export function resultFault(task: EngineTask, result: unknown, mayBeInline: boolean): string | undefined {

@@ -42,7 +42,7 @@ export class AzureExecution implements PlatformExecution {
   }
 }
 
-/** States in which nothing of an execution runs. In Running, Processing, Degraded and Unknown it goes on. */
+/** States in which nothing of an execution runs. In Running, Processing, Degraded and Unknown it continues. */
 const ENDED: readonly string[] = ["Succeeded", "Failed", "Stopped"];
 
 function stateOf(execution: JobExecution): PlatformState {

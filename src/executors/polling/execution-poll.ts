@@ -61,7 +61,7 @@ export class ExecutionPoll {
   /**
    * Polls once: reports what is new, and asks the platform to stop the execution if requested.
    * @param stopCode whether to stop it; called again when its end is judged, because the answer may have changed.
-   * @returns its end; undefined while it goes on.
+   * @returns its end; undefined while it is running.
    * @throws ApiFault, MucastError: poll again later.
    */
   async once(stopCode: () => StopCode | undefined, signal: AbortSignal): Promise<ExecutionEnd | undefined> {

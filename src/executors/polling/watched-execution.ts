@@ -5,7 +5,7 @@ import { ApiFault, type ExecutionPoll, type StopCode } from "./execution-poll.ts
 interface WatchOptions {
   /** Milliseconds between two polls, plus or minus a tenth. */
   readonly pollMs: number;
-  /** Called when a poll or a stop fails, once per distinct message in a row; the execution goes on. The message contains no secret. */
+  /** Called when a poll or a stop fails, once per distinct message in a row; the execution continues. The message contains no secret. */
   readonly onPollFailed: (message: string) => void;
 }
 
@@ -43,7 +43,7 @@ export class WatchedExecution implements Execution {
     this.#cutPauseShort();
   }
 
-  /** Stops polling. The execution goes on, and `ended` stays pending: a service that adopts its handle learns how it ends. */
+  /** Stops polling. The execution continues, and `ended` stays pending: a service that adopts its handle learns how it ends. */
   detach(): void {
     this.#detached.abort();
   }

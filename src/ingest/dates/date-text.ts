@@ -6,7 +6,7 @@ const LAST_DAY = 2_932_896;
 const EPOCH_TEXT = /^-?\d{1,15}$/;
 
 /**
- * Day of a date in a blob's strings and keys: ISO, of which the first ten characters count, or epoch milliseconds at midnight UTC.
+ * Day of a date in a blob's strings and keys: the first ten characters of an ISO date, or epoch milliseconds at midnight UTC.
  * @returns NaN if the text is neither.
  */
 export function dayOfText(text: string): Day {

@@ -1,4 +1,4 @@
-/** A growing array of float64, of which the first `length` entries of `values` count. Hot loops write to it directly. */
+/** A growing array of float64: only the first `length` entries of `values` count. Hot loops write to it directly. */
 export class Doubles {
   values: Float64Array;
   length = 0;

@@ -90,7 +90,7 @@ export class JsonReader {
     return Buffer.from(bytes.subarray(this.offset - this.#window.offset(0), position)).toString("latin1");
   }
 
-  /** Makes `next` return the last token once more. */
+  /** Makes `next` return the last token again. */
   unread(token: Token): void {
     this.#held = token;
   }

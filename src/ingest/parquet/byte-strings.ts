@@ -10,7 +10,7 @@ export interface ByteStrings {
 
 /** Reads `count` texts, each after its length in four bytes. */
 export function readPlainStrings(cursor: Cursor, count: number): ByteStrings {
-  // A hostile count costs no more memory than the bytes that are there.
+  // The memory for a hostile count is limited by the existing bytes.
   cursor.require(4 * count);
   const offsets = new Uint32Array(count);
   const lengths = new Uint32Array(count);
@@ -38,7 +38,7 @@ export function readDeltaLengthStrings(cursor: Cursor, count: number): ByteStrin
 /** Texts share prefixes, so few bytes can mean many. */
 const MAX_TEXT_BYTES = 2 ** 28;
 
-/** Reads DELTA_BYTE_ARRAY: the length of the prefix that each text shares with the one before it, then the rest of each. */
+/** Reads DELTA_BYTE_ARRAY: the length of the prefix that each text shares with the previous one, then the rest of each. */
 export function readDeltaStrings(cursor: Cursor, count: number): ByteStrings {
   const prefixes = readLengths(cursor, count);
   const rest = readDeltaLengthStrings(cursor, count);

@@ -29,7 +29,7 @@ interface DataPage {
   /** The group's rows before the page. */
   readonly row: number;
   readonly values: Values;
-  /** Undefined if the values are those of the rows. */
+  /** Undefined if there is one value per row. */
   readonly indices: Uint32Array | undefined;
   /** Whether `values` is the dictionary of the page before as well. */
   readonly isRepeated: boolean;
@@ -66,7 +66,7 @@ export class ColumnReader {
     }
   }
 
-  /** The day of each row. @throws MucastError invalid_data for a value that is no date. */
+  /** The day of each row. @throws MucastError invalid_data for a value that is not a date. */
   days(of: GroupColumn): Int32Array {
     const { column, index, group } = of;
     const found = new Int32Array(group.rows);

@@ -271,7 +271,7 @@ describe("a Parquet table with hostile pages", () => {
     await damaged(withPages(GOOD, [page(THREE, { encoding: "DELTA_BINARY_PACKED" })]), what);
   });
 
-  it("takes no more memory than a page declares if its bytes decompress to more", async () => {
+  it("uses at most the memory that a page declares, even if its bytes decompress to more", async () => {
     const zeros = new Uint8Array(64 * 2 ** 20);
     const bombs = { GZIP: zlib.gzipSync(zeros), ZSTD: zlib.zstdCompressSync(zeros) };
     for (const [codec, bytes] of Object.entries(bombs)) {
@@ -340,7 +340,7 @@ describe("the columns of a Parquet table", () => {
     );
   });
 
-  it("must have dates that are dates, once a ticker", async () => {
+  it("must have valid dates, each once per ticker", async () => {
     const dates = (data: readonly unknown[], element: Omit<Column["element"], "name">) =>
       column({ name: "date", ...element }, data);
     const utc = {

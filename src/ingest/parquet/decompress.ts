@@ -7,7 +7,7 @@ const CODECS = ["UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD"
 const READABLE = "UNCOMPRESSED, SNAPPY, GZIP and ZSTD can be read";
 
 /**
- * @param length of the decompressed bytes, as the page declares it; no more memory is taken.
+ * @param length of the decompressed bytes, as the page declares it; limits the memory.
  * @throws MucastError unreadable_blob for another codec, and for bytes that do not decompress to `length`.
  */
 export function decompress(bytes: Uint8Array, codec: number, length: number, part: Part): Uint8Array {
@@ -33,7 +33,7 @@ export function decompress(bytes: Uint8Array, codec: number, length: number, par
 
 type Inflate = (bytes: Uint8Array, options: { maxOutputLength: number; chunkSize: number }) => Uint8Array;
 
-/** The least that zlib accepts. */
+/** The minimum that zlib accepts. */
 const MIN_CHUNK = 64;
 
 function inflated(inflate: Inflate, bytes: Uint8Array, length: number, part: Part): Uint8Array {

@@ -7,12 +7,12 @@ interface DeltaHeader {
   readonly count: number;
 }
 
-/** The format asks for multiples of 128 and of 32; writers use 128 to 4,096 values. */
+/** The format requires multiples of 128 and of 32; writers use 128 to 4,096 values. */
 const MAX_BLOCK = 2 ** 16;
 
 /**
  * Reads DELTA_BINARY_PACKED numbers of 32 bits (parquet-format, Encodings.md).
- * @param limit of their number.
+ * @param limit the maximum count.
  * @throws MucastError unreadable_blob.
  */
 export function readDeltas32(cursor: Cursor, limit: number): Int32Array {

@@ -56,7 +56,7 @@ const MAX_SCHEMA_COLUMNS = MAX_COLUMNS + 8;
 const MAX_GROUP_ROWS = 2 ** 24;
 
 /**
- * Reads the metadata, and checks that all row groups lie in the file and do not overlap.
+ * Reads the metadata, and checks that all row groups are within the file and do not overlap.
  * @throws MucastError unreadable_blob, too_large.
  */
 export function readFooter({ source, file, size }: StoredFile): Footer {

@@ -24,7 +24,7 @@ const tables = await Promise.all(
 const MAX_BYTES = 200e6;
 const CODES = /^(?:unreadable_blob|invalid_data|too_large)$/;
 
-/** Reads damaged bytes; whatever they are, they are read or refused by name. */
+/** Reads damaged bytes, which must either be read or be refused by the blob's name. */
 async function readOrRefuse(bytes: Uint8Array): Promise<void> {
   const kind = bytes.length % 2 === 0 ? "features" : "prices";
   await readBytes(kind, bytes, new BlockStore(workFolder)).catch((error: unknown) => {
@@ -45,7 +45,7 @@ const damage = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.
   maxLength: 4,
 });
 
-/** Puts bytes at places, each a share of the length counted from the end: most of what a reader trusts is there. */
+/** Writes bytes at positions, each given as a share of the length from the end, where most of what a reader trusts is. */
 function damaged(bytes: Uint8Array, changes: readonly (readonly [number, number])[]): Uint8Array {
   const changed = new Uint8Array(bytes);
   for (const [place, value] of changes)

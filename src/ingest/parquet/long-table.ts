@@ -24,8 +24,9 @@ interface FoundRows {
 const PIECE = 3;
 
 /**
- * A table with a row for each ticker and date, in any order. Row groups are read one after the other, column by column. Each column is
- * stored with the rows of a ticker side by side, so that a ticker's column can be read in a few pieces once the whole table was read.
+ * A table with a row for each ticker and date, in any order. Row groups are read one after the other, column by column. Each
+ * column is stored with the rows of a ticker side by side, so that a ticker's column can be read in a few pieces once the whole
+ * table has been read.
  */
 export class LongTable implements TickerNumbers {
   readonly #reading: Reading;
@@ -84,7 +85,7 @@ export class LongTable implements TickerNumbers {
     yield* this.#finish();
   }
 
-  /** Gives each row of a group its place among the rows sorted by ticker. */
+  /** Assigns each row of a group its position among the rows sorted by ticker. */
   #slots(tickers: Uint32Array): Uint32Array {
     const counts = new Map<number, number>();
     for (const ticker of tickers) counts.set(ticker, (counts.get(ticker) ?? 0) + 1);

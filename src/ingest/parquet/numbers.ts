@@ -23,7 +23,7 @@ export function isText({ physical, logical, isNested }: LeafColumn): boolean {
   return !isNested && physical === "BYTE_ARRAY" && (logical.kind === "text" || logical.kind === "plain");
 }
 
-/** The float64 of each value. What is not finite is missing, as in JSON, and becomes NaN. */
+/** The float64 of each value. A value that is not finite is missing, as in JSON, and becomes NaN. */
 export function toNumbers(values: Values, { logical }: LeafColumn): Float64Array {
   if (values instanceof Float64Array || values instanceof Float32Array) return finite(values);
   if (values instanceof Int32Array) {
@@ -48,7 +48,7 @@ function fromInt64(values: BigInt64Array, isUnsigned: boolean): Float64Array {
   return numbers;
 }
 
-/** NaN for a value that is no date. */
+/** NaN for a value that is not a date. */
 export function toDays(values: Values, column: LeafColumn, cursor: Cursor): Float64Array {
   const { logical } = column;
   if ("offsets" in values) return textDays(values, cursor);

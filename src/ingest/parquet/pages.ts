@@ -11,7 +11,7 @@ import { encodingName } from "./values.ts";
 /** A page of a column, decompressed. */
 export interface Page {
   readonly kind: "data" | "dictionary";
-  /** For data, the number of rows, with nulls. */
+  /** For data, the number of rows, including nulls. */
   readonly count: number;
   readonly encoding: number;
   /** At the first value. */
@@ -27,7 +27,7 @@ const MAX_PAGE_BYTES = 2 ** 28;
 /** Bytes of all pages of a table together, after decompression: as many as a JSON blob may have. */
 const MAX_TABLE_BYTES = 16 * 2 ** 30;
 const FIRST_HEADER_BYTES = 256;
-/** A header may contain the least and the greatest text of a page. */
+/** A header may contain the smallest and the largest text of a page. */
 const MAX_HEADER_BYTES = 2 ** 20;
 
 /** `PageType` of parquet.thrift. */
@@ -100,7 +100,7 @@ export class PageReader {
     throw faultIn(part, `has ${done} values in a row group of ${rows} rows`);
   }
 
-  /** The header of a page, whose length only its content tells. */
+  /** The header of a page, whose length follows only from its content. */
   #header(part: Part, at: number, end: number): { readonly header: PageHeader; readonly length: number } {
     for (let size = FIRST_HEADER_BYTES; ; size *= 16) {
       const bytes = new Uint8Array(Math.min(size, end - at));

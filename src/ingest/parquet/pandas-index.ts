@@ -1,4 +1,4 @@
-/** pandas names the columns of an index without a name so; other tools may keep the name and drop pandas' metadata. */
+/** The names that pandas gives to the columns of an unnamed index; other tools may keep the name and drop pandas' metadata. */
 const UNNAMED = /^__index_level_\d+__$/;
 
 /** The columns that are an index, by pandas' metadata or by their name. A malformed or missing entry names none. */
@@ -22,7 +22,7 @@ function jsonObject(text: string | undefined): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // The metadata belongs to another program; without it, the names of the columns tell enough.
+    // The metadata belongs to another program; without it, the names of the columns suffice.
     return {};
   }
 }

@@ -65,7 +65,7 @@ const TICKERS: (typeof NUMBERS)[number] = {
 
 const codec: fc.Arbitrary<Codec> = fc.constantFrom("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD");
 
-/** A table of random types, encodings, nulls and row groups, as the bytes of a Parquet file. A date may come twice for a ticker. */
+/** A table of random types, encodings, nulls and row groups, as the bytes of a Parquet file. A date may occur twice for a ticker. */
 export const randomTable: fc.Arbitrary<Uint8Array> = fc
   .tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 4 }), codec)
   .chain(([rows, features, compression]) =>

@@ -10,10 +10,10 @@ import { tableColumns } from "./table-columns.ts";
 import { windowOf } from "./table-window.ts";
 import { readWidePrices } from "./wide-prices.ts";
 
-/** Values of a table, rows times the columns that are read: 16 GiB in the work folder. Runs let a few bytes mean many values. */
+/** Values of a table, rows times the columns that are read: 16 GiB in the work folder. Runs let a few bytes represent many values. */
 const MAX_TABLE_VALUES = 2 ** 31;
 
-/** Whether the bytes in the window begin a Parquet file. */
+/** Whether the bytes in the window are the start of a Parquet file. */
 export function isParquet({ bytes, position, end }: ByteWindow): boolean {
   return (
     end - position >= MAGIC.length &&

@@ -13,7 +13,7 @@ export const PHYSICAL_TYPES = [
 ] as const;
 export type PhysicalType = (typeof PHYSICAL_TYPES)[number];
 
-/** What the values of a column mean. `other` is what no column of a blob may have, such as a decimal. */
+/** The meaning of a column's values. `other` is a type that no column of a blob may have, such as a decimal. */
 export type LogicalType =
   | { readonly kind: "plain" | "unsigned" | "date" | "text" }
   | { readonly kind: "timestamp"; readonly unit: TimeUnit; readonly isUtc: boolean }
@@ -24,7 +24,7 @@ export type TimeUnit = "ms" | "us" | "ns";
 
 /** A column with values. */
 export interface LeafColumn {
-  /** Its name, or for a nested column that of the outermost group. */
+  /** Its name, or for a nested column the outermost group's. */
   readonly name: string;
   readonly physical: PhysicalType;
   readonly logical: LogicalType;

@@ -90,7 +90,7 @@ function wideColumns(
   throw invalid(position, `the table has the column ${quote(price.column.name)}, but no column of tickers`);
 }
 
-/** The column of a role; of a price blob, that of the lowest rank. */
+/** The column of a role; in a price blob, the one with the lowest rank. */
 function only(
   reading: Reading,
   columns: readonly NamedColumn[],

@@ -35,7 +35,7 @@ export async function readBytes(
 /** The columns of a table that the twin renames; those without a name are dropped. */
 export type Renames = Readonly<Record<string, string | undefined>>;
 
-/** The slow twin: hyparquet's own reader makes records of the table, and the reader of JSON reads them. */
+/** The slow twin: hyparquet's own reader turns the table into records, and the JSON reader reads them. */
 export async function readTwin(
   kind: BlobKind,
   bytes: Uint8Array,

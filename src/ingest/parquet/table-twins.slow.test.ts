@@ -13,7 +13,7 @@ import { type ReadBlob, readBytes, readTwin } from "./table-twin.testing.ts";
 const workFolder = await mkdtemp(join(tmpdir(), "mucast-tables-"));
 after(() => rm(workFolder, { recursive: true }));
 
-/** The blob, or the code and the words of its error without the place in the bytes, which differs between formats. */
+/** The blob, or the code and text of its error without the byte position, which differs between formats. */
 async function outcome(reading: Promise<ReadBlob>): Promise<ReadBlob | string> {
   try {
     return await reading;
@@ -24,7 +24,7 @@ async function outcome(reading: Promise<ReadBlob>): Promise<ReadBlob | string> {
 }
 
 describe("a Parquet table of any types, encodings, nulls and row groups", () => {
-  it("is read like its records in JSON, which another reader makes of it", async () => {
+  it("is read like its records in JSON, as another reader makes them", async () => {
     const isCut = fc.constantFrom(1, 20, 1e6);
     await fc.assert(
       fc.asyncProperty(randomTable, cuts, isCut, async (bytes, lengths, inMemory) => {

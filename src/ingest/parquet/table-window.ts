@@ -9,7 +9,7 @@ import { frameAttributes } from "./pandas-index.ts";
 
 /**
  * The window of a table of prices: entries of its metadata, or attributes of a pandas DataFrame, under the names that JSON has.
- * @throws MucastError invalid_data if a bound is no date, or differs under two names.
+ * @throws MucastError invalid_data if a bound is not a date, or differs under two names.
  */
 export function windowOf(reading: Reading, { metadata }: Footer): RequestedWindow {
   if (reading.kind === "features") return {};

@@ -23,7 +23,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Reads structures of Thrift's compact protocol, in which Parquet writes its metadata. A caller names the fields that it wants; all others
- * are skipped. Every read is bounded by the bytes, so that a hostile file costs no more than its length.
+ * are skipped. Every read is bounded by the bytes, so that the cost of a hostile file is limited by its length.
  */
 export class ThriftReader {
   readonly #cursor: Cursor;
@@ -53,7 +53,7 @@ export class ThriftReader {
   }
 
   /**
-   * Reads a structure, which is the whole text or the value that comes next.
+   * Reads a structure, which is all bytes or the next value.
    * @param onField called for each field; reads its value with one call of another method, or leaves it to be skipped.
    */
   struct(onField: (id: number) => void): void {
@@ -106,7 +106,7 @@ export class ThriftReader {
     }
   }
 
-  /** Skips the value that comes next. */
+  /** Skips the next value. */
   skip(): void {
     const type = this.#type;
     this.#type = undefined;
@@ -158,7 +158,7 @@ export class ThriftReader {
   #listHeader(): { readonly size: number; readonly type: number } {
     const header = this.#cursor.byte();
     const size = header >> 4 === 15 ? this.#cursor.varint() : header >> 4;
-    // Every element takes a byte or more.
+    // Every element takes at least one byte.
     this.#cursor.require(size);
     return { size, type: header & 0x0f };
   }

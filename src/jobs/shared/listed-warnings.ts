@@ -88,7 +88,7 @@ export function lateTicker({ ticker, joins }: Pick<PanelRows, "ticker" | "joins"
   return joins === undefined ? [] : [{ code: "late_ticker", ticker, detail: `from ${formatDay(joins)}` }];
 }
 
-/** Labels with a median of at least this many calendar days are no next-day returns. */
+/** Labels with a median of at least this many calendar days are not next-day returns. */
 const NOT_DAILY_DAYS = 2;
 
 /** A spacing that changed by at least this factor is a different one; smaller changes are holidays. */

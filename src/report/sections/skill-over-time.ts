@@ -31,7 +31,7 @@ interface SkillOverTime {
   readonly rankIc: DailyCorrelation;
   /** The dates on which models were fitted again; empty without refits. */
   readonly refits: readonly Day[];
-  /** The RankIC by the age of the models, the youngest first; absent where all have one age. */
+  /** The RankIC by the age of the models, the youngest first; absent if all have one age. */
   readonly byAge?: { readonly bins: readonly AgeSkill[]; readonly finding: string };
   /** The number of dates in a rolling mean. */
   readonly rollingDates: number;

@@ -225,7 +225,7 @@ test("the service reads at most 1 MiB of an endless answer of the issuer, and as
     const authenticate = authenticateBy(issuer, clock);
     issuer.endless = { path, bytes: 0 };
     await assert.rejects(authenticate(await issuer.token()), fails("unavailable"));
-    // What lies in the buffers of the connection counts too.
+    // Bytes in the buffers of the connection count, too.
     assert.ok(issuer.endless.bytes < 32 * 2 ** 20, `${path}: ${issuer.endless.bytes} bytes`);
     issuer.endless.path = "";
     clock.time += 5_000;

@@ -11,7 +11,7 @@ import { networkConfig, runNetworkJob } from "./network-jobs.ts";
 
 after(removeFolders);
 
-/** 125 windows of five rows, of which the first 100 train, up to row 103. */
+/** 125 windows of five rows; the first 100 train, up to row 103. */
 const MARKET = smallMarket();
 const ROWS = 104;
 const DATES = weekdays(160);

@@ -227,7 +227,7 @@ describe("failures", () => {
       warning!.message,
       /^KO: 3 refits failed, and models of earlier blocks forecast 15 rows\..*target/,
     );
-    // In blocks of 25 dates the second begins with that of block 5 here, so it has the same model.
+    // With blocks of 25 dates, the second one starts on the same date as block 5 here, so it has the same model.
     const stood = await jobOn(flat(["KO"]), config({ ...asked, refit_every: 25 }, CATBOOST));
     const [from, to] = [30, 45];
     assert.deepEqual(

@@ -41,7 +41,7 @@ class StackMasks:
         kept = words.view(torch.int16).ge(self._dropped - LEVELS // 2)
         masks, before = [], 0
         for shape in self._shapes:
-            # A mask begins where the previous ones end, whose length depends on the batch.
+            # A mask starts at the end of the previous ones, whose length depends on the batch.
             width = math.prod(shape) // self._batch
             indices = torch.arange(math.prod(shape), device=counts.device) + counts[:, None] * before
             masks.append(kept.gather(1, indices).to(torch.float32).mul_(self._scale).view(-1, *shape))

@@ -119,7 +119,7 @@ export const SAFE_HEADERS: Readonly<Record<string, string>> = {
 /** Node's code for bytes after a request that is the last of its connection. */
 const AFTER_THE_LAST = "HPE_CLOSED_CONNECTION";
 
-/** How long a caller may go on sending after the service has refused its request. */
+/** How long a caller may continue to send after the service has refused its request. */
 const LINGER_MILLISECONDS = 5_000;
 
 /** Answers a failed request with its problem. Logs a defect and any other answer of 5xx. */

@@ -154,7 +154,7 @@ function sumsOf(waiting: readonly Waiting[], amount: (one: Waiting) => number): 
   return sums;
 }
 
-/** What Node keeps of a connection, to tell its own timeout whether a large write goes on. */
+/** What Node keeps of a connection, so that its own timeout knows whether a large write continues. */
 interface SocketHandle {
   /** Bytes written, whether sent or not. */
   readonly bytesWritten: number;
