@@ -215,7 +215,7 @@ describe("the library accepts what the rules accept", () => {
   });
 });
 
-it("the library also refuses what is refused for its type", () => {
+it("the library also refuses the values that are refused for their type", () => {
   assert.ok(refused.length > 500, `${refused.length} cases`);
   const taken = refused.filter((_, index) => results[accepted.length + index]!.error === null);
   assert.deepEqual(taken, []);

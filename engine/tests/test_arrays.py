@@ -11,7 +11,7 @@ from mucast_engine.arrays import INLINE_VALUES, ArrayRef, ArrayStore
 from mucast_engine.failure import TaskError
 
 
-def test_what_is_written_is_read_back_bit_for_bit(store: ArrayStore) -> None:
+def test_written_arrays_are_read_back_bit_for_bit(store: ArrayStore) -> None:
     values = np.array([0.1, -0.0, 5e-324, 1.7976931348623157e308])
     ref = store.write("p.npy", values)
     assert store.read(ref).tobytes() == values.tobytes()
@@ -23,9 +23,7 @@ def test_an_array_without_a_value_is_read(shape: tuple[int, ...], store: ArraySt
 
 
 @pytest.mark.parametrize("count", [0, 1, INLINE_VALUES - 1, INLINE_VALUES, INLINE_VALUES + 1])
-def test_what_travels_in_the_message_is_what_the_file_holds_bit_for_bit(
-    count: int, store: ArrayStore, tmp_path: Path
-) -> None:
+def test_arrays_in_a_message_equal_those_in_a_file_bit_for_bit(count: int, store: ArrayStore, tmp_path: Path) -> None:
     # Any bits at all: most are numbers, and the first are -0.0 and two NaNs with payloads.
     bits = np.random.default_rng(count).integers(0, 2**64, size=count, dtype=np.uint64)
     bits[:3] = np.array([0x8000_0000_0000_0000, 0x7FF8_0000_0000_0123, 0xFFF0_0000_0000_0001], dtype=np.uint64)[:count]
@@ -53,7 +51,9 @@ def test_nothing_outside_the_work_folder_is_read_or_written(ref: str, store: Arr
 
 
 @pytest.mark.parametrize("ref", ["/..", "/.", "/", "/deeper/../../outside.npy"])
-def test_nor_is_it_by_a_path_that_begins_with_the_work_folder(ref: str, store: ArrayStore, tmp_path: Path) -> None:
+def test_nothing_is_written_by_a_path_that_only_starts_like_the_work_folder(
+    ref: str, store: ArrayStore, tmp_path: Path
+) -> None:
     with pytest.raises(TaskError, match="out of the work folder"):
         store.write(f"{tmp_path}{ref}", np.zeros(1))
 
@@ -132,7 +132,7 @@ def test_a_file_that_ends_early_or_late_is_refused_by_its_name(store: ArrayStore
 @pytest.mark.parametrize(
     "header", [b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,", b"(" * 60, b"{'a': 1}", b"\xff\xfe", b"9" * 60]
 )
-def test_a_header_that_is_none_is_refused_by_the_name_of_its_file(
+def test_an_invalid_header_is_refused_with_the_name_of_its_file(
     header: bytes, store: ArrayStore, tmp_path: Path
 ) -> None:
     magic = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
@@ -144,7 +144,7 @@ def test_a_header_that_is_none_is_refused_by_the_name_of_its_file(
 
 
 @pytest.mark.parametrize("ref", ["a\0b.npy", "deeper/a\0b.npy", "a\ud800.npy"])
-def test_a_path_that_no_system_takes_is_refused(ref: str, store: ArrayStore) -> None:
+def test_a_path_that_no_system_accepts_is_refused(ref: str, store: ArrayStore) -> None:
     for use in (lambda: store.read(named(ref)), lambda: store.write(ref, np.zeros(1))):
         with pytest.raises(TaskError, match="names no file") as refused:
             use()
@@ -153,7 +153,7 @@ def test_a_path_that_no_system_takes_is_refused(ref: str, store: ArrayStore) -> 
 
 @pytest.mark.parametrize("ref", ["x.npy", "deeper/x.npy"])
 @pytest.mark.parametrize("what", ["pipe", "pipe with a reader", "folder", "socket"])
-def test_what_is_no_regular_file_is_refused_and_not_waited_for(
+def test_a_path_that_is_not_a_regular_file_is_refused_without_waiting(
     ref: str, what: str, store: ArrayStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deeper").mkdir()
@@ -176,7 +176,7 @@ def test_what_is_no_regular_file_is_refused_and_not_waited_for(
             assert refused.value.code == "internal"
 
 
-def test_what_is_written_has_the_bytes_that_numpy_writes(store: ArrayStore, tmp_path: Path) -> None:
+def test_written_files_have_the_bytes_that_numpy_writes(store: ArrayStore, tmp_path: Path) -> None:
     values = np.linspace(-1, 1, 77)
     store.write("p.npy", values)
     np.save(tmp_path / "q.npy", values)

@@ -39,7 +39,7 @@ def test_just_below_the_largest_alpha_a_coefficient_is_kept_and_just_above_none(
     assert not keeps_a_coefficient(spec, alpha * 1.001, x, y)
 
 
-def test_where_every_slope_is_negative_no_alpha_keeps_a_positive_coefficient() -> None:
+def test_if_every_slope_is_negative_no_alpha_keeps_a_positive_coefficient() -> None:
     x = np.arange(10.0).reshape(-1, 1)
     spec = {"class": "Lasso", "params": {"positive": True}}
     assert largest_alpha(spec, x, -x[:, 0]) is None
@@ -51,7 +51,7 @@ def test_without_an_l1_part_no_alpha_is_named() -> None:
 
 
 @pytest.mark.parametrize("predicted", [[], [0.1], [0.1, 0.2]])
-def test_fewer_than_two_rows_or_two_values_are_no_constant(predicted: list[float]) -> None:
+def test_fewer_than_two_rows_or_two_values_are_not_constant(predicted: list[float]) -> None:
     x = np.ones((3, 1))
     assert describe_constant({"class": "Ridge", "params": {}}, x, x[:, 0], np.array(predicted)) is None
 

@@ -37,12 +37,12 @@ def library() -> ModuleType:
         return importlib.import_module("imports_numbers")
 
 
-def test_what_a_library_only_names_is_not_imported() -> None:
+def test_a_module_that_a_library_only_names_is_not_imported() -> None:
     library()
     assert not set(MODULES) & set(sys.modules)
 
 
-def test_the_first_use_imports_what_was_named() -> None:
+def test_the_first_use_imports_the_named_module() -> None:
     named = library()
     assert named.twice(3, plus=1) == 7
     assert named.law.mean() == 2
@@ -56,14 +56,14 @@ def test_a_use_during_the_import_gets_the_module_itself() -> None:
         assert importlib.import_module("unused_numbers").__file__ is not None
 
 
-def test_a_copy_of_what_was_named_is_used_alike() -> None:
+def test_a_copy_of_a_named_object_works_alike() -> None:
     twice = library().twice
     copies = [copy.copy(twice), copy.deepcopy(twice)]
     assert not set(MODULES) & set(sys.modules)
     assert [copied(3) for copied in copies] == [6, 6]
 
 
-def test_modules_may_come_and_go_when_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_may_be_added_and_removed_while_one_is_inspected(monkeypatch: pytest.MonkeyPatch) -> None:
     class Changing(ModuleType):
         def __getattribute__(self, name: str) -> object:
             if name == "__class__":
@@ -78,19 +78,19 @@ def test_modules_may_come_and_go_when_one_is_looked_at(monkeypatch: pytest.Monke
     assert not set(MODULES) & set(sys.modules)
 
 
-def test_what_has_been_imported_stays() -> None:
+def test_imported_modules_stay() -> None:
     module = importlib.import_module("unused_numbers")
     assert library().unused_numbers is module
     assert sys.modules["unused_numbers"] is module
 
 
-def test_what_is_not_there_fails_by_its_name() -> None:
+def test_a_missing_name_fails_by_its_name() -> None:
     with deferred(MODULES):
         absent = importlib.import_module("unused_numbers").absent
     with pytest.raises(AttributeError, match=r"unused_numbers.*absent"):
         absent()
 
 
-def test_the_modules_that_no_job_uses_are_there() -> None:
+def test_the_modules_that_no_job_uses_exist() -> None:
     for name in UNUSED_MODULES:
         importlib.import_module(name)

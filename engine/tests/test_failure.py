@@ -21,9 +21,9 @@ from mucast_engine.failure import sentence_of
         ("", "str"),
     ],
 )
-def test_a_librarys_words_are_kept_without_places_times_and_addresses(said: str, sentence: str) -> None:
+def test_a_librarys_message_is_kept_without_places_times_and_addresses(said: str, sentence: str) -> None:
     assert sentence_of(said) == sentence
 
 
-def test_an_exception_without_words_is_called_by_its_type() -> None:
+def test_an_exception_without_a_message_is_named_by_its_type() -> None:
     assert sentence_of(KeyError()) == "KeyError"

@@ -41,7 +41,7 @@ def plain_loop(regressor: type, params: dict[str, Any], task: Task, x: Matrix, y
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_prediction_does_not_depend_on_the_rows_behind_it(
+def test_a_prediction_does_not_depend_on_later_rows(
     name: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
 ) -> None:
     library, regressor, params = REGRESSORS[NAMES.index(name)]
@@ -79,7 +79,7 @@ def test_every_regressor_gives_the_numbers_of_a_plain_loop(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_blocks_of_rows_change_a_prediction_by_rounding_alone(
+def test_blocks_of_rows_change_a_prediction_only_by_rounding(
     name: str, make_task: Callable[..., Task], store: ArrayStore, x: Matrix, y: Matrix
 ) -> None:
     library, regressor, params = REGRESSORS[NAMES.index(name)]
@@ -157,7 +157,7 @@ def test_a_fit_that_predicts_no_rows_gives_no_predictions(make_task: Callable[..
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
 @given(cuts=st.lists(st.integers(31, 299), min_size=1, max_size=5, unique=True).map(sorted))
-def test_predictions_stand_in_the_order_of_the_fits(
+def test_predictions_are_in_the_order_of_the_fits(
     cuts: list[int], make_task: Callable[..., Task], store: ArrayStore, x: Matrix, y: Matrix
 ) -> None:
     ends = [*cuts[1:], 300]
@@ -168,7 +168,7 @@ def test_predictions_stand_in_the_order_of_the_fits(
 
 
 @pytest.mark.parametrize("scaler", ["none", "standard"])
-def test_what_a_library_raises_while_it_predicts_is_said_of_predicting(
+def test_an_error_while_predicting_is_reported_as_one_of_predicting(
     make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path, x: Matrix, scaler: str
 ) -> None:
     x[250] = np.nan
@@ -183,7 +183,7 @@ def test_what_a_library_raises_while_it_predicts_is_said_of_predicting(
     assert raised.value.code == "fit_failed"
 
 
-def test_what_a_library_raises_is_fit_failed_with_its_words_and_the_rows(
+def test_an_error_of_a_library_is_fit_failed_with_its_message_and_the_rows(
     make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path, y: Matrix
 ) -> None:
     y[7] = np.nan
@@ -196,7 +196,7 @@ def test_what_a_library_raises_is_fit_failed_with_its_words_and_the_rows(
 
 @pytest.mark.parametrize("name", ["Ridge", "RandomForestRegressor"])
 @pytest.mark.parametrize(("row", "doing"), [(7, "training on 200 rows"), (250, "predicting 100 rows")])
-def test_a_value_beyond_what_a_regressor_can_take_is_fit_failed(
+def test_a_value_beyond_the_range_of_a_regressor_is_fit_failed(
     name: str, row: int, doing: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path, x: Matrix
 ) -> None:
     # Finite as a float64, but not its square, nor its value as a float32, by which trees split.

@@ -34,7 +34,7 @@ def test_views_change_no_bit_and_no_row(
 
 
 @pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
-def test_the_importances_of_a_fit_that_works_in_place_are_those_of_one_that_copies(
+def test_a_fit_that_works_in_place_has_the_importances_of_one_that_copies(
     name: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
 ) -> None:
     random = np.random.default_rng(7)
@@ -48,7 +48,7 @@ def test_the_importances_of_a_fit_that_works_in_place_are_those_of_one_that_copi
 
 
 @pytest.mark.parametrize("name", ["LinearRegression", "Ridge", "Lasso", "ElasticNet"])
-def test_an_argument_that_asks_for_no_copy_changes_no_shared_row(
+def test_an_argument_that_avoids_copies_changes_no_shared_row(
     name: str, make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
 ) -> None:
     random = np.random.default_rng(8)

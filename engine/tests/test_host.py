@@ -122,7 +122,7 @@ def test_it_greets_with_versions_and_works(
 
 
 @pytest.mark.release
-def test_every_library_fits_in_forked_workers_also_after_one_was_killed_in_a_host_that_had_imported_others(
+def test_every_library_fits_in_forked_workers_even_after_one_was_killed_in_a_host_that_had_imported_others(
     start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
     host = start_host("sklearn,xgboost,lightgbm")
@@ -157,7 +157,7 @@ def predictions_of(host: HostUnderTest, worker: int, task: Task) -> Matrix:
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_a_worker_that_is_killed_amid_a_fit_is_reported_with_its_signal_and_memory(
+def test_a_worker_killed_during_a_fit_is_reported_with_its_signal_and_memory(
     start: str, quick_hosts: dict[str, HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
     host = quick_hosts[start]
@@ -174,7 +174,7 @@ def test_a_worker_that_is_killed_amid_a_fit_is_reported_with_its_signal_and_memo
 
 @needs_proc
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_workers_amid_a_fit_die_with_a_host_that_is_killed(
+def test_workers_die_during_a_fit_if_their_host_is_killed(
     start: str, start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
     host = start_host(start=start)
@@ -190,7 +190,7 @@ def test_workers_amid_a_fit_die_with_a_host_that_is_killed(
 
 
 @needs_proc
-def test_workers_amid_a_fit_are_gone_when_the_input_has_ended(
+def test_workers_end_during_a_fit_when_the_input_has_ended(
     start_host: Callable[..., HostUnderTest], make_task: Callable[..., Task]
 ) -> None:
     host = start_host()
@@ -201,7 +201,7 @@ def test_workers_amid_a_fit_are_gone_when_the_input_has_ended(
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_what_libraries_print_does_not_reach_the_messages(
+def test_output_of_libraries_does_not_reach_the_messages(
     quick_host: HostUnderTest, make_task: Callable[..., Task]
 ) -> None:
     quick_host.send("start", 11)
@@ -210,7 +210,7 @@ def test_what_libraries_print_does_not_reach_the_messages(
 
 
 @pytest.mark.parametrize(("number", "body"), [(21, "{"), (22, "[" * 100_000), (23, '{"task": "no such"}'), (24, "[]")])
-def test_a_task_that_cannot_be_read_costs_nothing_but_itself(
+def test_a_task_that_cannot_be_read_affects_no_other(
     number: int, body: str, quick_host: HostUnderTest, make_task: Callable[..., Task]
 ) -> None:
     quick_host.send("start", number)
@@ -228,14 +228,14 @@ def test_integers_longer_than_pythons_limit_are_read(quick_host: HostUnderTest) 
     assert quick_host.wait_for("result")["id"] == 41
 
 
-def test_messages_for_a_worker_that_is_gone_are_passed_over(quick_host: HostUnderTest) -> None:
+def test_messages_for_an_ended_worker_are_ignored(quick_host: HostUnderTest) -> None:
     quick_host.send("kill", 52)
     quick_host.send("task", 52, {"task": "trial"}, number=52)
     quick_host.send("start", 51)
     assert quick_host.wait_for("worker_started")["worker"] == 51
 
 
-def test_a_library_that_cannot_be_imported_ends_the_host_with_its_words(tmp_path: Path) -> None:
+def test_a_library_that_cannot_be_imported_ends_the_host_with_its_message(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "mucast_engine", "host", "--libraries", "nosuch", "--folder", str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ENGINE)}
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

@@ -23,7 +23,7 @@ def told(task: Task, store: ArrayStore) -> Any:
 
 
 @pytest.mark.parametrize(("library", "regressor", "params"), REGRESSORS, ids=NAMES)
-def test_the_fit_that_is_diagnosed_tells_the_importances_of_its_library_on_scaled_features(
+def test_a_diagnosed_fit_reports_the_importances_of_its_library_on_scaled_features(
     library: str,
     regressor: type,
     params: dict[str, Any],
@@ -43,13 +43,11 @@ def test_the_fit_that_is_diagnosed_tells_the_importances_of_its_library_on_scale
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_a_fit_that_is_not_diagnosed_tells_none(make_task: Callable[..., Task], store: ArrayStore) -> None:
+def test_a_fit_that_is_not_diagnosed_reports_none(make_task: Callable[..., Task], store: ArrayStore) -> None:
     assert fit_predict(make_task(spec_of("Ridge"), fits=FINAL[:1]), store, lambda _: None)["diagnoses"] == []
 
 
-def test_each_fit_that_is_diagnosed_tells_its_own(
-    make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path
-) -> None:
+def test_each_diagnosed_fit_reports_its_own(make_task: Callable[..., Task], store: ArrayStore, tmp_path: Path) -> None:
     diagnosed = [{**fit, "diagnose": True} for fit in FINAL]
     together = fit_predict(make_task(spec_of("Ridge"), fits=diagnosed), store, lambda _: None)["diagnoses"]
     for fit, diagnosis in zip(diagnosed, together, strict=True):
@@ -70,7 +68,7 @@ class Fitted:
         self.coef_ = values
 
 
-def test_of_many_features_the_largest_are_told_and_of_equals_the_first() -> None:
+def test_the_largest_of_many_features_are_reported_and_the_first_of_equal_ones() -> None:
     values = np.zeros(MAX_IMPORTANCES + 30)
     values[[70, 3, 60]] = [-2.0, 1.0, 2.0]
     largest = largest_importances(Fitted(values), columns_of(rows(len(values))), np.arange(3.0))
@@ -81,17 +79,17 @@ def test_of_many_features_the_largest_are_told_and_of_equals_the_first() -> None
 
 
 @pytest.mark.parametrize("values", [None, [1.0], [[1.0, 2.0]], [1.0, float("nan")], [1.0, float("inf")]])
-def test_importances_of_another_shape_or_not_finite_are_not_told(values: Any) -> None:
+def test_importances_of_another_shape_or_not_finite_are_not_reported(values: Any) -> None:
     assert largest_importances(Fitted(values), columns_of(rows(2)), np.arange(3.0)) is None
 
 
-def test_a_library_that_has_none_for_its_arguments_costs_no_fit(x: Matrix, y: Matrix) -> None:
+def test_a_library_without_importances_for_its_arguments_fails_no_fit(x: Matrix, y: Matrix) -> None:
     model = XGBRegressor(booster="gblinear", importance_type="gain", n_estimators=2).fit(x, y)
     assert largest_importances(model, columns_of(x), y) is None
 
 
 @pytest.mark.parametrize("constant", [0.1, 1 / 3, 123456.789])
-def test_a_constant_column_has_no_importance_where_its_coefficient_is_rounding(
+def test_a_constant_column_has_no_importance_if_its_coefficient_is_rounding(
     x: Matrix, y: Matrix, constant: float
 ) -> None:
     with_constant = np.column_stack([x, np.full(len(x), constant)])
@@ -103,7 +101,7 @@ def test_a_constant_column_has_no_importance_where_its_coefficient_is_rounding(
     assert [value for _, value in importances[:-1]] == sorted(model.coef_[:-1], key=lambda value: -abs(value))
 
 
-def test_a_constant_column_that_stands_for_the_intercept_keeps_its_importance(x: Matrix, y: Matrix) -> None:
+def test_a_constant_column_that_acts_as_the_intercept_keeps_its_importance(x: Matrix, y: Matrix) -> None:
     with_constant = np.column_stack([x, np.ones(len(x))])
     model = Ridge(fit_intercept=False).fit(with_constant, y + 1)
     importances = largest_importances(model, columns_of(with_constant), y + 1)
@@ -111,7 +109,7 @@ def test_a_constant_column_that_stands_for_the_intercept_keeps_its_importance(x:
     assert dict(importances)[x.shape[1]] == float(model.coef_[-1]) != 0
 
 
-def test_columns_are_constant_where_all_rows_say_so() -> None:
+def test_columns_are_constant_if_all_rows_are_equal_up_to_rounding() -> None:
     random = np.random.default_rng(11)
     for n in (1, 2, 63, 64, 65, 1000, 5003):
         x = random.normal(size=(n, 6))

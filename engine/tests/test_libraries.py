@@ -153,7 +153,7 @@ def test_the_status_lists_the_devices_that_torch_sees() -> None:
     assert [device.split()[0] for device in devices] == [f"cuda:{n}" for n in range(torch.cuda.device_count())]
 
 
-def test_onednn_is_off_where_the_kernels_are_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_onednn_is_off_if_the_kernels_are_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     assert torch._C._get_mkldnn_enabled(), "as it is where nothing is pinned"

@@ -34,7 +34,7 @@ def test_each_lock_has_the_versions_of_the_smaller_one_before_it() -> None:
     assert pins("lint").items() <= pins("dev").items()
 
 
-def test_torch_is_no_part_of_the_classical_lock_and_ray_of_none_that_local_jobs_use() -> None:
+def test_the_classical_lock_lacks_torch_and_the_locks_of_local_jobs_lack_ray() -> None:
     libraries = {name: {requirement.split()[0] for requirement in pins(name)} for name in ["ml", "dl", "ray"]}
     assert "torch" not in libraries["ml"]
     assert "torch" in libraries["dl"]

@@ -33,7 +33,7 @@ def facts_of(libraries: list[str], **variables: str) -> dict[str, Any]:
 
 @needs_x86
 @pytest.mark.release
-def test_pinned_kernels_are_told() -> None:
+def test_pinned_kernels_are_reported() -> None:
     pinned = facts_of(
         ["torch", "sklearn"],
         OPENBLAS_CORETYPE="Nehalem",
@@ -48,7 +48,7 @@ def test_pinned_kernels_are_told() -> None:
     assert pinned["processor"] == machine_facts([])["processor"]
 
 
-def test_facts_depend_on_the_libraries_of_the_job_alone() -> None:
+def test_facts_depend_only_on_the_libraries_of_the_job() -> None:
     few = facts_of(["catboost"])
     many = machine_facts(["catboost"])  # This process has imported more.
     assert few == many
@@ -56,12 +56,12 @@ def test_facts_depend_on_the_libraries_of_the_job_alone() -> None:
     assert set(few["blas"]) <= {"numpy"}
 
 
-def test_numpy_dispatch_names_what_numpy_picks() -> None:
+def test_numpy_dispatch_names_the_kernels_that_numpy_chooses() -> None:
     config: Any = np.show_config(mode="dicts")  # numpy's stubs say that it may be None, as in another mode.
     assert set(machine_facts([])["numpy_dispatch"]) <= set(config["SIMD Extensions"]["found"])
 
 
-def test_processors_by_their_own_words(tmp_path: Path) -> None:
+def test_processors_by_their_own_description(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(
         "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: X\n\n"
@@ -72,7 +72,7 @@ def test_processors_by_their_own_words(tmp_path: Path) -> None:
     assert processor(tmp_path / "none").startswith(platform.machine())
 
 
-def test_threads_as_the_process_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_as_requested_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "12")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)

@@ -62,7 +62,7 @@ def test_another_member_is_another_joint_network(architecture: str, tmp_path: Pa
     assert (np.isnan(one) | (one != other)).all()
 
 
-def test_seeds_of_all_purposes_and_members_differ_and_stay_what_they_are() -> None:
+def test_seeds_of_all_purposes_and_members_differ_and_never_change() -> None:
     names = [
         (seed, ticker, purpose, member)
         for seed in (1, 11)
@@ -130,7 +130,7 @@ def test_joint_forecasts_do_not_depend_on_later_dates_or_rows(
 
 
 @pytest.mark.parametrize("architecture", JOINT)
-def test_joint_forecasts_do_not_depend_on_who_is_there_on_other_dates(
+def test_joint_forecasts_do_not_depend_on_the_tickers_of_other_dates(
     architecture: str, tmp_path: Path, store: ArrayStore
 ) -> None:
     _, ends, _ = joint_data()

@@ -32,7 +32,7 @@ def test_the_generator_gives_the_first_numbers_of_splitmix64() -> None:
 
 @pytest.mark.parametrize("rate", [0.1, *(pytest.param(rate, marks=pytest.mark.release) for rate in (0.5, 0.999))])
 @pytest.mark.parametrize(("seed", "step", "part"), [(0, 0, 0), (42, 3, 0), (2**62 + 1, 10_000, 2)])
-def test_masks_are_those_of_plain_integers(rate: float, seed: int, step: int, part: int) -> None:
+def test_masks_equal_those_from_plain_integers(rate: float, seed: int, step: int, part: int) -> None:
     masks = DropoutMasks(rate, seed, CPU).draw(step, SHAPES, part)
     assert masks is not None
     for mask, twin in zip(masks, mask_twins(rate, seed, step, SHAPES, part), strict=True):
@@ -41,7 +41,7 @@ def test_masks_are_those_of_plain_integers(rate: float, seed: int, step: int, pa
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.2, 0.5, 0.9, 0.999])
-def test_as_many_are_dropped_as_asked_and_the_rest_makes_up_for_them(rate: float) -> None:
+def test_the_requested_share_is_dropped_and_the_rest_is_scaled_up(rate: float) -> None:
     mask = drawn(rate)
     deviation = (rate * (1 - rate) / MANY) ** 0.5
     assert (mask == 0).double().mean().item() == pytest.approx(rate, abs=4 * deviation + 1 / 65536)
@@ -87,7 +87,7 @@ def alone(architecture: str, n: int) -> tuple[Network, Tensor]:
 
 
 @pytest.mark.parametrize("architecture", ALONE)
-def test_a_network_uses_every_mask_it_asks_for_and_ones_change_nothing(architecture: str) -> None:
+def test_a_network_uses_every_mask_it_requests_and_ones_change_nothing(architecture: str) -> None:
     network, windows = alone(architecture, 6)
     masks = given_masks(network.mask_shapes(6))
     torch.testing.assert_close(network(windows, masks), network(windows, None), rtol=0, atol=0)
@@ -96,7 +96,7 @@ def test_a_network_uses_every_mask_it_asks_for_and_ones_change_nothing(architect
 
 @pytest.mark.parametrize("architecture", JOINT)
 @pytest.mark.parametrize("packed", [True, False])
-def test_a_joint_network_uses_every_mask_it_asks_for_and_ones_change_nothing(architecture: str, packed: bool) -> None:
+def test_a_joint_network_uses_every_mask_it_requests_and_ones_change_nothing(architecture: str, packed: bool) -> None:
     network = build_joint_network(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
     present = torch.ones(2, TICKERS, dtype=torch.bool)
     present[0, 1] = not packed

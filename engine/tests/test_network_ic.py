@@ -75,7 +75,7 @@ def test_a_network_keeps_the_epoch_whose_forecasts_order_the_validation_dates_be
 
 
 @pytest.mark.parametrize("architecture", JOINT)
-def test_what_training_watches_changes_neither_its_losses_nor_its_steps(
+def test_the_monitored_figure_changes_neither_losses_nor_steps(
     architecture: str, tmp_path: Path, store: ArrayStore
 ) -> None:
     rows, ends, labels = panel()
@@ -89,7 +89,7 @@ def test_what_training_watches_changes_neither_its_losses_nor_its_steps(
         assert {name: of_ic[name] for name in of_loss} == of_loss
 
 
-def test_validation_dates_with_too_few_tickers_cannot_be_watched_by_ic(tmp_path: Path, store: ArrayStore) -> None:
+def test_validation_dates_with_too_few_tickers_cannot_be_monitored_by_ic(tmp_path: Path, store: ArrayStore) -> None:
     task = joint_task(tmp_path, "portfolio_lstm", training={"monitor": "ic"})  # Four tickers.
     with pytest.raises(TaskError, match="5 tickers") as caught:
         run_whole(task, store)

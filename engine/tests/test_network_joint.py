@@ -41,7 +41,7 @@ def packed(network: JointNetwork, windows: Tensor, present: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("compute", [dense, packed])
 @pytest.mark.parametrize("architecture", JOINT)
-def test_every_date_is_what_its_present_tickers_make_of_each_other(architecture: str, compute: Compute) -> None:
+def test_every_date_depends_only_on_its_present_tickers(architecture: str, compute: Compute) -> None:
     network, (windows, present) = network_of(architecture), market()
     twin = twin_of(network, SPECS[architecture], FEATURES, LOOKBACK)
     found = compute(network, windows, present)

@@ -163,7 +163,7 @@ def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> None:
     ("architecture", "optimizer"), [*[(name, "adam") for name in JOINT], (JOINT[0], "sgd"), (JOINT[0], "rmsprop")]
 )
 @pytest.mark.parametrize("weight_decay", [pytest.param(0, marks=pytest.mark.release), 0.05])
-def test_training_is_that_of_a_plain_script_date_by_date(
+def test_training_equals_a_plain_script_date_by_date(
     architecture: str,
     optimizer: str,
     weight_decay: float,
@@ -193,20 +193,20 @@ def test_an_untrained_joint_lstm_forecasts_its_level_to_the_bit_unless_weights_d
 
 
 @pytest.mark.parametrize("architecture", JOINT)
-def test_training_under_dropout_is_that_of_a_plain_script_with_the_same_masks(
+def test_training_under_dropout_equals_a_plain_script_with_the_same_masks(
     architecture: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     check(joint_task(tmp_path, architecture, spec={"dropout": 0.3}), store, networks)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_training_with_every_loss_is_that_of_a_plain_script(
+def test_training_with_every_loss_equals_a_plain_script(
     loss: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     check(joint_task(tmp_path, "portfolio_lstm", training={"loss": loss, "grad_clip": 0}), store, networks)
 
 
-def test_columns_stand_where_the_union_has_them_and_are_zero_where_it_lacks_them(
+def test_columns_are_at_their_position_in_the_union_and_others_are_zero(
     tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     task = joint_task(tmp_path, "portfolio_lstm")

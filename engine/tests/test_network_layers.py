@@ -21,7 +21,7 @@ def windows_of(n: int, lookback: int = LOOKBACK, features: int = FEATURES) -> Te
 
 @pytest.mark.parametrize("architecture", ALONE)
 @pytest.mark.parametrize("lookback", [4, LOOKBACK, 9])
-def test_a_network_computes_what_pytorchs_own_layers_do(architecture: str, lookback: int) -> None:
+def test_a_network_computes_the_same_as_pytorchs_own_layers(architecture: str, lookback: int) -> None:
     network = build_network(SPECS[architecture], FEATURES, lookback, seeded(1))
     windows = windows_of(7, lookback)
     twin = twin_of(network, SPECS[architecture], FEATURES, lookback)
@@ -60,7 +60,7 @@ def test_a_convolution_keeps_the_length_and_pools_end_on_the_last_row(lookback: 
         np.testing.assert_allclose(sorted(encoded.tolist()), sorted(x.flatten().tolist()), atol=1e-6)
 
 
-def test_rows_that_pools_leave_out_are_the_oldest() -> None:
+def test_rows_that_pools_omit_are_the_oldest() -> None:
     encoder = CnnEncoder(FEATURES, 11, [3], 1, 4)
     changed = windows_of(1, 11)
     before = encoder(changed, None)
@@ -72,7 +72,7 @@ def test_rows_that_pools_leave_out_are_the_oldest() -> None:
 
 @pytest.mark.parametrize("absent", [[], [0, 4]])
 @pytest.mark.parametrize("asked", [LAST, slice(1, 3)])
-def test_positions_that_are_not_asked_for_are_looked_at_all_the_same(asked: slice, absent: list[int]) -> None:
+def test_positions_that_are_not_requested_are_still_attended_to(asked: slice, absent: list[int]) -> None:
     layer = AttentionLayer(8, 2, 12)
     x = torch.randn(3, 6, 8, generator=seeded(2))
     present = torch.ones(3, 6, dtype=torch.bool)
@@ -83,7 +83,7 @@ def test_positions_that_are_not_asked_for_are_looked_at_all_the_same(asked: slic
         torch.testing.assert_close(layer(x, None), whole, atol=1e-6, rtol=1e-5)
 
 
-def test_attention_does_not_look_at_absent_positions() -> None:
+def test_attention_ignores_absent_positions() -> None:
     layer = AttentionLayer(8, 2, 12)
     x = torch.randn(3, 6, 8, generator=seeded(2))
     present = torch.ones(3, 6, dtype=torch.bool)
@@ -103,7 +103,7 @@ def test_the_order_of_a_windows_rows_matters(architecture: str) -> None:
     assert ((network(turned, None) - network(windows, None)).abs() > 1e-4).all()
 
 
-def test_without_its_positions_a_transformer_could_not_tell_the_order_of_earlier_rows() -> None:
+def test_without_its_positions_a_transformer_would_not_know_the_order_of_earlier_rows() -> None:
     network = build_network(SPECS["transformer"], FEATURES, LOOKBACK, seeded(1))
     with torch.no_grad():
         network.encoder.position.zero_()
@@ -113,7 +113,7 @@ def test_without_its_positions_a_transformer_could_not_tell_the_order_of_earlier
 
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
-def test_first_weights_follow_the_seed_alone(architecture: str) -> None:
+def test_first_weights_depend_only_on_the_seed(architecture: str) -> None:
     build = build_joint_network if architecture in JOINT else build_network
 
     def first_weights(seed: int) -> dict[str, Tensor]:
@@ -145,7 +145,7 @@ def test_first_weights_of_layers_are_orthogonal_and_as_large_as_those_of_pytorch
 
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
-def test_before_training_a_quiet_network_forecasts_its_level_and_very_little_beside_it(architecture: str) -> None:
+def test_before_training_a_quiet_network_forecasts_little_more_than_its_level(architecture: str) -> None:
     build = build_joint_network if architecture in JOINT else build_network
     network = build(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
     present = torch.ones(5, 2, dtype=torch.bool)

@@ -68,7 +68,7 @@ def value(loss: Loss, p: torch.Tensor, labels: Labels) -> torch.Tensor:
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 @pytest.mark.parametrize("name", joint_cases())
-def test_a_loss_and_its_gradient_are_those_of_plain_loops(name: str, missing: float) -> None:
+def test_a_loss_and_its_gradient_equal_plain_loops(name: str, missing: float) -> None:
     loss, twin = joint_cases()[name]
     p, y = data(missing)
     predictions = torch.from_numpy(p).requires_grad_()
@@ -103,7 +103,7 @@ def test_the_loss_of_a_batch_is_the_sum_of_the_losses_of_its_pieces(name: str, m
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("error", [-1e17, -100.0, 100.0, 1e17])
-def test_a_loss_and_its_gradient_are_finite_in_float32_where_the_squared_error_is(name: LossName, error: float) -> None:
+def test_a_loss_and_its_gradient_are_finite_in_float32_if_the_squared_error_is(name: LossName, error: float) -> None:
     loss = MahalanobisLoss(CORRELATION, CPU) if name == "mahalanobis" else make_loss(name, torch.tensor(MEANS))
     labels = Labels(*(column.float() for column in labels_of(data(0.4)[1])))
     predictions = (labels.values + error).requires_grad_()
@@ -114,7 +114,7 @@ def test_a_loss_and_its_gradient_are_finite_in_float32_where_the_squared_error_i
 
 
 @pytest.mark.parametrize(("deviation", "divisor"), [(0.05, 0.1), (0.5, 0.25)])
-def test_r2_divides_by_the_spread_of_the_batch_but_not_by_less_than_a_tenth_a_label(
+def test_r2_divides_by_the_spread_of_the_batch_but_by_at_least_a_tenth_per_label(
     deviation: float, divisor: float
 ) -> None:
     mean, y = 0.3, torch.tensor([-1.0, 1.0, 1.0, -1.0], dtype=torch.float64) * deviation + 0.3
@@ -139,7 +139,7 @@ def test_mahalanobis_of_one_ticker_is_mse() -> None:
     assert found == pytest.approx([loss_twins.mse(p, y)] * 2)
 
 
-def test_the_correlation_of_labels_is_that_of_ledoit_and_wolf_to_a_diagonal_of_one() -> None:
+def test_the_correlation_of_labels_follows_ledoit_and_wolf_with_a_diagonal_of_one() -> None:
     random = np.random.default_rng(11)
     labels = random.standard_normal((50, 5)) @ random.standard_normal((5, 5)) + [0, 1, 0, -2, 0]
     labels[random.random(labels.shape) < 0.2] = np.nan
@@ -162,7 +162,7 @@ def test_dates_with_many_sets_of_tickers_use_the_block_of_each() -> None:
         assert found == pytest.approx(loss_twins.mahalanobis(p, y, s), rel=1e-5)
 
 
-def test_predictions_of_open_size_are_scaled_by_least_squares_less_its_error() -> None:
+def test_predictions_of_undetermined_size_are_scaled_by_least_squares_minus_its_error() -> None:
     p, y = data(0.4)
     y = np.where(np.isnan(y), np.nan, y + p)
     expected = loss_twins.scale(p, y)

@@ -27,7 +27,7 @@ def on_gpu() -> None:
 
 
 @pytest.mark.parametrize("allocate", [on_cpu, in_numpy, on_gpu])
-def test_a_network_for_which_the_memory_does_not_suffice_fails_alone(
+def test_a_network_that_lacks_memory_fails_with_a_clear_error(
     allocate: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tasks, "train_network", lambda *_: allocate())
@@ -36,7 +36,7 @@ def test_a_network_for_which_the_memory_does_not_suffice_fails_alone(
     assert caught.value.code == "fit_failed"
 
 
-def test_another_fault_is_not_taken_for_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_fault_is_not_mistaken_for_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tasks, "train_network", lambda *_: torch.zeros(2) @ torch.zeros(3))
     with pytest.raises(RuntimeError, match="size"):
         tasks.run_network_task({"task": "train_network", "device": "cpu"}, ArrayStore(tmp_path), lambda _: None)

@@ -30,9 +30,7 @@ def going_on(task: Task, result: Message) -> Task:
 
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
-def test_weights_that_are_kept_forecast_what_the_network_forecast(
-    architecture: str, tmp_path: Path, store: ArrayStore
-) -> None:
+def test_kept_weights_give_the_forecasts_of_their_network(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     first, second = new_folder(tmp_path, "first"), new_folder(tmp_path, "second")
     spec: dict[str, Any] = {"dropout": 0.2}
     predicted, result, _ = run_whole(keeping(make(first, architecture, spec=spec), first), store)
@@ -46,7 +44,7 @@ def test_weights_that_are_kept_forecast_what_the_network_forecast(
 
 
 @pytest.mark.parametrize("architecture", [*ALONE, *JOINT])
-def test_asking_for_weights_changes_no_forecast(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
+def test_requesting_weights_changes_no_forecast(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     one, other = new_folder(tmp_path, "one"), new_folder(tmp_path, "other")
     without, _, _ = run_whole(make(one, architecture), store)
     asked, _, _ = run_whole(keeping(make(other, architecture), other), store)
@@ -54,7 +52,7 @@ def test_asking_for_weights_changes_no_forecast(architecture: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("architecture", ALONE)
-def test_a_stack_goes_on_as_its_networks_do_alone(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
+def test_a_stack_continues_like_its_networks_alone(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     first = new_folder(tmp_path, "first")
     _, result, _ = run_whole(keeping(make(first, architecture), first), store)
     tasks = []

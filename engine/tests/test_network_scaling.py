@@ -46,7 +46,7 @@ def test_z_scores_stay_as_they_are_and_the_other_columns_are_scaled_as_without_t
 
 
 @given(x=panels, value=eighths)
-def test_quartiles_that_coincide_give_way_to_the_standard_deviation(x: Matrix, value: float) -> None:
+def test_the_standard_deviation_replaces_quartiles_that_coincide(x: Matrix, value: float) -> None:
     assume((x != value).any(axis=0).all())
     rows = np.concatenate([x, np.full((3 * len(x) + 1, x.shape[1]), value)])
     expected = (rows - value) / rows.std(axis=0)
@@ -54,7 +54,7 @@ def test_quartiles_that_coincide_give_way_to_the_standard_deviation(x: Matrix, v
 
 
 @pytest.mark.parametrize("level", [0.0, 0.3, -7e5])
-def test_quartiles_that_differ_by_rounding_alone_coincide(level: float) -> None:
+def test_quartiles_that_differ_only_by_rounding_coincide(level: float) -> None:
     x = np.full((300, 1), level)
     x[::2] += np.spacing(max(abs(level), 0.1))
     x[::30] += 1.0
@@ -65,7 +65,7 @@ def test_quartiles_that_differ_by_rounding_alone_coincide(level: float) -> None:
 @overflowing
 @pytest.mark.parametrize("scaler", SCALERS)
 @given(value=st.floats(-1e200, 1e200), later=st.floats(-1e200, 1e200), rows=st.integers(1, 30))
-def test_a_feature_that_is_constant_becomes_zero_also_where_it_differs_later(
+def test_a_constant_feature_becomes_zero_even_if_it_differs_later(
     scaler: str, value: float, later: float, rows: int
 ) -> None:
     x = np.column_stack([np.full(rows + 1, value), np.arange(rows + 1.0)])

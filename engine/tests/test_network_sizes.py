@@ -65,7 +65,7 @@ def test_a_network_has_as_many_parameters_as_its_description_says(case: dict[str
     assert (found, case["parameters"]) == (counted(spec, features, lookback),) * 2
 
 
-def test_the_cases_hold_every_architecture() -> None:
+def test_the_cases_include_every_architecture() -> None:
     assert {case["network"]["architecture"] for case in CASES} == set(SPECS)
 
 

@@ -107,12 +107,12 @@ def test_with_monitor_ic_training_keeps_the_epoch_of_the_highest_ic_whatever_the
     assert objective.module.weight.item() == pytest.approx(averaged_weight(best), rel=FLOAT32)
 
 
-def test_an_equal_loss_is_no_improvement() -> None:
+def test_an_equal_loss_is_not_an_improvement() -> None:
     history, _ = trained(FakeObjective([1.0, 1.0, 1.0, 1.0]), epochs=4, patience=2)
     assert (len(history.epochs), history.best_epoch) == (3, 1)
 
 
-def test_every_epoch_goes_through_all_samples_in_an_order_of_its_own() -> None:
+def test_every_epoch_visits_all_samples_in_its_own_order() -> None:
     objective = FakeObjective([3.0, 2.0, 1.0])
     trained(objective, epochs=3)
     epochs = [[*first, *second] for first, second in zip(objective.batches[::2], objective.batches[1::2], strict=True)]
@@ -137,7 +137,7 @@ def test_a_loss_that_is_not_finite_or_beyond_a_million_ends_the_training(loss: f
     assert "learning_rate" in caught.value.message
 
 
-def test_a_loss_of_a_million_is_the_last_that_is_taken() -> None:
+def test_a_loss_of_a_million_is_the_largest_that_is_accepted() -> None:
     assert trained(FakeObjective([1e6]), epochs=1)[0].best_epoch == 1
 
 
@@ -189,7 +189,7 @@ def test_a_joint_network_does_not_learn_from_a_ticker_of_equal_labels(tmp_path: 
     assert caught.value.code == "constant_target"
 
 
-def test_a_joint_network_without_a_label_to_validate_by_fails_as_that(tmp_path: Path, store: ArrayStore) -> None:
+def test_a_joint_network_without_a_validation_label_reports_that(tmp_path: Path, store: ArrayStore) -> None:
     labels = joint_data()[2]
     labels[PARTS["train"] :] = np.nan
     with pytest.raises(TaskError, match="validate") as caught:
@@ -215,7 +215,7 @@ def test_labels_that_differ_in_one_row_can_be_learned(tmp_path: Path, store: Arr
         ("cuda:1", 2, "cuda:1"),
     ],
 )
-def test_a_job_gets_the_device_it_asks_for(
+def test_a_job_gets_the_device_that_it_requests(
     asked: str, devices: int, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: devices)
@@ -223,7 +223,7 @@ def test_a_job_gets_the_device_it_asks_for(
 
 
 @pytest.mark.parametrize(("asked", "devices"), [("cuda", 0), ("cuda:0", 0), ("cuda:1", 1), ("cuda:12", 2)])
-def test_a_device_that_is_not_there_is_an_error(asked: str, devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_device_is_an_error(asked: str, devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: devices)
     with pytest.raises(TaskError) as caught:
         resolve_device(asked)
@@ -234,6 +234,6 @@ def test_a_device_that_is_not_there_is_an_error(asked: str, devices: int, monkey
     assert asked in caught.value.message
 
 
-def test_auto_is_the_processor_where_there_is_no_gpu(store: ArrayStore) -> None:
+def test_auto_is_the_processor_if_there_is_no_gpu(store: ArrayStore) -> None:
     expected = "cuda:0" if torch.cuda.is_available() else "cpu"
     assert run_network_task({"task": "device", "device": "auto"}, store, print) == {"device": expected}

@@ -103,7 +103,7 @@ def check(task: Task, store: ArrayStore, networks: list[nn.Module]) -> tuple[Mes
 
 @pytest.mark.parametrize("changes", CHANGES, ids=lambda changes: "-".join(str(value) for value in changes.values()))
 @pytest.mark.parametrize("architecture", ALONE)
-def test_training_is_that_of_a_plain_script(
+def test_training_equals_a_plain_script(
     architecture: str, changes: dict[str, Any], tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     result, _ = check(ticker_task(tmp_path, architecture, training=changes), store, networks)
@@ -111,7 +111,7 @@ def test_training_is_that_of_a_plain_script(
 
 
 @pytest.mark.parametrize("epochs", [1, 20])
-def test_training_for_so_many_epochs_is_that_of_a_plain_script(
+def test_training_for_one_or_many_epochs_equals_a_plain_script(
     epochs: int, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     task = ticker_task(tmp_path, "mlp", training={"epochs": epochs, "patience": epochs})
@@ -120,14 +120,14 @@ def test_training_for_so_many_epochs_is_that_of_a_plain_script(
 
 
 @pytest.mark.parametrize("architecture", ALONE)
-def test_training_under_dropout_is_that_of_a_plain_script_with_the_same_masks(
+def test_training_under_dropout_equals_a_plain_script_with_the_same_masks(
     architecture: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     check(ticker_task(tmp_path, architecture, spec={"dropout": 0.3}), store, networks)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_training_with_every_loss_is_that_of_a_plain_script(
+def test_training_with_every_loss_equals_a_plain_script(
     loss: str, tmp_path: Path, store: ArrayStore, networks: list[nn.Module]
 ) -> None:
     training = {"loss": loss, "learning_rate": 0.05}

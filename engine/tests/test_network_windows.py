@@ -22,7 +22,7 @@ def test_a_window_is_the_last_rows_up_to_the_one_it_ends_on(
 
 
 @given(st.integers(0, 5 * PREDICTED_TOGETHER + 1))
-def test_pieces_of_one_size_hold_every_end_once_and_then_the_last_again(count: int) -> None:
+def test_pieces_of_one_size_contain_every_end_once_and_then_repeat_the_last(count: int) -> None:
     windows = Windows(torch.zeros(count + 3, 2), 3)
     ends = torch.arange(count) + 2
     pieces = windows.batches(ends)
@@ -34,7 +34,7 @@ def test_pieces_of_one_size_hold_every_end_once_and_then_the_last_again(count: i
 
 
 @pytest.mark.parametrize(("lookback", "features"), [(1000, 500), (1000, 5000), (5, 2)])
-def test_a_piece_holds_at_least_one_window_and_at_most_what_memory_allows(lookback: int, features: int) -> None:
+def test_a_piece_has_at_least_one_window_and_at_most_what_memory_allows(lookback: int, features: int) -> None:
     pieces = Windows(torch.zeros(lookback, features), lookback).batches(torch.arange(40))
     size = len(pieces[0])
     assert size == 1 or size * lookback * features <= MAX_BATCH

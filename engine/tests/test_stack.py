@@ -24,7 +24,7 @@ def test_networks_of_different_lengths_learn_as_alone(
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_every_loss_is_that_of_a_network_alone(loss: str, tmp_path: Path, store: ArrayStore) -> None:
+def test_every_loss_equals_that_of_a_single_network(loss: str, tmp_path: Path, store: ArrayStore) -> None:
     assert_as_alone(own_tasks(tmp_path, "mlp", training={"loss": loss}), store)
 
 
@@ -48,12 +48,12 @@ def test_each_network_stops_early_for_itself(tmp_path: Path, store: ArrayStore) 
     assert len({len(result["epochs"]) for result in results}) == len(results)
 
 
-def test_tickers_with_other_features_are_in_stacks_of_their_own(tmp_path: Path, store: ArrayStore) -> None:
+def test_tickers_with_other_features_are_in_separate_stacks(tmp_path: Path, store: ArrayStore) -> None:
     widths = [("LONG", 3), ("FEWER", 2), ("SHORT", 3)]
     assert_as_alone([own_task(tmp_path, ticker, "lstm", features=width) for ticker, width in widths], store)
 
 
-def test_tickers_beyond_the_memory_are_in_a_stack_of_their_own(
+def test_tickers_beyond_the_memory_are_in_a_separate_stack(
     tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "STACK_BYTES", 1)
@@ -98,9 +98,7 @@ def test_a_ticker_that_diverges_changes_no_other(tmp_path: Path, store: ArraySto
 
 
 @pytest.mark.parametrize("architecture", ALONE)
-def test_weights_that_are_no_numbers_stay_in_their_network(
-    architecture: str, tmp_path: Path, store: ArrayStore
-) -> None:
+def test_weights_that_are_nan_stay_in_their_network(architecture: str, tmp_path: Path, store: ArrayStore) -> None:
     tasks = own_tasks(tmp_path, architecture, spec={"dropout": 0.2})
     sound, broken = make_objective(tasks, store), make_objective(tasks, store)
     with torch.no_grad():
@@ -121,7 +119,7 @@ def test_a_stack_fails_as_its_networks_do(tmp_path: Path, store: ArrayStore) -> 
     assert reported == []
 
 
-def test_a_ticker_with_a_constant_target_costs_only_itself(tmp_path: Path, store: ArrayStore) -> None:
+def test_a_ticker_with_a_constant_target_affects_no_other(tmp_path: Path, store: ArrayStore) -> None:
     constant = own_task(tmp_path, "FEWER", "mlp", labels=np.full(49, 0.5))
     with pytest.raises(TaskError) as failure:
         alone(constant, store)

@@ -22,7 +22,7 @@ BATCH = 16
     ),
     rate=st.floats(0.01, 0.99),
 )
-def test_masks_are_those_of_each_network_alone(
+def test_masks_equal_those_of_each_single_network(
     architecture: str, networks: list[tuple[int, int, int]], rate: float
 ) -> None:
     network = build_network(SPECS[architecture], FEATURES, LOOKBACK, seeded(1))
@@ -36,6 +36,6 @@ def test_masks_are_those_of_each_network_alone(
             assert torch.equal(mask[number].flatten()[: alone.numel()], alone.flatten())
 
 
-def test_nothing_is_drawn_where_nothing_is_dropped() -> None:
+def test_nothing_is_drawn_if_nothing_is_dropped() -> None:
     masks = StackMasks(0.0, [1], lambda n: [(n, 3)], BATCH, CPU)
     assert masks.draw(torch.tensor(masks.starts([0])), torch.tensor([BATCH])) == []

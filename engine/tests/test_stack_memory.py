@@ -28,16 +28,16 @@ def test_64_networks_of_the_default_size_fit(architecture: str) -> None:
     assert most(architecture, DEFAULTS[architecture]) >= 64
 
 
-def test_a_network_beyond_the_bound_is_trained_all_the_same() -> None:
+def test_a_network_beyond_the_bound_is_still_trained() -> None:
     assert most("mlp", rows=100_000_000) == 1
 
 
 @pytest.mark.parametrize("changes", [{"rows": 250_000}, {"batch_size": 1_024}])
-def test_larger_tickers_and_batches_leave_room_for_fewer(changes: dict[str, int]) -> None:
+def test_larger_tickers_and_batches_make_smaller_stacks(changes: dict[str, int]) -> None:
     assert most("lstm", **changes) < most("lstm")
 
 
-def test_what_a_pass_keeps_is_what_autograd_keeps() -> None:
+def test_the_bytes_of_a_pass_equal_what_autograd_keeps() -> None:
     """For an mlp: its input, and for each hidden layer the output of the ReLU, its mask, and their product."""
     shared = {"network": SPECS["mlp"] | {"hidden_dims": [9, 5]}, "lookback": 4}
     structure = build_structure(shared, 3)

@@ -58,14 +58,14 @@ def recorded(work: Callable[[], None], _: torch.device) -> Callable[[], None]:
     return recording.replay
 
 
-def test_a_step_that_asks_for_a_number_cannot_be_recorded() -> None:
+def test_a_step_that_reads_a_number_cannot_be_recorded() -> None:
     values = torch.arange(3.0)
     with pytest.raises(AssertionError, match="asks for a number"), Recording():
         values.sum().item()
 
 
 @pytest.mark.parametrize("architecture", ALONE)
-def test_a_step_that_is_recorded_once_can_be_replayed(
+def test_a_recorded_step_can_be_replayed(
     architecture: str, tmp_path: Path, store: ArrayStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There are more warm-up calls than an epoch has steps."""
@@ -95,7 +95,7 @@ def test_a_step_stays_on_its_device_and_waits_for_no_number(
             objective._train_losses.tolist()
 
 
-def test_on_the_cpu_work_is_called_as_it_is() -> None:
+def test_on_the_cpu_work_is_called_directly() -> None:
     def work() -> None:
         raise AssertionError("called before it was asked for")
 

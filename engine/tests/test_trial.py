@@ -139,7 +139,7 @@ def test_a_wrong_name_or_value_is_refused_and_named(name: str, parameter: str, v
     assert raised.value.data["sentence"] in raised.value.message
 
 
-def test_where_two_values_do_not_go_together_the_error_names_the_one_in_the_sentence_or_the_one_to_drop() -> None:
+def test_if_two_values_conflict_the_error_names_the_one_in_the_sentence_or_the_one_to_drop() -> None:
     with pytest.raises(TaskError, match="alpha = 2") as raised:
         attempt("LGBMRegressor", objective="quantile", alpha=2)
     assert raised.value.data["parameter"] == "alpha"
@@ -154,7 +154,7 @@ def test_where_two_values_do_not_go_together_the_error_names_the_one_in_the_sent
         ("CatBoostRegressor", "task_type", "GPU"),
     ],
 )
-def test_a_device_that_is_not_there_is_no_silent_run_on_the_cpu(name: str, parameter: str, value: str) -> None:
+def test_a_missing_device_causes_no_silent_run_on_the_cpu(name: str, parameter: str, value: str) -> None:
     with pytest.raises(TaskError) as raised:
         attempt(name, **{parameter: value})
     assert raised.value.code == "device_unavailable"
@@ -171,7 +171,7 @@ def test_a_refusal_in_the_log_is_gone_at_the_next_trial() -> None:
     attempt("LGBMRegressor")
 
 
-def test_the_words_are_the_same_at_every_time_of_day() -> None:
+def test_the_message_is_the_same_at_every_time_of_day() -> None:
     messages = []
     for _ in range(2):
         with pytest.raises(TaskError) as raised:
@@ -180,7 +180,7 @@ def test_the_words_are_the_same_at_every_time_of_day() -> None:
     assert messages[0] == messages[1] == "XGBRegressor refuses booster = 'no such': Unknown gbm type no such"
 
 
-def test_a_long_value_is_not_repeated_whole() -> None:
+def test_a_long_value_is_not_repeated_in_full() -> None:
     with pytest.raises(TaskError) as raised:
         attempt("Ridge", solver="x" * 10_000)
     assert len(raised.value.message) < 1_000

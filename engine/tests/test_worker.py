@@ -38,7 +38,7 @@ def served(task: Task, folder: Path) -> list[Lines]:
 
 
 @pytest.mark.parametrize(("seconds", "counts"), [(math.inf, [4]), (0, [1, 1, 1, 1])])
-def test_progress_is_told_before_the_answer_and_at_the_latest_with_it(
+def test_progress_is_sent_before_the_answer_or_with_it(
     seconds: float,
     counts: list[int],
     make_task: Callable[..., Task],
@@ -58,7 +58,7 @@ def test_progress_is_told_before_the_answer_and_at_the_latest_with_it(
     ]
 
 
-def test_progress_of_epochs_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_of_epochs_is_sent_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "TELL_SECONDS", math.inf)
     networks = own_tasks(tmp_path, "mlp")
     told = served({"task": "train_stack", "networks": networks, "device": "cpu"}, tmp_path)

@@ -68,7 +68,7 @@ test("a redirect is an error, and is not followed", () =>
     },
   ));
 
-test("a redirect that a browser hides is an error that says so", async () => {
+test("a redirect that a browser hides is an error that mentions it", async () => {
   const hidden = Object.defineProperties(new Response(null), {
     type: { value: "opaqueredirect" },
     status: { value: 0 },

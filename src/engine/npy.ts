@@ -107,7 +107,7 @@ export class NpyWriter {
   readonly #file: number;
   #missing: number;
 
-  /** Creates the file `path`, which must not exist. @throws MucastError output_failed as `writeNpy` does. */
+  /** Creates the file `path`, which must not exist. @throws MucastError output_failed like `writeNpy`. */
   constructor(path: string, shape: readonly number[]) {
     this.#ref = { ref: path, dtype: "<f8", shape, order: "C" };
     this.#missing = shape.reduce((product, size) => product * size, 1);

@@ -98,7 +98,7 @@ test("another order and a duplicate key are not identical", async () => {
   }
 });
 
-test("another spelling of the same values is counted separately and shown where it begins", async () => {
+test("another spelling of the same values is counted separately and shown from its start", async () => {
   const long = "x".repeat(300);
   for (const [recorded, replayed, first] of [
     ['{"mu":{"A":2,"B":1.0,"C":3.0}}', '{"mu":{"A":2,"B":1,"C":3}}', ["1.0", "1", 2]],

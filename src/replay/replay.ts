@@ -111,7 +111,7 @@ function ended(code: ReplayReason, message: string, more: Partial<ReplayBlob> = 
  * A replay as an operation of a service: it writes its verdict to `replay_<id>.json`, even if the output differs or cannot be
  * replayed.
  * @param request inputs and config are empty to use those of the output.
- * @throws MucastError as replayOutput; then it writes no blob.
+ * @throws MucastError like replayOutput; then it writes no blob.
  */
 export function runReplayJob(
   { id, blobUrl, featureUrl, dataExtractorUrl, config }: JobRequest,

@@ -129,7 +129,7 @@ test("the health check of the images is the package's program", () => {
   assert.ok(packageJson.files.includes("bin"));
 });
 
-test("the command that runs the image confines it, and what it may write is a volume", () => {
+test("the command that runs the image confines it, and it may write only to a volume", () => {
   const docs = readFileSync("docs/deploying.md", "utf8").replaceAll(/\\\n\s*/g, "");
   const line = /^docker run --name mucast .*$/m.exec(docs)![0];
   for (const flag of [

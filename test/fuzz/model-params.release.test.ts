@@ -31,7 +31,7 @@ test("twice as many cases as there are pairs of structural parameters include ev
   assert.notDeepEqual(order(1), order(2));
 });
 
-test("every structural parameter belongs to its model, and no rule refuses its values alone", () => {
+test("every structural parameter belongs to its model, and no rule refuses its values by themselves", () => {
   for (const { model, texts } of STRUCTURAL_PAIRS) {
     for (const text of texts) {
       const rawParams = rawNumbers(`{${text}}`);

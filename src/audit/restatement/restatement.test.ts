@@ -271,7 +271,7 @@ test("recomputed whole-sample z-scores are recognised as such", async () => {
   assert.deepEqual([values, tickers, dates], [20 * 280, 20, 280]);
 });
 
-test("a centred moving average is found by what it rewrites near the end", async () => {
+test("a centred moving average is found by the values that it rewrites near the end", async () => {
   const half = 4;
   const smooth = (cells: Cell[]) =>
     cells.map((value, i) =>

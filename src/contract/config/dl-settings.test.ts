@@ -107,7 +107,7 @@ test("every field of the config reaches the settings", () => {
 });
 
 for (const architecture of ARCHITECTURES) {
-  test(`${architecture} has its defaults, with and without an entry, and its name alone makes it joint`, () => {
+  test(`${architecture} has its defaults, with and without an entry, and its name decides that it is joint`, () => {
     const wanted = { architecture, ...DEFAULT_NETWORKS[architecture] };
     assert.deepEqual(network({ "current option": architecture }), wanted);
     const { settings } = parse({ "current option": architecture, models_params: { [architecture]: {} } });

@@ -181,12 +181,12 @@ test("keeps only run_ml_job's own section, as it was written", () => {
   assert.equal(ownSection(config, "run_ml_job"), ML);
 });
 
-test("keeps run_dl_job's own section as it was written if Dot prediction is alone in it", () => {
+test("keeps run_dl_job's own section as it was written if it contains only Dot prediction", () => {
   const section = '{ "Dot prediction": { "current option" : "lstm" } }';
   assert.equal(ownSection(`{"ML params": ${ML}, "NN params":${section}}`, "run_dl_job"), section);
 });
 
-test("keeps only the names of what is next to Dot prediction", () => {
+test("keeps only the names of sections next to Dot prediction", () => {
   const own = '{ "current option" : "lstm" }';
   const config = `{"NN params": {"Portfolio \\"x\\"": {"token": "hunter2"}, "Dot prediction": ${own}, "b": {}}}`;
   const kept = ownSection(config, "run_dl_job");

@@ -175,7 +175,7 @@ describe("an argument that needs an evaluation set", () => {
     assert.equal(refusal("catboost", { use_best_model: false, eval_fraction: 0.0 }), undefined);
   });
 
-  it("is not a metric, because metrics alone change nothing", () => {
+  it("is not a metric, because a metric by itself changes nothing", () => {
     assert.equal(refusal("xgboost", { eval_metric: "mae" }), undefined);
     assert.equal(refusal("lightgbm", { metric: "l1" }), undefined);
     assert.equal(refusal("catboost", { eval_metric: "MAE", custom_metric: ["MAE"] }), undefined);

@@ -81,7 +81,7 @@ describe("the open form of a schema", () => {
     }
   });
 
-  test("keeps the result record exact, alone and inside other schemas", () => {
+  test("keeps the result record exact, by itself and inside other schemas", () => {
     const more = { ...RECORD, added_later: 1 };
     const published = ajv.compile(jsonSchema("result-record"));
     assert.ok(published(RECORD) && !published(more));

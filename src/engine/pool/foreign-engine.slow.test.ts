@@ -272,7 +272,7 @@ describe("a host that writes text that is no message", options, () => {
     });
   }
 
-  test("twice fails its task with what it did, and no task waits forever", async () => {
+  test("twice fails its task with the reason, and no task waits forever", async () => {
     const { pool, host } = await hosted();
     const running = rejection(pool.run(fake.task("A")));
     await given(host);

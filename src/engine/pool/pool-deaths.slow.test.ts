@@ -161,7 +161,7 @@ describe("when the node process is killed", LINUX_ONLY, () => {
 });
 
 describe("memory", LINUX_ONLY, () => {
-  test("over the limit fails the task with a clear message, and another task goes on", async () => {
+  test("over the limit fails the task with a clear message, and another task continues", async () => {
     const pool = fixture.start({ libraries: ["lightgbm", "catboost"], memoryLimitBytes: 700 * 2 ** 20 });
     const [error] = await Promise.all([
       rejection(pool.run(fixture.task(HUNGRY, { label: "BIG" }))),

@@ -116,7 +116,7 @@ describe("a job in a process of its own", options, () => {
     assert.deepEqual(outputsOf(sandbox), []);
   });
 
-  test("two that together exceed the memory limit: one ends with its share in the error, and the other goes on", async () => {
+  test("two that together exceed the memory limit: one ends with its share in the error, and the other continues", async () => {
     const sandbox = await newSandbox();
     const start = async (executor: ProcessExecutor) =>
       executor.start(orderOf(TINY, ENDLESS, { workers: 1 }), new RecordingListener());

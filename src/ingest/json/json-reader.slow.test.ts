@@ -121,7 +121,7 @@ describe("the JSON reader", () => {
     );
   });
 
-  it("returns the same when every byte comes alone", async () => {
+  it("returns the same when bytes arrive one by one", async () => {
     const text =
       ' { "a\\u00e9\\n" : [ 1.5e-3 , -0 , null, [], {}, "\\ud83d\\ude00é" , true ], "10": false }\r\n';
     const bytes = Buffer.from(text);

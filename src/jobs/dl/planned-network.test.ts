@@ -65,7 +65,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 /** The resources that a network is trained with. */
 const ALONE = { device: "cpu", threads: 2, signal: new AbortController().signal };
 
-test("the task of a ticker names its rows, where its windows end, and the labels of the parts that learn", async () => {
+test("the task of a ticker names its rows, the ends of its windows, and the labels of the parts to learn from", async () => {
   const work = newFolder();
   const panels = await onDisk(work, panel("AAA", 100, 106, ["f", "g"]), panel("BBB", 100, 30, ["f"]));
   const { networks, failures } = atOnce(

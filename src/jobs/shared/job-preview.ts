@@ -86,7 +86,7 @@ export interface PreviewedConfig {
   /**
    * Plans the given tickers, in any order.
    * @param joinLate the others with too few fit rows, once, if `joinsLate`; `late` the same for networks.
-   * @throws MucastError as the job would before it trains.
+   * @throws MucastError like the job before it trains.
    */
   plan(panels: readonly PanelRows[], joinLate: JoinLate, late: LateSource<PanelRows>): Pausable<PlannedJob>;
 }
@@ -112,7 +112,7 @@ export interface PlannedTicker {
   readonly listed: readonly Listed[];
 }
 
-/** Reads every panel and plans it as the job would. @throws MucastError as reading and planning do. */
+/** Reads every panel and plans it as the job would. @throws MucastError like reading and planning. */
 export async function previewJob(
   inputs: Inputs,
   config: PreviewedConfig,

@@ -169,7 +169,7 @@ function requireNewNames(panels: readonly PanelRows[], scored: ReadonlySet<strin
 
 /**
  * Adds to each feature its z-score among the tickers of its date, in new files that replace the old ones.
- * @throws MucastError invalid_data as `planCrossSection` does; output_failed if the work folder's disk is full.
+ * @throws MucastError invalid_data like `planCrossSection`; output_failed if the work folder's disk is full.
  */
 async function addZScores<P extends PanelOnDisk>(
   files: PanelFiles<P>,

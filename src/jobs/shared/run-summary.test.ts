@@ -22,7 +22,7 @@ function verdict(order: Partial<RowsVerdict["order"]>, intervals: RowsVerdict["i
   return { state: "none", rows: "score", title: "No evidence of skill", sentence: "", judged: [judged] };
 }
 
-test("a summary without a verdict counts its tickers alone", () => {
+test("a summary without a verdict only counts its tickers", () => {
   const summary = runSummary({ ...JOB, tables: {} });
   assert.deepEqual(runSummarySchema.parse(summary), {
     ...{ model: "ridge", fit: "per_ticker", as_of: "2024-10-04", tickers: 0, failed: 2 },

@@ -73,7 +73,7 @@ test("advises to rank if the factor would remove every forecast or change none",
   assert.match(warned("oversized", { factor: 0.998 })[0]!.message, /multiplies every forecast by 0\.99 and/);
 });
 
-test("with shrinkage, held-out forecasts differ from published ones, and score rows show what is left", () => {
+test("with shrinkage, held-out forecasts differ from published ones, and score rows show the remaining error", () => {
   assert.deepEqual(warned("oversized", { choice: "pooled", rows: "out_of_fold" }), []);
   const [score] = warned("oversized", { choice: "own" });
   assert.match(score!.message, /They are too large although shrinkage is own\.$/);

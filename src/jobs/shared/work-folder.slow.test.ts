@@ -113,7 +113,7 @@ const NAMESPACE = [[], ["--user", "--map-root-user"]].find(
     }).status === 0,
 );
 
-test("if TMPDIR is read-only, the error says so and names the variable", {
+test("if TMPDIR is read-only, the error reports that and names the variable", {
   skip: NAMESPACE === undefined && "no file system can be mounted here",
 }, () => {
   mkdirSync(base);

@@ -76,7 +76,7 @@ test("reads thousands separators if a cell of the file shows the decimal mark", 
   assert.deepEqual(numbersOf("12,5", "1.234", "1,5e1"), [12.5, 1234, 15]);
 });
 
-test("points alone are decimal points, even with three digits after them", () => {
+test("points without commas are decimal points, even with three digits after them", () => {
   assert.deepEqual(numbersOf("1.234", "64.561", "1e3"), [1.234, 64.561, 1000]);
 });
 

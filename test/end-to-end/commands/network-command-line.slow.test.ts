@@ -97,7 +97,7 @@ describe("a job that succeeds", { concurrency: 2 }, () => {
     );
   });
 
-  test("switched off by status, trains nothing and says so, even without an engine", async () => {
+  test("switched off by status, trains nothing and warns about it, even without an engine", async () => {
     const config = networkConfig("lstm", { status: false });
     const ended = await mucast(dlArguments(small, config), { env: { MUCAST_PYTHON: "/nowhere/python" } });
     const { output } = outputOf(ended);

@@ -132,7 +132,7 @@ test("any number of workers gives the same bytes", async () => {
   }
 });
 
-test("a single block gives the forecasts of a job without refits, and says so", async () => {
+test("a single block gives the forecasts of a job without refits, and a warning", async () => {
   const blobs = await writeMarket(DIRTY);
   for (const settings of [
     { intervals: {}, shrinkage: "own" },

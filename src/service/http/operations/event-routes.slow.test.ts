@@ -146,7 +146,7 @@ test("a service that closes ends its streams", async (t) => {
   assert.deepEqual(received(text), [{ id: 1, type: "queued" }]);
 });
 
-test("a stream ends once its API key is revoked, while another key's goes on", {
+test("a stream ends once its API key is revoked, while another key's continues", {
   timeout: 600_000,
 }, async (t) => {
   const keyed = await listenFor(t, { auth: "keys" }, { keyCheckMilliseconds: 5 });
