@@ -33,8 +33,7 @@ import { OperationNotifications } from "./queue/operation-notifications.ts";
 import { Readiness } from "./readiness.ts";
 import { StoredReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
-import { openProcesses } from "./request-process/open-processes.ts";
-import type { RequestProcesses } from "./request-process/request-processes.ts";
+import { RequestProcesses } from "./request-process/request-processes.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blob-records.ts";
 import { type WebhookTypes, webhookTypes } from "./store/events.ts";
@@ -168,7 +167,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     onQueued: (row) => telemetry.queued(row),
     onCanceled: (row) => telemetry.ended(row, []),
   });
-  const processes = openProcesses(parts);
+  const processes = RequestProcesses.open(parts);
   resources.add(() => processes.close());
   const reports = new Reports({
     blobs,

@@ -40,9 +40,10 @@ test(
     const log = (line: string) => lines.push(line);
     const memoryBytes = 2 ** 40;
     const child = new JobChild({ env, warm: false, log, blobUrl, policy: { allowed: [] }, memoryBytes });
-    t.after(() => child.kill());
-    const { end: told } = await child.give(orderOf(TINY, QUICK), new RecordingListener()).ended;
-    assert.ok(told !== undefined && "problem" in told, JSON.stringify(told));
+    t.after(() => child.stop());
+    const execution = await child.start(orderOf(TINY, QUICK), new RecordingListener());
+    const told = await execution!.ended;
+    assert.ok(told.kind === "failed", JSON.stringify(told));
     const { code, id } = told.problem;
     assert.equal(code, "internal");
     assert.doesNotMatch(JSON.stringify(told), /secret|parse-config/);
@@ -59,13 +60,13 @@ test("a process without free descriptors for its pipes is reported as ended", op
     const places = { blobUrl: "blobs", policy: { allowed: [] } };
     try { for (;;) openSync("/dev/null"); } catch {}
     const child = new JobChild({ env: {}, warm: false, log: () => undefined, ...places });
-    const run = child.give({ id: "op" }, { onEvents: () => undefined, onTimings: () => undefined });
-    console.log(await run.accepted, await child.ended);`;
+    const execution = await child.start({ id: "op" }, { onEvents: () => undefined, onTimings: () => undefined });
+    console.log(execution, await child.ended);`;
   const command = `ulimit -n 64; exec "$0" --input-type=module -e "$1"`;
   const tried = spawn("bash", ["-c", command, process.execPath, script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let said = "";
   for await (const text of tried.stdout) said += text;
-  assert.match(said, /^false no process could be started: .*EMFILE/);
+  assert.match(said, /^undefined no process could be started: .*EMFILE/);
 });

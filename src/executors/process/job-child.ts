@@ -1,12 +1,14 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withoutSignature } from "../../blob/policy.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { problemOf } from "../../contract/problems/problem.ts";
 import { type MemoryFacts, outOfMemory } from "../../engine/process-memory.ts";
 import { sweepWorkFolders } from "../../jobs/shared/work-folder.ts";
 import type { BudgetedProcess } from "../../processes/memory-budget.ts";
 import { SupervisedProcess } from "../../processes/supervised-process.ts";
-import type { ExecutionListener, JobOrder, StopReason } from "../executor.ts";
+import type { Execution, ExecutionEnd, ExecutionListener, JobOrder, StopReason } from "../executor.ts";
 import type { FromJob, JobEnd, JobSetup, ToJob } from "./messages.ts";
 
 export interface ChildOptions extends JobSetup {
@@ -15,34 +17,16 @@ export interface ChildOptions extends JobSetup {
   readonly log: (line: string, operationId: string | undefined) => void;
 }
 
-/** How an order ended, and how its process ended, if it did. */
-export interface RunEnd {
-  /** The end message of the job; undefined if there was none. */
-  readonly end: JobEnd | undefined;
-  /** Why the process could not start, or how it ended; undefined if it waits for another order. */
-  readonly reason: string | undefined;
-}
-
-/** An order that a job process runs. */
-export interface ChildRun {
-  /** False if the process ended before it accepted the order. */
-  readonly accepted: Promise<boolean>;
-  /** Settles once nothing of the job runs any more; never rejects. */
-  readonly ended: Promise<RunEnd>;
-  /** Changes how many workers the job may have. Harmless when late. */
-  setWorkers(workers: number): void;
-  /** Asks the process to stop, and kills it if it has not ended in 5 s. Late calls are harmless. */
-  stop(reason: StopReason): void;
-}
-
 /** The order that the process runs. */
-interface CurrentRun {
+interface Run {
   readonly order: JobOrder;
   readonly listener: ExecutionListener;
   readonly accepted: PromiseWithResolvers<boolean>;
-  readonly ended: PromiseWithResolvers<RunEnd>;
+  readonly ended: PromiseWithResolvers<ExecutionEnd>;
   /** Set once the process has accepted the order. */
   isAccepted?: true;
+  /** The first reason for which it was stopped. */
+  stopped?: StopReason;
   end?: JobEnd;
 }
 
@@ -55,7 +39,7 @@ const GRACE_MILLISECONDS = 5_000;
  */
 const ACCEPT_MILLISECONDS = { ready: 10_000, starting: 120_000 };
 
-/** The service's side of a job process. */
+/** The service's side of a job process, which runs one order after the other. */
 export class JobChild implements BudgetedProcess {
   /** Undefined if the system could not start one. */
   readonly pid: number | undefined;
@@ -68,7 +52,7 @@ export class JobChild implements BudgetedProcess {
   #isReady = false;
   /** Writes a line to the service's log. */
   readonly #print: (line: string) => void;
-  #run: CurrentRun | undefined;
+  #run: Run | undefined;
   /** How it ended, once it has. */
   #reason: string | undefined;
 
@@ -88,32 +72,35 @@ export class JobChild implements BudgetedProcess {
   }
 
   /**
-   * Gives it an order; it must not be running one. If it does not accept the order in time, for example after SIGSTOP, it is killed,
-   * because the job would never end.
+   * Starts an order; it must not be running one. If it does not accept the order in time, for example after SIGSTOP, it is killed, because
+   * the job would never end.
+   * @returns undefined if the process ended before it accepted the order.
    */
-  give(order: JobOrder, listener: ExecutionListener): ChildRun {
-    const run: CurrentRun = {
+  async start(order: JobOrder, listener: ExecutionListener): Promise<Execution | undefined> {
+    const handle = this.#handle();
+    if (handle === undefined) return undefined;
+    const run: Run = {
       order,
       listener,
       accepted: Promise.withResolvers(),
       ended: Promise.withResolvers(),
     };
     this.#run = run;
-    if (this.#reason !== undefined) this.#finish(run, this.#reason);
-    else this.#process.send({ op: "order", order });
-    const acceptTimer = setTimeout(
-      () => this.kill(),
-      ACCEPT_MILLISECONDS[this.#isReady ? "ready" : "starting"],
-    );
-    void run.accepted.promise.then(() => clearTimeout(acceptTimer));
+    this.#process.send({ op: "order", order });
+    const patience = ACCEPT_MILLISECONDS[this.#isReady ? "ready" : "starting"];
+    const acceptTimer = setTimeout(() => this.#process.kill(), patience);
+    const isAccepted = await run.accepted.promise;
+    clearTimeout(acceptTimer);
+    if (!isAccepted) return undefined;
     return {
-      accepted: run.accepted.promise,
+      handle,
       ended: run.ended.promise,
       setWorkers: (workers) => {
         if (this.#run === run) this.#process.send({ op: "workers", workers });
       },
       stop: (reason) => {
-        if (this.#run === run) this.#stopFor(reason);
+        run.stopped ??= reason;
+        if (this.#run === run) this.#stopFor(run.stopped);
       },
     };
   }
@@ -121,6 +108,11 @@ export class JobChild implements BudgetedProcess {
   /** Stops it. An order that it runs is lost. */
   stop(): void {
     this.#stopFor("draining");
+  }
+
+  /** Whether it runs, or waits for, an order. */
+  get isAlive(): boolean {
+    return this.#reason === undefined;
   }
 
   get hasJob(): boolean {
@@ -134,26 +126,35 @@ export class JobChild implements BudgetedProcess {
   /** Kills it. Its job fails, unless it has already reported its end. */
   onOverLimit(facts: MemoryFacts): void {
     if (this.#run) this.#run.end ??= { problem: problemOf(outOfMemory(facts)) };
-    this.kill();
+    this.#process.kill();
   }
 
-  /** @param why reported as the reason of its end, instead of the signal. */
-  kill(why?: string): void {
-    this.#process.kill(why);
-  }
+  /** Kills it, because it was stopped by a signal (SIGSTOP). */
+  readonly onStopped = (why: string): void => this.#process.kill(why);
 
   #stopFor(reason: StopReason): void {
     if (this.#process.isGone) return;
     this.#process.send({ op: "stop", reason });
-    const killTimer = setTimeout(() => this.kill(), GRACE_MILLISECONDS);
+    const killTimer = setTimeout(() => this.#process.kill(), GRACE_MILLISECONDS);
     void this.ended.then(() => clearTimeout(killTimer));
   }
 
-  /** @param reason how the process ended; undefined if it did not. */
-  #finish(run: CurrentRun, reason: string | undefined): void {
-    if (this.#run === run) this.#run = undefined;
-    run.accepted.resolve(false);
-    run.ended.resolve({ end: run.end, reason });
+  /** Pid and start time, which identify the process permanently; undefined if it has ended, or cannot be looked up. */
+  #handle(): string | undefined {
+    if (!this.isAlive || this.pid === undefined) return undefined;
+    try {
+      return `${this.pid}-${startTimeOf(this.pid) ?? 0}`;
+    } catch {
+      this.stop();
+      return undefined;
+    }
+  }
+
+  #finish(): void {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.accepted.resolve(false);
+    run?.ended.resolve(endOf(run, this.#reason));
   }
 
   #receive(message: FromJob): void {
@@ -161,7 +162,7 @@ export class JobChild implements BudgetedProcess {
     switch (message.event) {
       case "ready":
         // The service may send an order before the first ready message.
-        if (run?.end !== undefined) this.#finish(run, undefined);
+        if (run?.end !== undefined) this.#finish();
         this.#isReady = true;
         this.#readied.resolve();
         break;
@@ -190,7 +191,20 @@ export class JobChild implements BudgetedProcess {
     const { how, reason } = await this.#process.ended;
     if (how?.signal) await sweepWorkFolders(temporary || "/tmp");
     this.#reason = reason;
-    if (this.#run) this.#finish(this.#run, reason);
+    this.#finish();
     return reason;
   }
+}
+
+/** @param reason how the process ended, if it did. */
+function endOf({ end, stopped }: Run, reason: string | undefined): ExecutionEnd {
+  if (end !== undefined && "record" in end) return { kind: "succeeded", record: end.record };
+  if (stopped === "draining") return { kind: "lost", reason: "the service released it" };
+  if (end !== undefined) return { kind: "failed", problem: end.problem };
+  if (stopped === undefined) return { kind: "lost", reason: `the job's process is gone: ${reason}` };
+  const [code, why] =
+    stopped === "canceled"
+      ? (["canceled", "on request"] as const)
+      : (["timed_out", "at its time limit"] as const);
+  return { kind: "failed", problem: problemOf(new MucastError(code, `the job was stopped ${why}`)) };
 }

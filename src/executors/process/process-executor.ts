@@ -4,18 +4,10 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
 import { startTimeOf } from "../../contract/machine/process-stat.ts";
 import { StoppedWatch } from "../../contract/machine/stopped-watch.ts";
-import { problemOf } from "../../contract/problems/problem.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
 import { MemoryBudget } from "../../processes/memory-budget.ts";
-import type {
-  Execution,
-  ExecutionEnd,
-  ExecutionListener,
-  Executor,
-  JobOrder,
-  StopReason,
-} from "../executor.ts";
-import { type ChildRun, JobChild, type RunEnd } from "./job-child.ts";
+import type { Execution, ExecutionListener, Executor, JobOrder } from "../executor.ts";
+import { JobChild } from "./job-child.ts";
 import type { JobStorage } from "./messages.ts";
 import { Standby } from "./standby.ts";
 
@@ -65,7 +57,7 @@ export class ProcessExecutor implements Executor {
       stopWaiting: () => this.#standby?.stopWaiting() ?? [],
     });
     this.#memory.start();
-    this.#stopped = new StoppedWatch(() => this.#watched(), options.stoppedMilliseconds);
+    this.#stopped = new StoppedWatch(() => this.#children, options.stoppedMilliseconds);
     const isWanted = () => this.#running.size < (options.jobs ?? 1);
     this.#standby = options.warm ? new Standby({ start: () => this.#spawn(true), isWanted }) : undefined;
   }
@@ -79,12 +71,13 @@ export class ProcessExecutor implements Executor {
     const key = `${order.id}.${order.attempt}`;
     const running = this.#running.get(key);
     if (running) return running;
-    const { child, handle, run } = await this.#begin(order, listener);
-    const execution = executionOf(handle, run, (end) => {
-      this.#running.delete(key);
-      this.#afterJob(child, end);
-    });
+    const { child, execution } = await this.#begin(order, listener);
     this.#running.set(key, execution);
+    // The first handler, so that there is room for another job when `ended` settles for the caller.
+    void execution.ended.then(() => {
+      this.#running.delete(key);
+      this.#afterJob(child);
+    });
     return execution;
   }
 
@@ -112,26 +105,21 @@ export class ProcessExecutor implements Executor {
     await Promise.all([...this.#children].map(({ ended }) => ended));
   }
 
-  *#watched() {
-    for (const child of this.#children) yield { pid: child.pid, onStopped: (why: string) => child.kill(why) };
-  }
-
-  /** Gives the order to a job process. The waiting one may have just died, so a new one is tried too. */
-  async #begin(order: JobOrder, listener: ExecutionListener): Promise<Begun> {
+  /** Starts the order in a job process. The waiting one may have just died, so a new one is tried too. */
+  async #begin(order: JobOrder, listener: ExecutionListener) {
     let reason = "the service is closing";
     for (let tries = 0; tries < 2 && !this.#closed; tries++) {
       const child = this.#waiting() ?? this.#spawn(false);
-      const handle = handleOf(child);
-      const run = child.give(order, listener);
-      if (await run.accepted) return { child, handle, run };
+      const execution = await child.start(order, listener);
+      if (execution) return { child, execution };
       reason = await child.ended;
     }
     throw new MucastError("unavailable", `no job process can be started: ${reason}`);
   }
 
   /** A process that is still alive waits for another order; without a standby it is stopped. */
-  #afterJob(child: JobChild, { reason }: RunEnd): void {
-    if (reason !== undefined) return;
+  #afterJob(child: JobChild): void {
+    if (!child.isAlive) return;
     if (this.#standby) this.#standby.takeBack(child);
     else child.stop();
   }
@@ -165,52 +153,4 @@ export class ProcessExecutor implements Executor {
     const { env = process.env, policy, cluster } = this.#options;
     return childEnvironment(env, { azure: policy.container !== undefined, cluster: cluster !== undefined });
   }
-}
-
-/** An order that a job process has accepted. */
-interface Begun {
-  readonly child: JobChild;
-  /** Pid and start time, which identify the process permanently. */
-  readonly handle: string;
-  readonly run: ChildRun;
-}
-
-/** @throws MucastError unavailable if the system does not let it look, such as without a free descriptor. */
-function handleOf(child: JobChild): string {
-  if (child.pid === undefined) return "";
-  try {
-    return `${child.pid}-${startTimeOf(child.pid) ?? 0}`;
-  } catch (cause) {
-    child.stop();
-    throw new MucastError("unavailable", "the job process cannot be looked up", {}, { cause });
-  }
-}
-
-/** @param onEnd called before `ended` settles. */
-function executionOf(handle: string, run: ChildRun, onEnd: (end: RunEnd) => void): Execution {
-  let stopped: StopReason | undefined;
-  return {
-    handle,
-    ended: run.ended.then((end) => {
-      onEnd(end);
-      return endOf(end, stopped);
-    }),
-    setWorkers: (workers) => run.setWorkers(workers),
-    stop: (reason) => {
-      stopped ??= reason;
-      run.stop(stopped);
-    },
-  };
-}
-
-function endOf({ end, reason }: RunEnd, stopped: StopReason | undefined): ExecutionEnd {
-  if (end !== undefined && "record" in end) return { kind: "succeeded", record: end.record };
-  if (stopped === "draining") return { kind: "lost", reason: "the service released it" };
-  if (end !== undefined) return { kind: "failed", problem: end.problem };
-  if (stopped === undefined) return { kind: "lost", reason: `the job's process is gone: ${reason}` };
-  const [code, why] =
-    stopped === "canceled"
-      ? (["canceled", "on request"] as const)
-      : (["timed_out", "at its time limit"] as const);
-  return { kind: "failed", problem: problemOf(new MucastError(code, `the job was stopped ${why}`)) };
 }

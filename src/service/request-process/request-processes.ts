@@ -1,8 +1,14 @@
 import { MucastError } from "../../contract/errors/errors.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
+import type { Storage } from "../blobs/open-storage.ts";
+import type { ServiceSettings } from "../settings/load-settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { RequestOrder } from "./messages.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
+
+/** Bytes of a page. */
+const MAX_ANSWER = 64 * 2 ** 20;
 
 interface RequestProcessesParts {
   /** Maximum number of parallel processes. */
@@ -10,6 +16,12 @@ interface RequestProcessesParts {
   readonly limits: () => ProcessLimits;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, "requestProcessEnded">;
+}
+
+interface OpenParts extends Omit<RequestProcessesParts, "atOnce" | "limits"> {
+  readonly settings: ServiceSettings;
+  readonly env: NodeJS.ProcessEnv;
+  readonly storage: Pick<Storage, "folder">;
 }
 
 const RETRY_SECONDS = 5;
@@ -22,6 +34,17 @@ export class RequestProcesses {
 
   constructor(parts: RequestProcessesParts) {
     this.#parts = parts;
+  }
+
+  /** Within the limits of the settings; none is running yet. */
+  static open({ settings, env, storage, log, telemetry }: OpenParts): RequestProcesses {
+    const limits = () => ({
+      env: childEnvironment(env, { azure: storage.folder === undefined }),
+      memoryBytes: settings.request_memory_bytes,
+      seconds: settings.request_seconds,
+      answerBytes: MAX_ANSWER,
+    });
+    return new RequestProcesses({ atOnce: settings.request_processes, limits, log, telemetry });
   }
 
   /** The number of processes that run. */
