@@ -5,7 +5,7 @@ import { byTicker } from "./scored-rows.ts";
 
 export type Fold = NonNullable<OutputSummary["cross_validation"]>[string]["folds"][number];
 
-/** One fold of one ticker: its out-of-fold rows lie in [from, to). */
+/** One fold of one ticker: its out-of-fold rows are [from, to). */
 export interface FoldRows {
   readonly ticker: string;
   /** From 1, in time order. Folds test the last rows, so a ticker with fewer of them lacks the first numbers. */

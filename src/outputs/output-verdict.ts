@@ -23,7 +23,7 @@ export function outputVerdict(output: OutputDocument): Verdict | undefined {
   return atOnce(verdictOf([...heldOut, score], intervalsOf(metrics)));
 }
 
-/** The verdict of score rows alone, such as those that several outputs share. */
+/** The verdict of score rows only, such as those that several outputs share. */
 export function scoreVerdict(document: OutputSummary, rows: readonly ScoredRows[]): Verdict {
   return atOnce(verdictOf([scoreSet(document, rows)], intervalsOf(document.metrics)));
 }

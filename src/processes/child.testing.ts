@@ -11,7 +11,7 @@ export type Ask =
   | { readonly op: "print"; readonly text: string; readonly times: number }
   /** To send many messages that may be lost in one turn of the event loop, and one more. */
   | { readonly op: "flood"; readonly messages: number }
-  /** To start another process, send its pid, and block the main thread for good. */
+  /** To start another process, send its pid, and block the main thread forever. */
   | { readonly op: "block" }
   | { readonly op: "exit" };
 

@@ -1,4 +1,4 @@
-/** Replays of outputs whose inputs lie behind URLs: a real https server that wants a signature, as a storage with SAS does. */
+/** Replays of outputs whose inputs are at URLs: a real https server that requires a signature, like a storage with SAS. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -16,7 +16,7 @@ const blobs = new Map<string, Buffer>();
 let signature: string | undefined;
 let served: TestServer;
 let container: string;
-/** The text of an output whose inputs were read with a signature that was good then. */
+/** The text of an output whose inputs were read with a signature that was valid then. */
 let text: string;
 
 const at = (name: string, sig?: string) =>

@@ -54,7 +54,7 @@ function dataOf(output: ReportedOutput) {
   };
 }
 
-/** Every sentence of such numbers and sentences, wherever it stands. */
+/** Every sentence among such numbers and sentences, at any depth. */
 export function sentencesIn(part: unknown, name = ""): string[] {
   if (typeof part === "string") return /finding$|^(absent|sentence)$/i.test(name) ? [part] : [];
   if (typeof part !== "object" || part === null || ArrayBuffer.isView(part)) return [];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { area, type Point, polyline } from "./path.ts";
 
-/** What a browser makes of a path of M, l, h0 and z: its points, run by run. */
+/** How a browser interprets a path of M, l, h0 and z: its points, run by run. */
 function pointsOf(path: string): Point[][] {
   return path
     .split("M")

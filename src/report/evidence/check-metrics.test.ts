@@ -23,7 +23,7 @@ function refusal(document: Json): MucastError | undefined {
   }
 }
 
-/** What is said of the document with another number at a path. */
+/** The error for the document with another number at a path. */
 function refusalOf(text: string, path: readonly string[], by: (value: number) => Json) {
   const document: Json = JSON.parse(text);
   const members = (part: Json) => part as { [key: string]: Json };
@@ -37,7 +37,7 @@ const altered = (value: number) => (Number.isInteger(value) ? value + 1 : 1.001 
 
 const SMALL = { tickers: ["A", "B", "C"], fitRows: 100, scoreRows: 40, folds: 2, config: { intervals: {} } };
 
-/** What forecasts do not tell. */
+/** Members that forecasts do not determine. */
 const UNTOLD = [
   /^metrics\.intervals\.(constants|other_methods)\./,
   /^metrics\.intervals\..*\b(high_volatility|by_volatility|prequential)\b/,
@@ -50,7 +50,7 @@ const IN_VERDICT = /^metrics\.intervals\.by_volatility\.[09]\.coverage$/;
 
 test("a number in the metrics that does not follow from the forecasts is refused, with its name and both values", () => {
   const text = mlText(SMALL);
-  // Another alpha makes other interval scores, so it is refused by their name.
+  // Another alpha gives other interval scores, so the error names these.
   const paths = numbersIn(JSON.parse(text).metrics, ["metrics"]).filter(([, , name]) => name !== "alpha");
   assert.ok(paths.length > 200);
   const accepted: string[] = [];
@@ -106,7 +106,7 @@ test("an output without a mu that its forecasts imply, or without any, is refuse
     refusal(without)?.message,
     `output_1.json cannot be reported: B has a forecast of ${as_of}, but no mu`,
   );
-  // As where every ticker is stale, which no job survives.
+  // As if every ticker were stale, with which every job fails.
   Object.assign(without, { mu: {}, mu_dates: {}, window: { ...without.window, as_of: "2099-01-01" } });
   assert.equal(refusal(without)?.message, "output_1.json cannot be reported: it has no mu");
 });

@@ -28,7 +28,7 @@ const NOT_COMPUTABLE_OUT_OF_FOLD = new Set(["r2_mean"]);
 const NOT_COMPUTABLE_WITHOUT_MEANS = new Set(["r2_mean"]);
 
 /**
- * What an output is evidence of.
+ * The evidence that an output provides.
  * @throws MucastError invalid_data if its metrics do not match its forecasts.
  */
 export function checkedEvidence(document: OutputDocument): OutputEvidence {

@@ -8,7 +8,7 @@ import { heldOutSlope } from "./held-out-slope.ts";
 
 type Json = { metrics: { shrinkage: { by_date?: unknown } }; verdict?: unknown };
 
-/** The slope of an output, less what `change` takes out of it. */
+/** The slope of an output after `change` has removed a part of it. */
 function slopeOf(text: string, change: (output: Json) => void = () => undefined) {
   const output = JSON.parse(text) as Json;
   change(output);

@@ -14,8 +14,8 @@ export interface HeldOutSlope {
 /**
  * The slope of labels on forecasts with dates as units, as in `metrics.shrinkage.by_date`. If an output of an older version lacks it,
  * it is computed from the out-of-fold rows. No output contains the held-out rows of networks, so older outputs of networks get only
- * the slope over rows, without a band: White's error over rows treats the tickers of a date as independent, and is about half of what
- * it should be.
+ * the slope over rows, without a band: White's error over rows treats the tickers of a date as independent, and is about half as
+ * large as it should be.
  */
 export function heldOutSlope({
   document,

@@ -68,7 +68,7 @@ test("the tests against baselines equal the verdict's: its t's of the order, and
 
 test("evidence that a single output shows may not count beside others, and its sentence says so", () => {
   const states = (texts: readonly string[]) => reportedData(...texts).outputs.map(({ verdict }) => verdict);
-  // The forecasts of this seed know nothing, and have an order with a t of 2.0.
+  // The forecasts of this seed have no skill, but an order with a t of 2.0.
   const lucky = mlText({ seed: 30 });
   const blind = Array.from({ length: 7 }, (_, seed) => mlText({ seed: seed + 1 }));
   const score = readOutput(JSON.parse(lucky)).verdict!.judged.find(({ rows }) => rows === "score")!;

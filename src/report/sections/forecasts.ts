@@ -8,7 +8,7 @@ import { END_BARS, ends, keyLine, numbersTable, type Panel } from "../panels/pan
 import { chartSection, type Part, panelsOf } from "../panels/section.ts";
 import { type Histogram, histogram } from "../statistics/histogram.ts";
 
-/** The current forecasts, alone and with their intervals. */
+/** The current forecasts, with and without their intervals. */
 export const forecastsSection = chartSection({
   id: "forecasts",
   title: "Forecasts",
@@ -85,7 +85,7 @@ function intervalsAtZero(bars: readonly MuBar[]): string {
   return `; ${all} intervals contain 0`;
 }
 
-/** The forecasts, alone and with their intervals. */
+/** The forecasts, with and without their intervals. */
 function muPanels({ finding, bars, asOf, histogram: counts }: Mu): Panel[] {
   const shown = ends(bars);
   const cut =

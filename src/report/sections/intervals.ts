@@ -53,7 +53,7 @@ interface OtherMethod {
   readonly meanWidth: number | null;
   readonly worstTicker: number | null;
   readonly years: readonly YearCoverage[];
-  /** The interval score of the requested method divided by that of this one. */
+  /** The interval score of the requested method divided by this method's. */
   readonly scoreRatio: number | null;
 }
 

@@ -19,7 +19,7 @@ export const orderSection = chartSection({
   panels: ({ common }) => panelsOf("Order", orderWorth(common), orderPanels),
 });
 
-/** What the order of the forecasts is worth, in simple returns. */
+/** The value of the forecasts' order, in simple returns. */
 interface OrderWorth {
   /** From the lowest forecasts to the highest. */
   readonly quantiles: readonly QuantileReturn[];
@@ -44,7 +44,7 @@ interface OrderWorth {
         readonly rolling: Float64Array;
         readonly rollingDates: number;
         readonly mean: number;
-        /** Mean shares of the top and bottom that were not there on the previous date; NaN if no date has such a share. */
+        /** Mean shares of the top and bottom that were not in them on the previous date; NaN if no date has such a share. */
         readonly topReplaced: number;
         readonly bottomReplaced: number;
         readonly finding: string;

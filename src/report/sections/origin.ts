@@ -113,7 +113,7 @@ type Listed = readonly {
 /** Over the models that list a feature. */
 interface FeatureUse {
   readonly shares: number[];
-  /** Over the fits of a model, as a share of its importances; of models that have it. */
+  /** Over the fits of a model, as a share of its importances; for models that have it. */
   readonly spreads: number[];
 }
 

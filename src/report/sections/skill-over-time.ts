@@ -29,7 +29,7 @@ interface SkillOverTime {
   readonly days: Int32Array;
   readonly ic: DailyCorrelation;
   readonly rankIc: DailyCorrelation;
-  /** The dates on which models were fitted again; empty without refits. */
+  /** The dates on which models were refitted; empty without refits. */
   readonly refits: readonly Day[];
   /** The RankIC by the age of the models, the youngest first; absent if all have one age. */
   readonly byAge?: { readonly bins: readonly AgeSkill[]; readonly finding: string };

@@ -16,7 +16,7 @@ interface Training {
 /** The losses of one network by epoch. */
 interface Course {
   readonly validationLoss: Float64Array;
-  /** The IC of the validation dates by epoch, if early stopping watched it. */
+  /** The IC of the validation dates by epoch, if early stopping monitored it. */
   readonly validationIc: Float64Array | undefined;
   /** Counted from 1. */
   readonly bestEpoch: number;
@@ -93,7 +93,7 @@ function otherMembers(members: readonly Course[]): string {
   return ` Best epochs of the other members: ${epochsOf(members)}.`;
 }
 
-/** The networks of all blocks, of an ensemble the means of its members; empty without refits and in outputs that do not tell. */
+/** The networks of all blocks, for an ensemble the means of its members; empty without refits and in outputs that do not record them. */
 function overBlocks(name: string, { refits }: Pick<OutputBlob, "refits">): string {
   const training = refits?.training;
   const own = training !== undefined && Object.hasOwn(training, name) ? training[name] : undefined;

@@ -52,7 +52,7 @@ let buffer = new Float64Array(0);
 /**
  * The mean of resampled values and its Newey-West error with a lag of NEWEY_WEST_LAG. The sum of the autocovariances with Bartlett
  * weights equals the sum of the squared sums of lag + 1 successive deviations, divided by lag + 1.
- * @param values by date; NaN is a gap, which a draw leaves out.
+ * @param values by date; NaN is a gap, which a draw omits.
  */
 export function resampledMean(values: Float64Array, drawn: Int32Array): { average: number; error: number } {
   if (buffer.length < drawn.length) buffer = new Float64Array(drawn.length);

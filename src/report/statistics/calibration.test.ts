@@ -28,7 +28,7 @@ function slowBins(rows: readonly PlainRow[], count: number): PlainRow[][] {
   return bins;
 }
 
-/** The error of a mean over rows with dates as units, one line a step. */
+/** The error of a mean over rows with dates as units, one line per step. */
 function slowBinError(bin: readonly PlainRow[]): number {
   const mean = average(bin.map(({ y }) => y));
   const dates = byDate(bin).map(([, date]) => date);

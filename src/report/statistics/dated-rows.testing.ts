@@ -68,7 +68,7 @@ export function rowsByDateOf(rows: readonly DatedForecasts[]): RowsByDate {
   return atOnce(sortedByDate(rows));
 }
 
-/** What is collected from rows, all labelled. */
+/** The skill by date of rows, all labelled. */
 export function dateSkill(rows: readonly DatedForecasts[]): DateSkill {
   const collector = new DateSkillCollector();
   crossSectionOf(rows, collector.onDate);

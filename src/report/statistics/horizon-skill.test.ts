@@ -37,7 +37,7 @@ function slowHorizon(rows: readonly DatedForecasts[], horizon: number): number[]
   });
 }
 
-/** Some dates apart by more than ten days, and labels that are not known. */
+/** Some dates are more than ten days apart, and some labels are unknown. */
 function gappyRows(seed: number): DatedForecasts[] {
   return datedRows(seed, 6, 260).map((row) => ({
     ...row,
@@ -93,7 +93,7 @@ test("a band over overlapping days excludes 0 in about one null market of twenty
   let [excluded, short] = [0, 0];
   for (let seed = 1; seed <= markets; seed++) {
     const random = seededRandom(seed);
-    // Forecasts that stay for weeks: the ICs of neighbouring dates are nearly the same.
+    // Forecasts that stay the same for weeks: the ICs of neighbouring dates are nearly equal.
     const rows = Array.from({ length: 6 }, (_, t): DatedForecasts => {
       let last = random.normal();
       return {
@@ -115,7 +115,7 @@ test("a band over overlapping days excludes 0 in about one null market of twenty
   assert.ok(short / markets > excluded / markets + 0.04, `${short / markets}`);
 });
 
-/** As slowHorizon, of tickers that have every date. */
+/** Like slowHorizon, for tickers that have every date. */
 function slowHorizonValues(rows: readonly DatedForecasts[], horizon: number): number[] {
   const dates = rows[0]!.days.length - horizon + 1;
   return Array.from({ length: dates }, (_, d) => {

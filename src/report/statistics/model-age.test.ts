@@ -69,7 +69,7 @@ test("bins ascend, and few dates have no band", () => {
   );
 });
 
-/** Of variance 1. */
+/** An autocorrelated series of variance 1. */
 function persistent(random: Random, length: number, persistence: number): Float64Array {
   let last = random.normal();
   return Float64Array.from({ length }, () => {

@@ -18,19 +18,19 @@ export interface AgeSkill {
   readonly band: Band | null;
 }
 
-/** When models were fitted again. */
+/** The dates on which models were refitted. */
 export interface RefitDates {
   /** Shape (n), ascending: distinct dates with a forecast. */
   readonly forecastDays: Int32Array;
-  /** The first dates of all blocks but the first, ascending, at least one. */
+  /** The first dates of all blocks except the first, ascending, at least one. */
   readonly refits: readonly Day[];
   /** Dates of a block. */
   readonly every: number;
 }
 
 /**
- * Daily figures by the age of the model that made the forecasts: how many dates with a forecast lie between the first date of its block and the
- * date. Of the first block the last `every` dates count from 0, and all before them are 0 as well.
+ * Daily figures by the age of the model that made the forecasts: the number of dates with a forecast between the first date of
+ * its block and the date. In the first block, the last `every` dates count from 0, and all dates before them have age 0.
  * @param days shape (m), ascending, among the dates with a forecast; `values` likewise.
  * @returns bins with a date, the youngest first.
  */
@@ -50,8 +50,9 @@ export function skillByAge(days: Int32Array, values: Float64Array, dates: RefitD
 }
 
 /**
- * The lag of a bin's band. The dates of a bin lie in as many stretches as there are blocks. Skill that lasts for months makes the dates of a
- * stretch alike, so a lag of 5 dates would make the band too narrow; a tenth of the dates keeps the error itself precise enough.
+ * The lag of a bin's band. The dates of a bin form as many stretches as there are blocks. Skill that lasts for months makes the
+ * dates of a stretch similar, so a lag of 5 dates would make the band too narrow; a tenth of the dates keeps the error itself
+ * precise enough.
  */
 function bandLag(dates: number): number {
   return Math.max(NEWEY_WEST_LAG, Math.min(Math.floor(dates / 10), MAX_LAG));

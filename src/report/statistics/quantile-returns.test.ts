@@ -64,7 +64,7 @@ test("only the order of the forecasts counts, and reversing it reverses the spre
   const { spread } = quantileReturns(rowsByDateOf(rows), 3);
   const stretched = quantileReturns(rowsByDateOf(changed(rows, (p) => 7 * p ** 3 + 1)), 3).spread;
   assert.deepEqual([...stretched.values], [...spread.values]);
-  // Without ties, which stand at the lower end of a quantile either way.
+  // Without ties, which are at the lower end of a quantile in both directions.
   const distinct = rows.map((row, t) => ({ ...row, predicted: row.predicted.map((p) => p + t / 1e6) }));
   const there = quantileReturns(rowsByDateOf(distinct), 3).spread.values;
   const back = quantileReturns(rowsByDateOf(changed(distinct, (p) => -p)), 3).spread.values;

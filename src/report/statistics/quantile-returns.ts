@@ -8,7 +8,7 @@ export interface QuantileDates {
   readonly realised: Float64Array;
 }
 
-/** Tickers by the quantile of their forecast on each date, and what the order is worth. */
+/** Tickers by the quantile of their forecast on each date, and the value of the order. */
 export interface QuantileReturns {
   /** From the lowest forecasts to the highest. */
   readonly quantiles: readonly QuantileDates[];

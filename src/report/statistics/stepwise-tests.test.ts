@@ -18,7 +18,7 @@ function correlated(seed: number, count: number, dates: number, edge = 0): Teste
   }));
 }
 
-/** Step by step, with lists: the largest t against the largest of the resampled t's of those that are left. */
+/** Step by step, with lists: the largest t against the largest of the resampled t's of the remaining series. */
 function slowTests(series: readonly TestedSeries[], draws: readonly number[][], sides: Alternative) {
   const sized = (t: number) => (sides === "above" ? t : Math.abs(t));
   const known = (values: readonly number[]) => values.filter((value) => !Number.isNaN(value));

@@ -29,7 +29,7 @@ const byDraw: Studentise = (gains) => ({
 });
 
 /**
- * As in Hansen: all draws share one error, that of the stationary bootstrap. Over few dates, chance passes this test far too often.
+ * As in Hansen: all draws share one error, the stationary bootstrap's. Over few dates, chance passes this test far too often.
  */
 export function bySample(blockLength: number): Studentise {
   return (gains) => {
@@ -41,7 +41,7 @@ export function bySample(blockLength: number): Studentise {
 /**
  * Superior predictive ability (Hansen 2005, "A Test for Superior Predictive Ability"): the largest t of a mean gain over forecasts,
  * compared with its distribution under the stationary bootstrap. Forecasts that are worse than the benchmark by more than sqrt(2 log
- * log n) errors have no weight in the consistent p; the lower p leaves out all worse forecasts, the upper p none.
+ * log n) errors have no weight in the consistent p; the lower p omits all worse forecasts, the upper p none.
  * @param gains of each forecast on the benchmark by date: shape (n) each, in time order. A forecast without a variance does not
  * count.
  * @param resamples of the n dates.

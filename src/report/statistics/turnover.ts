@@ -13,7 +13,7 @@ import {
 import { type Band, meanBand } from "./over-dates.ts";
 import { quantilesOfRanks } from "./quantile-returns.ts";
 
-/** How much of an order stays from one date to the next. */
+/** How much of an order persists from one date to the next. */
 export interface Turnover {
   /** Shape (n): dates that have an autocorrelation. */
   readonly days: Int32Array;
