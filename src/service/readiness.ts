@@ -174,7 +174,6 @@ const TABLES = [
   "events",
   "blobs",
   "blob_usage",
-  "blob_uploads",
   "webhook_deliveries",
   "api_keys",
   "report_links",

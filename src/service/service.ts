@@ -9,10 +9,10 @@ import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.t
 import type { Caller } from "./auth/caller.ts";
 import { DatabaseIssuerStore } from "./auth/issuer-store.ts";
 import { DatabaseKeyStore } from "./auth/key-store.ts";
-import { startReconciliation } from "./blobs/blob-reconciliation.ts";
 import { InputUrls, type ServiceUrls } from "./blobs/input-urls.ts";
 import { openBlobFolder, openStorage, type Storage } from "./blobs/open-storage.ts";
 import { StoredBlobs } from "./blobs/stored-blobs.ts";
+import { keepFinishingRemovals } from "./blobs/stored-removals.ts";
 import type { Database } from "./database/database.ts";
 import { startDumps } from "./database/database-dumps.ts";
 import { openDatabase } from "./database/open-database.ts";
@@ -36,6 +36,7 @@ import { Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
 import { findBlob, ownerOf } from "./store/blob-records.ts";
+import { markAllInterrupted } from "./store/blob-removals.ts";
 import { type WebhookTypes, webhookTypes } from "./store/events.ts";
 import { countWaiting } from "./store/operation-rows.ts";
 import { type Log, openLog } from "./telemetry/log.ts";
@@ -111,6 +112,8 @@ async function start(
     resources.add(startDumps({ dataDir: settings.data_dir, dump: () => database.dump!(), log }));
     resources.add(keepReclaimingSpace(database, log));
   }
+  // No other service has it open.
+  if (database.kind === "pglite") await markAllInterrupted(database);
   const notifications = await OperationNotifications.start(database);
   resources.add(() => notifications.close());
   const parts = { settings, env, log, telemetry, database, notifications, storage, lock };
@@ -150,8 +153,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const { settings, database, notifications, storage, telemetry, log } = parts;
   const webhooks = webhookTypes(settings.webhooks);
   const quota = { bytes: settings.stored_bytes_per_caller, blobs: settings.stored_blobs_per_caller };
-  const blobs = new StoredBlobs({ database, store: storage.store, settings, quota, log });
-  resources.add(() => blobs.close());
+  const blobs = new StoredBlobs({ database, store: storage.store, settings, quota });
   let inputUrls: InputUrls | undefined;
   let dispatcher: Dispatcher | undefined;
   const operations = new StoredOperations({
@@ -220,8 +222,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
   const address = await listenOn(http, settings);
   const { store, urls } = await storage.at(address);
   inputUrls = inputUrlsOf(urls, store, parts);
-  const reconciliation = { database, store, log, ongoing: () => blobs.ongoing };
-  resources.add(startReconciliation(reconciliation, database.kind === "pglite"));
+  resources.add(keepFinishingRemovals({ database, store, log }));
   const background = { store, urls, inputUrls, webhooks, processes };
   const started = await openDispatcher(parts, resources, background);
   dispatcher = started;

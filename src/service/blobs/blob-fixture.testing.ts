@@ -14,9 +14,9 @@ import type { TestDatabase } from "../database/databases.testing.ts";
 import { webhookTypes } from "../store/events.ts";
 import { insertOperation } from "../store/insert-operation.ts";
 import { noLog } from "../telemetry/log.ts";
-import { blobReconciliation } from "./blob-reconciliation.ts";
 import { spaceOf } from "./blobs.ts";
 import { StoredBlobs, type StoredBlobsParts } from "./stored-blobs.ts";
+import { removalSweep } from "./stored-removals.ts";
 
 export const NAME = "feature_engine_1.json";
 export const NO_WEBHOOKS = webhookTypes([]);
@@ -43,20 +43,15 @@ export function blobFixture(tested: TestDatabase) {
   const folder = mkdtempSync(join(tmpdir(), "mucast-blobs-"));
   let database: Database;
   let store: BlobStore;
-  const opened: StoredBlobs[] = [];
   before(async () => {
     database = tested.database();
     store = await openStore("", { policy: { allowed: [], mapped: [{ base: "", folder }] } });
   });
-  after(() => {
-    for (const blobs of opened) blobs.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   function service(overrides: Partial<StoredBlobsParts> = {}): StoredBlobs {
-    const parts = { database, store, settings: { auth: "keys" }, quota: QUOTA, log: noLog } as const;
-    opened.push(new StoredBlobs({ ...parts, ...overrides }));
-    return opened.at(-1)!;
+    const parts = { database, store, settings: { auth: "keys" }, quota: QUOTA } as const;
+    return new StoredBlobs({ ...parts, ...overrides });
   }
 
   async function put(blobs: StoredBlobs, caller: Caller, name: string, bytes: number): Promise<void> {
@@ -73,41 +68,27 @@ export function blobFixture(tested: TestDatabase) {
     return rows[0];
   }
 
-  /** The store with different functions for `remove`, `stat` and `create`. */
-  function storeThat(
-    remove: (key: string, own: BlobStore) => Promise<void> = (key, own) => own.remove(key),
-    stat = (key: string, own: BlobStore) => own.stat(key),
-    create = (own: BlobStore, ...write: Parameters<BlobStore["create"]>) => own.create(...write),
-  ): BlobStore {
+  /** The store, in which `changed` replaces functions of a caller's space. */
+  function storeThat(changed: (own: BlobStore) => Partial<BlobStore>): BlobStore {
     const within = (space: string): BlobStore => {
       const own = store.within(space);
-      return {
+      const all: BlobStore = {
         url: own.url,
         within,
-        stat: (key) => stat(key, own),
+        stat: (key) => own.stat(key),
         read: (key, part) => own.read(key, part),
         put: (...write) => own.put(...write),
-        create: (...write) => create(own, ...write),
-        remove: (key) => remove(key, own),
+        create: (...write) => own.create(...write),
+        remove: (key) => own.remove(key),
         close: () => own.close(),
       };
+      return { ...all, ...changed(own) };
     };
     return within("");
   }
 
-  /** A store whose removals wait until the test releases them. */
-  function slowStore() {
-    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = storeThat(async (key, own) => {
-      reached.resolve();
-      await gate.promise;
-      await own.remove(key);
-    });
-    return { slow, reached: reached.promise, open: gate.resolve };
-  }
-
-  const reconcile = (blobs: StoredBlobs, { alone = false, storage = store } = {}) =>
-    blobReconciliation({ database, store: storage, log: noLog, ongoing: () => blobs.ongoing }, alone)(never);
+  /** Finishes interrupted removals, as every service does each hour. */
+  const sweep = (storage = store) => removalSweep({ database, store: storage, log: noLog })(never);
 
   function operationOf(caller: Caller, feature: string, options: PayloadOptions = {}) {
     const space = spaceOf(caller.subject);
@@ -139,8 +120,7 @@ export function blobFixture(tested: TestDatabase) {
     put,
     used,
     storeThat,
-    slowStore,
-    reconcile,
+    sweep,
     submit,
     get store() {
       return store;

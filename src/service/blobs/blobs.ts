@@ -17,26 +17,15 @@ export interface FoundBlob extends BlobAddress {
   readonly space: string;
 }
 
-/** An upload with reserved space, until it is finished or discarded. */
+/** An upload that the caller's quota has room for. */
 export interface BlobUpload extends BlobAddress {
+  /** @throws MucastError quota_exceeded if the quota had no room for that many bytes when the upload began. */
+  checkRoom(bytes: number): void;
   /**
-   * Reserves space for that many bytes in total. @throws MucastError quota_exceeded; unavailable if the upload counted as
-   * interrupted.
+   * Records the blob once the store has it. @param bytes its size.
+   * @throws MucastError unavailable if the caller removes the blob meanwhile.
    */
-  reserve(bytes: number): Promise<void>;
-  /** Records the blob once the store has it. @param bytes its size. */
   finish(bytes: number): Promise<void>;
-  /**
-   * Finishes an upload of a blob that was recorded before and whose bytes stay: from then on, no other upload rolls the blob back.
-   */
-  keep(): Promise<void>;
-  /** Releases the space of an upload that changed nothing in the store. Never rejects. */
-  discard(): Promise<void>;
-  /**
-   * Removes the blob that `finish` recorded first, unless another upload of it has finished since.
-   * @throws MucastError blob_in_use while another upload runs, or an active operation names it; storage_failed.
-   */
-  rollBack(): Promise<void>;
 }
 
 /** The blob functions for HTTP. Each caller has a separate space and a quota, and cannot see blobs of other callers. */
@@ -46,18 +35,16 @@ export interface Blobs {
   /** The target of an upload of that name; undefined if the caller may not write there. */
   uploadAddress(caller: Caller, name: string): Promise<BlobAddress | undefined>;
   /**
-   * Reserves space for an upload.
+   * Begins an upload, if the quota has room for it. Finishes an interrupted removal of that name first.
    * @param bytes undefined if the length is not known in advance.
    * @returns undefined if the caller may not write there.
-   * @throws MucastError quota_exceeded; too_large for a blob larger than the whole quota; unavailable if a removal of the blob does
-   * not end soon.
+   * @throws MucastError quota_exceeded; too_large for a blob larger than the whole quota; unavailable during a removal of the blob;
+   * storage_failed.
    */
   beginUpload(caller: Caller, name: string, bytes: number | undefined): Promise<BlobUpload | undefined>;
   /**
-   * Removes an input or an output, and releases its space. If removals run concurrently, one does the work and the others wait for
-   * it.
-   * @returns false if there is no such blob, or if a concurrent removal has removed it. @throws MucastError blob_in_use,
-   * storage_failed; unavailable if a concurrent removal does not end soon.
+   * Removes an input or an output.
+   * @returns false if there is no such blob, or if another request is removing it. @throws MucastError blob_in_use, storage_failed.
    */
   remove(caller: Caller, name: string): Promise<boolean>;
 }

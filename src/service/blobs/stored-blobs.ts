@@ -1,23 +1,11 @@
-import { randomUUID } from "node:crypto";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Database } from "../database/database.ts";
-import { findBlob, ownerOf, recordOf, type StorageKey } from "../store/blob-records.ts";
-import { beingUploaded } from "../store/blob-removals.ts";
-import {
-  isUploaded,
-  type Quota,
-  quotaExceeded,
-  renewUploads,
-  reserveUpload,
-  UPLOAD_LEASE_SECONDS,
-  type UploadRow,
-} from "../store/blob-uploads.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { OngoingBlobWork } from "./blob-reconciliation.ts";
+import { type Quota, quotaExceeded, usageOf } from "../store/blob-quota.ts";
+import { findBlob, isTaken, ownerOf, recordOf, type StorageKey } from "../store/blob-records.ts";
 import { type BlobAddress, type Blobs, type BlobUpload, type FoundBlob, spaceOf } from "./blobs.ts";
-import { beingRemoved, type RemovalParts, StoredRemovals } from "./stored-removals.ts";
+import { finishRemoval, removeStored } from "./stored-removals.ts";
 import { StoredUpload } from "./stored-upload.ts";
 
 export interface StoredBlobsParts {
@@ -25,32 +13,14 @@ export interface StoredBlobsParts {
   readonly store: BlobStore;
   readonly settings: { readonly auth: "none" | "keys" | "oidc" };
   readonly quota: Quota;
-  readonly log: Log;
-  /** Waits for this many milliseconds; a timer by default. */
-  readonly pause?: RemovalParts["pause"];
 }
 
 /** Blobs over the database and the storage. */
 export class StoredBlobs implements Blobs {
   readonly #parts: StoredBlobsParts;
-  /** Ids of the uploads that this service is receiving. */
-  readonly #uploads = new Set<string>();
-  readonly #removals: StoredRemovals;
-  readonly #renewing: NodeJS.Timeout;
 
   constructor(parts: StoredBlobsParts) {
     this.#parts = parts;
-    this.#removals = new StoredRemovals(parts);
-    this.#renewing = setInterval(() => void this.#renew(), (UPLOAD_LEASE_SECONDS * 1_000) / 4).unref();
-  }
-
-  /** The work that this service is doing. */
-  get ongoing(): OngoingBlobWork {
-    return { uploads: [...this.#uploads], removals: this.#removals.ongoing };
-  }
-
-  close(): void {
-    clearInterval(this.#renewing);
   }
 
   async find({ subject }: Caller, name: string): Promise<FoundBlob | undefined> {
@@ -74,47 +44,35 @@ export class StoredBlobs implements Blobs {
     return isOperators ? undefined : address;
   }
 
-  async beginUpload({ subject }: Caller, name: string, bytes?: number): Promise<BlobUpload | undefined> {
-    const { quota } = this.#parts;
-    if (bytes !== undefined && bytes > quota.bytes) throw tooLargeForQuota(name, bytes, quota);
-    const row = { id: randomUUID(), caller: subject, name, space: spaceOf(subject), bytes: bytes ?? 0 };
-    // Before the row exists, so that the reconciliation does not take it for an interrupted upload.
-    this.#uploads.add(row.id);
-    const onEnd = () => void this.#uploads.delete(row.id);
-    const space = await this.#reserve(row).catch((error: unknown) => {
-      onEnd();
-      throw error;
-    });
-    if (space === undefined) {
-      onEnd();
-      return undefined;
-    }
-    return new StoredUpload(
-      { ...this.#parts, ...this.#addressOf({ name, space }), removals: this.#removals, onEnd },
-      { ...row, space },
-    );
-  }
-
-  /** @returns the space of the upload; undefined if its key belongs to another caller. */
-  async #reserve(row: UploadRow): Promise<string | undefined> {
+  async beginUpload(
+    { subject: caller }: Caller,
+    name: string,
+    bytes?: number,
+  ): Promise<BlobUpload | undefined> {
     const { database, quota } = this.#parts;
-    for (;;) {
-      const reserved = await reserveUpload(database, row, quota);
-      if (reserved.kind === "reserved") return reserved.space;
-      if (reserved.kind === "taken") return undefined;
-      if (reserved.kind === "full") throw quotaExceeded(reserved.used, quota);
-      if ((await this.#removals.settled(row)) === "left") throw beingRemoved(row.name);
-    }
+    if (bytes !== undefined && bytes > quota.bytes) throw tooLargeForQuota(name, bytes, quota);
+    const record = await recordOf(database, caller, name);
+    if (record?.isRemoved) await finishRemoval(this.#parts, record);
+    const isNew = record === undefined || record.isRemoved;
+    const space = isNew ? spaceOf(caller) : record.space;
+    if (isNew && (await isTaken(database, { name, space }, caller))) return undefined;
+    const used = await usageOf(database, caller);
+    if (isNew && used.blobs >= quota.blobs) throw quotaExceeded(used, quota);
+    const upload = new StoredUpload(
+      { ...this.#parts, ...this.#addressOf({ name, space }), used },
+      { caller, name, space },
+    );
+    upload.checkRoom(bytes ?? 0);
+    return upload;
   }
 
-  async remove({ subject }: Caller, name: string): Promise<boolean> {
+  async remove({ subject: caller }: Caller, name: string): Promise<boolean> {
     const { database } = this.#parts;
-    const record = await recordOf(database, subject, name);
+    const record = await recordOf(database, caller, name);
     const found =
-      record ?? (await findBlob(database, subject, name)) ?? (await this.#unrecorded(subject, name));
-    if (found !== undefined) return this.#removals.remove(subject, found, { recorded: record !== undefined });
-    if (await isUploaded(database, subject, name)) throw beingUploaded(name);
-    return false;
+      record ?? (await findBlob(database, caller, name)) ?? (await this.#unrecorded(caller, name));
+    if (found === undefined) return false;
+    return removeStored(this.#parts, { caller, name, space: found.space }, record !== undefined);
   }
 
   /** Finds a blob without a record that the caller may remove. */
@@ -134,13 +92,6 @@ export class StoredBlobs implements Blobs {
 
   #addressOf({ name, space }: StorageKey): FoundBlob {
     return { space, store: this.#parts.store.within(space), key: `data/${name}` };
-  }
-
-  async #renew(): Promise<void> {
-    if (this.#uploads.size === 0) return;
-    await renewUploads(this.#parts.database, [...this.#uploads]).catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, "the reserved space of running uploads could not be renewed");
-    });
   }
 }
 

@@ -1,109 +1,89 @@
-import { setTimeout as pauseFor } from "node:timers/promises";
 import type { BlobStore } from "../../blob/store.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Database } from "../database/database.ts";
-import { type BlobRecord, type RecordKey, removeRecord, type StorageKey } from "../store/blob-records.ts";
+import { RowSweep, repeatSweep } from "../row-sweep.ts";
+import { type RecordKey, removeRecord } from "../store/blob-records.ts";
 import {
-  type MarkOutcome,
-  markRemovalBroken,
+  claimRemoval,
+  interruptedRemovals,
+  markInterrupted,
   markRemoved,
-  type RemovalTarget,
-  removalState,
+  type RemovedBlob,
 } from "../store/blob-removals.ts";
+import type { Log } from "../telemetry/log.ts";
 import { storageFailed } from "./blobs.ts";
 
-export interface RemovalParts {
+interface RemovalParts {
   readonly database: Database;
   readonly store: BlobStore;
-  /** Waits for this many milliseconds; a timer by default. */
-  readonly pause?: ((milliseconds: number) => Promise<unknown>) | undefined;
 }
 
-/** The pause between two reads of the state of a removal elsewhere, which doubles each time. */
-const PAUSE_MILLISECONDS = { first: 10, longest: 320 };
-/** About ten seconds in total. */
-const MAX_READS = 36;
 const RETRY_SECONDS = 1;
+const HOUR_MILLISECONDS = 3_600_000;
 
-/** The removals that callers of this service request. */
-export class StoredRemovals {
-  readonly #parts: RemovalParts;
-  readonly #ongoing = new Set<RecordKey>();
-
-  constructor(parts: RemovalParts) {
-    this.#parts = parts;
-  }
-
-  /** The removals that this service is doing. */
-  get ongoing(): readonly RecordKey[] {
-    return [...this.#ongoing];
-  }
-
-  /**
-   * Removes a blob and releases its space. If removals run concurrently, one does the work and the others wait for it.
-   * @returns false if another removal has removed it. @throws MucastError blob_in_use, storage_failed; unavailable if another removal
-   * takes too long.
-   */
-  async remove(
-    caller: string,
-    { name, space }: StorageKey,
-    target: Omit<RemovalTarget, "left">,
-  ): Promise<boolean> {
-    const blob = { caller, name, space };
-    for (let left = false; ; left = true) {
-      const marked = await this.#tryOnce(blob, { ...target, left });
-      if (marked !== "goes on") return marked === "marked";
-      if ((await this.settled(blob)) === "over") return false;
-    }
-  }
-
-  /**
-   * Waits for the end of a removal, in this service or another one.
-   * @returns `left` if it failed or was interrupted. @throws MucastError unavailable if it takes too long.
-   */
-  async settled({ caller, name }: RecordKey): Promise<"over" | "left"> {
-    const { database, pause = pauseFor } = this.#parts;
-    const { first, longest } = PAUSE_MILLISECONDS;
-    for (let reads = 0; reads < MAX_READS; reads++) {
-      const state = await removalState(database, { caller, name });
-      if (state === "left") return "left";
-      if (state !== "goes on") return "over";
-      await pause(Math.min(first * 2 ** reads, longest));
-    }
-    throw beingRemoved(name);
-  }
-
-  async #tryOnce(blob: Omit<BlobRecord, "bytes">, meant: RemovalTarget): Promise<MarkOutcome> {
-    const { database } = this.#parts;
-    // Before the mark exists, so that the reconciliation does not take it for an interrupted removal.
-    this.#ongoing.add(blob);
-    try {
-      const marked = await markRemoved(database, blob.caller, blob, meant);
-      if (marked === "marked") await removeMarked(this.#parts, blob);
-      return marked;
-    } finally {
-      this.#ongoing.delete(blob);
-    }
-  }
+/**
+ * Removes a blob: hides it from its caller, then removes its bytes, then its record.
+ * @param isRecorded whether the blob has a record.
+ * @returns false if another removal is doing it or has done it. @throws MucastError blob_in_use, storage_failed.
+ */
+export async function removeStored(
+  parts: RemovalParts,
+  blob: RemovedBlob,
+  isRecorded: boolean,
+): Promise<boolean> {
+  if (!(await markRemoved(parts.database, blob.caller, blob, isRecorded))) return false;
+  await removeMarked(parts, blob);
+  return true;
 }
 
-/** Removes a marked blob from the storage, and then its record. @throws MucastError storage_failed. */
-export async function removeMarked(
+/**
+ * Finishes an interrupted removal, after which the name is free.
+ * @throws MucastError unavailable if a service is doing it; storage_failed.
+ */
+export async function finishRemoval(parts: RemovalParts, blob: RemovedBlob): Promise<void> {
+  if (!(await claimRemoval(parts.database, blob))) throw beingRemoved(blob.name);
+  await removeMarked(parts, blob);
+}
+
+async function removeMarked(
   { database, store }: RemovalParts,
-  { caller, name, space }: Omit<BlobRecord, "bytes">,
+  { caller, name, space }: RemovedBlob,
 ): Promise<void> {
   await store
     .within(space)
     .remove(`data/${name}`)
     .catch(async (error: unknown) => {
-      // If the database is unreachable too, the reconciliation removes it later.
-      await markRemovalBroken(database, { caller, name }).catch(() => undefined);
+      // If the database is unreachable too, the removal counts as interrupted later.
+      await markInterrupted(database, { caller, name }).catch(() => undefined);
       throw storageFailed(error, `${name} could not be removed`);
     });
   await database.transaction((statements) => removeRecord(statements, caller, name));
 }
 
-/** The error of a request that waits for a removal. */
+/** The error of an upload during a removal. */
 export function beingRemoved(name: string): MucastError {
   return new MucastError("unavailable", `${name} is being removed`, { retryAfter: RETRY_SECONDS });
+}
+
+/** Finishes interrupted removals, at once and then every hour. @returns a function that stops it. */
+export function keepFinishingRemovals(parts: RemovalParts & { readonly log: Log }): () => Promise<void> {
+  return repeatSweep(removalSweep(parts), HOUR_MILLISECONDS, (error) =>
+    parts.log.warn({ err: error }, "interrupted removals could not be read; the service will try again"),
+  );
+}
+
+/** @returns a function that finishes all interrupted removals once. One that fails does not delay others. */
+export function removalSweep(
+  parts: RemovalParts & { readonly log: Log },
+): (signal: AbortSignal) => Promise<void> {
+  const sweep = new RowSweep<RemovedBlob>({
+    next: (after) => interruptedRemovals(parts.database, after),
+    act: async (blob) => {
+      if (await claimRemoval(parts.database, blob)) await removeMarked(parts, blob);
+    },
+    log: parts.log,
+    fields: ({ name }: RecordKey) => ({ name }),
+    failure: "a blob could not be removed yet",
+  });
+  return async (signal) => void (await sweep.run(signal));
 }

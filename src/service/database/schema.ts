@@ -186,4 +186,6 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // What the forecasts of a job are worth.
   ["alter table mucast.operations add column summary json"],
+  // The quota is read before an upload, and nothing is reserved.
+  ["drop table mucast.blob_uploads"],
 ];

@@ -19,7 +19,7 @@ import type { Forecasts } from "../forecast/forecasts.ts";
 import { canceledProblem } from "../queue/finish-attempt.ts";
 import type { OperationNotifications } from "../queue/operation-notifications.ts";
 import { withoutAbort } from "../request-scope.ts";
-import { type Quota, quotaExceeded } from "../store/blob-uploads.ts";
+import { type Quota, quotaExceeded } from "../store/blob-quota.ts";
 import { endOperation, requestCancel } from "../store/end-operation.ts";
 import type { WebhookTypes } from "../store/events.ts";
 import { type Inserted, insertOperation, sameKey } from "../store/insert-operation.ts";

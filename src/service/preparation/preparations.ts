@@ -7,7 +7,7 @@ import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Blobs, storageFailed } from "../blobs/blobs.ts";
 import { CSV_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
-import { storeTogether } from "./store-together.ts";
+import { storePrepared } from "./store-prepared.ts";
 
 /** Runs an order in a separate process. */
 export type PrepareFiles = (order: PrepareOrder, signal: AbortSignal) => Promise<Buffer>;
@@ -44,7 +44,7 @@ export class Preparations {
 
   /**
    * @param csv its bytes, possibly gzip. @param signal aborts if the caller has left or the service closes; then nothing stays.
-   * @throws MucastError too_large for the CSV or a blob; timed_out if the CSV arrives too slowly; of the process; of `storeTogether`.
+   * @throws MucastError too_large for the CSV or a blob; timed_out if the CSV arrives too slowly; of the process; of `storePrepared`.
    */
   async prepare(
     caller: Caller,
@@ -70,7 +70,7 @@ export class Preparations {
       const { files, ...facts } = JSON.parse(answer.toString("utf8")) as PreparedFiles;
       const { prices, features } = files;
       const stored = await this.#inOrder(`${caller.subject} ${facts.id}`, () =>
-        storeTogether({ blobs: this.#parts.blobs, caller, signal }, [prices, features]),
+        storePrepared({ blobs: this.#parts.blobs, caller, signal }, [prices, features]),
       );
       return { ...facts, ...stored, names: { prices: prices.name, features: features.name } };
     } finally {

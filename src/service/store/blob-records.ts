@@ -1,5 +1,5 @@
 import { outputIdIn } from "../../blob/names.ts";
-import type { Queryable } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { ACTIVE_STATUSES } from "./operation-rows.ts";
 
 /** The location of a blob in the storage: the key `[<space>/]data/<name>`. */
@@ -16,11 +16,9 @@ export interface RecordKey {
 }
 
 export interface BlobRecord extends StorageKey, RecordKey {
-  /** Null until the size has been read from the storage. */
+  /** Null for blobs that versions without quotas recorded. */
   readonly bytes: number | null;
 }
-
-export const RECORD = "name, space, caller, bytes::float8 as bytes";
 
 /** Finds a recorded blob of a caller, or the output that an active operation will write. */
 export async function findBlob(
@@ -52,6 +50,19 @@ export async function ownerOf(
   return rows[0]?.caller;
 }
 
+/** Whether a key belongs to another caller. */
+export async function isTaken(
+  statements: Queryable,
+  { name, space }: StorageKey,
+  caller: string,
+): Promise<boolean> {
+  const { rows } = await statements.query(
+    "select 1 from blobs where space = $1 and name = $2 and caller <> $3",
+    [space, name, caller],
+  );
+  return rows.length > 0;
+}
+
 /** Reads the record of a caller's blob, even while it is being removed. */
 export async function recordOf(
   statements: Queryable,
@@ -59,36 +70,36 @@ export async function recordOf(
   name: string,
 ): Promise<(BlobRecord & { readonly isRemoved: boolean }) | undefined> {
   const { rows } = await statements.query<BlobRecord & { isRemoved: boolean }>(
-    `select ${RECORD}, removed_at is not null as "isRemoved" from blobs where caller = $1 and name = $2`,
+    `select name, space, caller, bytes::float8 as bytes, removed_at is not null as "isRemoved" from blobs where caller = $1 and name = $2`,
     [caller, name],
   );
   return rows[0];
 }
 
-/**
- * Records a new or replaced blob in the storage, and counts it. Locks the caller's usage until the transaction ends.
- * @returns the version of a new record, PostgreSQL's xmin, which every later change replaces; undefined if there already was one.
- */
-export async function recordBlob(statements: Queryable, blob: BlobRecord): Promise<string | undefined> {
+/** Records a new or replaced blob in the storage, and counts it. Locks the caller's usage until the transaction ends. */
+export async function recordBlob(statements: Queryable, blob: BlobRecord): Promise<void> {
   const { caller, name, space, bytes } = blob;
   await lockUsage(statements, caller);
   const before = await recordOf(statements, caller, name);
-  const { rows } = await statements.query<{ version: string }>(
+  await statements.query(
     `insert into blobs (caller, name, space, bytes) values ($1, $2, $3, $4)
-     on conflict (caller, name) do update set bytes = excluded.bytes, removed_at = null
-     returning xmin::text as version`,
+     on conflict (caller, name) do update set bytes = excluded.bytes, removed_at = null`,
     [caller, name, space, bytes],
   );
   await count(statements, caller, (bytes ?? 0) - (before?.bytes ?? 0), before === undefined ? 1 : 0);
-  return before === undefined ? rows[0]!.version : undefined;
 }
 
-/** Gives the record of a stored blob another version, if there is one: then no earlier upload rolls the blob back. */
-export async function renewRecord(statements: Queryable, { caller, name }: RecordKey): Promise<void> {
-  await statements.query(
-    "update blobs set bytes = bytes where caller = $1 and name = $2 and removed_at is null",
-    [caller, name],
-  );
+/**
+ * Records an uploaded blob, unless it is being removed: the removal may take its bytes.
+ * @returns whether it is recorded.
+ */
+export function recordUpload(database: Database, blob: BlobRecord): Promise<boolean> {
+  return database.transaction(async (statements) => {
+    await lockUsage(statements, blob.caller);
+    if ((await recordOf(statements, blob.caller, blob.name))?.isRemoved) return false;
+    await recordBlob(statements, blob);
+    return true;
+  });
 }
 
 /** Removes the record of a blob that is gone from the storage, and its share of the caller's usage. */
@@ -100,37 +111,6 @@ export async function removeRecord(statements: Queryable, caller: string, name: 
     [caller, name],
   );
   if (rows[0]) await count(statements, caller, -(rows[0].bytes ?? 0), -1);
-}
-
-/** Records the size of a blob that was recorded without one; later calls change nothing. */
-export async function measureBlob(
-  statements: Queryable,
-  { caller, name }: RecordKey,
-  bytes: number,
-): Promise<void> {
-  await lockUsage(statements, caller);
-  const { rows } = await statements.query(
-    "update blobs set bytes = $3 where caller = $1 and name = $2 and bytes is null returning name",
-    [caller, name, bytes],
-  );
-  if (rows.length > 0) await count(statements, caller, bytes, 0);
-}
-
-/** Records another size of a blob, unless it has no record or is being removed. */
-export async function resizeBlob(
-  statements: Queryable,
-  { caller, name }: RecordKey,
-  bytes: number,
-): Promise<void> {
-  await lockUsage(statements, caller);
-  const before = await recordOf(statements, caller, name);
-  if (before === undefined || before.isRemoved) return;
-  await statements.query("update blobs set bytes = $3 where caller = $1 and name = $2", [
-    caller,
-    name,
-    bytes,
-  ]);
-  await count(statements, caller, bytes - (before.bytes ?? 0), 0);
 }
 
 /** What a caller has stored. */
@@ -155,20 +135,6 @@ async function count(statements: Queryable, caller: string, bytes: number, blobs
     "update blob_usage set bytes = bytes + $2::bigint, blobs = blobs + $3::bigint where caller = $1",
     [caller, bytes, blobs],
   );
-}
-
-const BATCH = 100;
-
-/** The next records without a size, in the order of caller and name. @param after undefined for the first batch. */
-export async function unmeasuredBlobs(
-  statements: Queryable,
-  after: RecordKey | undefined,
-): Promise<BlobRecord[]> {
-  const { rows } = await statements.query<BlobRecord>(
-    `select ${RECORD} from blobs where bytes is null and (caller, name) > ($1, $2) order by caller, name limit $3`,
-    [after?.caller ?? "", after?.name ?? "", BATCH],
-  );
-  return rows;
 }
 
 /** The path with which an operation's row names a blob in the service's own storage. */

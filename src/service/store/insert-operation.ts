@@ -1,8 +1,8 @@
 import type { SubmittedOperation } from "../../contract/config/job-operations.ts";
 import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import type { Database, Queryable } from "../database/database.ts";
+import { overQuota, type Quota } from "./blob-quota.ts";
 import type { StorageKey, Usage } from "./blob-records.ts";
-import { overQuota, type Quota } from "./blob-uploads.ts";
 import { appendEvents, type WebhookTypes } from "./events.ts";
 import type { OperationRow } from "./operation-rows.ts";
 

@@ -155,7 +155,7 @@ async function writeBlob(
   if (upload === undefined) throw noBlob(name);
   if (headers.expect !== undefined) reply.raw.writeContinue();
   const check = async () => checkConditions(request, await upload.store.stat(upload.key));
-  const body = new UploadBody(raw, (bytes) => upload.reserve(bytes), check);
+  const body = new UploadBody(raw, (bytes) => upload.checkRoom(bytes), check);
   const { created, etag } = await storeBody(
     settings,
     name,
@@ -197,7 +197,7 @@ function checkConditions({ headers }: FastifyRequest, now: StoredBlob | undefine
   throw alreadyExists();
 }
 
-/** Stores the body and records the blob. If that fails, it discards the upload, which releases its space. */
+/** Stores the body and records the blob. */
 async function storeBody(
   { upload_bytes: limit }: HttpOptions["settings"],
   name: string,
@@ -208,8 +208,7 @@ async function storeBody(
   const { store, key } = upload;
   const write = { limit };
   const written = isNewOnly ? createBlob(upload, body, write) : store.put(key, body.pieces(), write);
-  const answer = await written.catch(async (error: unknown) => {
-    await upload.discard();
+  const answer = await written.catch((error: unknown) => {
     throw storageFailed(error, `${name} could not be stored`);
   });
   await upload.finish(body.bytes);
@@ -233,13 +232,13 @@ class UploadBody {
   bytes = 0;
   isWhole = false;
   readonly #raw: IncomingMessage;
-  readonly #reserve: (bytes: number) => Promise<void>;
+  readonly #checkRoom: (bytes: number) => void;
   readonly #check: () => Promise<void>;
 
-  /** @param reserve reserves space for that many bytes; throws if there is none. */
-  constructor(raw: IncomingMessage, reserve: (bytes: number) => Promise<void>, check: () => Promise<void>) {
+  /** @param checkRoom throws if there is no room for that many bytes. */
+  constructor(raw: IncomingMessage, checkRoom: (bytes: number) => void, check: () => Promise<void>) {
     this.#raw = raw;
-    this.#reserve = reserve;
+    this.#checkRoom = checkRoom;
     this.#check = check;
   }
 
@@ -247,7 +246,7 @@ class UploadBody {
     // If the store stops early, the connection must stay open for the problem.
     for await (const piece of gatheredPieces(this.#raw).iterator({ destroyOnReturn: false })) {
       this.bytes += piece.length;
-      await this.#reserve(this.bytes);
+      this.#checkRoom(this.bytes);
       yield piece;
     }
     await this.#check();

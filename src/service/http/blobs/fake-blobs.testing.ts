@@ -8,8 +8,8 @@ export class FakeBlobs implements Blobs {
   readonly #store: BlobStore;
   /** Bytes that an upload may have. */
   room = Number.POSITIVE_INFINITY;
-  /** How uploads ended: with their bytes, or discarded. */
-  readonly uploads: (number | "discarded")[] = [];
+  /** The sizes of recorded uploads. */
+  readonly uploads: number[] = [];
   /** Blobs that an operation names. */
   readonly inUse = new Set<string>();
 
@@ -27,17 +27,14 @@ export class FakeBlobs implements Blobs {
   }
 
   async beginUpload(caller: Caller, name: string, bytes = 0): Promise<BlobUpload> {
-    const reserve = async (needed: number) => {
+    const checkRoom = (needed: number) => {
       if (needed > this.room) throw new MucastError("quota_exceeded", `${this.room} bytes are left`);
     };
-    await reserve(bytes);
+    checkRoom(bytes);
     return {
       ...(await this.find(caller, name)),
-      reserve,
+      checkRoom,
       finish: async (stored) => void this.uploads.push(stored),
-      keep: async () => undefined,
-      discard: async () => void this.uploads.push("discarded"),
-      rollBack: async () => void (await this.remove(caller, name)),
     };
   }
 

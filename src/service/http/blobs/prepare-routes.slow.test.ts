@@ -120,7 +120,7 @@ test("both blobs of the same CSV, sent twice at the same time, are written once"
   assert.equal(prepared[0]!.feature_url, prepared[1]!.feature_url);
 });
 
-test("if the storage fails at the second blob, the first is removed again", async (t) => {
+test("if the storage fails at the second blob, the first stays, and the same request stores the second", async (t) => {
   const begin = service.blobs.beginUpload.bind(service.blobs);
   t.mock.method(service.blobs, "beginUpload", async (caller: Caller, name: string, bytes: number) => {
     const upload = await begin(caller, name, bytes);
@@ -128,13 +128,16 @@ test("if the storage fails at the second blob, the first is removed again", asyn
   });
   const before = service.blobs.uploads.length;
   assert.deepEqual(await codeOf(post("?id=broken", "x")), [507, "storage_full"]);
-  assert.deepEqual(service.blobs.uploads.slice(before), [1, "discarded"]);
-  assert.equal(await stored("data_extractor_broken.json"), undefined);
+  assert.deepEqual(service.blobs.uploads.slice(before), [1]);
+  assert.equal(await stored("data_extractor_broken.json"), "x");
   const { folder } = orders.at(-1)!.order;
   assert.deepEqual(
     openFiles().filter((path) => path.startsWith(folder)),
     [],
   );
+  t.mock.restoreAll();
+  assert.equal((await post("?id=broken", "x")).status, 200);
+  assert.equal(await stored("feature_engine_broken.json"), "xx");
 });
 
 test("existing blobs without a record, as after a kill between the two steps, are recorded", async (t) => {
@@ -152,7 +155,7 @@ test("existing blobs without a record, as after a kill between the two steps, ar
   await service.store.put("data/data_extractor_other.json", "y");
   blobs.uploads.length = before;
   assert.deepEqual(await codeOf(post("?id=other", "x")), [412, "precondition_failed"]);
-  assert.deepEqual(blobs.uploads.slice(before), [], "nothing was reserved");
+  assert.deepEqual(blobs.uploads.slice(before), [], "nothing was stored");
 });
 
 test("a caller that leaves ends it, and a caller may have two at the same time", async () => {
