@@ -22,7 +22,7 @@ export class BlockStore {
   /** Sorted by `at`, ascending. */
   readonly #blocks = new Map<number, Float64Array>();
   #length = 0;
-  /** The number of values in memory: all spans that begin below it. */
+  /** The number of values in memory: all spans that start below it. */
   #kept = 0;
 
   /** @param inMemory number of values kept in memory; tests pass another number. */

@@ -82,7 +82,7 @@ function slowScore(value: number, values: readonly number[]): number {
   return Math.max(-MAX_Z_SCORE, Math.min(MAX_Z_SCORE, (value / largest - mean) / deviation));
 }
 
-test("cuts off a value far from fifty others, and returns 0 for equal values", () => {
+test("clips a value far from fifty others, and returns 0 for equal values", () => {
   const days = Int32Array.of(0, 1);
   const panels = Array.from({ length: 51 }, (_, i) => ({ ticker: `T${i + 10}`, columns: ["f"], days }));
   const x = (i: number) => Float64Array.of(i === 50 ? 1e6 : i, 0.1);

@@ -4,7 +4,7 @@ import type { Day } from "../contract/market/dates.ts";
 import { MIN_DATE_TICKERS } from "./relative-target.ts";
 import type { PanelRows } from "./ticker-panel.ts";
 
-/** z-scores beyond this are cut off. */
+/** z-scores beyond this are clipped. */
 export const MAX_Z_SCORE = 3;
 
 /** A deviation of at most this share of the largest value on the date is rounding: all values are equal. */
@@ -12,7 +12,7 @@ const ROUNDING = 1e-12;
 
 type Featured = Pick<PanelRows, "ticker" | "columns" | "days">;
 
-/** Features that get a z-score: those that enough tickers have. */
+/** Features that get a z-score, because enough tickers have them. */
 export function scoredFeatures(panels: readonly Pick<Featured, "columns">[]): ReadonlySet<string> {
   const counts = new Map<string, number>();
   for (const { columns } of panels) for (const name of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -188,7 +188,7 @@ function eachCell(
 
 type MovedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "volatility" | "fit" | "score">;
 
-/** The panel with only these of its rows, ascending. */
+/** The panel with only the given rows, ascending. */
 export function onRows<P extends MovedRows>(panel: P, rows: Int32Array): P {
   const places = new Int32Array(panel.days.length).fill(-1);
   for (const [to, from] of rows.entries()) places[from] = to;

@@ -15,7 +15,7 @@ export interface FeatureUnion {
 interface Featured {
   readonly ticker: string;
   readonly columns: readonly string[];
-  /** For a ticker whose columns are among those of the others. */
+  /** For a ticker whose columns all occur among the other tickers' columns. */
   readonly joins?: number;
 }
 

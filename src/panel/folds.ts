@@ -4,7 +4,7 @@ import { MIN_FIT_ROWS } from "./ticker-panel.ts";
 
 /** One walk-forward fold, as positions in the list of fit rows: trains on [trainStart, trainEnd), tests [testStart, testEnd). */
 export interface Fold {
-  /** 0 if training uses every row before the test; with a window, it uses the last of these. */
+  /** 0 if training uses every row before the test; with a window, it uses only the last of these. */
   readonly trainStart: number;
   readonly trainEnd: number;
   readonly testStart: number;
@@ -63,8 +63,7 @@ export function fewerFolds(facts: {
 const MIN_ROWS_PER_FEATURE = 5;
 
 /**
- * Whether a ticker has too few rows for its features: to learn from, or in the folds that a third of its out-of-fold
- * rows come from.
+ * Whether a ticker has too few rows for its features: in total, or in the folds that make a third of its out-of-fold rows.
  * @param folds none for networks.
  */
 export function hasFewRows(fitRows: number, features: number, folds: readonly Fold[]): boolean {

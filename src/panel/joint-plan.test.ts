@@ -13,7 +13,7 @@ import { buildTickerPanel, type TickerPanel } from "./ticker-panel.ts";
 
 const NAMES = ["B", "10", "A", "9"];
 
-/** Tickers with faults of their own, some listed late; those with too few fit rows are already removed. */
+/** Tickers with various faults, some listed late; tickers with too few fit rows are already removed. */
 const MARKET = fc
   .record({
     faults: fc.array(FAULTS, { minLength: NAMES.length, maxLength: NAMES.length }),

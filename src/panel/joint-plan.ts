@@ -224,7 +224,7 @@ interface OwnSamples {
   readonly score: Int32Array;
 }
 
-/** A ticker is predicted on every date on which it has a window; its own are those of its parts. */
+/** A ticker is predicted on every date on which it has a window; its own forecasts are those in its parts. */
 export function ownSamples({ dates }: JointPlan, member: JointMember): OwnSamples {
   const { days } = member.panel;
   const calibrate = positions(member.calibrate, days, dates.calibrate);

@@ -41,8 +41,9 @@ export function labelPrices(days: Int32Array, prices: Float64Array): Labels {
 const VOLATILITY_RETURNS = 20;
 
 /**
- * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: those of earlier price
- * dates, whose labels are known by then. The work grows only with the dates, even if long gaps leave few returns.
+ * Standard deviation (ddof 0) of the last VOLATILITY_RETURNS returns that are known at the close of each price date: the returns
+ * of earlier price dates, whose labels are known by then. The work grows only with the dates, even if long gaps leave few
+ * returns.
  * @param y shape (m), from `labelPrices`.
  * @returns shape (m), NaN if there are fewer returns.
  */
@@ -56,7 +57,7 @@ export function recentVolatility(y: Float64Array): Float64Array {
   });
 }
 
-/** Of the VOLATILITY_RETURNS returns before the number `end`; exactly 0 if all are equal. */
+/** The deviation of the VOLATILITY_RETURNS returns before index `end`; exactly 0 if all are equal. */
 function deviationOfLast(returns: Float64Array, end: number): number {
   const start = end - VOLATILITY_RETURNS;
   if (start < 0) return Number.NaN;

@@ -58,7 +58,7 @@ function panelOf(input: TickerInput, cut: number): TickerPanel | undefined {
   }
 }
 
-/** All that a network takes of a panel. */
+/** Everything that a network uses of a panel. */
 function learnedOf({ days, x, y, fit, score }: TickerPanel) {
   return { days, x, y, fit, score };
 }
@@ -76,7 +76,7 @@ test("a ticker joins with the rows of a job whose cut is the date, whether it ha
     if (early === undefined) return;
     compared++;
     assert.deepEqual(learnedOf(joiningAt(early, JOINS)), learnedOf(expected));
-    // A later block of it learns what a job with that cut does, and forecasts the same rows.
+    // A later block learns the same as a job with that cut, and forecasts the same rows.
     const [rows] = rowsByBlock([late!], BLOCKS, undefined)(2, 2);
     const after = panelOf(input, 85)!;
     assert.deepEqual(rows!.fit, after.fit);

@@ -5,20 +5,20 @@ import type { RefitBlock } from "./refit-blocks.ts";
 import { type PanelRows, targetsOf } from "./ticker-panel.ts";
 import { MIN_TRAINING_SAMPLES } from "./window-plan.ts";
 
-/** A ticker that has too little at the cut for a network, and may have enough at a later block. */
+/** A ticker that has too few rows for a network at the cut, and may have enough at a later block. */
 export interface LateCandidate<P extends PanelRows> {
   readonly ticker: string;
-  /** Its rows with `known` as the cut, for a plan; undefined with too few fit rows. Nothing dated after `known` decides about its fit rows. */
+  /** Its rows with `known` as the cut, for a plan; undefined with too few fit rows. Nothing dated after `known` affects its fit rows. */
   rowsAt(known: Day): PlanRows | undefined;
-  /** The same with its features, once it has joined. */
+  /** The same panel with its features, once it has joined. */
   join(known: Day): P;
 }
 
 /** Where candidates come from. */
 export interface LateSource<P extends PanelRows> {
-  /** The tickers with too few fit rows at the cut. @param features those that they may have; undefined: all. */
+  /** The tickers with too few fit rows at the cut. @param features the allowed ones; undefined for all. */
   candidates(features?: ReadonlySet<string>): LateCandidate<P>[];
-  /** The panel with these of its columns. */
+  /** The panel with only the given columns. */
   withColumns(panel: P, columns: ReadonlySet<string>): P;
 }
 

@@ -181,7 +181,7 @@ function randomInput(random: Random): TickerInput {
   };
 }
 
-/** The rows of a ticker that others are compared with: it lacks some dates and, now and then, a feature. */
+/** The rows of a ticker that others are compared with: it lacks some dates and occasionally a feature. */
 function randomPeer(random: Random, ticker: string) {
   const days = Int32Array.from({ length: LENGTH }, (_, day) => day).filter(() => random.below(12) > 0);
   return {
@@ -254,7 +254,7 @@ test("a ticker joins at the block that building its panel at each block in turn 
       continue;
     }
     joining++;
-    // Thirty labels are known at an earlier block, and a feature, a gap or the others cost some of their rows.
+    // Thirty labels are known at an earlier block, but a feature, a gap or the other tickers remove some of their rows.
     const prices = [...input.prices.prices.keys()].filter((day) => input.prices.prices[day]! > 0);
     if (SHORT_BLOCKS.some(({ known }) => prices[MIN_FIT_ROWS]! <= known! && known! < panel.joins!)) waiting++;
     const at = (rows: Int32Array) => [...rows].map((row) => panel.days[row]!);

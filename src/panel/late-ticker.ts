@@ -18,11 +18,11 @@ import type { LabelledRows, RelativeTarget } from "./relative-target.ts";
 import { joinRows } from "./rows.ts";
 import { buildTickerPanel, MIN_FIT_ROWS, type TickerInput, type TickerPanel } from "./ticker-panel.ts";
 
-/** The tickers that take part from the cut, which a late ticker is compared with. It does not count in their comparisons. */
+/** The tickers that take part from the cut, with which a late ticker is compared. It does not affect their comparisons. */
 export interface Peers {
   /** With `cross_section`: how many of them have a row with each scored feature. */
   readonly counts?: FeatureCounts;
-  /** The features of rows, then their z-scores; absent where only names are planned. */
+  /** The features of rows, then their z-scores; absent if only names are planned. */
   readonly besideZScores?: (rows: FeatureRows) => Float64Array;
   /** With `target` `relative`. */
   readonly targetsOf?: (rows: Omit<LabelledRows, "fit">) => RelativeTarget;
@@ -31,16 +31,16 @@ export interface Peers {
 /** Codes of errors that say that a ticker has too few fit rows. */
 const SHORT_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["insufficient_history", "sparse_prices"]);
 
-/** Whether an error costs a ticker that may have enough fit rows at a later cut. */
+/** Whether an error removes a ticker that may have enough fit rows at a later cut. */
 export function isShort(error: unknown): error is MucastError {
   return error instanceof MucastError && SHORT_CODES.has(error.code);
 }
 
 /**
  * The panel of a ticker with too few fit rows at the cut: it joins at the first block whose first date, as the cut, gives it MIN_FIT_ROWS fit
- * rows. Nothing after that date decides about it, and no score row is dated before.
+ * rows. Nothing after that date affects this, and no score row is dated before it.
  *
- * The work grows with the values of the ticker and with the number of blocks, and not with their product.
+ * The work grows with the values of the ticker and with the number of blocks, but not with their product.
  * @param blocks of the other tickers, ascending.
  * @param features the allowed ones; undefined for all. One with the name of a z-score is omitted.
  * @returns undefined if it has enough at none.
@@ -66,7 +66,7 @@ interface FitRowCounts {
   readonly fitRows: Int32Array;
 }
 
-/** Counts the fit rows at every cut in one pass over the features. The count may fall from a cut to the next. */
+/** Counts the fit rows at every cut in one pass over the features. The count may fall from one cut to the next. */
 function* countFitRows(input: TickerInput, peers: Peers): Pausable<FitRowCounts> {
   const { labelDays, labelled, learnUntil, firstFeature } = yield* rowsOverCuts(input, peers);
   const until = labelled.map((row) => learnUntil[row]!);
@@ -83,13 +83,13 @@ interface RowsOverCuts {
   readonly days: Int32Array;
   readonly labelDays: Int32Array;
   readonly y: Float64Array;
-  /** Those of the rows that have a label, ascending. */
+  /** Indices of the labelled rows, ascending. */
   readonly labelled: Int32Array;
   /** The first of the labelled rows with a value of each feature, counted from 0; the number of labelled rows if none has one. */
   readonly firsts: readonly number[];
   /** The smallest of these. */
   readonly firstFeature: number;
-  /** Shape (n) each: the largest m at which the row has all features, also all z-scores, also a target. */
+  /** Shape (n) each: the largest m at which the row has all features; also all z-scores; also a target. */
   readonly completeUntil: Int32Array;
   readonly panelUntil: Int32Array;
   readonly learnUntil: Int32Array;
@@ -155,7 +155,7 @@ export type PlanRows = Pick<
 /**
  * The rows of the panels of `latePanelAt` at any date, from one pass over the features: the work for a date grows only with the
  * number of rows.
- * @param input with the features that it may have.
+ * @param input with the allowed features.
  * @returns undefined at dates with too few fit rows.
  */
 export function* lateRows(input: TickerInput, peers: Peers): Pausable<(joins: Day) => PlanRows | undefined> {
@@ -198,7 +198,7 @@ function countRanges(until: Int32Array): Int32Array {
   return changes.subarray(0, until.length + 1).map((change) => (count += change));
 }
 
-/** The ticker with the features that it may have. @param features as of `joinLateTicker`. */
+/** The ticker with the allowed features. @param features as for `joinLateTicker`. */
 export function withFeaturesOf(
   input: TickerInput,
   peers: Pick<Peers, "counts">,
@@ -226,7 +226,7 @@ function panelAt(input: TickerInput, joins: Day, peers: Peers): TickerPanel | un
   const panel = latePanelAt(input, joins, peers);
   if (panel === undefined) return undefined;
   const score = panel.score.filter((row) => panel.days[row]! >= joins);
-  // A row dated before whose label comes out after is neither.
+  // A row dated before it whose label is known after it is neither.
   const kept = Int32Array.from([...panel.days.keys()]).filter(
     (row) => row <= panel.fit.at(-1)! || panel.days[row]! >= joins,
   );
@@ -276,10 +276,10 @@ function shortOr<T>(body: () => T): T | undefined {
   }
 }
 
-/** The panel with these of its rows, ascending, and their features. */
+/** The panel with only the given rows, ascending, and their features. */
 function withRows(panel: TickerPanel, rows: Int32Array): TickerPanel {
   if (rows.length === panel.days.length) return panel;
-  // A panel for a plan has names of z-scores, and no values of them.
+  // A panel for a plan has names of z-scores, but not their values.
   const k = panel.x.length / panel.days.length;
   const x = new Float64Array(rows.length * k);
   for (const [to, from] of rows.entries()) x.set(panel.x.subarray(from * k, (from + 1) * k), to * k);

@@ -72,7 +72,7 @@ function knownAt(build: Builder, quotes: Quotes, cut: Day, at: Day): object {
   };
 }
 
-/** The check itself: the first day at which the builder knew something of a later one, and in which future. */
+/** The check itself: the first day on which the builder used something from a later one, and in which future. */
 function firstLeak(build: Builder, quotes: Quotes, cut: Day): string | undefined {
   const later = [...quotes.prices.keys()].map((date) => parseDay(date)!).filter((day) => day > cut);
   for (const at of [cut, ...later.filter((_, i) => i % 5 === 0)]) {

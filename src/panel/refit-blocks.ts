@@ -21,9 +21,10 @@ type ScoredRows = Pick<PanelRows, "days" | "labelDays" | "fit" | "score">;
  * Cuts the dates that have score rows of any ticker into blocks of `every` dates, counted from the last label date of the fit rows. Earlier
  * score rows, of tickers whose prices have a gap or end there, belong to the first block.
  *
- * Timing: the labels that are known at the close of the first counted date are those of the fit rows, so the first block's models are those of
- * a job without refits. Every later block's models know the labels of its first date, at whose close its first forecasts are made.
- * @param every undefined: one block.
+ * Timing: the labels that are known at the close of the first counted date are the labels of the fit rows, so the first block's
+ * models are the same as in a job without refits. Every later block's models know the labels of its first date, at whose close
+ * its first forecasts are made.
+ * @param every undefined for one block.
  * @returns at least one block, ascending; its `from` is 0 if no ticker has a score row.
  * @throws MucastError invalid_request for more than LIMITS.refitBlocks.
  */
@@ -57,7 +58,7 @@ function tooManyBlocks(every: number, dates: number, blocks: number): MucastErro
 interface TickerBlocks {
   /** Shape (n), ascending: the fit rows, then the score rows whose label some block's models know. */
   readonly learn: Int32Array;
-  /** One entry a block. */
+  /** One entry per block. */
   readonly blocks: readonly TickerBlock[];
 }
 
@@ -69,7 +70,7 @@ export interface TickerBlock {
   readonly scoreEnd: number;
 }
 
-/** @param blocks of the whole job, ascending. A late ticker has no row in those before the one that it joins. */
+/** @param blocks of the whole job, ascending. A late ticker has no row in blocks before the one that it joins. */
 export function tickerBlocks(
   panel: ScoredRows & Pick<PanelRows, "y" | "relative" | "joins">,
   blocks: readonly RefitBlock[],
@@ -102,7 +103,7 @@ export function firstBlock({ joins }: Pick<PanelRows, "joins">, blocks: readonly
 }
 
 /**
- * The close from which models may learn each of these rows: its label date, and for a late ticker no date before it joins.
+ * The close from which models may learn from each of these rows: its label date, but for a late ticker not before it joins.
  * @param rows shape (n); the result likewise.
  */
 export function learnedDays(
@@ -126,17 +127,17 @@ export function countBefore(ascending: Int32Array, day: Day): number {
 type BlockedRows = Pick<PanelRows, "days" | "labelDays" | "y" | "relative" | "fit" | "score">;
 
 /**
- * The panels with the rows of one network: `fit` are those that a network of block `learned` learns from, `score` those of block `scored`.
- * A network forecasts its own block, or replaces a later block's network.
+ * The panels with the rows of one network: `fit` holds the rows that a network of block `learned` learns from, `score` the rows
+ * of block `scored`. A network forecasts its own block, or replaces a later block's network.
  */
 export type RowsByBlock<P> = (learned: number, scored: number) => P[];
 
 /**
  * The rows of the networks of each block.
  *
- * Timing: a network of a later block learns from all rows whose label is known at the close of the block's first date, one of the first
- * block from the fit rows. With a window, it learns only from the last `window` distinct label dates of these rows, over all given panels.
- * A late ticker has no rows to learn from, and its dates do not count, before the block that it joins.
+ * Timing: a network of a later block learns from all rows whose label is known at the close of the block's first date, and one of
+ * the first block from the fit rows. With a window, it learns only from the last `window` distinct label dates of these rows,
+ * over all given panels. A late ticker has no rows to learn from, and its dates do not count, before the block that it joins.
  * @param panels of the tickers that one network learns from: one, or all.
  * @param blocks of `refitBlocks`, ascending.
  */
@@ -163,10 +164,10 @@ interface LearnedRows {
   readonly blocks: readonly { readonly learnEnd: number }[];
 }
 
-/** The first label date that a block learns from; NO_LABEL_DAY, before any, without a window. */
+/** The first label date that a block learns from; without a window NO_LABEL_DAY, which is before any date. */
 function windowStart(own: readonly LearnedRows[], window: number | undefined): (block: number) => Day {
   if (window === undefined) return () => NO_LABEL_DAY;
-  // The same tickers learn in all blocks between two in which tickers join.
+  // The set of tickers is constant between two blocks in which tickers join.
   const byCount = new Map<number, Int32Array>();
   return (block) => {
     const learning = own.filter(({ blocks }) => blocks[block]!.learnEnd > 0);
@@ -180,7 +181,7 @@ function windowStart(own: readonly LearnedRows[], window: number | undefined): (
   };
 }
 
-/** The distinct label dates of all rows that are ever learned, ascending. */
+/** The distinct label dates of all rows that any block learns from, ascending. */
 function labelDates(own: readonly LearnedRows[]): Int32Array {
   const distinct = new Set<Day>();
   for (const { panel, learn } of own) for (const row of learn) distinct.add(panel.labelDays[row]!);

@@ -8,7 +8,7 @@ import type { PanelRows } from "./ticker-panel.ts";
 /** A date needs this many labelled tickers for its mean and deviation to represent the market. */
 export const MIN_DATE_TICKERS = 5;
 
-/** Targets beyond this many deviations are cut off: otherwise one crash or takeover would weigh as much as a year. */
+/** Targets beyond this many deviations are clipped: otherwise one crash or takeover would weigh as much as a year. */
 export const MAX_TARGET = 5;
 
 /** The number of dates whose deviations make a width: about a month. */
@@ -23,7 +23,7 @@ export interface RelativeTargets {
   readonly levels: Levels;
   /** The number of dates with a fit row, but with too few of them for a mean. */
   readonly thinDates: number;
-  /** The part of a ticker that is compared with these without affecting their means, deviations and levels. */
+  /** The part of a ticker that is compared with the others without affecting their means, deviations and levels. */
   ofOther(rows: Omit<LabelledRows, "fit">): RelativeTarget;
 }
 
@@ -234,7 +234,7 @@ function levelsOf({ labelDays, y }: SortedLabels, kinds: Uint8Array): Levels {
  * Keeps only these two arrays.
  * @param days shape (n), ascending.
  * @param sums shape (n): of the labels up to each.
- * @param fit those of fit rows.
+ * @param fit the labels of fit rows.
  */
 function levels(days: Int32Array, sums: Float64Array, fit: number): Levels {
   const mean = (count: number) => (count === 0 ? Number.NaN : sums[count - 1]! / count);

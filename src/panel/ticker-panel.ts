@@ -58,7 +58,7 @@ export interface TickerPanel {
   readonly counts: RowCounts;
   /** The number of last columns that are z-scores among the tickers of a date; absent without `cross_section`. */
   readonly zScores?: number;
-  /** What models learn in place of `y`, with target `relative`. */
+  /** What models learn instead of `y`, with target `relative`. */
   readonly relative?: RelativeTarget;
   /**
    * For a late ticker, which has too few rows to learn from at the cut: the first date of the block that it joins. Its fit rows are those whose
@@ -82,7 +82,7 @@ export function fitLabels({ fit, y }: Pick<TickerPanel, "fit" | "y">): Float64Ar
   return Float64Array.from(fit, (row) => y[row]!);
 }
 
-/** Shape (rows): what a model learns of each row, NaN if that is nothing. */
+/** Shape (rows): what a model learns from each row, NaN if nothing. */
 export function targetsOf({ y, relative }: Pick<TickerPanel, "y" | "relative">): Float64Array {
   return relative === undefined ? y : relative.values;
 }
@@ -118,7 +118,7 @@ export interface TickerInput {
  * that no later row affects it; each row decides by itself whether it is complete.
  *
  * @throws MucastError `insufficient_history`, with the counts of every step in `data.rows`, if fewer than MIN_FIT_ROWS fit rows remain;
- * `sparse_prices` if that is because prices lie too far apart. Only this ticker fails; the caller continues with the others.
+ * `sparse_prices` if that is because prices are too far apart. Only this ticker fails; the caller continues with the others.
  */
 export function buildTickerPanel({ ticker, prices, features, window }: TickerInput): TickerPanel {
   const priced = priceDates(prices, window);

@@ -86,8 +86,8 @@ interface SplitSizes {
 }
 
 /**
- * Splits n samples by time: 80 / 20, or 70 / 15 / 15 if intervals need their own part. Parts are rounded down, to no less than 1, and the
- * training part gets the rest, which may be too few, or none.
+ * Splits n samples by time: 80 / 20, or 70 / 15 / 15 if intervals need their own part. Parts are rounded down, but to at least 1,
+ * and the training part gets the rest, which may be too few, or none.
  */
 export function splitSizes(n: number, calibrates: boolean): SplitSizes {
   const percent = calibrates ? 15 : 20;

@@ -21,8 +21,8 @@ export interface ResolvedWindow {
  * @param prices every ticker of the blob, in any order; read once, and only if a bound is missing.
  * @param source the blob's name, for errors.
  * @returns the window, and a `window_defaulted` warning for each bound that was missing.
- * @throws MucastError `invalid_data` if start > end or `Learning_end` lies outside the window; `insufficient_history` if a bound is missing
- *   and no price date can stand in for it.
+ * @throws MucastError `invalid_data` if start > end or `Learning_end` is outside the window; `insufficient_history` if a bound is missing
+ *   and no price date can replace it.
  */
 export function* resolveWindow(
   requested: RequestedWindow,

@@ -48,7 +48,7 @@ const ARRAY = 2;
 
 /**
  * Reads JSON token by token from a window of bytes and checks its grammar. It never waits: at the window's end it returns
- * `Token.more`, and the same call after a refill goes on.
+ * `Token.more`, and the same call continues after a refill.
  * @throws MucastError unreadable_blob, with the byte offset, if the bytes are not JSON.
  */
 export class JsonReader {
@@ -315,7 +315,7 @@ export class JsonReader {
     return container === OBJECT ? Token.objectEnd : Token.arrayEnd;
   }
 
-  /** Reads the string that begins at `p`. @returns whether it is complete; if not, the window has to be refilled. */
+  /** Reads the string that starts at `p`. @returns whether it is complete; if not, the window has to be refilled. */
   #string(p: number): boolean {
     const window = this.#window;
     const { bytes, end } = window;

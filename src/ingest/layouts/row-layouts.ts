@@ -14,7 +14,7 @@ import {
 import { BlobRecord } from "./records.ts";
 import { RowTable } from "./row-table.ts";
 
-/** The column of a plain value in place of a record. */
+/** The column of a plain value that replaces a record. */
 const BARE_PRICE = "price";
 
 /** The tables of tickers with mixed rows, in the order of the tickers' first rows. */
@@ -56,7 +56,7 @@ export class TablesByTicker {
 }
 
 function finishTable(reading: Reading, ticker: string, table: RowTable, offset: number) {
-  // Without rows the columns are not known.
+  // Without rows the columns are unknown.
   const columns = table.rows === 0 ? [BARE_PRICE] : table.columns;
   claimTicker(reading, { ticker, offset, columns, n: table.rows });
   return table.finish(ticker);

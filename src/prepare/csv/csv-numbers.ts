@@ -34,15 +34,15 @@ export function isMissing(text: string): boolean {
 interface Met {
   readonly text: string;
   readonly line: number;
-  /** For a wide file, that of the column; for a long file, that of the row. */
+  /** The ticker: for a wide file the column's, for a long file the row's. */
   readonly ticker: string;
 }
 
 const CURRENCY_SIGN = /\p{Sc}/u;
 
 /**
- * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` alone can be either, so all cells of a
- * file together decide its decimal mark.
+ * Numbers with a decimal point or a decimal comma, with or without thousands separators. `1,234` by itself can be either, so all
+ * cells of a file together decide its decimal mark.
  */
 export class NumberColumn {
   readonly #source: string;
@@ -119,6 +119,6 @@ function quoted({ text, line, ticker }: Met): string {
 
 function hint(text: string): string {
   if (CURRENCY_SIGN.test(text)) return "; write prices without a currency sign";
-  // For example in a column `Currency` next to those of the tickers.
+  // For example in a column `Currency` next to the columns of the tickers.
   return /^\p{L}+$/u.test(text) ? "; leave out the columns of a wide file that are no ticker's" : "";
 }

@@ -1,6 +1,6 @@
 /**
  * Features of one ticker from its own closing prices P_0 .. P_n-1, all positive, one for each of its price dates.
- * Each function returns shape (n): entry i is known at the close of date i, uses P_j with j <= i only, and is NaN
+ * Each function returns shape (n): entry i is known at the close of date i, uses only P_j with j <= i, and is NaN
  * if its window is not full. Returns are r_i = ln(P_i / P_i-1), since the ticker's own last price date.
  */
 export type PriceFeature = (prices: Float64Array) => Float64Array;
@@ -38,7 +38,7 @@ export function averageGap(length: number): PriceFeature {
 /**
  * Relative strength index, 0 to 100: 100 U / (U + D), U and D the sums of the last w price rises and falls; 50
  * if the price did not move. Wilder (1978) with plain means in place of his smoothing (Cutler's form), so that
- * a value does not depend on where the history begins.
+ * a value does not depend on where the history starts.
  */
 export function relativeStrength(length: number): PriceFeature {
   return (prices) => {
