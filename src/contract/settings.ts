@@ -14,7 +14,7 @@ interface SettingNames {
   readonly flag?: string;
   /** Never displayed or logged. */
   readonly secret?: true;
-  /** Describes what is wrong with a malformed value. For values that can contain a secret, which the text must leave out. */
+  /** Describes what is wrong with a malformed value. For values that can contain a secret, which the text must omit. */
   readonly fault?: (text: string) => string | undefined;
   /** A limit that callers can reach; the page at /docs lists it. */
   readonly limit?: LimitUnit;

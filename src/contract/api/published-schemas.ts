@@ -47,7 +47,7 @@ export interface ModelParameter {
   readonly byDefault: string | null;
 }
 
-/** The console's forms are made of this: what the service accepts, according to its own schemas. `forms.json` of the console. */
+/** The source of the console's forms: what the service accepts, according to its own schemas. `forms.json` of the console. */
 export interface FormSchemas {
   /** The JSON Schema of each operation's payload. */
   readonly payloads: Readonly<Record<SubmittedOperation, object>>;

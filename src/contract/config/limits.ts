@@ -8,7 +8,7 @@ export const LIMITS = {
   refitBlocks: 1_000,
   /** The minimum number of rows for a fit. */
   leastWindow: 30,
-  /** Enough rows to leave a network 30 for training, however many it holds back. */
+  /** Enough rows to leave a network 30 for training, whatever number it holds back. */
   leastNetworkWindow: 42,
   window: 100_000,
   epochs: 10_000,

@@ -151,7 +151,7 @@ export const URL_MEMBERS = {
 } as const satisfies Record<string, "input" | "output">;
 export type UrlMember = keyof typeof URL_MEMBERS;
 
-/** Those of them that are options. */
+/** The ones among them that are options. */
 export const OPTION_URL_MEMBERS = (Object.keys(URL_MEMBERS) as UrlMember[]).filter((name) =>
   Object.values(OPTION_SCHEMAS).some(({ shape }) => Object.hasOwn(shape, name)),
 );

@@ -281,7 +281,7 @@ export const ERROR_TABLE = {
 
 export interface ErrorEntry {
   readonly status: number;
-  /** Null for errors of the service alone, which end no process. */
+  /** Null for errors that only the service has, which end no process. */
   readonly exit: number | null;
   readonly title: string;
   readonly advice: string;

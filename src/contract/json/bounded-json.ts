@@ -62,7 +62,7 @@ interface CopyLimit {
 
 /**
  * A copy of a JSON value within a limit. Longer texts are cut. A list keeps as many of its first entries as fit completely. An object loses
- * the members that do not fit. Values beyond the limit are not looked at.
+ * the members that do not fit. Values beyond the limit are not visited.
  * @returns undefined if not even an empty copy fits.
  */
 export function boundedCopy<T>(value: T, limit: CopyLimit): T | undefined {

@@ -200,7 +200,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
     device: /cuda|gpu|sycl/i,
     tree_method: /gpu/i,
     updater: /gpu/i,
-    // xgboost has removed these, but a config that has them asks for a GPU.
+    // xgboost has removed these, but a config that has them requests a GPU.
     gpu_id: true,
     n_gpus: true,
     predictor: /gpu/i,
@@ -227,7 +227,7 @@ const GPU_ARGUMENTS: Record<Library, Readonly<Record<string, RegExp | true>>> = 
 };
 
 /**
- * Whether this argument asks for a GPU.
+ * Whether this argument requests a GPU.
  * @param own the catalogue's name, or the caller's if it is unknown.
  * @param value of a `rawNumbers` tree.
  * @param isDefault whether the value is null or the library's default.

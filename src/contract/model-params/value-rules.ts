@@ -21,10 +21,10 @@ import type { Library } from "./models.ts";
 
 /**
  * How mucast checks a parameter's value beyond its type:
- * - columns: the value speaks of columns; it is compared with the columns of each fit.
+ * - columns: the value refers to columns; it is compared with the columns of each fit.
  * - most: the value may not exceed a number; one written as a fraction may not exceed `mostFraction`, if that is given.
  * - own: value-checks.ts has a rule for this parameter.
- * - trial: the value speaks of neither columns nor rows, and the trial fit checks it.
+ * - trial: the value refers to neither columns nor rows, and the trial fit checks it.
  */
 type ValueRule =
   | { readonly kind: "columns"; readonly forms: readonly ColumnForm[]; readonly inWords: string }

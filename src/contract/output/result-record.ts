@@ -2,8 +2,8 @@ import { z } from "zod";
 import { staysExact } from "../schema/open-schema.ts";
 
 /**
- * The answer of a job that succeeded; the command line writes exactly this to stdout. An audit or a replay succeeds with its verdict,
- * whatever that says.
+ * The answer of a job that succeeded; the command line writes exactly this to stdout. An audit or a replay succeeds whenever it
+ * has a verdict, even a bad one.
  */
 export const resultRecordSchema = staysExact(
   z

@@ -53,7 +53,7 @@ export class CappedList<T extends { readonly code: string }> {
   readonly counts: Record<string, number> = {};
   #room = SIZES.list - 2;
 
-  /** @param first entries to begin with. */
+  /** @param first the initial entries. */
   constructor(first: Iterable<T> = []) {
     for (const entry of first) this.add(entry);
   }

@@ -22,9 +22,9 @@ export function staysExact<S extends z.ZodType>(schema: S): S {
 const opened = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * The schema that a reader validates with. It is the schema of what this version writes, but it accepts further members at every level, and
- * further names if `mayGrow` marks a list. What `staysExact` marks stays as it is. The type is that of what this version writes. Members
- * that a later version adds are kept, without a type.
+ * The schema that a reader validates with. It is the schema of what this version writes, but it accepts further members at every
+ * level, and further names if `mayGrow` marks a list. A schema marked by `staysExact` is unchanged. The type describes what this
+ * version writes. Members that a later version adds are kept, without a type.
  */
 export function openSchema<S extends z.ZodType>(written: S): z.ZodType<z.output<S>, z.input<S>> {
   const known = opened.get(written);
