@@ -7,8 +7,8 @@ import { causeOf, codeOf } from "../contract/errors/system-error.ts";
 import { readStatus } from "../executors/status-reader.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./auth/build-authenticate.ts";
 import type { Caller } from "./auth/caller.ts";
-import { DatabaseIssuerStore } from "./auth/issuer-store.ts";
-import { DatabaseKeyStore } from "./auth/key-store.ts";
+import { firstIssuer } from "./auth/issuer-store.ts";
+import { KeyStore } from "./auth/key-store.ts";
 import { InputUrls, type ServiceUrls } from "./blobs/input-urls.ts";
 import { openBlobFolder, openStorage, type Storage } from "./blobs/open-storage.ts";
 import { StoredBlobs } from "./blobs/stored-blobs.ts";
@@ -31,7 +31,7 @@ import { Dispatcher } from "./queue/dispatcher.ts";
 import { newOwner } from "./queue/lease-recovery.ts";
 import { OperationNotifications } from "./queue/operation-notifications.ts";
 import { Readiness } from "./readiness.ts";
-import { StoredReportLinks } from "./report/report-links.ts";
+import { ReportLinks } from "./report/report-links.ts";
 import { Reports } from "./report/reports.ts";
 import { RequestProcesses } from "./request-process/request-processes.ts";
 import { type ServiceSettings, secretsOf } from "./settings/load-settings.ts";
@@ -182,10 +182,14 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     settings,
     run: (order, signal) => processes.run(order, signal),
   });
-  const keys = new DatabaseKeyStore(database);
+  const keys = new KeyStore(database);
   const localToken = parts.lock?.token;
-  const issuers = new DatabaseIssuerStore(database);
-  const authenticate = await buildAuthenticate(settings, { keys, issuers, log, localToken });
+  const authenticate = await buildAuthenticate(settings, {
+    keys,
+    firstIssuer: (issuer) => firstIssuer(database, issuer),
+    log,
+    localToken,
+  });
   const readiness: Readiness = new Readiness({
     database,
     store: storage.store,
@@ -206,7 +210,7 @@ async function openService(parts: Parts, resources: OpenResources): Promise<Runn
     operations,
     blobs,
     reports,
-    reportLinks: new StoredReportLinks(database, keys),
+    reportLinks: new ReportLinks(database, keys),
     preparations,
     authenticate,
     localToken,

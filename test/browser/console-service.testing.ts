@@ -9,8 +9,8 @@ import { page } from "../../src/report/page.ts";
 import { reported } from "../../src/report/reported.testing.ts";
 import { buildAuthenticate } from "../../src/service/auth/build-authenticate.ts";
 import type { Caller, Scope } from "../../src/service/auth/caller.ts";
-import { DatabaseIssuerStore } from "../../src/service/auth/issuer-store.ts";
-import { DatabaseKeyStore } from "../../src/service/auth/key-store.ts";
+import { firstIssuer } from "../../src/service/auth/issuer-store.ts";
+import { KeyStore } from "../../src/service/auth/key-store.ts";
 import type { Database } from "../../src/service/database/database.ts";
 import { openDatabase } from "../../src/service/database/open-database.ts";
 import { FakeBlobs } from "../../src/service/http/blobs/fake-blobs.testing.ts";
@@ -18,7 +18,7 @@ import { buildHttp } from "../../src/service/http/build-http.ts";
 import type { HttpApp } from "../../src/service/http/server/http-app.ts";
 import type { FakeExecution } from "../../src/service/queue/fake-executor.testing.ts";
 import { recordOf, TestedQueue } from "../../src/service/queue/queue.testing.ts";
-import { StoredReportLinks } from "../../src/service/report/report-links.ts";
+import { ReportLinks } from "../../src/service/report/report-links.ts";
 import { Reports } from "../../src/service/report/reports.ts";
 import { noLog } from "../../src/service/telemetry/log.ts";
 import { noTelemetry } from "../../src/service/telemetry/telemetry.ts";
@@ -50,7 +50,7 @@ export interface SignedIn {
 
 export class ConsoleService {
   readonly queue: TestedQueue;
-  readonly keys: DatabaseKeyStore;
+  readonly keys: KeyStore;
   readonly database: Database;
   readonly #folder: string;
   readonly #settings: Settings;
@@ -62,7 +62,7 @@ export class ConsoleService {
     this.database = database;
     this.#settings = settings;
     this.queue = new TestedQueue(database);
-    this.keys = new DatabaseKeyStore(database);
+    this.keys = new KeyStore(database);
   }
 
   static async start(given: Partial<Settings> = { auth: "keys" }): Promise<ConsoleService> {
@@ -95,12 +95,12 @@ export class ConsoleService {
         draw: async ({ name }) => Buffer.from(page(reported(this.queue.store.blobs.get(`data/${name}`)!))),
         cacheBytes: settings.report_cache_bytes,
       }),
-      reportLinks: new StoredReportLinks(this.database, this.keys),
+      reportLinks: new ReportLinks(this.database, this.keys),
       preparations: { prepare: () => Promise.reject(new Error("no test here prepares blobs")) },
       log: noLog,
       authenticate: await buildAuthenticate(settings, {
         keys: this.keys,
-        issuers: new DatabaseIssuerStore(this.database),
+        firstIssuer: (issuer) => firstIssuer(this.database, issuer),
         log: noLog,
       }),
       telemetry: noTelemetry,

@@ -37,7 +37,7 @@ async function inDatabase<T>(
   lock?: DataLock,
 ): Promise<T> {
   const { openDatabase } = await import("../../service/database/open-database.ts");
-  const { DatabaseKeyStore } = await import("../../service/auth/key-store.ts");
+  const { KeyStore } = await import("../../service/auth/key-store.ts");
   const database = await openDatabase({
     databaseUrl: settings.database_url,
     connections: 1,
@@ -45,7 +45,7 @@ async function inDatabase<T>(
     lock,
   });
   try {
-    return await body(new DatabaseKeyStore(database));
+    return await body(new KeyStore(database));
   } finally {
     await database.close();
   }

@@ -4,12 +4,11 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { noLog } from "../telemetry/log.ts";
 import { buildAuthenticate, checkAuthAllowed } from "./build-authenticate.ts";
-import { FakeIssuerStore } from "./fake-issuer-store.testing.ts";
 import { FakeKeyStore } from "./fake-key-store.testing.ts";
 import { parseApiKey } from "./key-store.ts";
 
 const keys = new FakeKeyStore();
-const parts = { keys, issuers: new FakeIssuerStore(), log: noLog };
+const parts = { keys, firstIssuer: async (issuer: string) => issuer, log: noLog };
 
 function settingsOf(given: Partial<Settings>): Settings {
   return { ...settingsSchema.parse({}), ...given };

@@ -4,12 +4,13 @@ import type { Settings } from "../../contract/settings.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type Authenticate, bearerToken, LOCAL_SUBJECT, tokenIn, unauthorized } from "./authenticate.ts";
 import { type Caller, SCOPES } from "./caller.ts";
-import { type IssuerStore, subjectsOf } from "./issuer-store.ts";
+import { subjectsOf } from "./issuer-store.ts";
 import { isSecretOf, type KeyStore, parseApiKey, secretHash } from "./key-store.ts";
 
 interface AuthenticateParts {
-  readonly keys: KeyStore;
-  readonly issuers: IssuerStore;
+  readonly keys: Pick<KeyStore, "find" | "recordUse">;
+  /** The first issuer of the database, see `firstIssuer`. */
+  readonly firstIssuer: (issuer: string) => Promise<string>;
   readonly log: Log;
   /** The token in the lock file of this process, which only the operator can read. */
   readonly localToken?: string | undefined;
@@ -40,7 +41,7 @@ export async function buildAuthenticate(settings: Settings, parts: AuthenticateP
 
 async function authenticateOthers(
   settings: Settings,
-  { keys, issuers, log }: AuthenticateParts,
+  { keys, firstIssuer, log }: AuthenticateParts,
 ): Promise<Authenticate> {
   switch (settings.auth) {
     case "none":
@@ -55,7 +56,7 @@ async function authenticateOthers(
         audience: settings.oidc_audience!,
         jwksUrl: settings.oidc_jwks_url,
         scopes: { read: settings.oidc_read_scope, write: settings.oidc_write_scope },
-        subjectOf: await oidcSubjects(settings, issuers, log),
+        subjectOf: await oidcSubjects(settings, firstIssuer, log),
         keysSeconds: settings.oidc_keys_seconds,
         log,
       });
@@ -68,11 +69,11 @@ async function authenticateOthers(
 /** The callers of the issuer, which keep the identities of its former URL. */
 async function oidcSubjects(
   settings: Settings,
-  issuers: IssuerStore,
+  firstIssuer: AuthenticateParts["firstIssuer"],
   log: Log,
 ): Promise<(sub: string) => string> {
   const issuer = settings.oidc_former_issuer ?? settings.oidc_issuer!;
-  const first = await issuers.first(issuer);
+  const first = await firstIssuer(issuer);
   if (issuer !== first) {
     log.warn(
       { issuer, first_issuer: first },
@@ -141,7 +142,7 @@ function refused(path: string, value: unknown, message: string): MucastError {
 const NO_SECRETS_HASH = "0".repeat(64);
 
 /** Authentication by API key. It reads the key at every request, so a revoked key is refused at once. */
-export function keyAuthenticate(keys: KeyStore): Authenticate {
+export function keyAuthenticate(keys: AuthenticateParts["keys"]): Authenticate {
   return async (authorization): Promise<Caller> => {
     const parts = parseApiKey(bearerToken(authorization));
     if (parts === undefined) throw unauthorized("the token is not a key of this service");

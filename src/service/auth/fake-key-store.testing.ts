@@ -10,7 +10,7 @@ import {
 } from "./key-store.ts";
 
 /** A fake: keys in memory. It stores only the first use of each. */
-export class FakeKeyStore implements KeyStore {
+export class FakeKeyStore implements Pick<KeyStore, keyof KeyStore> {
   readonly #keys = new Map<string, { key: ApiKey; hash: string }>();
 
   async create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }> {

@@ -1,30 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "../database/database.ts";
 
-/** Remembers the issuer whose callers have rows without an issuer. */
-export interface IssuerStore {
-  /** @returns the first issuer of this database; if none is recorded, the given one becomes the first. */
-  first(issuer: string): Promise<string>;
-}
-
-/** The first issuer, in the database, which all services share. */
-export class DatabaseIssuerStore implements IssuerStore {
-  readonly #database: Queryable;
-
-  constructor(database: Queryable) {
-    this.#database = database;
-  }
-
-  async first(issuer: string): Promise<string> {
-    await this.#database.query(
-      "insert into mucast.first_oidc_issuer (issuer) values ($1) on conflict do nothing",
-      [issuer],
-    );
-    const { rows } = await this.#database.query<{ issuer: string }>(
-      "select issuer from mucast.first_oidc_issuer",
-    );
-    return rows[0]!.issuer;
-  }
+/** The first issuer of a database, whose callers have rows without an issuer; if none is recorded, the given one becomes the first. */
+export async function firstIssuer(database: Queryable, issuer: string): Promise<string> {
+  await database.query("insert into mucast.first_oidc_issuer (issuer) values ($1) on conflict do nothing", [
+    issuer,
+  ]);
+  const { rows } = await database.query<{ issuer: string }>("select issuer from mucast.first_oidc_issuer");
+  return rows[0]!.issuer;
 }
 
 /**

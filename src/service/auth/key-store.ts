@@ -36,22 +36,6 @@ export interface StoredKey {
   readonly scopes: readonly Scope[];
 }
 
-/** Stores API keys. Every method throws MucastError unavailable if the database is unreachable. */
-export interface KeyStore {
-  /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
-  create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }>;
-  /** All keys, newest first, revoked ones included. */
-  list(): Promise<ApiKey[]>;
-  /** The same, one page at a time. @param after the last key of the previous page; undefined for the first page. */
-  page(after: string | undefined): Promise<KeyPage>;
-  /** Revokes a key. A repeated call changes nothing. @returns undefined for an unknown key. */
-  revoke(id: string): Promise<ApiKey | undefined>;
-  /** @returns undefined for an unknown or revoked key. */
-  find(id: string): Promise<StoredKey | undefined>;
-  /** Stores when a key was used, at most once a minute. */
-  recordUse(id: string): Promise<void>;
-}
-
 /** As many keys as fit into an answer. */
 export interface KeyPage {
   readonly keys: ApiKey[];
@@ -74,14 +58,15 @@ interface KeyRow {
 
 const COLUMNS = "id, name, subject, scopes, created_at, revoked_at, last_used_at";
 
-/** API keys in the table `api_keys`. */
-export class DatabaseKeyStore implements KeyStore {
+/** API keys in the table `api_keys`. Every method throws MucastError unavailable if the database is unreachable. */
+export class KeyStore {
   readonly #database: Queryable;
 
   constructor(database: Queryable) {
     this.#database = database;
   }
 
+  /** @returns the key and its token, `mucast_<id>_<secret>`, which no other call returns. */
   async create(name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; token: string }> {
     const { id, secret, token } = newApiKey();
     const { rows } = await this.#database.query<KeyRow>(
@@ -91,6 +76,7 @@ export class DatabaseKeyStore implements KeyStore {
     return { key: apiKeyOf(rows[0]!), token };
   }
 
+  /** All keys, newest first, revoked ones included. */
   async list(): Promise<ApiKey[]> {
     const { rows } = await this.#database.query<KeyRow>(
       `select ${COLUMNS} from api_keys order by created_at desc, id`,
@@ -98,6 +84,7 @@ export class DatabaseKeyStore implements KeyStore {
     return rows.map(apiKeyOf);
   }
 
+  /** The same, one page at a time. @param after the last key of the previous page; undefined for the first page. */
   async page(after: string | undefined): Promise<KeyPage> {
     const { rows } = await this.#database.query<KeyRow>(
       `select ${COLUMNS} from api_keys
@@ -111,6 +98,7 @@ export class DatabaseKeyStore implements KeyStore {
     return pageOf(rows.map(apiKeyOf));
   }
 
+  /** Revokes a key. A repeated call changes nothing. @returns undefined for an unknown key. */
   async revoke(id: string): Promise<ApiKey | undefined> {
     const { rows } = await this.#database.query<KeyRow>(
       `update api_keys set revoked_at = coalesce(revoked_at, now()) where id = $1 returning ${COLUMNS}`,
@@ -119,6 +107,7 @@ export class DatabaseKeyStore implements KeyStore {
     return rows[0] && apiKeyOf(rows[0]);
   }
 
+  /** @returns undefined for an unknown or revoked key. */
   async find(id: string): Promise<StoredKey | undefined> {
     const { rows } = await this.#database.query<StoredKey>(
       "select hash, subject, scopes from api_keys where id = $1 and revoked_at is null",
@@ -127,6 +116,7 @@ export class DatabaseKeyStore implements KeyStore {
     return rows[0];
   }
 
+  /** Stores when a key was used, at most once a minute. */
   async recordUse(id: string): Promise<void> {
     await this.#database.query(
       `update api_keys set last_used_at = now()

@@ -9,7 +9,6 @@ import { openStore } from "../../blob/open-store.ts";
 import type { BlobStore } from "../../blob/store.ts";
 import { type Settings, settingsSchema } from "../../contract/settings.ts";
 import { buildAuthenticate } from "../auth/build-authenticate.ts";
-import { FakeIssuerStore } from "../auth/fake-issuer-store.testing.ts";
 import { FakeKeyStore } from "../auth/fake-key-store.testing.ts";
 import { registerMcp } from "../mcp/register-mcp.ts";
 import { FakeOperations } from "../operations/fake-operations.testing.ts";
@@ -84,7 +83,7 @@ export async function listen(
       parts.authenticate ??
       (await buildAuthenticate(settings, {
         keys,
-        issuers: new FakeIssuerStore(),
+        firstIssuer: async (issuer) => issuer,
         log,
         localToken: LOCAL_TOKEN,
       })),

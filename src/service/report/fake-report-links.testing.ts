@@ -3,7 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { type CreatedLink, noLink, type OpenedLink, type ReportLinks } from "./report-links.ts";
 
 /** A fake: links in memory, which do not end by themselves. */
-export class FakeReportLinks implements ReportLinks {
+export class FakeReportLinks implements Pick<ReportLinks, keyof ReportLinks> {
   readonly #links = new Map<string, OpenedLink>();
 
   async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink> {

@@ -18,25 +18,15 @@ export interface OpenedLink {
   readonly operationId: string;
 }
 
-/** Links with which a browser opens a report without credentials: once, within a minute. */
-export interface ReportLinks {
-  /** @param operationId of an operation of the caller. @throws MucastError not_found if it was just removed. */
-  create(caller: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink>;
-  /**
-   * Looks at a link without using it. @throws MucastError not_found for one that was used, has expired or never existed; so does
-   * `take`.
-   */
-  find(token: string): Promise<OpenedLink>;
-  /** Uses a link. If several requests take it, only one gets it. */
-  take(token: string): Promise<OpenedLink>;
-}
-
 const LINK_SECONDS = 60;
 const TOKEN_BYTES = 32;
 const KEY_SUBJECT = /^key:([0-9a-f]{16})$/;
 
-/** Links in the database, which has only hashes of their tokens: every service on it opens them. */
-export class StoredReportLinks implements ReportLinks {
+/**
+ * Links with which a browser opens a report without credentials: once, within a minute. The database has only hashes of their tokens,
+ * and every service on it opens them.
+ */
+export class ReportLinks {
   readonly #database: Database;
   readonly #keys: Pick<KeyStore, "find">;
 
@@ -45,6 +35,7 @@ export class StoredReportLinks implements ReportLinks {
     this.#keys = keys;
   }
 
+  /** @param operationId of an operation of the caller. @throws MucastError not_found if it was just removed. */
   async create({ subject }: Pick<Caller, "subject">, operationId: string): Promise<CreatedLink> {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const link = { hash: secretHash(token), caller: subject, operationId, seconds: LINK_SECONDS };
@@ -54,10 +45,15 @@ export class StoredReportLinks implements ReportLinks {
     return { token, expiresAt };
   }
 
+  /**
+   * Looks at a link without using it. @throws MucastError not_found for one that was used, has expired or never existed; so does
+   * `take`.
+   */
   async find(token: string): Promise<OpenedLink> {
     return this.#opened(await findLink(this.#database, secretHash(token)));
   }
 
+  /** Uses a link. If several requests take it, only one gets it. */
   async take(token: string): Promise<OpenedLink> {
     return this.#opened(await redeemLink(this.#database, secretHash(token)));
   }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { DatabaseKeyStore } from "../auth/key-store.ts";
+import { KeyStore } from "../auth/key-store.ts";
 import { onEachDatabase } from "../database/databases.testing.ts";
-import { StoredReportLinks } from "../report/report-links.ts";
+import { ReportLinks } from "../report/report-links.ts";
 
 const USED = { code: "not_found" };
 
 onEachDatabase((tested) => {
-  const linksOf = () => new StoredReportLinks(tested.database(), new DatabaseKeyStore(tested.database()));
+  const linksOf = () => new ReportLinks(tested.database(), new KeyStore(tested.database()));
   const ANN = { subject: "oidc:ann" };
 
   beforeEach(async () => {
@@ -67,7 +67,7 @@ onEachDatabase((tested) => {
 
   test("a link opens nothing once its key is revoked, or its operation removed", async () => {
     const database = tested.database();
-    const keys = new DatabaseKeyStore(database);
+    const keys = new KeyStore(database);
     const { key } = await keys.create("x", ["read"]);
     await insert("keyed", key.subject);
     const [kept, revoked] = [await linksOf().create(key, "keyed"), await linksOf().create(key, "keyed")];

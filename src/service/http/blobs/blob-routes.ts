@@ -21,7 +21,6 @@ export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSig
     ofCaller: downloads_per_caller,
     all: downloads,
     what: "downloads",
-    settings: { ofCaller: "downloads_per_caller", all: "downloads" },
   });
   const reading = { options, open, closing };
   app.removeAllContentTypeParsers();

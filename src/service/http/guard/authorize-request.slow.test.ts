@@ -216,9 +216,10 @@ for (const auth of ["none", "keys", "oidc"] as const) {
 }
 
 test("a new token replaces the one that was valid longest ago, and the operator's token stays", () => {
-  const known = new KnownTokens("operator", 2);
+  const known = new KnownTokens("operator");
   known.add("a", "key:a");
   known.add("b", "key:b");
+  for (let n = 0; n < 19_998; n++) known.add(`other ${n}`, "key:other");
   known.add("a", "key:a");
   known.add("c", "key:c");
   assert.deepEqual(

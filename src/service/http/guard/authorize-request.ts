@@ -186,6 +186,7 @@ function count(buckets: TokenBuckets, key: string, what = "too many requests"): 
   });
 }
 
+/** A new token replaces the one that was valid longest ago. */
 const MAX_TOKENS = 20_000;
 
 /**
@@ -195,17 +196,14 @@ const MAX_TOKENS = 20_000;
  * that check.
  */
 export class KnownTokens {
-  readonly #most: number;
   readonly #operatorsToken: string | undefined;
   readonly #subjects = new Map<string, string>();
 
   /**
    * @param operatorsToken token of the lock file. It is always known, because its check needs no query.
-   * @param most maximum number of tokens. A new one replaces the one that was valid longest ago.
    */
-  constructor(operatorsToken?: string, most = MAX_TOKENS) {
+  constructor(operatorsToken?: string) {
     this.#operatorsToken = operatorsToken === undefined ? undefined : digest(operatorsToken);
-    this.#most = most;
   }
 
   subjectOf(token: string): string | undefined {
@@ -217,7 +215,7 @@ export class KnownTokens {
   add(token: string, subject: string): void {
     const key = digest(token);
     this.#subjects.delete(key);
-    if (this.#subjects.size >= this.#most) this.#subjects.delete(this.#subjects.keys().next().value!);
+    if (this.#subjects.size >= MAX_TOKENS) this.#subjects.delete(this.#subjects.keys().next().value!);
     this.#subjects.set(key, subject);
   }
 

@@ -4,7 +4,7 @@ import { MucastError } from "../../../contract/errors/errors.ts";
 
 interface Bucket {
   tokens: number;
-  /** Milliseconds on the clock `now`. */
+  /** Milliseconds of `performance.now`. */
   filledAt: number;
 }
 
@@ -14,12 +14,10 @@ const MAX_BUCKETS = 20_000;
 /** A number of requests per minute for each key. A key may use them all at once; its bucket refills steadily. */
 export class TokenBuckets {
   readonly #perMinute: number;
-  readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(perMinute: number, now: () => number = () => performance.now()) {
+  constructor(perMinute: number) {
     this.#perMinute = perMinute;
-    this.#now = now;
   }
 
   /** @returns 0 if it took a token, otherwise the whole seconds until the bucket has one. */
@@ -39,7 +37,7 @@ export class TokenBuckets {
   }
 
   #filled(key: string): Bucket {
-    const now = this.#now();
+    const now = performance.now();
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       if (this.#buckets.size >= MAX_BUCKETS) this.#buckets.delete(this.#buckets.keys().next().value!);
@@ -61,8 +59,6 @@ interface AnswerLimits {
   readonly all?: number;
   /** What they are, in the plural. */
   readonly what: string;
-  /** The settings that have these numbers, if there are any. */
-  readonly settings?: { readonly ofCaller: string; readonly all: string };
 }
 
 /** Enough for one event stream for each job of a caller's full queue, and some more. */
@@ -93,20 +89,12 @@ export class OpenAnswers {
     // A response that is already closed would emit no further `close` and stay counted.
     if (response.destroyed) return;
     const own = this.#bySubject.get(subject) ?? 0;
-    const { ofCaller, all = Number.POSITIVE_INFINITY, what, settings } = this.#limits;
-    if (own >= ofCaller) {
-      throw this.#refusal("rate_limited", own, `${what} of this caller`, settings?.ofCaller);
-    }
-    if (this.#all >= all) throw this.#refusal("unavailable", this.#all, what, settings?.all);
+    const { ofCaller, all = Number.POSITIVE_INFINITY, what } = this.#limits;
+    if (own >= ofCaller) throw refusal("rate_limited", `${own} ${what} of this caller`);
+    if (this.#all >= all) throw refusal("unavailable", `${this.#all} ${what}`);
     this.#all += 1;
     this.#bySubject.set(subject, own + 1);
     response.once("close", () => this.#remove(subject));
-  }
-
-  #refusal(code: "rate_limited" | "unavailable", limit: number, what: string, setting?: string): MucastError {
-    const message = `${limit} ${what} are in progress already`;
-    if (setting === undefined) return new MucastError(code, message, { retryAfter: RETRY_SECONDS });
-    return new MucastError(code, `${message} (${setting})`, { retryAfter: RETRY_SECONDS, limit });
   }
 
   #remove(subject: string): void {
@@ -115,4 +103,8 @@ export class OpenAnswers {
     if (own === 0) this.#bySubject.delete(subject);
     else this.#bySubject.set(subject, own);
   }
+}
+
+function refusal(code: "rate_limited" | "unavailable", what: string): MucastError {
+  return new MucastError(code, `${what} are in progress already`, { retryAfter: RETRY_SECONDS });
 }

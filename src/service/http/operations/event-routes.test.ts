@@ -38,10 +38,12 @@ test("line breaks in an event do not break its line", async () => {
   assert.equal(text.split("\n").length, 7);
 });
 
-test("a stream without events has a comment at each heartbeat", async () => {
+test("a stream without events has a comment at each heartbeat", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
   const controller = new AbortController();
   const stream = new PassThrough().setEncoding("utf8");
-  const pumped = pumpEvents([], never(controller.signal), stream, controller.signal, { heartbeat: 1 });
+  const pumped = pumpEvents([], never(controller.signal), stream, controller.signal);
+  t.mock.timers.tick(30_000);
   let text = "";
   for await (const piece of stream) {
     text += piece;

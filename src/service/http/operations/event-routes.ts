@@ -130,11 +130,6 @@ const EVENT_STREAM_TYPE = "text/event-stream; charset=utf-8";
 const RECONNECT_MILLISECONDS = 2_000;
 const HEARTBEAT_MILLISECONDS = 15_000;
 
-interface StreamTiming {
-  /** Milliseconds between two comments. */
-  readonly heartbeat?: number;
-}
-
 /** An event in the format of a stream. JSON text has no raw line breaks, so `data` is one line. */
 function eventText(event: SentEvent): string {
   return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
@@ -151,11 +146,10 @@ export async function pumpEvents(
   following: AsyncIterable<SentEvent>,
   stream: PassThrough,
   signal: AbortSignal,
-  { heartbeat = HEARTBEAT_MILLISECONDS }: StreamTiming = {},
 ): Promise<void> {
   const beat = setInterval(() => {
     if (!stream.writableNeedDrain) stream.write(":\n\n");
-  }, heartbeat);
+  }, HEARTBEAT_MILLISECONDS);
   try {
     stream.write(`retry: ${RECONNECT_MILLISECONDS}\n\n`);
     for (const event of first) await write(stream, event, signal);

@@ -5,7 +5,6 @@ import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
 import type { ReportedOutput } from "../../report/reports.ts";
-import { OpenAnswers } from "../guard/caller-limits.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
 import { matchesNone } from "../server/conditional-requests.ts";
@@ -24,7 +23,7 @@ const ETAG = { type: "string", description: "Identifies the output and the versi
 /** `GET /v1/operations/{id}/report`, `POST /v1/operations/{id}/report-link` and `GET /reports/{token}`. */
 export function reportRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
   discardBodies(app);
-  const parts = { options, open: new OpenAnswers(MAX_OPEN), closing };
+  const parts = { options, closing };
   reportRoute(app, parts);
   linkRoute(app, options);
   openLinkRoute(app, parts);
@@ -52,23 +51,18 @@ function reportRoute(app: HttpApp, parts: ReportParts): void {
   });
 }
 
-/** A page is in memory until its reader has received it. */
-const MAX_OPEN = { ofCaller: 20, all: 100, what: "reports" };
-
 interface ReportParts {
   readonly options: HttpOptions;
-  readonly open: OpenAnswers;
   readonly closing: AbortSignal;
 }
 
-/** The page of the output, for the caller of the request. */
+/** The page of the output. */
 function drawn(
   request: FastifyRequest,
   reply: FastifyReply,
   found: ReportedOutput,
-  { options, open, closing }: ReportParts,
+  { options, closing }: ReportParts,
 ): Promise<Buffer> {
-  open.begin(request.caller!.subject, reply.raw);
   return whileIdle(request, options.reports.page(found, requestAbort(reply, closing)));
 }
 

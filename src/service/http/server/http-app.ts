@@ -83,12 +83,12 @@ export interface HttpOptions {
   readonly operations: Operations;
   readonly blobs: Blobs;
   readonly reports: Pick<Reports, "find" | "page">;
-  readonly reportLinks: ReportLinks;
+  readonly reportLinks: Pick<ReportLinks, "create" | "find" | "take">;
   readonly preparations: Pick<Preparations, "prepare">;
   readonly authenticate: Authenticate;
   /** The operator's token, from the lock file. */
   readonly localToken?: string | undefined;
-  readonly keys: KeyStore;
+  readonly keys: Pick<KeyStore, "create" | "page" | "revoke">;
   /** Milliseconds in which a reader must take 64 KiB of an answer, if so much is left; 60 s by default. */
   readonly stallMilliseconds?: number | undefined;
   /** Milliseconds between two checks of the key of an open stream; 15 s by default. */
