@@ -104,7 +104,7 @@ export class ClusterBackend implements PoolBackend {
 
   /** Another node may give a good answer where one gave a wrong one, so the attempt counts as lost. */
   answerFault({ task }: PendingTask, result: unknown): { lost: string } | undefined {
-    const fault = resultFault(task, result, false);
+    const fault = resultFault(task, result);
     return fault === undefined
       ? undefined
       : { lost: `its node answered with something else than a result: ${fault}` };

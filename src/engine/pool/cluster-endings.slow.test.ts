@@ -228,7 +228,7 @@ describe("a cluster that cannot be used", options, () => {
     });
   }
 
-  test("shows little of an answer that is no result, and no token", async (t) => {
+  test("shows nothing of an answer that is no result", async (t) => {
     setVariables(t, { RAY_AUTH_TOKEN: "0123456789abcdef" });
     const { pool, process: started } = await cluster.connected();
     const running = rejection(pool.run(cluster.task("A")));
@@ -236,10 +236,7 @@ describe("a cluster that cannot be used", options, () => {
     started.say({ event: "result", id, result: "0123456789abcdef" });
     const again = await started.expect("task");
     started.say({ event: "result", id: again.id, result: "0123456789abcdef".repeat(99) });
-    const { message } = await running;
-    assert.match(message, /: it is "<token>"; .*: it is "(<token>){10}/);
-    assert.doesNotMatch(message, /0123456789abcdef/);
-    assert.ok(message.length < 500, message);
+    assert.doesNotMatch((await running).message, /0123456789abcdef/);
   });
 
   for (const [what, message] of [

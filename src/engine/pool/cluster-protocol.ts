@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { factsSchema, protocolFault } from "./host-protocol.ts";
 import type { EngineMessage } from "./protocol.ts";
 
 /** Maximum length of a name or text in characters; a gateway cuts longer ones. */
@@ -9,6 +8,23 @@ const MAX_NODES = 10_000;
 
 const text = () => z.string().transform((value) => value.slice(0, MAX_TEXT_LENGTH));
 const count = () => z.int().min(0);
+
+/** What a greeting says about the libraries and the machine. */
+function factsSchema() {
+  const blas = z.object({ name: z.string(), version: z.string().nullable(), kernel: z.string().nullable() });
+  return z.object({
+    versions: z.object({ python: z.string() }).catchall(z.string()),
+    threads: z.record(z.string(), z.int().positive().nullable()),
+    kernel_level: z.string().nullable(),
+    machine: z.object({
+      processor: z.string(),
+      numpy_dispatch: z.array(z.string()),
+      torch_capability: z.string().nullable(),
+      blas: z.record(z.string(), blas),
+    }),
+    import_seconds: z.number().min(0),
+  });
+}
 
 /** The cluster that a gateway has connected to. */
 function clusterSchema() {
@@ -83,4 +99,13 @@ export function gatewayMessage(message: object): EngineMessage | undefined {
   const parsed = schemas[event as keyof typeof schemas].safeParse(message);
   if (parsed.success) return { event, ...parsed.data } as EngineMessage;
   return { event: "failed", code: "engine_crashed", message: protocolFault(event, parsed.error), data: {} };
+}
+
+/** Maximum length of a path in characters; it may contain names that a cluster node has made. */
+const SHOWN = 100;
+
+/** A sentence that says what is wrong with a message of that event. */
+function protocolFault(event: string, { issues }: z.ZodError): string {
+  const where = issues[0]?.path.join(".").slice(0, SHOWN) ?? "";
+  return `its message ${JSON.stringify(event)} is not of the protocol${where === "" ? "" : ` (${where})`}`;
 }

@@ -6,7 +6,6 @@ import { closeHeldPipes } from "../held-pipes.ts";
 import { onLines } from "../lines.ts";
 import { gatewayMessage } from "./cluster-protocol.ts";
 import { clusterEnvironment, tokenRedactor } from "./cluster-secrets.ts";
-import { hostMessage } from "./host-protocol.ts";
 import type { EngineMessage, EngineRequest } from "./protocol.ts";
 
 /** How a host ended. */
@@ -117,17 +116,15 @@ export class HostProcess {
         return;
       }
       const message = parseMessage(line);
-      const read =
-        message && (this.#cluster ? gatewayMessage(redacted(message, line, shown)) : hostMessage(message));
-      if (typeof read === "object") {
+      const read = message && this.#cluster ? gatewayMessage(redacted(message, line, shown)) : message;
+      if (read !== undefined) {
         this.#hasGreeted ||= read.event === "ready";
         onMessage(read);
         return;
       }
       log(line.slice(0, MAX_LINE_LENGTH.print));
       // It may have been the answer to a task, which would then never end.
-      if (typeof read === "string") this.kill(read);
-      else if (!message && this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
+      if (!message && this.#hasGreeted) this.kill("it wrote a line that is not a message of the engine");
     };
     const onLonger = () => this.kill(`it wrote a line of more than ${MAX_LINE_LENGTH.message} characters`);
     onLines(this.#child.stdout!, take, { longest: MAX_LINE_LENGTH.message, onLonger });

@@ -85,7 +85,7 @@ export class LocalBackend implements PoolBackend {
 
   /** This machine's engine would repeat a wrong answer, so the task fails. */
   answerFault(task: PendingTask, result: unknown): { error: MucastError } | undefined {
-    const fault = resultFault(task.task, result, true);
+    const fault = resultFault(task.task, result);
     return fault === undefined ? undefined : { error: resultError(task, fault) };
   }
 }

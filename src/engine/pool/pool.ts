@@ -12,8 +12,7 @@ import type { HostEnd } from "./host-process.ts";
 import { LocalBackend } from "./local-backend.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import type { PoolBackend } from "./pool-backend.ts";
-import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf, TaskProgress } from "./protocol.ts";
-import { isProgressOf } from "./task-results.ts";
+import type { EngineMessage, EngineTask, Greeting, ProgressOf, ResultOf } from "./protocol.ts";
 import type { WarmHost } from "./warm-host.ts";
 import { type Worker, Workers } from "./workers.ts";
 
@@ -255,7 +254,7 @@ export class EnginePool {
       case "heartbeat":
         return;
       case "progress":
-        this.#onProgress(this.#workers.taskOf(message.id), message);
+        this.#workers.taskOf(message.id)?.onProgress?.(message);
         return;
       case "result":
         this.#onResult(this.#workers.finish(message.id), message.result);
@@ -288,11 +287,6 @@ export class EnginePool {
     if (!killed || killReason) this.#log(`${WORKER_DIED}: ${why}`);
     if (!killed) this.#backend.onLost(busy.task, why);
     this.#retry(busy.task, why, killReason?.mayEndBetter, attempts);
-  }
-
-  /** Progress that does not fit the task is ignored; it does not affect any byte of the output. */
-  #onProgress(task: PendingTask | undefined, progress: TaskProgress): void {
-    if (task && isProgressOf(task.task, progress)) task.onProgress?.(progress);
   }
 
   #onResult(task: PendingTask | undefined, result: unknown): void {

@@ -16,10 +16,10 @@ import { blobParams, readBlobDocs, removeBlobDocs, writeBlobDocs } from "./blob-
 
 /** `GET`, `HEAD`, `PUT` and `DELETE /data/{name}`. */
 export function blobRoutes(app: HttpApp, options: HttpOptions, closing: AbortSignal): void {
-  const { downloads, downloads_per_caller } = options.settings;
+  const { settings } = options;
   const open = new OpenAnswers({
-    ofCaller: downloads_per_caller,
-    all: downloads,
+    ofCaller: settings.downloads_per_caller,
+    all: settings.downloads,
     what: "downloads",
   });
   const reading = { options, open, closing };
