@@ -317,9 +317,10 @@ def _ending_of(answer: Any) -> str:
     """Why a task has no answer, in words."""
     if not isinstance(answer, Exception):
         return "its node answered with something else than a result"
+    cause = getattr(answer, "cause", None)  # Of a RayTaskError.
+    if type(cause).__name__ == "EngineDiedError":
+        return sentence_of(cause)
     names = [kind.__name__ for kind in type(answer).__mro__]
-    if "EngineDiedError" in names:
-        return sentence_of(getattr(answer, "cause", answer))
     known = next((words for name, words in ENDINGS.items() if name in names), None)
     return known or f"it could not run: {sentence_of(answer)}"
 

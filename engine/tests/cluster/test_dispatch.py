@@ -34,11 +34,11 @@ ROWS = [
 class RayTaskError(Exception):
     """A fake of Ray's, which is known by its name."""
 
+    cause: Exception | None = None
 
-class EngineDiedError(RayTaskError):
-    """Another."""
 
-    cause = "its process was ended by SIGKILL"
+class EngineDiedError(Exception):
+    """That of the node's module, which goes by its name too."""
 
 
 class FakeSession:
@@ -131,7 +131,9 @@ def test_an_answer_that_is_no_result_costs_one_attempt(stage: Stage) -> None:
 
 def test_an_exception_comes_after_rays_own_retry(stage: Stage) -> None:
     stage.dispatch._on_told([("10.1", "b", 0, [])])
-    stage.session.done["10.1"](EngineDiedError("a traceback"))
+    error = RayTaskError("a traceback")
+    error.cause = EngineDiedError("its process was ended by SIGKILL")
+    stage.session.done["10.1"](error)
     assert (stage.last["node"], stage.last["reason"]) == ("10.0.0.2", "its process was ended by SIGKILL")
     assert stage.last["attempts"] == MAX_STARTS
 

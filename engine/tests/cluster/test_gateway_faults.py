@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from cluster_tasks import ENDLESS, QUICK, fit_task
 from gateway_process import GatewayProcess, Message
-from network_tasks import ticker_task
 from regressors import spec_of
 from started_cluster import StartedCluster
 from task_files import save
@@ -212,25 +211,6 @@ def lost_nodes(gateway: GatewayProcess) -> list[str]:
     while not (found := [one for one in gateway.messages if one["event"] == "slots" and one["lost"]]):
         gateway.wait_for("slots")
     return [node["name"].split()[0] for one in found for node in one["lost"]]
-
-
-def test_a_task_that_is_lost_twice_ends_its_slot(free_cluster: StartedCluster, tmp_path: Path) -> None:
-    """A network, whose progress shows that its engine process has the task: one that dies before is replaced."""
-    with GatewayProcess(tmp_path, "torch", *free_cluster.arguments, **free_cluster.env) as gateway:
-        gateway.wait_for("ready")
-        gateway.start(1)
-        training = {"epochs": 10**9, "patience": 10**9}
-        gateway.send("task", 1, ticker_task(tmp_path, "mlp", training=training), 101)
-        gateway.wait_for("progress", id=101)
-        lose_engine(free_cluster, busy_node(free_cluster))
-        again = gateway.wait_for("delayed", id=101)["message"]
-        gateway.wait_for("progress", id=101)
-        node = busy_node(free_cluster)
-        assert again == f"its first attempt was lost, and it runs again on {ADDRESSES[node]}"
-        lose_engine(free_cluster, node)
-        told = gateway.wait_for("worker_exited", worker=1)
-        assert (told["node"], told["attempts"]) == (ADDRESSES[node], 2)
-        assert told["reason"].startswith("its process was ended by SIGKILL, as happens")
 
 
 def test_mucast_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
