@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   existsSync,
@@ -161,6 +162,29 @@ test("a lock that another process takes over at the same moment stays that proce
   assert.throws(() => lockDataFolder(dataDir), unavailable);
   assert.equal(readHolder(dataDir)?.token, "other");
   assert.deepEqual(readdirSync(dataDir), ["service.lock"]);
+});
+
+test("the lock of a process that died while it took over another lock is taken over", () => {
+  const dataDir = fresh("guarded");
+  replaceHolder(dataDir, { start: "1", token: "first" });
+  const path = lockFile(dataDir);
+  const dead = readFileSync(path, "utf8");
+  const guard = (token: string) => createHash("sha256").update(token).digest("hex").slice(0, 16);
+  writeFileSync(`${path}.${guard("first")}`, dead.replace("first", "second"));
+  writeFileSync(`${path}.${guard("first")}.${guard("second")}`, dead.replace("first", "third"));
+  const lock = lockDataFolder(dataDir);
+  assert.deepEqual(readdirSync(dataDir), ["service.lock"]);
+  lock.release();
+});
+
+test("while a living process takes over a dead holder's lock, no other one does", () => {
+  const dataDir = fresh("taken-over");
+  replaceHolder(dataDir, { start: "1", token: "first" });
+  const path = lockFile(dataDir);
+  const guard = `${path}.${createHash("sha256").update("first").digest("hex").slice(0, 16)}`;
+  writeFileSync(guard, JSON.stringify(ownHolder("other")));
+  assert.throws(() => lockDataFolder(dataDir), unavailable);
+  assert.deepEqual([readHolder(dataDir), readdirSync(dataDir).length], [undefined, 2]);
 });
 
 test("unlocking removes the lock of a holder on another host, and not that of a living one on this host", () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { linkSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { causeOf, codeOf } from "../../contract/errors/system-error.ts";
@@ -74,16 +74,49 @@ function takeLock(dataDir: string, path: string): Holder {
   const holder = ownHolder(randomBytes(32).toString("base64url"));
   const draft = writeDraft(path, holder);
   try {
-    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-      if (linked(draft, path)) return holder;
-      const found = readLock(path);
-      if (found !== undefined) removeDead(dataDir, path, found);
-    }
+    claim(dataDir, path, draft);
+    return holder;
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/**
+ * Gives a lock its name, which no other process then has. Replaces the lock of a dead holder: only the process that has claimed the guard
+ * of that lock, a name made from its token, may do so; otherwise, a second process could replace the successor's lock.
+ * @throws MucastError unavailable if a process that lives, or is on another host, has the name or the guard.
+ */
+function claim(dataDir: string, path: string, draft: string): void {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    if (linked(draft, path)) return;
+    const found = readLock(path);
+    if (found === undefined) continue;
+    if (stateOf(found) !== "gone") throw heldBy(dataDir, found);
+    const guard = guardOf(path, found);
+    claim(dataDir, guard, draft);
+    try {
+      // Another process may have replaced the lock before this one had the guard.
+      if (!isLockOf(path, found.token)) continue;
+      replaceBy(draft, path);
+      if (found.namespace !== pidNamespace()) awaitFreshness();
+      return;
+    } finally {
+      rmSync(guard, { force: true });
+    }
+  }
   const message = `${path} can be neither created nor read; remove what is there`;
   throw new MucastError("unavailable", message, { path });
+}
+
+function guardOf(path: string, { token }: Holder): string {
+  return `${path}.${createHash("sha256").update(token).digest("hex").slice(0, 16)}`;
+}
+
+/** Replaces a lock in one step, so that its name is never free. */
+function replaceBy(draft: string, path: string): void {
+  const link = `${draft}-link`;
+  linkSync(draft, link);
+  renameSync(link, path);
 }
 
 function mapFolderErrors<T>(dataDir: string, body: () => T): T {
@@ -111,25 +144,6 @@ function writeDraft(path: string, holder: Holder): string {
   const draft = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
   writeFileSync(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600, flag: "wx" });
   return draft;
-}
-
-/**
- * Removes a dead holder's lock. Moves it aside first and looks at it again: another process may have taken it over in the meantime, and
- * then gets its lock back.
- * @throws MucastError unavailable if the holder lives, or is on another host.
- */
-function removeDead(dataDir: string, path: string, found: Holder): void {
-  if (stateOf(found) !== "gone") throw heldBy(dataDir, found);
-  const aside = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
-  try {
-    renameSync(path, aside);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return;
-    throw error;
-  }
-  if (!isLockOf(aside, found.token)) linked(aside, path);
-  else if (found.namespace !== pidNamespace()) awaitFreshness();
-  rmSync(aside, { force: true });
 }
 
 /**
