@@ -40,6 +40,15 @@ test("numbers are counted as values, not inside texts", async () => {
   assert.equal(recorded.numbers, 3);
 });
 
+test("equal members are equal wherever in the two documents they begin, across the parts in which files are read", async () => {
+  const mu = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`T${i}`, i / 7]));
+  for (const note of ["", "x", "x".repeat(1_000)]) {
+    const [before, after] = [text({ note: "", mu, rest: [mu] }), text({ note, mu, rest: [mu] })];
+    const { differences } = await compareTexts(before, after);
+    assert.equal(differences.total, note === "" ? 0 : 1, `${note.length} bytes`);
+  }
+});
+
 test("a difference of one bit in one number is found, with its size and its member", async () => {
   const mu = { A: 0.1, "BRK.B": 0.2 };
   const bit = 0.2 + 2 ** -55;

@@ -170,10 +170,16 @@ class DocumentComparison {
   async #sameText(recorded: Span, replayed: Span): Promise<boolean> {
     if (lengthOf(recorded) !== lengthOf(replayed)) return false;
     const after = this.#replayed.pieces(replayed);
+    // The pieces of equal texts at different offsets end at different bytes.
+    let rest: Buffer = Buffer.alloc(0);
     try {
-      for await (const piece of this.#recorded.pieces(recorded)) {
-        const { value, done } = await after.next();
-        if (done || !piece.equals(value)) return false;
+      for await (let piece of this.#recorded.pieces(recorded)) {
+        while (piece.length > 0) {
+          if (rest.length === 0) rest = (await after.next()).value!;
+          const length = Math.min(piece.length, rest.length);
+          if (piece.compare(rest, 0, length, 0, length) !== 0) return false;
+          [piece, rest] = [piece.subarray(length), rest.subarray(length)];
+        }
       }
       return true;
     } finally {
