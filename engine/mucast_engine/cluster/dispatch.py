@@ -318,7 +318,7 @@ def _ending_of(answer: Any) -> str:
     if not isinstance(answer, Exception):
         return "its node answered with something else than a result"
     cause = getattr(answer, "cause", None)  # Of a RayTaskError.
-    if type(cause).__name__ == "EngineDiedError":
+    if isinstance(cause, Exception) and type(cause).__name__ == "EngineDiedError":
         return sentence_of(cause)
     names = [kind.__name__ for kind in type(answer).__mro__]
     known = next((words for name, words in ENDINGS.items() if name in names), None)
