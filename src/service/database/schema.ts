@@ -38,7 +38,10 @@ function tooNew(version: number): MucastError {
   );
 }
 
-/** The tables, as numbered steps: step n brings version n - 1 to n. A released step never changes. */
+/**
+ * The tables, as numbered steps: step n brings version n - 1 to n. A released step never changes. No step drops or renames what the
+ * version before uses: during an update, its services run beside the first new one. (So `blob_uploads`, which nothing uses any more, stays.)
+ */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `create table mucast.operations (
@@ -186,6 +189,4 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // What the forecasts of a job are worth.
   ["alter table mucast.operations add column summary json"],
-  // The quota is read before an upload, and nothing is reserved.
-  ["drop table mucast.blob_uploads"],
 ];
