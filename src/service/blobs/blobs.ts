@@ -19,8 +19,11 @@ export interface FoundBlob extends BlobAddress {
 
 /** An upload that the caller's quota has room for. */
 export interface BlobUpload extends BlobAddress {
-  /** @throws MucastError quota_exceeded if the quota had no room for that many bytes when the upload began. */
-  checkRoom(bytes: number): void;
+  /**
+   * @param newBlobs how many blobs without a record the caller is about to upload, this one included.
+   * @throws MucastError quota_exceeded if the quota had no room for that many bytes or blobs when the upload began.
+   */
+  checkRoom(bytes: number, newBlobs?: number): void;
   /**
    * Records the blob once the store has it. @param bytes its size.
    * @throws MucastError unavailable if the caller removes the blob meanwhile.

@@ -28,9 +28,10 @@ export class StoredUpload implements BlobUpload {
     this.#blob = blob;
   }
 
-  checkRoom(bytes: number): void {
+  checkRoom(bytes: number, newBlobs = 0): void {
     const { used, quota } = this.#parts;
-    if (used.bytes + bytes > quota.bytes) throw quotaExceeded(used, quota);
+    const hasTooMany = newBlobs > 0 && used.blobs + newBlobs > quota.blobs;
+    if (hasTooMany || used.bytes + bytes > quota.bytes) throw quotaExceeded(used, quota, newBlobs);
   }
 
   async finish(bytes: number): Promise<void> {

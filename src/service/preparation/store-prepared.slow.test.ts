@@ -57,8 +57,11 @@ onEachDatabase((tested) => {
 
   test("nothing is stored without room for both, or if a blob of their names has other bytes", async () => {
     const [caller, other] = [newCaller(), newCaller()];
-    const tight = service({ quota: { bytes: bytes - 1, blobs: 5 } });
-    await assert.rejects(store(tight, caller), isCode("quota_exceeded"));
+    for (const [quota, setting] of [
+      [{ bytes: bytes - 1, blobs: 5 }, /stored_bytes_per_caller/],
+      [{ bytes, blobs: 1 }, /stored_blobs_per_caller/],
+    ] as const)
+      await assert.rejects(store(service({ quota }), caller), { code: "quota_exceeded", message: setting });
     await put(service(), other, FILES[1]!.name, 1);
     await assert.rejects(store(service(), other), isCode("precondition_failed"));
     for (const one of [caller, other]) assert.equal(await service().find(one, FILES[0]!.name), undefined);

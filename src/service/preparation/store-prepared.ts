@@ -29,7 +29,8 @@ export async function storePrepared(
   for (const file of files) if (!(await isStored(parts, file))) missing.push(file);
   const uploads: [PreparedFile, BlobUpload][] = [];
   for (const file of missing) uploads.push([file, await begin(parts, file)]);
-  uploads[0]?.[1].checkRoom(missing.reduce((sum, { bytes }) => sum + bytes, 0));
+  const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
+  uploads[0]?.[1].checkRoom(bytes, missing.length);
   let written = false;
   for (const [file, upload] of uploads) if (await create(parts, file, upload)) written = true;
   const { store } = (await parts.blobs.uploadAddress(parts.caller, files[0]!.name)) ?? {};
