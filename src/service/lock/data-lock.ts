@@ -20,8 +20,8 @@ export interface DataLock {
   /** The bearer token of local commands. */
   readonly token: string;
   /**
-   * Ends the process if the lock is lost. Called before each access to a file of the database and before each answer: it checks the
-   * lock if the last check is more than a second old.
+   * Ends the process if the lock is lost. Called before each statement of the database and before each answer: it checks the lock
+   * if the last check is more than a second old.
    */
   endIfLost(): void;
   /** Writes the address of the service into the lock. */

@@ -16,7 +16,7 @@ export interface RecordKey {
 }
 
 export interface BlobRecord extends StorageKey, RecordKey {
-  /** Null for blobs that versions without quotas recorded. */
+  /** Null if unknown: for blobs that versions without quotas recorded, and outputs whose size the storage did not tell. */
   readonly bytes: number | null;
 }
 
