@@ -95,7 +95,10 @@ async function bytesOf({ store, log }: QueueParts, row: OperationRow, { output_n
   try {
     return (await store.within(row.space).stat(`data/${output_name}`))?.size ?? 0;
   } catch (error) {
-    log.warn({ operation_id: row.id, err: error }, "the size of the output could not be read, so the quota does not count it");
+    log.warn(
+      { operation_id: row.id, err: error },
+      "the size of the output could not be read, so the quota does not count it",
+    );
     return null;
   }
 }

@@ -38,7 +38,8 @@ export async function overQuota(
 
 /** The error for a caller whose quota has no space for another blob, or for several. @param used the usage without them. */
 export function quotaExceeded(used: Usage, quota: Quota, newBlobs = 1): MucastError {
-  const setting = used.blobs + Math.max(1, newBlobs) > quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
+  const setting =
+    used.blobs + Math.max(1, newBlobs) > quota.blobs ? "stored_blobs_per_caller" : "stored_bytes_per_caller";
   const message =
     `this caller has ${used.blobs} blobs of ${used.bytes} bytes, including expected outputs, ` +
     `and may have ${quota.blobs} of ${quota.bytes} (${setting})`;
