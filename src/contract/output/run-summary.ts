@@ -24,7 +24,7 @@ export const runSummarySchema = z
         ic: maybe.describe(
           "The verdict's figure of order: the mean IC, or the pooled correlation over time.",
         ),
-        ic_low: maybe.describe("Lower end of its 95 % band; null if there are too few dates."),
+        ic_low: maybe.describe("Lower end of its 95 % band; null if it has no error, as with too few dates."),
         ic_high: maybe.describe("Upper end of its 95 % band."),
         r2: maybe.describe("R² against the zero forecast, with equal weight for each ticker."),
         coverage: maybe.describe("Actual coverage of the intervals; null without intervals."),
