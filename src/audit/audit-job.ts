@@ -6,6 +6,7 @@ import {
   type AuditOptions,
   BLOB_CHECKS,
 } from "../contract/config/payload-schemas.ts";
+import { requestedWindow } from "../contract/config/requested-window.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { type JobContext, type JobRequest, withMemoryGuard } from "../jobs/shared/job.ts";
 import { openResult } from "../jobs/shared/job-output.ts";
@@ -18,7 +19,7 @@ import { runAudit } from "./run-audit.ts";
 /** The inputs and options of an audit, from the members of its payload. @throws MucastError like auditedJob. */
 export function auditInputs(request: JobRequest, options: AuditOptions): AuditInputs {
   return {
-    request,
+    request: { ...request, window: requestedWindow(options) },
     operation: auditedJob(request.config, options.operation),
     previous: {
       featureUrl: options.previous_feature_url,

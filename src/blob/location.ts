@@ -63,8 +63,8 @@ export type BlobNames = "input" | "output";
 /** A blob's key in its store: `data/` and a name of that kind. */
 const KEYS: Readonly<Record<BlobNames, { readonly pattern: RegExp; readonly expected: string }>> = {
   input: {
-    pattern: /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json)$/,
-    expected: "/data/feature_engine_<id>.json or /data/data_extractor_<id>.json",
+    pattern: /\/(data\/(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.(?:json|parquet))$/,
+    expected: "/data/feature_engine_<id>.json or /data/data_extractor_<id>.json (or .parquet)",
   },
   output: {
     pattern: /\/(data\/(?:ml_engine|nn_engine)_[A-Za-z0-9_-]{1,64}\.json)$/,
@@ -73,8 +73,8 @@ const KEYS: Readonly<Record<BlobNames, { readonly pattern: RegExp; readonly expe
 };
 
 /**
- * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, as far as possible without a
- * request: only the request itself shows what its host resolves to. A query string (such as a SAS) may follow; it is used for the request
+ * Checks the URL of an input blob, `{blob_url}/data/feature_engine_<id>.json` or `data_extractor_<id>.json`, or the same with
+ * `.parquet`, as far as possible without a request: only the request itself shows what its host resolves to. A query string (such as a SAS) may follow; it is used for the request
  * and never displayed. Paths and file: URLs are refused, so a service can check what its callers write with it.
  * @throws MucastError url_not_allowed.
  */

@@ -6,6 +6,7 @@ import {
   checkId,
   containerJob,
   executionName,
+  INPUT_FORMATS,
   inputNames,
   isInputName,
   outputIdIn,
@@ -18,19 +19,25 @@ test("outputs and executions have the names that other services look for", () =>
   assert.equal(executionName("run_ml_job", "x1"), "ml-worker-job-x1");
   assert.equal(executionName("run_dl_job", "x1"), "dl-job-x1");
   assert.deepEqual(inputNames("7"), { features: "feature_engine_7.json", prices: "data_extractor_7.json" });
+  const tables = { features: "feature_engine_7.parquet", prices: "data_extractor_7.parquet" };
+  assert.deepEqual(inputNames("7", "parquet"), tables);
 });
 
 test("distinguishes names of inputs and outputs from all others", () => {
   for (const operation of SUBMITTED_OPERATIONS) assert.equal(outputIdIn(outputName(operation, "a-1")), "a-1");
-  for (const name of Object.values(inputNames("7"))) {
-    assert.ok(isInputName(name));
-    assert.equal(outputIdIn(name), undefined);
+  for (const format of INPUT_FORMATS) {
+    for (const name of Object.values(inputNames("7", format))) {
+      assert.ok(isInputName(name));
+      assert.equal(outputIdIn(name), undefined);
+    }
   }
   for (const name of [
     "ml_engine_.json",
     "ml_engine_a.b.json",
     "xml_engine_a.json",
     "feature_engine_a.json.gz",
+    "ml_engine_a.parquet",
+    "feature_engine_a.csv",
   ]) {
     assert.equal(outputIdIn(name), undefined, name);
     assert.equal(isInputName(name), false, name);

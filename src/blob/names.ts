@@ -67,17 +67,28 @@ export function executionName(operation: Operation, suffix: string): string {
   return `${JOB_NAMES[operation]}-${checkId(suffix, "execution suffix")}`;
 }
 
-/** Names of the two input blobs of `id`, as other services of the portfolio write them. */
-export function inputNames(id: string): { features: string; prices: string } {
+/** The formats of an input blob, by the extension of its name. A reader goes by the bytes. */
+export const INPUT_FORMATS = ["json", "parquet"] as const;
+export type InputFormat = (typeof INPUT_FORMATS)[number];
+
+/** Names of the two input blobs of `id`; other services of the portfolio write them as JSON. */
+export function inputNames(id: string, format: InputFormat = "json"): { features: string; prices: string } {
   const checked = checkId(id, "id");
-  return { features: `feature_engine_${checked}.json`, prices: `data_extractor_${checked}.json` };
+  return { features: `feature_engine_${checked}.${format}`, prices: `data_extractor_${checked}.${format}` };
 }
 
-const INPUT = /^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\.json$/;
+const INPUT = new RegExp(
+  `^(?:feature_engine|data_extractor)_[A-Za-z0-9_-]{1,64}\\.(?:${INPUT_FORMATS.join("|")})$`,
+);
 
 /** Whether a name is that of an input blob. */
 export function isInputName(name: string): boolean {
   return INPUT.test(name);
+}
+
+/** The media type of a blob, by its name or its key. */
+export function mediaType(name: string): string {
+  return name.endsWith(".parquet") ? "application/vnd.apache.parquet" : "application/json";
 }
 
 /**

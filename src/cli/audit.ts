@@ -22,6 +22,7 @@ import {
   jobInputs,
   noticeOf,
   reporterOf,
+  windowMembers,
   withEngineFlags,
   withJobFlags,
 } from "./jobs/job-options.ts";
@@ -31,9 +32,6 @@ import { untilSignal } from "./terminal/signals.ts";
 
 interface AuditFlags extends JobFlags {
   readonly prices?: string;
-  readonly start?: string;
-  readonly end?: string;
-  readonly learningEnd?: string;
   readonly tickers?: string;
   readonly checks?: string;
   readonly operation?: string;
@@ -86,9 +84,9 @@ export function addAudit(program: Command): void {
       "--prices <csv>",
       "a price CSV; if no blobs are given, prepare makes them from it, and the audit also checks prepare's features",
     )
-    .option("--start <date>", "with --prices, as for prepare: the first date")
-    .option("--end <date>", "with --prices: the last date")
-    .option("--learning-end <date>", "with --prices: the last date whose labels the job may learn from")
+    .option("--start <date>", "first date of the window, as for a job; with --prices, as for prepare")
+    .option("--end <date>", "last date of the window")
+    .option("--learning-end <date>", "last date whose labels the job may learn from")
     .option("--tickers <list>", "with --prices: comma-separated tickers (default: all)")
     .option(
       "--truncations <k>",
@@ -159,6 +157,8 @@ function auditOptions(flags: AuditFlags): z.infer<typeof optionsSchema> {
     accept,
     previous_feature_url: flags.previousFeatureUrl,
     previous_data_extractor_url: flags.previousDataExtractorUrl,
+    // With a price CSV, they are the window that prepare writes into its blobs.
+    ...(flags.prices === undefined ? windowMembers(flags) : {}),
   };
   const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const parsed = optionsSchema.safeParse(options);
@@ -187,15 +187,13 @@ function auditRequest(
   };
 }
 
-/** @throws MucastError invalid_request for a flag of --prices without it. */
+/** @throws MucastError invalid_request for --tickers without --prices. */
 function csvOf({ prices, start, end, learningEnd, tickers }: AuditFlags): AuditRequest["csv"] {
   const chosen = tickers?.split(",").map((ticker) => ticker.trim());
   if (prices !== undefined) return { csvPath: prices, options: { start, end, learningEnd, tickers: chosen } };
-  const flags = { "--start": start, "--end": end, "--learning-end": learningEnd, "--tickers": tickers };
-  const faults = Object.entries(flags)
-    .filter(([, value]) => value !== undefined)
-    .map(([path]) => ({ path, message: "only allowed with --prices; blobs have their own window" }));
-  if (faults.length > 0) throw invalidRequest(faults);
+  if (tickers !== undefined) {
+    throw invalidRequest([{ path: "--tickers", message: "only allowed with --prices" }]);
+  }
   return undefined;
 }
 

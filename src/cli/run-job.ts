@@ -24,8 +24,10 @@ import {
   jobInputs,
   noticeOf,
   reporterOf,
+  windowMembers,
   withEngineFlags,
   withJobFlags,
+  withWindowFlags,
 } from "./jobs/job-options.ts";
 import { checkReportPlace, writeJobReport } from "./jobs/job-report.ts";
 import { showJob } from "./show.ts";
@@ -63,7 +65,7 @@ const REPORT = "write an HTML report beside the output (see mucast report)";
 
 /** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
-  withEngineFlags(withJobFlags(program.command(job.name)))
+  withEngineFlags(withWindowFlags(withJobFlags(program.command(job.name))))
     .option("--portable", PORTABLE)
     .option("--report", REPORT)
     .description(job.description)
@@ -86,7 +88,8 @@ function addJobCommand(program: Command, job: JobCommand): void {
         const policy = policyOfJob({ ...process.env, BLOB_URL: inputs.blobUrl }, named);
         const record = await untilSignal(async (signal) => {
           const { portable = kind.options.portable } = flags;
-          const options = portable === undefined ? kind.options : { ...kind.options, portable };
+          const pinned = portable === undefined ? {} : { portable };
+          const options = { ...kind.options, ...windowMembers(flags), ...pinned };
           const run: Run = (jobRequest, jobContext) =>
             runOperation({ ...kind, options }, jobRequest, jobContext);
           const means = { workers, memoryBytes, cluster, clusterTasks, notice: noticeOf(reporter) };

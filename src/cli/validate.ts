@@ -1,10 +1,18 @@
 import type { Command } from "commander";
 import { blobPolicy } from "../blob/policy.ts";
+import { requestedWindow } from "../contract/config/requested-window.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { namedFailure } from "../contract/problems/problem.ts";
 import type { JobPreview, PooledPreview, RefitsPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
-import { type JobFlags, jobInputs, reporterOf, withJobFlags } from "./jobs/job-options.ts";
+import {
+  type JobFlags,
+  jobInputs,
+  reporterOf,
+  windowMembers,
+  withJobFlags,
+  withWindowFlags,
+} from "./jobs/job-options.ts";
 import { table } from "./terminal/output-table.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -18,12 +26,13 @@ jobs; a config with "NN params" and no "ML params" is for run_dl_job. If the job
 its error follows, with its exit code.`;
 
 export function addValidate(program: Command): void {
-  withJobFlags(program.command("validate"))
+  withWindowFlags(withJobFlags(program.command("validate")))
     .description("show what a job reads from both blobs and the config, without training")
     .addHelpText("after", HELP)
     .action(async (flags: JobFlags) => {
       const { workers, featureUrl, dataExtractorUrl, config, blobUrl } = jobInputs(flags, process.env);
-      const request = { featureUrl, dataExtractorUrl, config, blobUrl, id: "validate" };
+      const window = requestedWindow(windowMembers(flags));
+      const request = { featureUrl, dataExtractorUrl, config, blobUrl, window, id: "validate" };
       const reporter = reporterOf(flags);
       try {
         const policy = blobPolicy({ ...process.env, BLOB_URL: blobUrl });

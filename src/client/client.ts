@@ -224,7 +224,7 @@ export class MucastClient {
   /**
    * Uploads an input blob, whole or not at all; an older one of this name is replaced. A stream is sent once; anything else is
    * sent again if interrupted.
-   * @param name `feature_engine_<id>.json` or `data_extractor_<id>.json`.
+   * @param name `feature_engine_<id>.json` or `data_extractor_<id>.json`, or with `.parquet`.
    * @returns the URL to submit.
    * @throws MucastApiError precondition_failed if `isNew` is set and the blob exists.
    */

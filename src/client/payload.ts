@@ -1,8 +1,9 @@
 import type { Operation, SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { AuditOptions } from "../contract/config/payload-schemas.ts";
+import type { WindowMembers } from "../contract/config/requested-window.ts";
 
 /** The members that both jobs accept. */
-export interface JobPayload {
+export interface JobPayload extends Readonly<WindowMembers> {
   readonly feature_url: string;
   readonly data_extractor_url: string;
   /**

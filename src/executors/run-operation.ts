@@ -5,6 +5,7 @@ import {
   OPTION_URL_MEMBERS,
   type PayloadOptions,
 } from "../contract/config/payload-schemas.ts";
+import { requestedWindow } from "../contract/config/requested-window.ts";
 import { faultsOf, invalidRequest } from "../contract/errors/faults.ts";
 import type { ResultRecord } from "../contract/output/result-record.ts";
 import { runDlJob } from "../jobs/dl/run-dl-job.ts";
@@ -29,8 +30,10 @@ type Run<K extends SubmittedOperation> = (
 
 /** What runs each operation. An operation without an entry does not compile. */
 const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
-  run_ml_job: (request, { portable }, context) => runMlJob(request, { ...context, portable }),
-  run_dl_job: (request, { portable }, context) => runDlJob(request, { ...context, portable }),
+  run_ml_job: (request, { portable, ...window }, context) =>
+    runMlJob({ ...request, window: requestedWindow(window) }, { ...context, portable }),
+  run_dl_job: (request, { portable, ...window }, context) =>
+    runDlJob({ ...request, window: requestedWindow(window) }, { ...context, portable }),
   audit: runAuditJob,
   replay: runReplayJob,
 };

@@ -34,6 +34,13 @@ const provenanceSchema = z.looseObject({
   data_extractor_url: name,
   feature_sha256: digest,
   data_extractor_sha256: digest,
+  requested_window: z
+    .looseObject({
+      start: z.iso.date().nullable(),
+      end: z.iso.date().nullable(),
+      learning_end: z.iso.date().nullable(),
+    })
+    .optional(),
   config_sha256: digest,
   versions: z.record(z.string(), z.string()),
   device: z.string().max(MAX_NAME_LENGTH),

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type { Operation } from "../contract/config/job-operations.ts";
+import { requestedWindow } from "../contract/config/requested-window.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { rawNumbers } from "../contract/json/json-text.ts";
 import type { ReplayBlob } from "../contract/output/replay-blob.ts";
@@ -50,6 +51,7 @@ export async function runRecorded(
     featureUrl: inputs.feature.location!,
     dataExtractorUrl: inputs.data_extractor.location!,
     blobUrl: workFolder,
+    window: recordedWindow(provenance.requested_window),
     recorded: {
       featureUrl: provenance.feature_url,
       dataExtractorUrl: provenance.data_extractor_url,
@@ -67,6 +69,15 @@ export async function runRecorded(
     const problem = { code: error.code, detail: withoutPaths(error.message, job).slice(0, PROBLEM_TEXT) };
     return { problem, error, isUnread: isUnread(error) };
   }
+}
+
+function recordedWindow(recorded: RecordedFacts["provenance"]["requested_window"]): JobRequest["window"] {
+  const { start, end, learning_end } = recorded ?? {};
+  return requestedWindow({
+    start: start ?? undefined,
+    end: end ?? undefined,
+    learning_end: learning_end ?? undefined,
+  });
 }
 
 /** A run that lost tickers to a crash says nothing about the output. */

@@ -96,7 +96,7 @@ export class AuditedJob {
       return { reason: "the config disables the job" };
     }
     const source = await blobs.open(request.dataExtractorUrl);
-    this.#prices = await readAuditedPrices(source, context, folder);
+    this.#prices = await readAuditedPrices(source, request.window, context, folder);
     const { dates, window } = this.#prices;
     const plan = planCuts(dates, window.learningEnd, truncations);
     if (plan === undefined) return { reason: "the window has too few dates for a cut" };
@@ -163,7 +163,9 @@ export class AuditedJob {
     const { jobs, inputs, context } = this.#parts;
     const { operation, request, quick, portable } = inputs;
     const config = auditedConfig(request.config, operation, quick);
-    const job = { ...blobs, config, blobUrl: folder, id: "audit" };
+    // A copy names the whole window, and perhaps another one.
+    const window = blobs.dataExtractorUrl === request.dataExtractorUrl ? request.window : undefined;
+    const job = { ...blobs, config, window, blobUrl: folder, id: "audit" };
     const crashes: Failure[] = [];
     const report: Report = (event) => {
       if (event.kind === "failure" && isCrash(event.failure)) crashes.push(event.failure);

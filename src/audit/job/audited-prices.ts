@@ -1,9 +1,10 @@
 import type { Blob } from "../../blob/open-blob.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import type { TickerPrices } from "../../contract/market/ticker-series.ts";
+import type { RequestedWindow, TickerPrices } from "../../contract/market/ticker-series.ts";
 import { type PriceBlob, readPrices } from "../../ingest/read-prices.ts";
 import type { JobContext } from "../../jobs/shared/job.ts";
+import { jobWindow } from "../../jobs/shared/job-window.ts";
 import { isPrice } from "../../panel/price-dates.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 
@@ -15,15 +16,17 @@ export interface AuditedPrices {
   readonly dates: Int32Array;
 }
 
-/** @throws MucastError of the blob and of the window. */
+/** @param requested bounds that the request adds to those of the blob. @throws MucastError of the blob and of the window. */
 export async function readAuditedPrices(
   source: Blob,
+  requested: RequestedWindow | undefined,
   { policy, signal }: JobContext,
   workFolder: string,
 ): Promise<AuditedPrices> {
   const blob = await readPrices(source, { workFolder, signal, limits: policy.limits });
   try {
-    const { window } = await inTurns(resolveWindow(blob.window, tickersOf(blob), source.name), signal);
+    const asked = jobWindow(blob.window, requested, source.name);
+    const { window } = await inTurns(resolveWindow(asked, tickersOf(blob), source.name), signal);
     const days = new Set<Day>();
     for (const { days: own, prices } of tickersOf(blob)) {
       for (const [i, day] of own.entries()) {

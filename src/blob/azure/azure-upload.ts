@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { BlockBlobClient, BlockBlobCommitBlockListOptions } from "@azure/storage-blob";
 import { nameTaken, throwIfAborted } from "../blob-errors.ts";
+import { mediaType } from "../names.ts";
 import { blocksOf, type Content } from "../store.ts";
 import { type AzureContainer, failed, Refusal, type RequestContext } from "./azure-container.ts";
 
@@ -87,7 +88,7 @@ class Uploading {
     const md5 = this.#md5.digest();
     const facts: BlockBlobCommitBlockListOptions = {
       conditions: this.#options.onlyNew ? { ifNoneMatch: "*" } : {},
-      blobHTTPHeaders: { blobContentType: "application/json", blobContentMD5: md5 },
+      blobHTTPHeaders: { blobContentType: mediaType(this.#client.name), blobContentMD5: md5 },
       metadata: { sha256: this.#sha256.digest("hex"), upload: this.#mark },
     };
     const inBlocks = this.#blockIds.length > 0;

@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { withoutSignature } from "../../blob/policy.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
+import { requestedWindowSchema, type WindowMembers } from "../../contract/config/requested-window.ts";
 import {
   type ClusterEngine,
   ENGINE_VARIABLES,
@@ -21,6 +22,13 @@ export interface EngineFlags {
   readonly engineInsecure?: boolean;
 }
 
+/** The flags of a job's window, for a data-extraction blob that does not have one. */
+export interface WindowFlags {
+  readonly start?: string;
+  readonly end?: string;
+  readonly learningEnd?: string;
+}
+
 /** How many workers run, where they run, and the format of stderr. */
 export interface ReportFlags extends EngineFlags {
   readonly workers?: string;
@@ -31,7 +39,7 @@ export interface ReportFlags extends EngineFlags {
 }
 
 /** The flags of the job commands and of validate, as commander gives them. */
-export interface JobFlags extends ReportFlags {
+export interface JobFlags extends ReportFlags, WindowFlags {
   readonly featureUrl?: string;
   readonly dataExtractorUrl?: string;
   readonly config?: string;
@@ -78,6 +86,34 @@ export function withJobFlags(command: Command): Command {
       "folder or Azure container; the output goes to its data/ (default: beside the feature file) [env: BLOB_URL]",
     );
   return withReportFlags(inputs);
+}
+
+/** Adds the flags of the window. */
+export function withWindowFlags(command: Command): Command {
+  return command
+    .option("--start <date>", "first date of the window, if the data-extraction blob does not say it")
+    .option("--end <date>", "last date of the window, if the data-extraction blob does not say it")
+    .option(
+      "--learning-end <date>",
+      "last date whose labels may be learned, if the data-extraction blob does not say it",
+    );
+}
+
+/** The flags of the window as members of a payload. @throws MucastError invalid_request for a text that is not a date. */
+export function windowMembers({ start, end, learningEnd }: WindowFlags): WindowMembers {
+  const given = { start, end, learning_end: learningEnd };
+  const members = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const parsed = requestedWindowSchema.safeParse(members);
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(
+    parsed.error.issues.map(({ path: [name] }) => {
+      const text = JSON.stringify(String(members[String(name)]).slice(0, 100));
+      return {
+        path: `--${String(name).replace("_", "-")}`,
+        message: `${text} is not a date; write YYYY-MM-DD`,
+      };
+    }),
+  );
 }
 
 /** Adds the flags of the commands that run a job. @param use what the command does with the cluster. */

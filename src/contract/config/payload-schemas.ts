@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
+import { requestedWindowSchema } from "./requested-window.ts";
 
 /** The parts of an audit of both blobs, in the order in which they run. */
 export const BLOB_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
@@ -8,11 +9,14 @@ export const BLOB_CHECKS = ["truncation", "restatement", "foresight", "skill"] a
 export const AUDIT_CHECKS = ["preparation", ...BLOB_CHECKS] as const;
 export type AuditCheckName = (typeof AUDIT_CHECKS)[number];
 
-const featureUrl = z.string().min(1).describe("The feature blob: {blob_url}/data/feature_engine_<id>.json");
+const featureUrl = z
+  .string()
+  .min(1)
+  .describe("The feature blob: {blob_url}/data/feature_engine_<id>.json, or .parquet");
 const dataExtractorUrl = z
   .string()
   .min(1)
-  .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json");
+  .describe("The data-extraction blob: {blob_url}/data/data_extractor_<id>.json, or .parquet");
 
 const portable = z
   .boolean()
@@ -22,7 +26,7 @@ const portable = z
   );
 
 /** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
-const jobOptionsSchema = z.strictObject({ portable });
+const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable });
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
 export const payloadSchema = z
@@ -39,6 +43,7 @@ export const AUDIT_LIMITS = { truncations: 100, permutations: 999, accepted: 200
 
 /** What an audit accepts besides a job's payload; `mucast audit` has a flag for each. */
 export const auditOptionsSchema = z.strictObject({
+  ...requestedWindowSchema.shape,
   operation: z
     .enum(JOB_OPERATIONS)
     .optional()

@@ -284,6 +284,14 @@ export const outputBlobSchema = z
       data_extractor_url: z.string(),
       feature_sha256: z.string().regex(/^[0-9a-f]{64}$/),
       data_extractor_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      requested_window: z
+        .strictObject({
+          start: z.string().nullable(),
+          end: z.string().nullable(),
+          learning_end: z.string().nullable(),
+        })
+        .optional()
+        .describe("The bounds of the window that the payload gave; absent if it gave none."),
       config: z
         .string()
         .nullable()

@@ -67,6 +67,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
       operation: "run_dl_job",
       digests: inputs.digests(),
       config: request.config,
+      window: request.window,
       engine: facts,
       recorded: request.recorded,
       seed: settings.seed,

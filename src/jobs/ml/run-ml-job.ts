@@ -83,6 +83,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
         operation: "run_ml_job",
         digests: inputs.digests(),
         config: request.config,
+        window: request.window,
         engine: facts,
         recorded: request.recorded,
         seed: seedOf(settings),

@@ -4,6 +4,7 @@ import type { Operation } from "../../contract/config/job-operations.ts";
 import type { ShrinkageChoice } from "../../contract/config/panel-settings.ts";
 import { ownSection } from "../../contract/config/parse-config.ts";
 import { formatDay } from "../../contract/market/dates.ts";
+import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
 import {
   type Machine,
   OUTPUT_SCHEMA_NAME,
@@ -23,6 +24,7 @@ import {
 import { muRow } from "../../panel/as-of.ts";
 import type { ResolvedWindow } from "../../panel/window.ts";
 import type { EngineNeed, RecordedInputs } from "./job.ts";
+import { recordedWindow } from "./job-window.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 import type { Inputs } from "./read-inputs.ts";
 import type { ScoredTicker, ScoreTables } from "./score-tables.ts";
@@ -177,6 +179,8 @@ export function provenance(facts: {
   readonly operation: Operation;
   readonly digests: ReturnType<Inputs["digests"]>;
   readonly config: string;
+  /** What the request adds to the window of the blob. */
+  readonly window?: RequestedWindow | undefined;
   readonly engine: Omit<EngineFacts, "machine">;
   readonly seed: OrderedJson;
   /** The device that the models were fitted on: `cpu` or `cuda:N`; `none` if no model was fitted. */
@@ -192,6 +196,7 @@ export function provenance(facts: {
     data_extractor_url: recorded?.dataExtractorUrl ?? dataExtractor.name,
     feature_sha256: feature.sha256,
     data_extractor_sha256: dataExtractor.sha256,
+    ...(facts.window === undefined ? {} : { requested_window: recordedWindow(facts.window) }),
     config: storedConfig(ownSection(facts.config, facts.operation)),
     // A service looks for it in the last bytes of an output, so nothing long may follow it.
     config_sha256: recorded?.configSha256 ?? createHash("sha256").update(facts.config).digest("hex"),
@@ -202,7 +207,7 @@ export function provenance(facts: {
     threads: threads && plain(threads),
     kernel_level: kernelLevel,
     device: facts.device,
-  } satisfies Members<OutputBlob["provenance"]>;
+  } satisfies Members<Omit<OutputBlob["provenance"], "requested_window">>;
 }
 
 /** Null if the text contains the signature of a URL, however its letters are escaped: without the signature it cannot run again. */

@@ -1,6 +1,7 @@
 import type { BlobPolicy } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
+import type { RequestedWindow } from "../../contract/market/ticker-series.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { findEnvironment, type JobEnvironment } from "../../engine/environment/environment.ts";
 import { PORTABLE_LEVEL, requireLevel } from "../../engine/environment/kernel-level.ts";
@@ -20,6 +21,8 @@ export interface JobRequest {
   readonly blobUrl?: string | undefined;
   /** 1 to 64 letters, digits, `_` or `-`; names the output. */
   readonly id: string;
+  /** Bounds of the window that the data-extraction blob does not say. */
+  readonly window?: RequestedWindow | undefined;
   /** For a replay: what an earlier output records of its inputs and its config, for the provenance of the new one. */
   readonly recorded?: RecordedInputs | undefined;
 }

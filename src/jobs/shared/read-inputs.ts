@@ -17,6 +17,7 @@ import { isShort } from "../../panel/late-ticker.ts";
 import { buildTickerPanel, type TickerInput, type TickerPanel } from "../../panel/ticker-panel.ts";
 import { type ResolvedWindow, resolveWindow } from "../../panel/window.ts";
 import type { JobContext, JobRequest } from "./job.ts";
+import { jobWindow } from "./job-window.ts";
 
 /** Both blobs: the prices have been read, the features are ready to be streamed. */
 export interface Inputs {
@@ -71,7 +72,7 @@ export async function openInputs(
     const prices = await readPrices(counted[0]!, reading);
     const priced = new Set(prices.tickers);
     const featured = new Set<string>();
-    const resolved = await windowFromPrices(prices, priceBlob.name, signal);
+    const resolved = await windowFromPrices(prices, request.window, priceBlob.name, signal);
     async function* pairs() {
       for await (const features of readFeatures(counted[1]!, reading)) {
         featured.add(features.ticker);
@@ -102,11 +103,13 @@ export async function openInputs(
 /** Window and date of the forecasts, from the prices alone; closes the prices if that fails. */
 async function windowFromPrices(
   prices: PriceBlob,
+  requested: JobRequest["window"],
   name: string,
   signal: AbortSignal,
 ): Promise<Pick<Inputs, "window" | "asOf" | "warnings">> {
   try {
-    const resolved = await inTurns(resolveWindow(prices.window, everyPrice(prices), name), signal);
+    const window = jobWindow(prices.window, requested, name);
+    const resolved = await inTurns(resolveWindow(window, everyPrice(prices), name), signal);
     return { ...resolved, asOf: await inTurns(asOf(everyPrice(prices), resolved.window), signal) };
   } catch (error) {
     prices.close();

@@ -43,6 +43,9 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["config.ML params.cross_section", "flag"],
     ["config.ML params.refit_every", "integer"],
     ["config.ML params.window", "integer"],
+    ["start", "text"],
+    ["end", "text"],
+    ["learning_end", "text"],
     ["portable", "flag"],
   ]);
 });

@@ -10,27 +10,31 @@ export const KIND_LABELS: Readonly<Record<BlobKind, string>> = {
   data_extractor: "Prices",
 };
 
+/** The extensions of an input's name. */
+type BlobFormat = "json" | "parquet";
+
 export interface BlobName {
   readonly kind: BlobKind;
   readonly id: string;
+  readonly format: BlobFormat;
 }
 
 const MAX_ID_LENGTH = 64;
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
-const NAME = /^(feature_engine|data_extractor)_([A-Za-z0-9_-]{1,64})\.json$/;
+const NAME = /^(feature_engine|data_extractor)_([A-Za-z0-9_-]{1,64})\.(json|parquet)$/;
 
 export function isBlobId(id: string): boolean {
   return ID.test(id);
 }
 
-export function blobName({ kind, id }: BlobName): string {
-  return `${kind}_${id}.json`;
+export function blobName({ kind, id, format }: BlobName): string {
+  return `${kind}_${id}.${format}`;
 }
 
 /** The parts of a name that follows the rule; undefined for any other name. */
 export function readBlobName(name: string): BlobName | undefined {
-  const [, kind, id] = NAME.exec(name) ?? [];
-  return kind === undefined ? undefined : { kind: kind as BlobKind, id: id! };
+  const [, kind, id, format] = NAME.exec(name) ?? [];
+  return kind === undefined ? undefined : { kind: kind as BlobKind, id: id!, format: format as BlobFormat };
 }
 
 /** The kind and id in the last part of a URL's path. */
@@ -40,8 +44,9 @@ export function blobNameInUrl(url: string): BlobName | undefined {
 
 /** A valid name for a file: its own name if it follows the rule, otherwise the closest one that does. */
 export function suggestedName(file: string): BlobName {
-  const bare = file.replace(/\.gz$/i, "").replace(/\.[A-Za-z0-9]{1,5}$/, "");
-  const exact = readBlobName(`${bare}.json`);
+  const format: BlobFormat = /\.parquet(?:\.gz)?$/i.test(file) ? "parquet" : "json";
+  const bare = file.replace(/\.gz$/i, "").replace(/\.[A-Za-z0-9]{1,7}$/, "");
+  const exact = readBlobName(`${bare}.${format}`);
   if (exact !== undefined) return exact;
   const kind: BlobKind =
     /price|extract/i.test(bare) && !/feature/i.test(bare) ? "data_extractor" : "feature_engine";
@@ -50,7 +55,7 @@ export function suggestedName(file: string): BlobName {
     .replaceAll(/[^A-Za-z0-9_-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, MAX_ID_LENGTH);
-  return { kind, id: id === "" ? "upload" : id };
+  return { kind, id: id === "" ? "upload" : id, format };
 }
 
 /** Maximum number of URLs that a form offers. */

@@ -24,7 +24,7 @@ export function makeUploadList(
     id,
     type: "file",
     multiple: true,
-    accept: ".json,.gz",
+    accept: ".json,.parquet,.gz",
     "aria-describedby": `${id}-hint`,
   });
   const list = element("ul", { class: "uploads" });
@@ -82,7 +82,7 @@ export function makeUploadList(
     element(
       "p",
       { class: "hint", id: `${id}-hint` },
-      `feature_engine_<id>.json and data_extractor_<id>.json, optionally gzipped; at most ${counted(MAX_FILES, "file")}. Choose files or drop them here.`,
+      `feature_engine_<id>.json and data_extractor_<id>.json, optionally gzipped, or with .parquet; at most ${counted(MAX_FILES, "file")}. Choose files or drop them here.`,
     ),
   );
   onFilesDropped(zone, addFiles);
@@ -161,7 +161,11 @@ function makeUploadRow({ file, context, stored, removed }: UploadRowOptions): Up
   const status = element("p", { role: "status", tabindex: "-1" });
   const actions = element("p", { class: "actions" });
   let state: "ready" | "sending" | "stored" = "ready";
-  const chosen = (): BlobName => ({ kind: kind.value as BlobName["kind"], id: name.value.trim() });
+  const chosen = (): BlobName => ({
+    kind: kind.value as BlobName["kind"],
+    id: name.value.trim(),
+    format: suggested.format,
+  });
   const tell = () => {
     fault.show(isBlobId(chosen().id) ? [] : ["1 to 64 letters, digits, _ or -."]);
     fill(target, "It will be stored as ", textElement(blobName(chosen())), ".");

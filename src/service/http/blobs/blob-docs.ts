@@ -7,7 +7,9 @@ import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.t
 export const blobParams = z.strictObject({
   name: z
     .string()
-    .describe("`feature_engine_<id>.json` or `data_extractor_<id>.json`; for reading, also an output."),
+    .describe(
+      "`feature_engine_<id>.json` or `data_extractor_<id>.json`, or with `.parquet`; for reading, also an output.",
+    ),
 });
 
 const ETAG = { type: "string", description: "Strong: identifies these exact bytes." } as const;
@@ -45,7 +47,10 @@ export const readBlobDocs = {
     200: {
       description: "The whole blob.",
       headers: { ETag: ETAG, "Accept-Ranges": { type: "string", description: "`bytes`." } },
-      content: { "application/json": { schema: { anyOf: [outputBlobSchema, inputBlobSchema, records] } } },
+      content: {
+        "application/json": { schema: { anyOf: [outputBlobSchema, inputBlobSchema, records] } },
+        "application/vnd.apache.parquet": { schema: BYTES },
+      },
     },
     206: {
       description: "The range.",

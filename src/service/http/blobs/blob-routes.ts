@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isInputName, outputIdIn } from "../../../blob/names.ts";
+import { isInputName, mediaType, outputIdIn } from "../../../blob/names.ts";
 import type { StoredBlob, StoreWrite } from "../../../blob/store.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { show } from "../../../contract/errors/faults.ts";
@@ -97,7 +97,7 @@ async function readBlob(
     const { start, end } = range ?? { start: 0, end: size };
     if (range === undefined) reply.code(200).removeHeader("content-range");
     else reply.code(206).header("content-range", `bytes ${start}-${end - 1}/${size}`);
-    reply.type("application/json").header("content-length", end - start);
+    reply.type(mediaType(name)).header("content-length", end - start);
     if (request.method === "HEAD" || size === 0) return reply.send();
     if (!isCounted) open.begin(request.caller!.subject, reply.raw);
     isCounted = true;
@@ -268,8 +268,8 @@ function checkWritable(name: string): void {
   }
   throw new MucastError(
     "invalid_request",
-    `the name ${show(name)} is neither feature_engine_<id>.json nor data_extractor_<id>.json with an id of 1 to 64 ` +
-      'letters, digits, "_" or "-"',
+    `the name ${show(name)} is neither feature_engine_<id>.json nor data_extractor_<id>.json (or .parquet) with an id ` +
+      'of 1 to 64 letters, digits, "_" or "-"',
     { path: "name" },
   );
 }

@@ -33,6 +33,13 @@ test("GET and HEAD answer with the version, and say that ranges are possible", a
   }
 });
 
+test("a Parquet table is stored under its own extension and media type", async () => {
+  const name = freshName().replace(/json$/, "parquet");
+  assert.equal((await service.put(name, "PAR1")).status, 201);
+  const { status, headers, text } = await service.get(name);
+  assert.deepEqual([status, text, headers["content-type"]], [200, "PAR1", "application/vnd.apache.parquet"]);
+});
+
 test("a range gets its bytes, a malformed or multiple one the whole blob, and one outside the blob 416", async () => {
   const name = freshName();
   await service.put(name, "0123456789");
