@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { jobArguments, mucast } from "../end-to-end/commands/command.ts";
 import { removeFolders, withoutIdentity, writeMarket } from "../end-to-end/jobs/job-runs.ts";
 import { cleanMarket } from "../end-to-end/markets/market.ts";
-import { startRayCluster } from "../servers/ray-cluster.testing.ts";
+import { PATIENT_HEALTH_CHECK, startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 after(removeFolders);
 
@@ -16,7 +16,10 @@ test("a job on a cluster of two nodes leaves the bytes of the job on this machin
   timeout: 1_800_000,
 }, async () => {
   const blobs = await writeMarket(cleanMarket());
-  const cluster = await startRayCluster({ nodes: [{ name: "head" }, { name: "second" }] });
+  const cluster = await startRayCluster({
+    nodes: [{ name: "head" }, { name: "second" }],
+    env: PATIENT_HEALTH_CHECK,
+  });
   try {
     const outputs = [];
     for (const more of [["--engine", cluster.address], []]) {

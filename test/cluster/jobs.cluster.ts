@@ -35,7 +35,7 @@ import {
   panelMarket,
 } from "../end-to-end/markets/panel-market.ts";
 import { networkConfig } from "../end-to-end/networks/network-jobs.ts";
-import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
+import { PATIENT_HEALTH_CHECK, type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
 
 const FEW: Readonly<Record<string, object>> = {
   random_forest: { n_estimators: 6 },
@@ -54,7 +54,10 @@ let panels: BlobPair;
 before(async () => {
   panels = await writeMarket(panelMarket());
   blobs = await writeMarket(cleanMarket());
-  cluster = await startRayCluster({ nodes: [{ name: "head" }, { name: "second", cpus: 2 }] });
+  cluster = await startRayCluster({
+    nodes: [{ name: "head" }, { name: "second", cpus: 2 }],
+    env: PATIENT_HEALTH_CHECK,
+  });
   process.env.RAY_AUTH_TOKEN_PATH = cluster.tokenFile;
 });
 after(async () => {

@@ -7,7 +7,7 @@ import { ENDLESS } from "../../src/executors/process/jobs.testing.ts";
 import { until } from "../end-to-end/commands/command.ts";
 import { newFolder, removeFolders, withoutIdentity } from "../end-to-end/jobs/job-runs.ts";
 import { makeCertificates } from "../servers/certificates.testing.ts";
-import { type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
+import { PATIENT_HEALTH_CHECK, type RayCluster, startRayCluster } from "../servers/ray-cluster.testing.ts";
 import { Api } from "../service/api.testing.ts";
 import { payload, putInputs } from "../service/inputs.testing.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
@@ -28,7 +28,7 @@ before(async () => {
     RAY_TLS_SERVER_KEY: key,
   };
   const nodes = [{ name: "head", cpus: 0 }, { name: "a" }, { name: "b" }];
-  cluster = await startRayCluster({ nodes, env: tls });
+  cluster = await startRayCluster({ nodes, env: { ...tls, ...PATIENT_HEALTH_CHECK } });
   const engine = { MUCAST_ENGINE_URL: cluster.address, RAY_AUTH_TOKEN_PATH: cluster.tokenFile };
   serving = await startServe({ env: { ...tls, ...engine } });
   api = new Api(serving.url);
