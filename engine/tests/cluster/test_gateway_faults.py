@@ -4,6 +4,7 @@ import contextlib
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +212,30 @@ def lost_nodes(gateway: GatewayProcess) -> list[str]:
     while not (found := [one for one in gateway.messages if one["event"] == "slots" and one["lost"]]):
         gateway.wait_for("slots")
     return [node["name"].split()[0] for one in found for node in one["lost"]]
+
+
+@pytest.mark.parametrize(
+    ("loss", "reason"),
+    [
+        ("its process", "its process was killed, or its node was lost"),
+        ("its engine process", "its process was ended by SIGKILL, as happens where the memory of its node runs out"),
+    ],
+)
+def test_a_task_that_is_lost_twice_ends_its_slot(
+    cluster: StartedCluster, gateway: GatewayProcess, tmp_path: Path, loss: str, reason: str
+) -> None:
+    gateway.start(1)
+    gateway.send("task", 1, fit_task(tmp_path, "endless", ENDLESS), 101)
+    with ThreadPoolExecutor(1) as reading:
+        exited = reading.submit(gateway.wait_for, "worker_exited", worker=1)
+        while not exited.done():
+            for node in ADDRESSES:
+                with contextlib.suppress(RuntimeError):  # Its processes end between the list and the signal.
+                    LOSSES[loss](cluster, node)
+            time.sleep(0.1)
+    told = exited.result()
+    assert (told["reason"], told["attempts"]) == (reason, 2)
+    assert_works(gateway, tmp_path)
 
 
 def test_mucast_that_is_killed_leaves_nothing_that_runs(cluster: StartedCluster, tmp_path: Path) -> None:
