@@ -60,7 +60,7 @@ const CONTRACT_FOLDERS: Record<string, readonly string[]> = {
   schema: ["json"],
   problems: ["errors", "json", "schema"],
   "model-params": ["errors", "json", "market", "problems"],
-  config: ["errors", "json", "problems", "model-params"],
+  config: ["errors", "json", "market", "problems", "model-params"],
   output: ["schema", "problems", "config"],
   api: ["schema", "problems", "model-params", "config", "output"],
 };
