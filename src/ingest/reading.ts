@@ -58,7 +58,8 @@ export interface FoundTicker {
  */
 export function claimTicker(reading: Reading, { ticker, offset, columns, n }: FoundTicker): void {
   const position = positionOf(reading, offset, ticker);
-  checkValueCount(reading, columns.length * n, offset, ticker);
+  // The dates of a ticker without columns take memory too.
+  checkValueCount(reading, Math.max(1, columns.length) * n, offset, ticker);
   if (reading.tickers.has(ticker)) throw invalid(position, "comes twice");
   if (reading.kind === "prices") priceColumn(reading.roles, columns, position);
   reading.tickers.add(recordTicker(reading, reading.tickers.size, ticker, offset));

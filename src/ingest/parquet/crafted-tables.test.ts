@@ -9,6 +9,7 @@ import { BlockStore } from "../block-store.ts";
 import { sourceOf } from "../chunks.testing.ts";
 import type { BlobKind } from "../column-names.ts";
 import { readBlob } from "../read-blob.ts";
+import { claimTicker, type Reading } from "../reading.ts";
 import { type CraftedPage, type Metadata, withMetadata, withPages } from "./crafted-tables.testing.ts";
 import { tableBytes } from "./random-tables.testing.ts";
 
@@ -179,6 +180,25 @@ describe("a Parquet table with hostile metadata", () => {
       }),
       /column "x" is compressed with BROTLI; UNCOMPRESSED, SNAPPY, GZIP and ZSTD can be read/,
     );
+  });
+
+  it("is refused over the limit of values, even if it has dates and tickers only", async () => {
+    const rows = 2n ** 24n;
+    const groups = 2 ** 7 + 1;
+    const endless = withMetadata(tableBytes([ticker, date], { codec: "UNCOMPRESSED" }), (all) => {
+      const [group] = all.row_groups;
+      group!.num_rows = rows;
+      for (const { meta_data } of group!.columns) {
+        meta_data!.num_values = rows;
+        meta_data!.total_compressed_size = 0n;
+      }
+      all.row_groups = Array.from({ length: groups }, () => group!);
+      all.num_rows = rows * BigInt(groups);
+    });
+    await refused(endless, "too_large", /the table has more than 2147483648 values, columns times rows/);
+    const reading = { source: "t.parquet", tickers: new Set<string>() } as Reading;
+    const found = { ticker: "A", offset: 0, columns: [], n: 2 ** 27 + 1 };
+    assert.throws(() => claimTicker(reading, found), { code: "too_large", message: /134217728 values/ });
   });
 
   it("is refused over the limits of a blob", async () => {

@@ -10,7 +10,10 @@ import { tableColumns } from "./table-columns.ts";
 import { windowOf } from "./table-window.ts";
 import { readWidePrices } from "./wide-prices.ts";
 
-/** Values of a table, rows times the columns that are read: 16 GiB in the work folder. Runs let a few bytes represent many values. */
+/**
+ * Values of a table, rows times the columns that are read: 16 GiB in the work folder. Runs let a few bytes represent many values. A table
+ * without such columns counts as one column, because its dates are stored too.
+ */
 const MAX_TABLE_VALUES = 2 ** 31;
 
 /** Whether the bytes in the window are the start of a Parquet file. */
@@ -52,7 +55,7 @@ function* spool(window: ByteWindow, file: NamelessFile): Steps<number> {
 function* readStored(stored: StoredFile, reading: Reading): Steps<RequestedWindow> {
   const footer = readFooter(stored);
   const { date, ticker, values } = tableColumns(reading, footer);
-  if (footer.rows * values.length > MAX_TABLE_VALUES) {
+  if (footer.rows * Math.max(1, values.length) > MAX_TABLE_VALUES) {
     throw tooLarge(
       positionOf(reading, 0),
       `the table has more than ${MAX_TABLE_VALUES} values, columns times rows`,
