@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { matchesGlob } from "node:path";
 import { test } from "node:test";
-import { HEALTH_VARIABLES } from "../../src/cli/cluster-health.ts";
+import { HEALTH_VARIABLES } from "../../src/cli/cluster-check.ts";
 import { settingNames, settingsSchema } from "../../src/contract/settings.ts";
 
 /** One instruction of a stage, with its lines joined. */

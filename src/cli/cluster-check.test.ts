@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { HEALTH_VARIABLES, healthLines } from "./cluster-health.ts";
+import { HEALTH_VARIABLES, healthLines } from "./cluster-check.ts";
 
 test("doctor names each variable by which Ray notices a lost node that is not as the docs say", () => {
   assert.deepEqual(healthLines(HEALTH_VARIABLES), []);
