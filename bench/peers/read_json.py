@@ -36,7 +36,7 @@ READERS = {"json": with_json, "orjson": with_orjson, "pandas": with_pandas}
 
 
 def peak_bytes():
-    """Peak resident memory: on Linux that of this program alone, elsewhere that of the whole process."""
+    """Peak resident memory: on Linux of this program alone, elsewhere of the whole process."""
     try:
         with open("/proc/self/status", encoding="ascii") as status:
             line = next(line for line in status if line.startswith("VmHWM"))

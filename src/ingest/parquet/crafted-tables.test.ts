@@ -10,22 +10,20 @@ import { sourceOf } from "../chunks.testing.ts";
 import type { BlobKind } from "../column-names.ts";
 import { readBlob } from "../read-blob.ts";
 import { claimTicker, type Reading } from "../reading.ts";
-import { type CraftedPage, type Metadata, withMetadata, withPages } from "./crafted-tables.testing.ts";
+import {
+  type Column,
+  type CraftedPage,
+  column,
+  type Metadata,
+  withChildren,
+  withMetadata,
+  withPages,
+} from "./crafted-tables.testing.ts";
 import { tableBytes } from "./random-tables.testing.ts";
 
 const workFolder = await mkdtemp(join(tmpdir(), "mucast-tables-"));
 after(() => rm(workFolder, { recursive: true }));
 
-type Column = Parameters<typeof tableBytes>[0][number];
-const column = (
-  element: Column["element"],
-  data: readonly unknown[],
-  encoding: Column["encoding"] = "PLAIN",
-) => ({
-  element: { repetition_type: "REQUIRED" as const, ...element },
-  data,
-  encoding,
-});
 const DOUBLES = { type: "DOUBLE" } as const;
 const value = column({ name: "x", ...DOUBLES }, [1, 2, 3]);
 const ticker = column({ name: "ticker", type: "BYTE_ARRAY", converted_type: "UTF8" }, ["A", "A", "B"]);
@@ -51,15 +49,6 @@ const refused = (bytes: Uint8Array, code: string, message: RegExp, kind: BlobKin
 const damaged = (bytes: Uint8Array, message: RegExp) => refused(bytes, "unreadable_blob", message);
 const chunkOf = (metadata: Metadata, index = 0) => metadata.row_groups[0]!.columns[index]!.meta_data!;
 const changed = (change: (metadata: Metadata) => void) => withMetadata(GOOD, change);
-
-/** The table with another number of columns in the root of its schema, a zigzag number of one byte. */
-function withChildren(count: number): Uint8Array {
-  const bytes = new Uint8Array(GOOD);
-  const at = Buffer.from(bytes).lastIndexOf("root") + "root".length + 1;
-  assert.equal(bytes[at], 2 * 3);
-  bytes[at] = count < 0 ? -2 * count - 1 : 2 * count;
-  return bytes;
-}
 
 describe("a Parquet table with hostile metadata", () => {
   it("is read if nothing is changed", async () => {
@@ -146,9 +135,9 @@ describe("a Parquet table with hostile metadata", () => {
   });
 
   it("is refused if its schema is nested, cut, huge or ambiguous", async () => {
-    await damaged(withChildren(-1), /negative number of columns/);
-    await damaged(withChildren(60), /the schema is cut short/);
-    await damaged(withChildren(1), /parts outside its root/);
+    await damaged(withChildren(GOOD, -1), /negative number of columns/);
+    await damaged(withChildren(GOOD, 60), /the schema is cut short/);
+    await damaged(withChildren(GOOD, 1), /parts outside its root/);
     const twice = tableBytes([value, ticker, date, { ...value, element: { ...value.element } }]);
     await damaged(twice, /the column "x" comes twice/);
     const deep = changed((all) => {

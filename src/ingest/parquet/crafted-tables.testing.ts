@@ -1,7 +1,9 @@
+import assert from "node:assert/strict";
 import { parquetMetadata } from "hyparquet";
 import { ByteWriter } from "hyparquet-writer";
 import { writePageHeader } from "hyparquet-writer/src/datapage.js";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
+import type { tableBytes } from "./random-tables.testing.ts";
 
 export type Metadata = ReturnType<typeof parquetMetadata>;
 type PageHeader = Parameters<typeof writePageHeader>[1];
@@ -54,4 +56,26 @@ function joined(data: Uint8Array, metadata: Metadata): Uint8Array {
   writeMetadata(writer, metadata);
   writer.appendBytes(Buffer.from("PAR1"));
   return new Uint8Array(writer.getBytes());
+}
+
+/** A column of a table that `tableBytes` writes. */
+export type Column = Parameters<typeof tableBytes>[0][number];
+/** A required column. */
+export const column = (
+  element: Column["element"],
+  data: readonly unknown[],
+  encoding: Column["encoding"] = "PLAIN",
+) => ({
+  element: { repetition_type: "REQUIRED" as const, ...element },
+  data,
+  encoding,
+});
+
+/** A table of three columns with another number of columns in the root of its schema, a zigzag number of one byte. */
+export function withChildren(table: Uint8Array, count: number): Uint8Array {
+  const bytes = new Uint8Array(table);
+  const at = Buffer.from(bytes).lastIndexOf("root") + "root".length + 1;
+  assert.equal(bytes[at], 2 * 3);
+  bytes[at] = count < 0 ? -2 * count - 1 : 2 * count;
+  return bytes;
 }
