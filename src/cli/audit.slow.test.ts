@@ -120,9 +120,9 @@ describe("mucast audit", { concurrency: 2, timeout: 600_000 }, () => {
       /no section of "run_dl_job"; it is one of run_ml_job/,
     ],
     [
-      "a window without prices",
-      ["--config", RIDGE, "--start", "2020-01-01"],
-      /--start: only allowed with --prices; blobs have their own window/,
+      "tickers without prices",
+      ["--config", RIDGE, "--tickers", "AAPL"],
+      /--tickers: only allowed with --prices/,
     ],
   ];
   for (const [what, args, told] of refused) {
