@@ -21,6 +21,7 @@ export interface Told {
 
 const parent = new ParentChannel<Ask, Told>({
   onMessage: (ask) => void obey(ask),
+  onLost: (messages) => void parent.send({ value: `${messages} lost` }),
   onParentEnd: () => undefined,
 });
 

@@ -3,6 +3,8 @@ import { Worker } from "node:worker_threads";
 
 interface ParentListener<FromParent> {
   readonly onMessage: (message: FromParent) => void;
+  /** Called with the number of messages that `send` has dropped, once the parent has read those before them. */
+  readonly onLost?: (messages: number) => void;
   /** Called when the parent has ended; the process is killed 2 s later. */
   readonly onParentEnd: () => void;
 }
@@ -18,8 +20,11 @@ export class ParentChannel<FromParent, ToParent extends object> {
   /** Settles once the system has accepted every message. */
   #sent: Promise<void> = Promise.resolve();
   #unread = 0;
+  #lost = 0;
+  readonly #onLost: ((messages: number) => void) | undefined;
 
-  constructor({ onMessage, onParentEnd }: ParentListener<FromParent>) {
+  constructor({ onMessage, onLost, onParentEnd }: ParentListener<FromParent>) {
+    this.#onLost = onLost;
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
     // If the parent is gone, so are the readers of stdout and stderr.
     for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
@@ -37,11 +42,15 @@ export class ParentChannel<FromParent, ToParent extends object> {
    * @param mayBeLost drops the message if a thousand earlier ones still wait.
    */
   send(message: ToParent, { mayBeLost = false } = {}): Promise<void> {
-    if (mayBeLost && this.#unread >= MAX_UNREAD) return this.#sent;
+    if (mayBeLost && this.#unread >= MAX_UNREAD) {
+      this.#lost += 1;
+      return this.#sent;
+    }
     this.#unread += 1;
     this.#sent = new Promise((resolve) => {
       process.send!(message, undefined, undefined, () => {
         this.#unread -= 1;
+        if (this.#unread === 0) this.#reportLost();
         resolve();
       });
     });
@@ -50,7 +59,13 @@ export class ParentChannel<FromParent, ToParent extends object> {
 
   /** Ends this process once the system has accepted every message. */
   async exit(): Promise<void> {
-    await this.#sent;
+    while (this.#unread > 0) await this.#sent;
     process.exit(0);
+  }
+
+  #reportLost(): void {
+    const lost = this.#lost;
+    this.#lost = 0;
+    if (lost > 0) this.#onLost?.(lost);
   }
 }

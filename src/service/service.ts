@@ -87,7 +87,9 @@ async function start(
   const storage = await openStorage(settings, env);
   // It is also the store of the jobs, or holds nothing open. It closes last, since HTTP may still read.
   resources.add(() => storage.store.close());
-  const destination = openLogDestination(STDERR);
+  const destination = openLogDestination(STDERR, (lines) =>
+    log.warn({ lines }, "log lines were dropped, because the disk was full or their reader had stopped"),
+  );
   const log = openLog({ level: settings.log_level, secrets: secretsOf(settings, env), destination });
   const telemetry = await openTelemetry({ log, lostLines: () => destination.lost, env });
   resources.add(() => telemetry.close());

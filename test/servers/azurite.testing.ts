@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import {
@@ -25,8 +25,8 @@ const AZURITE = fileURLToPath(
 export const CERTIFICATE = fileURLToPath(new URL("../certificates/localhost.cert.pem", import.meta.url));
 const KEY = fileURLToPath(new URL("../certificates/localhost.key.pem", import.meta.url));
 
-/** Ends the server once stdin ends. */
-const WATCHER = '"$@" & pid=$!; cat >/dev/null; kill -9 "$pid"; wait "$pid" 2>/dev/null; true';
+/** Ends the server once stdin ends. Only the server keeps stdout, so that it ends with the server. */
+const WATCHER = '"$@" & pid=$!; exec >/dev/null; cat; kill -9 "$pid"; wait "$pid" 2>/dev/null; true';
 
 const HOUR_MS = 3_600_000;
 
@@ -46,6 +46,7 @@ export interface Azurite {
 
 /** @param secure over https with the certificate of the tests, and with tokens too (without checking their signature). */
 export async function startAzurite({ secure = false } = {}): Promise<Azurite> {
+  if (!existsSync(AZURITE)) throw new Error("Azurite is not installed; npm run setup -- --dev installs it");
   const account = `test${randomBytes(4).toString("hex")}`;
   const key = randomBytes(64).toString("base64");
   const child = spawn("sh", ["-c", WATCHER, "sh", process.execPath, AZURITE, ...flags(secure)], {

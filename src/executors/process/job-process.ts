@@ -6,6 +6,11 @@ import type { FromJob, ToJob } from "./messages.ts";
 
 const service = new ParentChannel<ToJob, FromJob>({
   onMessage: (message) => runs.receive(message),
+  onLost: (lines) =>
+    void service.send({
+      event: "log",
+      line: `${lines} more lines were dropped because the service did not read them in time`,
+    }),
   onParentEnd: () => runs.stopWithService(),
 });
 const runs = new JobRuns((message) => {

@@ -23,6 +23,9 @@ export function mcpServer({ operations, caller, address, traceparent, onDefect }
     { name: "mucast", title: "mucast", version: MUCAST_VERSION },
     { instructions: instructions(address), capabilities: { tools: { listChanged: false } } },
   );
+  // The SDK finds a tool by its name as a member of an object, which inherits members such as `__proto__`.
+  // biome-ignore lint/complexity/useLiteralKeys: the compiler allows a private member in brackets only
+  Object.setPrototypeOf(server["_registeredTools"], null);
   for (const [name, tool] of Object.entries(TOOLS) as [ApiOperationName, ToolDefinition][]) {
     server.registerTool(name, tool, async (args, { mcpReq: { signal } }) => {
       try {

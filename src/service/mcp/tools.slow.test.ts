@@ -54,6 +54,15 @@ describe("the tools", () => {
     assert.ok(!holds({ ...operation, result: { ...operation!.result, added_later: 1 } }));
   });
 
+  test("have no name that every object has", async () => {
+    for (const mode of ["legacy", "auto"] as const) {
+      const client = await connect(service, mode);
+      for (const name of ["__proto__", "constructor", "toString", "no_tool"])
+        await assert.rejects(client.callTool({ name, arguments: {} }), new RegExp(`Tool ${name} not found`));
+      await client.close();
+    }
+  });
+
   test("state what they change", async () => {
     const client = await connect(service, "legacy");
     const { tools } = await client.listTools();

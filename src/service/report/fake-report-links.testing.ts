@@ -1,6 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Caller } from "../auth/caller.ts";
-import { type CreatedLink, noLink, type OpenedLink, type ReportLinks } from "./report-links.ts";
+import {
+  type CreatedLink,
+  noLink,
+  type OpenedLink,
+  type ReportLinks,
+  type TakenLink,
+} from "./report-links.ts";
 
 /** A fake: links in memory, which do not end by themselves. */
 export class FakeReportLinks implements Pick<ReportLinks, keyof ReportLinks> {
@@ -18,9 +24,9 @@ export class FakeReportLinks implements Pick<ReportLinks, keyof ReportLinks> {
     return link;
   }
 
-  async take(token: string): Promise<OpenedLink> {
+  async take(token: string): Promise<TakenLink> {
     const link = await this.find(token);
     this.#links.delete(token);
-    return link;
+    return { ...link, restore: async () => void this.#links.set(token, link) };
   }
 }

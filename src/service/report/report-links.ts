@@ -3,7 +3,7 @@ import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type KeyStore, secretHash } from "../auth/key-store.ts";
 import type { Database } from "../database/database.ts";
-import { findLink, insertLink, type LinkedReport, redeemLink } from "../store/report-links.ts";
+import { findLink, insertLink, type LinkedReport, redeemLink, restoreLink } from "../store/report-links.ts";
 
 /** A new link. */
 export interface CreatedLink {
@@ -16,6 +16,12 @@ export interface CreatedLink {
 export interface OpenedLink {
   readonly caller: Caller;
   readonly operationId: string;
+}
+
+/** A link that is used up. */
+export interface TakenLink extends OpenedLink {
+  /** Makes it valid again, for a report that could not be sent. */
+  restore(): Promise<void>;
 }
 
 const LINK_SECONDS = 60;
@@ -54,8 +60,11 @@ export class ReportLinks {
   }
 
   /** Uses a link. If several requests take it, only one gets it. */
-  async take(token: string): Promise<OpenedLink> {
-    return this.#opened(await redeemLink(this.#database, secretHash(token)));
+  async take(token: string): Promise<TakenLink> {
+    const hash = secretHash(token);
+    const link = await redeemLink(this.#database, hash);
+    const opened = await this.#opened(link);
+    return { ...opened, restore: () => restoreLink(this.#database, hash, link!) };
   }
 
   /** If the key was revoked after the link was created, the link opens nothing. */

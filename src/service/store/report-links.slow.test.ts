@@ -33,8 +33,13 @@ onEachDatabase((tested) => {
     const taken = await Promise.allSettled(
       [linksOf(), linksOf(), linksOf()].map((links) => links.take(token)),
     );
-    const won = taken.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    assert.deepEqual(won, [opened]);
+    const [won, ...others] = taken.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const { restore, ...link } = won!;
+    assert.deepEqual([link, others], [opened, []]);
+    await assert.rejects(linksOf().find(token), USED);
+    await restore();
+    assert.deepEqual(await linksOf().find(token), opened);
+    await linksOf().take(token);
     await assert.rejects(linksOf().find(token), USED);
     await assert.rejects(linksOf().take("never made"), USED);
   });

@@ -44,6 +44,7 @@ export function insertLink(
 
 const OPEN = "hash = $1 and expires_at > now()";
 const LINKED = 'caller, operation_id as "operationId"';
+const TAKEN = `${LINKED}, expires_at as "expiresAt"`;
 
 /** Looks at a link that has not expired, without using it. */
 export async function findLink(statements: Queryable, hash: string): Promise<LinkedReport | undefined> {
@@ -53,11 +54,29 @@ export async function findLink(statements: Queryable, hash: string): Promise<Lin
   return found.rows[0];
 }
 
+/** A link that was used. */
+export interface RedeemedLink extends LinkedReport {
+  readonly expiresAt: Date;
+}
+
 /** Uses a link: if several requests take it at once, even on several services, only one gets it. */
-export async function redeemLink(statements: Queryable, hash: string): Promise<LinkedReport | undefined> {
-  const taken = await statements.query<LinkedReport>(
-    `delete from report_links where ${OPEN} returning ${LINKED}`,
+export async function redeemLink(statements: Queryable, hash: string): Promise<RedeemedLink | undefined> {
+  const taken = await statements.query<RedeemedLink>(
+    `delete from report_links where ${OPEN} returning ${TAKEN}`,
     [hash],
   );
   return taken.rows[0];
+}
+
+/** Makes a used link valid again until it would have expired, unless its operation was removed. */
+export async function restoreLink(
+  statements: Queryable,
+  hash: string,
+  { caller, operationId, expiresAt }: RedeemedLink,
+): Promise<void> {
+  await statements.query(
+    `insert into report_links (hash, caller, operation_id, expires_at)
+     select $1, $2, id, $4 from operations where id = $3 and caller = $2`,
+    [hash, caller, operationId, expiresAt],
+  );
 }

@@ -15,16 +15,30 @@ export interface LogDestination {
  * Opens a descriptor for the log. A line is written at once, so that a crash loses no earlier line. If the descriptor refuses it (a
  * full disk, a pipe whose reader has stopped), it waits in memory, and the next line tries again; beyond the maximum, lines are
  * dropped. Once the reader of a pipe is gone, pino drops all lines.
+ * @param onLost called with the number of dropped lines once the lines before them are written.
  */
-export function openLogDestination(descriptor: number): LogDestination {
+export function openLogDestination(
+  descriptor: number,
+  onLost: (lines: number) => void = () => undefined,
+): LogDestination {
   let lost = 0;
+  let reported = 0;
   const destination = pino.destination({
     dest: nonBlocking(descriptor),
     sync: true,
     maxLength: MAX_WAITING_BYTES,
     retryEAGAIN: () => false,
   });
-  destination.on("drop", () => lost++);
+  destination.on("drop", () => {
+    lost++;
+    // pino drops a line without trying to write those that wait.
+    destination.write("");
+  });
+  destination.on("drain", () => {
+    const dropped = lost - reported;
+    reported = lost;
+    if (dropped > 0) onLost(dropped);
+  });
   // The line waits.
   destination.on("error", () => undefined);
   return {

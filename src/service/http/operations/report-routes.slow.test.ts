@@ -144,6 +144,18 @@ test("a link opens a report once: HEAD and a browser's prefetch do not use it up
   assert.ok(!JSON.stringify(service.done).includes(token));
 });
 
+test("a link whose report cannot be drawn for the moment stays valid", async () => {
+  const path = await linked(await submitted());
+  const count = drawings.length;
+  const asked = refused(path);
+  (await begun(count + 1)).end.reject(new MucastError("unavailable", "others draw", { retryAfter: 1 }));
+  assert.deepEqual(await asked, [503, "unavailable"]);
+  const again = get(path);
+  (await begun(count + 2)).end.resolve(Buffer.from("<!doctype html>"));
+  assert.equal((await again).status, 200);
+  assert.equal((await get(path)).status, 404);
+});
+
 test("a link is created only for an existing report, and opens nothing if the output is removed later", async () => {
   const refusedLink = async (path: string) => {
     const answer = await get(`${path}-link`, { method: "POST" });

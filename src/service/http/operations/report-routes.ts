@@ -4,6 +4,7 @@ import { type ReportLink, reportLinkSchema } from "../../../contract/api/operati
 import { API_OPERATIONS } from "../../../contract/api/operations.ts";
 import { MucastError } from "../../../contract/errors/errors.ts";
 import { REPORT_POLICY } from "../../../report/page-policy.ts";
+import type { OpenedLink } from "../../report/report-links.ts";
 import type { ReportedOutput } from "../../report/reports.ts";
 import { EXAMPLE_BLOBS } from "../openapi/examples.ts";
 import { emptyAnswer, jsonAnswer, problemAnswers } from "../openapi/route-docs.ts";
@@ -96,16 +97,25 @@ function openLinkRoute(app: HttpApp, parts: ReportParts): void {
     schema: { hide: true, params: linkParams },
     handler: async (request, reply) => {
       checkOpened(request);
-      const isHead = request.method === "HEAD";
       const { token } = request.params;
+      const find = async ({ caller, operationId }: OpenedLink) => {
+        request.caller = caller;
+        request.operationId = operationId;
+        return reports.find(caller, await operations.get(caller, operationId));
+      };
+      if (request.method === "HEAD") {
+        await find(await reportLinks.find(token));
+        return reply.headers(PAGE_HEADERS).send();
+      }
       // Used up before the page is drawn: a second request in the meantime gets none.
-      const { caller, operationId } = await (isHead ? reportLinks.find(token) : reportLinks.take(token));
-      request.caller = caller;
-      request.operationId = operationId;
-      const found = await reports.find(caller, await operations.get(caller, operationId));
-      if (isHead) return reply.headers(PAGE_HEADERS).send();
-      const page = await drawn(request, reply, found, parts);
-      return reply.headers(PAGE_HEADERS).send(page);
+      const link = await reportLinks.take(token);
+      try {
+        const page = await drawn(request, reply, await find(link), parts);
+        return reply.headers(PAGE_HEADERS).send(page);
+      } catch (error) {
+        if (error instanceof MucastError && error.code === "unavailable") await link.restore();
+        throw error;
+      }
     },
   });
 }
