@@ -1,5 +1,7 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { INPUT_FORMATS } from "../blob/names.ts";
 import { blobLimits } from "../contract/blob-limits.ts";
+import { COMPRESSIONS } from "../prepare/parquet/compress.ts";
 import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
 import { untilSignal } from "./terminal/signals.ts";
 
@@ -25,6 +27,11 @@ export function addPrepare(program: Command): void {
     .option("--end <date>", "last date, YYYY-MM-DD")
     .option("--learning-end <date>", "last date whose labels a job may learn from")
     .option("--tickers <list>", "comma-separated tickers (default: all)")
+    .addOption(new Option("--format <name>", "format of the blobs").choices(INPUT_FORMATS).default("json"))
+    .addOption(
+      new Option("--compression <name>", "compression of Parquet (default: snappy)").choices(COMPRESSIONS),
+    )
+    .option("--float32", "write features to Parquet as float32, with about 7 digits; prices stay float64")
     .addHelpText(
       "after",
       "\nExample:\n  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31\n\n" +

@@ -7,6 +7,8 @@ import fc from "fast-check";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay, parseDay } from "../contract/market/dates.ts";
+import { BlockStore } from "../ingest/block-store.ts";
+import { readBytes } from "../ingest/parquet/table-twin.testing.ts";
 import { FEATURE_NAMES } from "./features/feature-set.ts";
 import { type PrepareOptions, preparePrices } from "./prepare-prices.ts";
 
@@ -268,4 +270,67 @@ test("numbers are written so that they read back as the same float64", async () 
   const A = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 1e21, 1e-7, 123456789.12345678];
   const { prices } = await prepare({ A });
   assert.deepEqual(prices.prices.A, A);
+});
+
+test("the Parquet blobs have the rows of the JSON blobs", async () => {
+  const prices = { A: walkOf(1, 140), B: [...walkOf(2, 90), null, 0, -1, ...walkOf(3, 47)] };
+  const options = { learningEnd: dateAt(100), start: dateAt(5) };
+  const { prepared: asJson } = await prepare(prices, options);
+  for (const parquet of [{}, { compression: "zstd" }, { compression: "snappy", float32: true }] as const) {
+    const csvPath = csvOf(prices);
+    const outFolder = fresh();
+    const prepared = await preparePrices({
+      csvPath,
+      outFolder,
+      options: { ...options, format: "parquet", ...parquet },
+    });
+    assert.match(prepared.featurePath, new RegExp(`/data/feature_engine_${prepared.id}\\.parquet$`));
+    assert.match(prepared.dataExtractorPath, new RegExp(`/data/data_extractor_${prepared.id}\\.parquet$`));
+    for (const [kind, path, jsonPath] of [
+      ["prices", prepared.dataExtractorPath, asJson.dataExtractorPath],
+      ["features", prepared.featurePath, asJson.featurePath],
+    ] as const) {
+      const read = async (file: string) => readBytes(kind, readFileSync(file), new BlockStore(root));
+      const [table, json] = [await read(path), await read(jsonPath)];
+      const isRounded = kind === "features" && "float32" in parquet;
+      const rounded = (values: Float64Array) => (isRounded ? values.map(Math.fround) : values);
+      assert.deepEqual(table.window, json.window);
+      assert.deepEqual(
+        table.tickers,
+        json.tickers.map((ticker) => ({ ...ticker, values: rounded(ticker.values) })),
+      );
+    }
+  }
+});
+
+test("the format is a part of the id, and what only Parquet has is refused for JSON", async () => {
+  const prices = { A: walkOf(1, 10) };
+  const formats: PrepareOptions[] = [
+    {},
+    { format: "parquet" },
+    { format: "parquet", compression: "zstd" },
+    { format: "parquet", float32: true },
+  ];
+  const ids = await Promise.all(
+    formats.map(async (options) => {
+      const request = { csvPath: csvOf(prices), outFolder: fresh(), options };
+      const { id } = await preparePrices(request);
+      assert.equal((await preparePrices(request)).written, false);
+      return id;
+    }),
+  );
+  assert.equal(new Set(ids).size, formats.length);
+  const explicit = { format: "parquet", compression: "snappy", float32: false } as const;
+  const { id } = await preparePrices({ csvPath: csvOf(prices), outFolder: fresh(), options: explicit });
+  assert.equal(id, ids[1]);
+  for (const [path, options] of [
+    ["compression", { compression: "zstd" }],
+    ["float32", { float32: true, format: "json" }],
+  ] as const) {
+    const error = await failure(
+      "invalid_request",
+      preparePrices({ csvPath: csvOf(prices), outFolder: fresh(), options }),
+    );
+    assert.equal(error.data.path, path);
+  }
 });

@@ -1,17 +1,18 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { checkFolder } from "../blob/folder/output-folder.ts";
-import { checkId, inputNames } from "../blob/names.ts";
+import { checkId } from "../blob/names.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
+import { type BlobFormat, blobFiles, blobFormat, type FormatOptions } from "./blob-files.ts";
 import { type CsvLimits, readPriceCsv } from "./csv/read-price-csv.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
-import { dataExtractorText, featureEngineText, publishBlobs } from "./publish-blobs.ts";
+import { publishBlobs } from "./publish-blobs.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
 
-export interface PrepareOptions {
+export interface PrepareOptions extends FormatOptions {
   /** Part of both blobs' names; by default a digest of everything that they depend on. */
   readonly id?: string | undefined;
   /** `YYYY-MM-DD`. Earlier prices still feed the windows of the features. */
@@ -60,6 +61,7 @@ export interface PreparedBlobs {
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
   const { csvPath, options = {}, report = () => undefined, limits = {} } = request;
   if (options.id !== undefined) checkId(options.id, "id");
+  const format = blobFormat(options);
   const folder = resolve(request.outFolder, "data");
   await checkFolder(folder);
   const { tickers: priced, unpriced } = await readPriceCsv(csvPath, request.signal, limits);
@@ -73,15 +75,11 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   if (options.tickers === undefined) reportUnpriced(unpriced, report);
   reportNonpositive(tickers, report);
   reportSparse(tickers, window, report);
-  const id = options.id ?? digestOf(tickers, window);
-  const names = inputNames(id);
+  const id = options.id ?? digestOf(tickers, window, format);
   const features = await inTurns(featuresOf(tickers), request.signal);
   const { paths, written } = await publishBlobs(
     folder,
-    [
-      { name: names.prices, content: dataExtractorText(window, dates, tickers) },
-      { name: names.features, content: featureEngineText(dates, features) },
-    ],
+    blobFiles(id, format, { window, dates, tickers, features, columns: FEATURE_NAMES }),
     { signal: request.signal, limit: limits.blobBytes },
   );
   return {
@@ -141,9 +139,10 @@ function warnOf(sentences: readonly string[], report: (sentence: string) => void
 }
 
 /** 16 hexadecimal digits of a SHA-256 over everything that the bytes of the blobs depend on. */
-function digestOf(tickers: readonly TickerPrices[], window: PrepareWindow): string {
+function digestOf(tickers: readonly TickerPrices[], window: PrepareWindow, format: BlobFormat): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FEATURE_SET, window.start, window.end, window.learningEnd ?? null]));
+  if (format.format === "parquet") hash.update(JSON.stringify([format.compression, format.float32]));
   for (const { ticker, days, prices } of tickers) {
     hash
       .update(JSON.stringify([ticker, days.length]))

@@ -1,7 +1,9 @@
 import { MAX_COLUMNS } from "../../contract/market/ticker-series.ts";
 import { quote, tooLarge, unreadable } from "../blob-errors.ts";
+import { boundOf } from "../dates/window-bounds.ts";
 import type { NamelessFile } from "../nameless-file.ts";
 import type { Part } from "./cursor.ts";
+import { PANDAS_KEYS } from "./pandas-index.ts";
 import { type LeafColumn, PHYSICAL_TYPES, type PhysicalType, readSchema } from "./schema.ts";
 import { ThriftReader } from "./thrift.ts";
 
@@ -19,7 +21,7 @@ export interface Footer {
   /** Rows of the whole table. */
   readonly rows: number;
   readonly groups: number;
-  /** Later entries of the same key win. */
+  /** The entries that `isReadEntry` selects; later ones of the same key win. */
   readonly metadata: ReadonlyMap<string, string>;
   /** Reads the metadata of a row group, which stays in its compact form until then. */
   group(index: number): RowGroup;
@@ -48,6 +50,10 @@ const TAIL_BYTES = 8;
 
 /** A table of 10,000 columns in 20 row groups has 30 MB of metadata. */
 const MAX_FOOTER_BYTES = 64 * 2 ** 20;
+/** All keys that mucast reads are shorter. */
+const MAX_KEY_BYTES = 100;
+/** pandas describes 10,000 columns with names of 300 bytes in less. */
+const MAX_ENTRY_BYTES = 8 * 2 ** 20;
 /** The format counts row groups in 16 bits. */
 const MAX_GROUPS = 32_767;
 /** Columns beside values: date and ticker, each perhaps under two names, and an index. */
@@ -128,16 +134,26 @@ function footerBytes({ source, file, size }: StoredFile): {
   return { bytes, offset };
 }
 
+/** Reads the entries that mucast needs, and skips the others, which other programs may have made large or many. */
 function readKeyValues(reader: ThriftReader, into: Map<string, string>): void {
   reader.list(() => {
-    let key = "";
-    let value = "";
+    let key: string | undefined;
     reader.struct((id) => {
-      if (id === 1) key = reader.text();
-      else if (id === 2) value = reader.text();
+      if (id === 1) key = reader.textUpTo(MAX_KEY_BYTES);
+      if (id !== 2 || key === undefined || !isReadEntry(key)) return;
+      const value = reader.textUpTo(MAX_ENTRY_BYTES);
+      if (value === undefined) {
+        const what = `the entry ${quote(key)} of the table's metadata has more than ${MAX_ENTRY_BYTES} bytes`;
+        throw tooLarge(reader.part, what);
+      }
+      into.set(key, value);
     });
-    into.set(key, value);
   });
+}
+
+/** Whether an entry is a bound of the window, or what pandas knows of the columns. */
+function isReadEntry(key: string): boolean {
+  return boundOf(key) !== undefined || PANDAS_KEYS.has(key);
 }
 
 function checkNames(columns: readonly LeafColumn[], part: Part): void {

@@ -6,6 +6,7 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { formatDay } from "../../contract/market/dates.ts";
 import { BlockStore } from "../block-store.ts";
+import { withMetadata } from "./crafted-tables.testing.ts";
 import { jsonRecords, readBytes, readTwin } from "./table-twin.testing.ts";
 
 const TABLES = fileURLToPath(new URL("../../../test/tables/", import.meta.url));
@@ -82,5 +83,29 @@ describe("a Parquet table of prices", () => {
       tickers.map(({ ticker, days, values }) => ({ ticker, days, values })),
       twin.tickers.map(({ ticker, days, values }) => ({ ticker, days, values })),
     );
+  });
+
+  it("is not refused for large or many entries of other programs in its metadata, but for a large one that is read", async () => {
+    const table = Buffer.from(
+      (await bytesOf("polars")).toString("latin1").replaceAll("mom_5", "price"),
+      "latin1",
+    );
+    const withEntry = (key: string, value: string) =>
+      withMetadata(table, (metadata) => {
+        const others = Array.from({ length: 1_000 }, (_, i) => ({ key: `other ${i}`, value: "x".repeat(i) }));
+        metadata.key_value_metadata = [...metadata.key_value_metadata!, ...others, { key, value }];
+      });
+    const whole = await readBytes("prices", table, new BlockStore(workFolder));
+    const large = "x".repeat(9 * 2 ** 20);
+    for (const other of ["ARROW:schema", "k".repeat(2_000)]) {
+      const found = await readBytes("prices", withEntry(other, large), new BlockStore(workFolder));
+      assert.deepEqual(found, whole);
+    }
+    for (const key of ["pandas", "PANDAS_ATTRS", "Learning_end"]) {
+      await assert.rejects(readBytes("prices", withEntry(key, large), new BlockStore(workFolder)), {
+        code: "too_large",
+        message: new RegExp(`the entry "${key}" of the table's metadata has more than 8388608 bytes`),
+      });
+    }
   });
 });

@@ -97,8 +97,14 @@ export class ThriftReader {
   }
 
   text(): string {
+    return this.textUpTo(Number.POSITIVE_INFINITY)!;
+  }
+
+  /** @returns undefined for a text of more than `limit` bytes, which is skipped. */
+  textUpTo(limit: number): string | undefined {
     this.#expect([Wire.binary], "a text");
     const bytes = this.#cursor.take(this.#cursor.varint());
+    if (bytes.length > limit) return undefined;
     try {
       return utf8.decode(bytes);
     } catch {

@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { COMPRESSIONS } from "../../../src/prepare/parquet/compress.ts";
+import { type PrepareOptions, preparePrices } from "../../../src/prepare/prepare-prices.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { otherLayouts } from "../markets/blob-layouts.ts";
 import { corruptedAfter, upTo } from "../markets/corrupted-market.ts";
@@ -14,6 +16,7 @@ import { Seeded } from "../markets/seeded.ts";
 import {
   type BlobPair,
   type JobRun,
+  newFolder,
   removeFolders,
   runJob,
   withoutIdentity,
@@ -114,6 +117,24 @@ describe("the same blobs written differently", { concurrency: 2 }, () => {
     const { features, prices } = marketTables(market);
     const other = await runJob(await writeTexts(features, prices), TREES);
     assert.equal(withoutProvenance(other.text), withoutProvenance((await canonical).text));
+  });
+
+  test("as Parquet tables that prepare writes", async () => {
+    const prepared = async (options: PrepareOptions): Promise<BlobPair> => {
+      const folder = await newFolder();
+      const window = { start: "2020-01-02", learningEnd: "2022-06-30", tickers: ["AAPL", "RRC", "XOM"] };
+      const blobs = await preparePrices({
+        csvPath: "examples/sp500-prices/prices.csv.gz",
+        outFolder: folder,
+        options: { ...window, ...options },
+      });
+      return { folder, features: blobs.featurePath, prices: blobs.dataExtractorPath };
+    };
+    const one = await runJob(await prepared({}), TREES);
+    for (const compression of COMPRESSIONS) {
+      const other = await runJob(await prepared({ format: "parquet", compression }), TREES);
+      assert.equal(withoutProvenance(other.text), withoutProvenance(one.text));
+    }
   });
 });
 

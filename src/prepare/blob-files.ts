@@ -1,0 +1,74 @@
+import { type InputFormat, inputNames } from "../blob/names.ts";
+import type { Content } from "../blob/store.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { formatDay } from "../contract/market/dates.ts";
+import { priceSeries, type TickerFeatures, type TickerPrices } from "../contract/market/ticker-series.ts";
+import { type Compression, checkCompression } from "./parquet/compress.ts";
+import { tableBytes } from "./parquet/table-writer.ts";
+import { dataExtractorText, featureEngineText } from "./publish-blobs.ts";
+import type { PrepareWindow } from "./selection.ts";
+
+/** How the blobs are written, as requested. */
+export interface FormatOptions {
+  /** By default json. */
+  readonly format?: InputFormat | undefined;
+  /** Of Parquet; by default snappy. */
+  readonly compression?: Compression | undefined;
+  /** Whether a Parquet table has its features as float32. Prices are always float64. */
+  readonly float32?: boolean | undefined;
+}
+
+/** How the blobs are written, with defaults. */
+export type BlobFormat =
+  | { readonly format: "json" }
+  | { readonly format: "parquet"; readonly compression: Compression; readonly float32: boolean };
+
+/** @throws MucastError invalid_request for an option that the format does not have, or a compression that this Node does not have. */
+export function blobFormat({ format = "json", compression, float32 }: FormatOptions): BlobFormat {
+  if (format === "parquet") {
+    checkCompression(compression ?? "snappy");
+    return { format, compression: compression ?? "snappy", float32: float32 ?? false };
+  }
+  const [path] = [...(compression === undefined ? [] : ["compression"]), ...(float32 ? ["float32"] : [])];
+  if (path === undefined) return { format };
+  throw new MucastError("invalid_request", `${path}: needs the format parquet`, { path });
+}
+
+/** What both blobs consist of. */
+export interface BlobContents {
+  readonly window: PrepareWindow;
+  /** The rows of each ticker, ascending. */
+  readonly dates: Int32Array;
+  readonly tickers: readonly TickerPrices[];
+  readonly features: Iterable<TickerFeatures>;
+  /** The columns of `features`. */
+  readonly columns: readonly string[];
+}
+
+/** The data-extraction blob and the feature blob: their names, and their bytes in pieces. */
+export function blobFiles(
+  id: string,
+  format: BlobFormat,
+  { window, dates, tickers, features, columns }: BlobContents,
+): readonly { readonly name: string; readonly content: Content }[] {
+  const names = inputNames(id, format.format);
+  if (format.format === "json") {
+    return [
+      { name: names.prices, content: dataExtractorText(window, dates, tickers) },
+      { name: names.features, content: featureEngineText(dates, features) },
+    ];
+  }
+  const { compression, float32 } = format;
+  const { start, end, learningEnd } = window;
+  const metadata = {
+    start: formatDay(start),
+    end: formatDay(end),
+    ...(learningEnd === undefined ? {} : { Learning_end: formatDay(learningEnd) }),
+  };
+  const prices = { columns: ["price"], isFloat32: false, compression, metadata };
+  const table = { columns, isFloat32: float32, compression, metadata: {} };
+  return [
+    { name: names.prices, content: tableBytes(prices, dates, tickers.values().map(priceSeries)) },
+    { name: names.features, content: tableBytes(table, dates, features) },
+  ];
+}
