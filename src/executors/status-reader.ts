@@ -1,5 +1,6 @@
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { readWholeJson, type WholeJson } from "../contract/json/whole-json.ts";
 import { type StatusBlob, statusBlobSchema, statusKey } from "../contract/output/status-blob.ts";
 import { SIZES } from "../contract/schema/answer-limits.ts";
 import { openSchema } from "../contract/schema/open-schema.ts";
@@ -19,40 +20,24 @@ export async function readStatus(
   attempt: number,
 ): Promise<StatusBlob | undefined> {
   const key = statusKey(id, attempt);
-  const text = await textOf(store, key);
-  if (text === undefined) return undefined;
-  const { success, data } = READ.safeParse(jsonOf(text));
+  const read = await readBlob(store, key);
+  if (read === undefined) return undefined;
+  if ("isTooLarge" in read) {
+    throw new MucastError("invalid_data", `${key} is larger than any status`, { source: key });
+  }
+  const { success, data } = READ.safeParse("value" in read ? read.value : undefined);
   if (success && data.id === id && data.attempt === attempt) return data;
   throw new MucastError("invalid_data", `${key} is not the status of attempt ${attempt} at ${id}`, {
     source: key,
   });
 }
 
-async function textOf(store: BlobStore, key: string): Promise<string | undefined> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
+/** Undefined if there is no such blob. */
+async function readBlob(store: BlobStore, key: string): Promise<WholeJson | undefined> {
   try {
-    for await (const piece of store.read(key)) {
-      bytes += piece.length;
-      if (bytes > MAX_BYTES) throw tooLarge(key);
-      pieces.push(piece);
-    }
+    return await readWholeJson(store.read(key), MAX_BYTES);
   } catch (error) {
     if (error instanceof MucastError && error.code === "blob_not_found") return undefined;
     throw error;
   }
-  return Buffer.concat(pieces).toString("utf8");
-}
-
-/** Undefined if the text is not JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function tooLarge(key: string): MucastError {
-  return new MucastError("invalid_data", `${key} is larger than any status`, { source: key });
 }

@@ -1,11 +1,11 @@
 import { type BlobLimits, DEFAULT_BLOB_LIMITS } from "../contract/blob-limits.ts";
-import { Turns } from "../contract/machine/pausable.ts";
 import type { ByteSource, RequestedWindow, TickerSeries } from "../contract/market/ticker-series.ts";
 import { unreadable } from "./blob-errors.ts";
 import type { BlockStore } from "./block-store.ts";
 import { type BlobKind, BlobNames, ColumnRoles } from "./column-names.ts";
 import { ByteWindow } from "./json/byte-window.ts";
 import { Doubles } from "./json/doubles.ts";
+import { runSteps } from "./json/json-parts.ts";
 import { JsonReader, type Waiting } from "./json/json-reader.ts";
 import { readDocument } from "./layouts/document.ts";
 import { isParquet, readTable } from "./parquet/read-table.ts";
@@ -42,25 +42,7 @@ export async function* readBlob(
     tickers: new Set(),
     buffer: new Doubles(),
   };
-  const steps = readWhole(bytes, reading);
-  const turns = new Turns(signal);
-  try {
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return step.value;
-      if (step.value === undefined) {
-        await bytes.refill();
-        // The columns of a table are read once all bytes have come.
-        if (bytes.finished) await turns.pauseIfOver();
-      } else {
-        // Tickers with mixed rows come at the end, one after the other, without waiting for bytes in between.
-        await turns.pauseIfOver();
-        yield step.value;
-      }
-    }
-  } finally {
-    await bytes.close();
-  }
+  return yield* runSteps(bytes, readWhole(bytes, reading), signal);
 }
 
 function* readWhole(bytes: ByteWindow, reading: Reading): Steps<RequestedWindow> {

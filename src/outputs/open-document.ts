@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { openBlob } from "../blob/open-blob.ts";
 import type { BlobPolicy } from "../blob/policy.ts";
 import { readOutput } from "../client/read-output.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { readWholeJson } from "../contract/json/whole-json.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import type { ForecastRows } from "../evaluate/forecast-rows.ts";
 import { type OutputSummary, summaryOf } from "./output-summary.ts";
@@ -55,15 +56,15 @@ export async function openDocument(location: string, reading: Reading): Promise<
  */
 export async function readDocument(name: string, chunks: AsyncIterable<Uint8Array>): Promise<OutputDocument> {
   const hash = createHash("sha256");
-  let bytes = 0;
-  const pieces: Uint8Array[] = [];
+  const value = await readValue(name, hashed(chunks, hash));
+  return asOutput({ name, sha256: hash.digest("hex"), value });
+}
+
+async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > DOCUMENT_BYTES) throw tooLarge(name);
     hash.update(chunk);
-    pieces.push(chunk);
+    yield chunk;
   }
-  return asOutput({ name, sha256: hash.digest("hex"), value: jsonOf(name, pieces) });
 }
 
 function asOutput({ value, name, sha256 }: ReadJson): OutputDocument {
@@ -77,11 +78,6 @@ function checkedOutput(name: string, value: unknown): OutputBlob {
     const message = `${name}: ${(cause as TypeError).message}`;
     throw new MucastError("unreadable_blob", message, { source: name }, { cause });
   }
-}
-
-function tooLarge(name: string): MucastError {
-  const message = `${name} has more than ${DOCUMENT_BYTES} bytes, the most that an output may have here`;
-  return new MucastError("too_large", message, { source: name, limit: DOCUMENT_BYTES });
 }
 
 /** A verdict of `mucast replay` or `mucast audit`, as it was written; its shape is not checked yet. */
@@ -102,17 +98,18 @@ async function readJson(
 ): Promise<ReadJson> {
   const options = { blobUrl, names: "output", limits: { maxBytes, maxStoredBytes: maxBytes } } as const;
   const blob = await openBlob(location, policy, { ...options, ...(signal === undefined ? {} : { signal }) });
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of blob.chunks) chunks.push(chunk);
-  return { name: blob.name, sha256: blob.digest(), value: jsonOf(blob.name, chunks) };
+  const value = await readValue(blob.name, blob.chunks);
+  return { name: blob.name, sha256: blob.digest(), value };
 }
 
-function jsonOf(name: string, pieces: readonly Uint8Array[]): unknown {
-  const text = Buffer.concat(pieces).toString("utf8");
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const message = `${name} is not a JSON document: ${(cause as SyntaxError).message}`;
-    throw new MucastError("unreadable_blob", message, { source: name }, { cause });
+async function readValue(name: string, chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const read = await readWholeJson(chunks, DOCUMENT_BYTES);
+  if ("value" in read) return read.value;
+  if ("fault" in read) {
+    throw new MucastError("unreadable_blob", `${name} is not a JSON document: ${read.fault}`, {
+      source: name,
+    });
   }
+  const message = `${name} has more than ${DOCUMENT_BYTES} bytes, the most that an output may have here`;
+  throw new MucastError("too_large", message, { source: name, limit: DOCUMENT_BYTES });
 }

@@ -3,6 +3,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { workFolderError } from "../contract/errors/system-error.ts";
 import type { ByteSource } from "../contract/market/ticker-series.ts";
 import { ByteWindow } from "../ingest/json/byte-window.ts";
+import { readParts, runSteps } from "../ingest/json/json-parts.ts";
 import { JsonReader, Token, type Waiting } from "../ingest/json/json-reader.ts";
 
 const CHUNK_BYTES = 2 ** 20;
@@ -89,13 +90,7 @@ export class JsonFile {
 
   /** How many numbers a value has. */
   async numbers(span: Span): Promise<number> {
-    const { window, reader } = this.#read(span);
-    let count = 0;
-    for (let token = reader.pass(); token !== Token.end; token = reader.pass()) {
-      if (token === Token.more) await window.refill();
-      else if (token === Token.number) count += 1;
-    }
-    return count;
+    return readParts({ name: this.name, chunks: this.pieces(span) }, countNumbers);
   }
 
   /**
@@ -117,16 +112,9 @@ export class JsonFile {
 
   /** @yields the members of the object, or the elements of the array, of a span. @throws MucastError unreadable_blob. */
   async *children(span: Span): AsyncGenerator<Child> {
-    const { window, reader } = this.#read(span);
-    for (const child of childrenIn(reader, span.start, () => window.offset(window.position))) {
-      if (child === undefined) await window.refill();
-      else yield child;
-    }
-  }
-
-  #read(span: Span): { readonly window: ByteWindow; readonly reader: JsonReader } {
     const window = new ByteWindow({ name: this.name, chunks: this.pieces(span) });
-    return { window, reader: new JsonReader(window) };
+    const end = () => window.offset(window.position);
+    yield* runSteps(window, childrenIn(new JsonReader(window), span.start, end));
   }
 
   #parsed(text: string, offset: number): unknown {
@@ -177,6 +165,14 @@ function* childrenIn(reader: JsonReader, base: number, end: () => number): Gener
   }
 }
 
+function* countNumbers(reader: JsonReader): Waiting<number> {
+  let count = 0;
+  for (let token = yield* passed(reader); token !== Token.end; token = yield* passed(reader)) {
+    if (token === Token.number) count += 1;
+  }
+  return count;
+}
+
 function* passed(reader: JsonReader): Waiting<Token> {
   for (let token = reader.pass(); ; token = reader.pass()) {
     if (token !== Token.more) return token;
@@ -191,11 +187,9 @@ function* passed(reader: JsonReader): Waiting<Token> {
  */
 export async function writeCompact({ name, chunks }: ByteSource, path: string): Promise<void> {
   const file = await open(path, "wx", 0o600).catch(notWritten);
-  const window = new ByteWindow({ name, chunks: written(chunks, file) });
   try {
-    await requireObject(new JsonReader(window), window);
+    await readParts({ name, chunks: written(chunks, file) }, (reader) => requireObject(reader, name));
   } finally {
-    await window.close();
     await file.close();
   }
 }
@@ -208,15 +202,13 @@ async function* written(chunks: AsyncIterable<Uint8Array>, file: FileHandle): As
   }
 }
 
-async function requireObject(reader: JsonReader, window: ByteWindow): Promise<void> {
-  let token = reader.next();
-  for (; token === Token.more; token = reader.next()) await window.refill();
-  if (token !== Token.objectStart) {
-    const message = `${window.source} is not an output of a job: it is not a JSON object`;
-    throw new MucastError("unreadable_blob", message, { source: window.source, offset: reader.offset });
+function* requireObject(reader: JsonReader, source: string): Waiting<void> {
+  if ((yield* reader.take()) !== Token.objectStart) {
+    const message = `${source} is not an output of a job: it is not a JSON object`;
+    throw new MucastError("unreadable_blob", message, { source, offset: reader.offset });
   }
-  while (!reader.skipTo(0)) await window.refill();
-  while (reader.next() !== Token.end) await window.refill();
+  yield* reader.skip(0);
+  yield* reader.take();
 }
 
 function notWritten(cause: unknown): never {

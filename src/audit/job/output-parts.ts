@@ -1,9 +1,18 @@
 import { createReadStream } from "node:fs";
 import { MucastError } from "../../contract/errors/errors.ts";
+import type { ByteSource } from "../../contract/market/ticker-series.ts";
 import { type Verdict, verdictSchema } from "../../contract/output/verdict.ts";
-import { ByteWindow } from "../../ingest/json/byte-window.ts";
 import { Doubles } from "../../ingest/json/doubles.ts";
-import { JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
+import {
+  byName,
+  eachMember,
+  member,
+  members,
+  readParts,
+  scalar,
+  streamParts,
+} from "../../ingest/json/json-parts.ts";
+import { type JsonReader, Token, type Waiting } from "../../ingest/json/json-reader.ts";
 
 /**
  * The dated parts of an output by ticker, in the order in which a job writes them. `mu_spread` is not among them: an output has it
@@ -30,7 +39,7 @@ export interface OutputPart {
  * the order in which every job writes: parts as in DATED_PARTS, tickers by code point.
  */
 export function outputParts(path: string, signal: AbortSignal): AsyncGenerator<OutputPart> {
-  return readOutput(path, readParts, signal);
+  return streamParts(sourceOf(path), readDatedParts, signal);
 }
 
 /** What an output on this machine was made from, and how. */
@@ -43,98 +52,44 @@ interface OutputProvenance {
 }
 
 export async function outputProvenance(path: string, signal: AbortSignal): Promise<OutputProvenance> {
-  const provenances = readOutput(path, (json) => readMember(json, "provenance"), signal);
-  for await (const value of provenances) {
-    const provenance = value as ReadObject;
-    return {
-      feature: provenance.feature_sha256 as string,
-      dataExtractor: provenance.data_extractor_sha256 as string,
-      kernelLevel: (provenance.kernel_level as string | null) ?? undefined,
-    };
-  }
-  throw new MucastError("internal", `${path} has no provenance`, { source: path });
+  const wanted = members({ feature_sha256: scalar, data_extractor_sha256: scalar, kernel_level: scalar });
+  const provenance = await readParts(sourceOf(path), member("provenance", wanted), signal);
+  if (!provenance) throw new MucastError("internal", `${path} has no provenance`, { source: path });
+  return {
+    feature: provenance.feature_sha256 as string,
+    dataExtractor: provenance.data_extractor_sha256 as string,
+    kernelLevel: (provenance.kernel_level as string | null | undefined) ?? undefined,
+  };
 }
 
 /** The verdict of an output on this machine; undefined if it has none, as without labelled forecasts. */
 export async function outputVerdict(path: string, signal: AbortSignal): Promise<Verdict | undefined> {
-  for await (const verdict of readOutput(path, (json) => readMember(json, "verdict"), signal)) {
-    return verdict === null ? undefined : verdictSchema.parse(verdict);
-  }
-  return undefined;
-}
-
-async function* readOutput<T>(
-  path: string,
-  read: (json: JsonReader) => Generator<T | undefined, void, void>,
-  signal: AbortSignal,
-): AsyncGenerator<T> {
-  const bytes = new ByteWindow({ name: path, chunks: createReadStream(path) }, signal);
-  const steps = read(new JsonReader(bytes));
-  try {
-    for (let step = steps.next(); step.done !== true; step = steps.next()) {
-      if (step.value === undefined) await bytes.refill();
-      else yield step.value;
-    }
-  } finally {
-    await bytes.close();
-  }
-}
-
-function* readParts(json: JsonReader): Generator<OutputPart | undefined, void, void> {
-  yield* json.take();
-  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
-    const part = DATED_PARTS.find((name) => name === json.text);
-    if (part === undefined) {
-      yield* json.skip();
-      continue;
-    }
-    yield* json.take();
-    for (let key = yield* json.take(); key !== Token.objectEnd; key = yield* json.take()) {
-      const ticker = json.text;
-      yield { part, ticker, value: yield* readValue(json) };
-    }
-  }
-}
-
-/** One member of the document. */
-function* readMember(json: JsonReader, name: string): Generator<ReadValue | undefined, void, void> {
-  yield* json.take();
-  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
-    if (json.text === name) yield yield* readValue(json);
-    else yield* json.skip();
-  }
+  const verdict = await readParts(sourceOf(path), member("verdict", readValue), signal);
+  return verdict === null || verdict === undefined ? undefined : verdictSchema.parse(verdict);
 }
 
 /** The first date of the block that each late ticker of an output joins, `YYYY-MM-DD`; empty without refits. */
 export async function lateJoins(path: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-  const joins = new Map<string, string>();
-  for await (const { ticker, date } of readOutput(path, readJoins, signal)) joins.set(ticker, date);
-  return joins;
+  const wanted = members({ refits: members({ by_ticker: byName(members({ joins: scalar })) }) });
+  const found = await readParts(sourceOf(path), wanted, signal);
+  const joins = [...(found?.refits?.by_ticker ?? [])].flatMap(([ticker, refits]) =>
+    typeof refits?.joins === "string" ? [[ticker, refits.joins] as const] : [],
+  );
+  return new Map(joins);
 }
 
-function* readJoins(json: JsonReader) {
-  yield* json.take();
-  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
-    if (json.text === "refits") yield* readJoinsOfRefits(json);
-    else yield* json.skip();
-  }
+function sourceOf(path: string): ByteSource {
+  return { name: path, chunks: createReadStream(path) };
 }
 
-function* readJoinsOfRefits(json: JsonReader) {
-  yield* json.take();
-  for (let token = yield* json.take(); token !== Token.objectEnd; token = yield* json.take()) {
-    if (json.text === "by_ticker") yield* readJoinsByTicker(json);
-    else yield* json.skip();
-  }
-}
-
-function* readJoinsByTicker(json: JsonReader) {
-  yield* json.take();
-  for (let key = yield* json.take(); key !== Token.objectEnd; key = yield* json.take()) {
-    const ticker = json.text;
-    const { joins } = (yield* readValue(json)) as ReadObject;
-    if (typeof joins === "string") yield { ticker, date: joins };
-  }
+function* readDatedParts(json: JsonReader): Generator<OutputPart | undefined, void, void> {
+  yield* eachMember(json, (name) => {
+    const part = DATED_PARTS.find((dated) => dated === name);
+    if (part === undefined) return undefined;
+    return eachMember<OutputPart | undefined>(json, function* (ticker) {
+      yield { part, ticker, value: yield* readValue(json) };
+    });
+  });
 }
 
 function* readValue(json: JsonReader): Waiting<ReadValue> {

@@ -4,9 +4,8 @@ import type {
   OperationView,
   SubmittedOperation,
 } from "../../client/index.ts";
-import { shortVisibleText } from "../../contract/visible-text.ts";
-import { bandFigure, figure } from "../../report/figures.ts";
 import { element, fill } from "../dom.ts";
+import { worthOf } from "../run-worth.ts";
 import { pause } from "../service-link.ts";
 import type { View, ViewContext } from "../view.ts";
 import {
@@ -224,17 +223,6 @@ function summaryOf({
     [countOf(warning_counts, warnings), "warning"] as const,
   ].flatMap(([count, noun]) => (count === 0 ? [] : [counted(count, noun)]));
   return [...worthOf(summary), ...words].join(" · ");
-}
-
-/** The model of a job, its verdict and its IC with the 95 % band. */
-function worthOf(summary: OperationView["summary"]): string[] {
-  if (summary === undefined) return [];
-  const { model, fit, verdict } = summary;
-  const name = shortVisibleText(fit === "pooled" ? `pooled ${model}` : model, 60);
-  if (verdict === null) return [name];
-  const { title, ic, ic_low: low, ic_high: high } = verdict;
-  const band = low === null || high === null ? "" : ` (${bandFigure({ low, high }, "number")})`;
-  return [name, shortVisibleText(title, 60), ...(ic === null ? [] : [`IC ${figure(ic, "number")}${band}`])];
 }
 
 /** The count of all, if known; otherwise the count of the listed ones. */

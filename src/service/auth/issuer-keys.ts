@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { causeOf } from "../../contract/errors/system-error.ts";
+import { readWholeJson } from "../../contract/json/whole-json.ts";
 import type { Log } from "../telemetry/log.ts";
 import { uncheckable } from "./authenticate.ts";
 import { type KeySet, readKeySet } from "./key-set.ts";
@@ -170,22 +171,13 @@ async function readJson<T>(url: string, read: (document: unknown) => T): Promise
       await answer.body?.cancel();
       throw new Error(`it answers ${answer.status}`);
     }
-    return read(JSON.parse(await boundedText(answer)));
+    // A larger body is cancelled, which closes the connection.
+    const json = await readWholeJson(answer.body ?? [], MAX_ANSWER_BYTES);
+    if ("isTooLarge" in json) throw new Error(`it answers with more than ${MAX_ANSWER_BYTES} bytes`);
+    if ("fault" in json) throw new Error(json.fault);
+    return read(json.value);
   } catch (error) {
     const reason = error instanceof TypeError ? (error.cause ?? error) : error;
     throw new Error(`${url} cannot be used: ${causeOf(reason)}`, { cause: error });
   }
-}
-
-/** The body as text, up to 1 MiB after decompression. @throws Error for a longer one, whose connection it closes. */
-async function boundedText({ body }: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  // An error that leaves the loop cancels the body, which closes the connection.
-  for await (const piece of body ?? []) {
-    bytes += piece.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`it answers with more than ${MAX_ANSWER_BYTES} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
 }

@@ -5,13 +5,11 @@ import {
 } from "../../contract/api/forecast-view.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
-import { Turns } from "../../contract/machine/pausable.ts";
 import { OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
-import { ByteWindow } from "../../ingest/json/byte-window.ts";
-import { JsonReader } from "../../ingest/json/json-reader.ts";
-import { type OutputParts, readParts, type TickerSelection } from "./output-parts.ts";
+import { readParts } from "../../ingest/json/json-parts.ts";
+import { type OutputParts, readForecastParts, type TickerSelection } from "./output-parts.ts";
 
 /**
  * Reads the wanted forecasts from the stream of an output, and yields to other requests meanwhile.
@@ -23,19 +21,8 @@ export async function readForecast(
   chunks: AsyncIterable<Uint8Array>,
   wanted: TickerSelection,
 ): Promise<ForecastView> {
-  const bytes = new ByteWindow({ name: outputName, chunks });
-  const turns = new Turns(undefined);
-  const steps = readParts(new JsonReader(bytes), wanted);
-  try {
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return forecastView(step.value, wanted, outputName);
-      await bytes.refill();
-      await turns.pauseIfOver();
-    }
-  } finally {
-    await bytes.close();
-  }
+  const parts = await readParts({ name: outputName, chunks }, (json) => readForecastParts(json, wanted));
+  return forecastView(parts, wanted, outputName);
 }
 
 const MAX_MESSAGE_LENGTH = 500;
@@ -45,48 +32,55 @@ const MAX_MESSAGE_LENGTH = 500;
  * @throws MucastError invalid_data if the parts are not those of an output.
  */
 function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: string): ForecastView {
+  const { id, operation, window = null, verdict, refits, count, metrics } = parts;
+  const { by_ticker: coverages, ...intervals } = metrics?.intervals ?? {};
+  const { by_ticker: metricsOf, ...score } = metrics?.score ?? {};
+  const { by_ticker: shrinkages, pooled: shrinkage } = metrics?.shrinkage ?? {};
+  const outOfFold = metrics?.out_of_fold ?? {};
   const forecasts = [...parts.mu].map(([ticker, mu]) => ({
     ticker,
     mu,
-    ...(parts.muDates.has(ticker) && { mu_date: parts.muDates.get(ticker) }),
-    ...(parts.muSpread.has(ticker) && { mu_spread: parts.muSpread.get(ticker) }),
+    ...(parts.mu_dates?.has(ticker) && { mu_date: parts.mu_dates.get(ticker) }),
+    ...(parts.mu_spread?.has(ticker) && { mu_spread: parts.mu_spread.get(ticker) }),
     ...intervalOf(ticker, parts),
-    metrics: parts.metrics.get(ticker) ?? null,
-    coverage: parts.coverage.get(ticker) ?? null,
-    ...(parts.shrinkage.has(ticker) && { shrinkage: parts.shrinkage.get(ticker) }),
+    metrics: metricsOf?.get(ticker) ?? null,
+    coverage: coverages?.get(ticker) ?? null,
+    ...(shrinkages?.has(ticker) && { shrinkage: shrinkages.get(ticker) }),
   }));
   const missing = "tickers" in wanted ? missingOf(wanted.tickers, parts) : [];
   const fitting = {
     forecasts: boundedList(forecasts),
     missing: boundedList(missing),
   };
+  const baselines = [...(metrics?.baselines ?? [])].flatMap(([name, table]) =>
+    table?.score === undefined ? [] : [[name, table.score?.pooled ?? null] as const],
+  );
   const view = openSchema(forecastViewSchema).safeParse({
-    id: parts.plain.id,
-    operation: parts.plain.operation,
+    ...{ id, operation },
     output_name: outputName,
-    window: parts.window,
-    ...(parts.verdict === undefined ? {} : { verdict: parts.verdict }),
-    ...(parts.refits === undefined ? {} : { refits: parts.refits }),
-    count: parts.count,
+    window,
+    ...(verdict === undefined ? {} : { verdict }),
+    ...(refits?.blocks === undefined ? {} : { refits: refits.blocks }),
+    count,
     ...fitting,
     left_out: forecasts.length - fitting.forecasts.length + missing.length - fitting.missing.length,
     metrics: {
-      score: Object.fromEntries(parts.score),
-      ...(parts.outOfFold.size === 0 ? {} : { out_of_fold: Object.fromEntries(parts.outOfFold) }),
-      baselines: Object.fromEntries(parts.baselines),
-      ...(parts.pooledShrinkage !== null && { shrinkage: parts.pooledShrinkage }),
+      score,
+      ...(Object.keys(outOfFold).length === 0 ? {} : { out_of_fold: outOfFold }),
+      baselines: Object.fromEntries(baselines),
+      ...(shrinkage && { shrinkage }),
     },
-    intervals: parts.intervals,
+    intervals: metrics?.intervals ? intervals : null,
   });
-  if (view.success && parts.plain.schema === OUTPUT_SCHEMA_NAME) return view.data;
+  if (view.success && parts.schema === OUTPUT_SCHEMA_NAME) return view.data;
   throw new MucastError("invalid_data", `${outputName} is not an output of mucast`, { source: outputName });
 }
 
 /** The interval of the row of mu; nothing if the job had no intervals. */
-function intervalOf(ticker: string, { ends, muDates, window, intervals }: OutputParts): object {
-  const { dates, lower = null, upper = null } = ends.get(ticker) ?? {};
-  const isOfMu = dates !== undefined && dates === (muDates.get(ticker) ?? window?.as_of);
-  return intervals !== null && isOfMu ? { interval: { lower, upper } } : {};
+function intervalOf(ticker: string, { forecasts, mu_dates, window, metrics }: OutputParts): object {
+  const { dates, lower = null, upper = null } = forecasts?.get(ticker) ?? {};
+  const isOfMu = dates !== undefined && dates === (mu_dates?.get(ticker) ?? window?.as_of);
+  return metrics?.intervals && isOfMu ? { interval: { lower, upper } } : {};
 }
 
 /** As many of the first entries as fit into half an answer. */

@@ -6,6 +6,7 @@ import {
 } from "../../contract/api/operation-view.ts";
 import { VERDICT_OPERATIONS, type VerdictOperation } from "../../contract/config/job-operations.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { readWholeJson } from "../../contract/json/whole-json.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -46,8 +47,11 @@ export async function readVerdict(
     throw new MucastError("not_found", `the verdict ${name} is no longer there`, { path: "id" });
   }
   if (blob.size > SIZES.verdict) throw noVerdict(name);
-  const text = await textOf(address.store.read(address.key, { etag: blob.etag, signal }));
-  const view = { id, operation: kind, output_name: name, [kind]: jsonOf(text) };
+  const read = await readWholeJson(
+    address.store.read(address.key, { etag: blob.etag, signal }),
+    SIZES.verdict,
+  );
+  const view = { id, operation: kind, output_name: name, [kind]: "value" in read ? read.value : undefined };
   const { success, data } = OPEN.safeParse(view);
   if (!success || data[kind] === undefined) throw noVerdict(name);
   return data;
@@ -55,19 +59,4 @@ export async function readVerdict(
 
 function noVerdict(name: string): MucastError {
   return new MucastError("invalid_data", `${name} is not a verdict of mucast`, { source: name });
-}
-
-async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of bytes) pieces.push(piece);
-  return Buffer.concat(pieces).toString("utf8");
-}
-
-/** Undefined for invalid JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

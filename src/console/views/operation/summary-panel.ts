@@ -1,11 +1,12 @@
 import { element, fill } from "../../dom.ts";
+import { worthOf } from "../../run-worth.ts";
 import type { ViewContext } from "../../view.ts";
 import { code, counted, duration, facts, kindOf, moment, statusBadge, textElement } from "../../words.ts";
 import type { Panel } from "./panel.ts";
 
 const TICK_MS = 1_000;
 
-/** Status, times and the id of an operation, with its duration while it runs. */
+/** Status, worth, times and the id of an operation, with its duration while it runs. */
 export function summaryPanel({ signal }: ViewContext): Panel {
   const section = element("section", { "aria-label": "Summary" });
   // Not a live region: a screen reader reads the current time when asked.
@@ -19,7 +20,7 @@ export function summaryPanel({ signal }: ViewContext): Panel {
   let shown = "";
   return {
     element: section,
-    show: ({ operation: { id, operation, status, created_at, started_at, finished_at } }) => {
+    show: ({ operation: { id, operation, status, created_at, started_at, finished_at, summary } }) => {
       since =
         started_at === null
           ? undefined
@@ -28,7 +29,8 @@ export function summaryPanel({ signal }: ViewContext): Panel {
               finished: finished_at === null ? undefined : Date.parse(finished_at),
             };
       tick();
-      const state = `${status} ${started_at} ${finished_at}`;
+      const worth = worthOf(summary).join(" · ");
+      const state = `${status} ${started_at} ${finished_at} ${worth}`;
       if (state === shown) return;
       shown = state;
       fill(
@@ -36,6 +38,7 @@ export function summaryPanel({ signal }: ViewContext): Panel {
         facts(
           ["Status", statusBadge(status)],
           ["Kind", kindOf(operation)],
+          worth !== "" && ["Forecasts", textElement(worth)],
           ["Submitted", moment(created_at)],
           started_at !== null && ["Started", moment(started_at)],
           finished_at !== null && ["Ended", moment(finished_at)],
