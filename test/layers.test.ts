@@ -10,7 +10,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   panel: ["contract"],
   evaluate: ["contract"],
   engine: ["contract"],
-  prepare: ["contract", "blob"],
+  prepare: ["contract", "blob", "ingest"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
   replay: ["contract", "blob", "ingest", "jobs"],
   outputs: ["contract", "blob", "evaluate", "client"],

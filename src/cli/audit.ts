@@ -82,7 +82,7 @@ export function addAudit(program: Command): void {
     )
     .option(
       "--prices <csv>",
-      "a price CSV; if no blobs are given, prepare makes them from it, and the audit also checks prepare's features",
+      "prices, as for prepare; if no blobs are given, prepare makes them from it, and the audit also checks prepare's features",
     )
     .option("--start <date>", "first date of the window, as for a job; with --prices, as for prepare")
     .option("--end <date>", "last date of the window")

@@ -8,6 +8,7 @@ import { untilSignal } from "./terminal/signals.ts";
 interface PrepareFlags extends Omit<PrepareOptions, "tickers"> {
   readonly prices: string;
   readonly out: string;
+  readonly features?: string;
   readonly tickers?: string;
 }
 
@@ -15,13 +16,18 @@ export function addPrepare(program: Command): void {
   program
     .command("prepare")
     .description(
-      "turn a price CSV, wide or long, into the two input blobs, with a documented set of features",
+      "turn prices into the two input blobs, with a documented set of features and with features of your own",
     )
     .requiredOption(
-      "--prices <csv>",
-      "prices, with one column per ticker or one row per (date, ticker); may be gzipped (.gz)",
+      "--prices <file>",
+      "prices as CSV or Parquet, with one column per ticker or one row per (date, ticker); a CSV may be gzipped (.gz)",
     )
     .requiredOption("--out <dir>", "folder; the two blobs go to its data/")
+    .option(
+      "--features <file>",
+      "features of your own as CSV or Parquet, with one row per (date, ticker) and one column per feature",
+    )
+    .option("--only-features", "with --features: leave out the features that prepare computes")
     .option("--id <id>", "id in the names of the blobs (default: a digest of their content)")
     .option("--start <date>", "first date, YYYY-MM-DD")
     .option("--end <date>", "last date, YYYY-MM-DD")
@@ -34,14 +40,16 @@ export function addPrepare(program: Command): void {
     .option("--float32", "write features to Parquet as float32, with about 7 digits; prices stay float64")
     .addHelpText(
       "after",
-      "\nExample:\n  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31\n\n" +
+      "\nExample:\n  mucast prepare --prices prices.csv --out blobs --learning-end 2020-12-31\n" +
+        "  mucast prepare --prices prices.parquet --features signals.csv --format parquet --out blobs\n\n" +
         "stdout carries one JSON object with the two paths and a summary of what was read. docs/prepare.md lists the features.",
     )
-    .action(async ({ prices, out, tickers, ...options }: PrepareFlags) => {
+    .action(async ({ prices, features, out, tickers, ...options }: PrepareFlags) => {
       const chosen = tickers?.split(",").map((ticker) => ticker.trim());
       const prepared = await untilSignal((signal) =>
         preparePrices({
           csvPath: prices,
+          featuresPath: features,
           outFolder: out,
           options: { ...options, tickers: chosen },
           report: (sentence) => process.stderr.write(`${sentence}\n`),

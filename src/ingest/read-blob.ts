@@ -18,6 +18,8 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The defaults if it is missing. */
   readonly limits?: BlobLimits | undefined;
+  /** Maximum number of values of a Parquet table, columns times rows; the limit of the format by default. */
+  readonly maxTableValues?: number | undefined;
 }
 
 /**
@@ -28,7 +30,7 @@ export async function* readBlob(
   kind: BlobKind,
   source: ByteSource,
   store: BlockStore,
-  { signal, limits = DEFAULT_BLOB_LIMITS }: Omit<ReadOptions, "workFolder">,
+  { signal, limits = DEFAULT_BLOB_LIMITS, maxTableValues }: Omit<ReadOptions, "workFolder">,
 ): AsyncGenerator<TickerSeries, RequestedWindow, void> {
   const bytes = new ByteWindow(source, signal);
   const reading: Reading = {
@@ -38,6 +40,7 @@ export async function* readBlob(
     store,
     roles: new ColumnRoles(kind),
     limits,
+    maxTableValues,
     names: new BlobNames(limits),
     tickers: new Set(),
     buffer: new Doubles(),

@@ -26,6 +26,7 @@ export interface Reading {
   readonly store: BlockStore;
   readonly roles: ColumnRoles;
   readonly limits: BlobLimits;
+  readonly maxTableValues: number | undefined;
   readonly names: BlobNames;
   /** All tickers found so far. */
   readonly tickers: Set<string>;

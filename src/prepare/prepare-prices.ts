@@ -2,13 +2,17 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { checkFolder } from "../blob/folder/output-folder.ts";
 import { checkId } from "../blob/names.ts";
+import { MucastError } from "../contract/errors/errors.ts";
 import { counted } from "../contract/errors/wording.ts";
 import { inTurns } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { sparseGapDays, sparsePrices, type TickerPrices } from "../contract/market/ticker-series.ts";
 import { type BlobFormat, blobFiles, blobFormat, type FormatOptions } from "./blob-files.ts";
-import { type CsvLimits, readPriceCsv } from "./csv/read-price-csv.ts";
+import { type FeatureTable, readFeatureFile } from "./feature-file.ts";
 import { FEATURE_NAMES, FEATURE_SET, featuresOf, unionOfDays } from "./features/feature-set.ts";
+import { joinedFeatures, unusedParts } from "./features/join-features.ts";
+import type { FileLimits } from "./file-limits.ts";
+import { readPriceFile } from "./price-file.ts";
 import { publishBlobs } from "./publish-blobs.ts";
 import { type PrepareWindow, tickersOf, windowOf } from "./selection.ts";
 
@@ -20,10 +24,15 @@ export interface PrepareOptions extends FormatOptions {
   readonly end?: string | undefined;
   readonly learningEnd?: string | undefined;
   readonly tickers?: readonly string[] | undefined;
+  /** Leaves out the features that prepare computes; needs a table of features. */
+  readonly onlyFeatures?: boolean | undefined;
 }
 
 export interface PrepareRequest {
+  /** A price CSV, or a Parquet table of prices. */
   readonly csvPath: string;
+  /** A table of further features, CSV or Parquet. */
+  readonly featuresPath?: string | undefined;
   /** The blobs are written to its `data` folder. */
   readonly outFolder: string;
   readonly options?: PrepareOptions;
@@ -33,7 +42,7 @@ export interface PrepareRequest {
   readonly limits?: PrepareLimits;
 }
 
-export interface PrepareLimits extends CsvLimits {
+export interface PrepareLimits extends FileLimits {
   /** Limit of each blob in bytes; one more is too_large. */
   readonly blobBytes?: number;
 }
@@ -53,20 +62,22 @@ export interface PreparedBlobs {
 }
 
 /**
- * Turns a price CSV into the two canonical input blobs: prices, and features that are known at the close of their date.
+ * Turns prices into the two input blobs: prices, and features that are known at the close of their date, with those of a table if there is
+ * one.
  * The same input and options give the same bytes under the same names.
- * @throws MucastError invalid_data (with the line) for a CSV that cannot be read without a guess; invalid_request for the options;
- * output_failed if the folder cannot be created (before the CSV is read), or if a blob of that name exists with other bytes.
+ * @throws MucastError invalid_data (with the line) for a file that cannot be read without a guess; invalid_request for the options;
+ * output_failed if the folder cannot be created (before a file is read), or if a blob of that name exists with other bytes.
  */
 export async function preparePrices(request: PrepareRequest): Promise<PreparedBlobs> {
-  const { csvPath, options = {}, report = () => undefined, limits = {} } = request;
+  const { csvPath, options = {}, report = () => undefined, signal, limits = {} } = request;
   if (options.id !== undefined) checkId(options.id, "id");
   const format = blobFormat(options);
+  const computed = computedNames(request);
   const folder = resolve(request.outFolder, "data");
   await checkFolder(folder);
-  const { tickers: priced, unpriced } = await readPriceCsv(csvPath, request.signal, limits);
+  const { tickers: priced, unpriced, window: bounds } = await readPriceFile(csvPath, signal, limits);
   const tickers = tickersOf(options.tickers, priced);
-  const window = windowOf(options, unionOfDays(tickers));
+  const window = windowOf(options, unionOfDays(tickers), { ...bounds, source: csvPath });
   const dates = unionOfDays(tickers).filter((day) => day >= window.start && day <= window.end);
   const [first, last] = [formatDay(dates[0]!), formatDay(dates.at(-1)!)];
   report(
@@ -75,12 +86,21 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
   if (options.tickers === undefined) reportUnpriced(unpriced, report);
   reportNonpositive(tickers, report);
   reportSparse(tickers, window, report);
-  const id = options.id ?? digestOf(tickers, window, format);
-  const features = await inTurns(featuresOf(tickers), request.signal);
+  const table = await tableOf(request, computed);
+  if (table !== undefined) {
+    const unused = unusedParts(table, tickers, dates, options.tickers === undefined);
+    warnOf(unused.tickers, report);
+    warnOf(unused.rows, report);
+    warnOf(unused.features, report, "feature");
+  }
+  const id = options.id ?? digestOf(tickers, window, format, table, computed);
+  const own = computed.length > 0 ? await inTurns(featuresOf(tickers), signal) : undefined;
+  const features = table === undefined ? own! : joinedFeatures(own, table, tickers, dates);
+  const columns = [...computed, ...(table?.columns ?? [])];
   const { paths, written } = await publishBlobs(
     folder,
-    blobFiles(id, format, { window, dates, tickers, features, columns: FEATURE_NAMES }),
-    { signal: request.signal, limit: limits.blobBytes },
+    blobFiles(id, format, { window, dates, tickers, features, columns }),
+    { signal, limit: limits.blobBytes },
   );
   return {
     id,
@@ -91,9 +111,24 @@ export async function preparePrices(request: PrepareRequest): Promise<PreparedBl
     start: formatDay(window.start),
     end: formatDay(window.end),
     ...(window.learningEnd === undefined ? {} : { learningEnd: formatDay(window.learningEnd) }),
-    features: FEATURE_NAMES,
+    features: columns,
     written,
   };
+}
+
+/** The features that prepare computes. @throws MucastError invalid_request if there would be no feature. */
+function computedNames({ featuresPath, options }: PrepareRequest): readonly string[] {
+  if (!options?.onlyFeatures) return FEATURE_NAMES;
+  if (featuresPath !== undefined) return [];
+  const message = "only_features: needs a table of features";
+  throw new MucastError("invalid_request", message, { path: "only_features" });
+}
+
+async function tableOf(
+  { featuresPath, signal, limits }: PrepareRequest,
+  computed: readonly string[],
+): Promise<FeatureTable | undefined> {
+  return featuresPath === undefined ? undefined : readFeatureFile(featuresPath, computed, signal, limits);
 }
 
 /** Reports tickers that neither blob has. */
@@ -132,22 +167,39 @@ function reportSparse(
 }
 
 /** The first ones, and how many more there are. */
-function warnOf(sentences: readonly string[], report: (sentence: string) => void): void {
+function warnOf(
+  sentences: readonly string[],
+  report: (sentence: string) => void,
+  what: "ticker" | "feature" = "ticker",
+): void {
   for (const sentence of sentences.slice(0, SENTENCES_SHOWN)) report(`warning: ${sentence}`);
   const more = sentences.length - SENTENCES_SHOWN;
-  if (more > 0) report(`warning: so it is with ${counted(more, "more ticker")}`);
+  if (more > 0) report(`warning: so it is with ${counted(more, `more ${what}`)}`);
 }
 
 /** 16 hexadecimal digits of a SHA-256 over everything that the bytes of the blobs depend on. */
-function digestOf(tickers: readonly TickerPrices[], window: PrepareWindow, format: BlobFormat): string {
+function digestOf(
+  tickers: readonly TickerPrices[],
+  window: PrepareWindow,
+  format: BlobFormat,
+  table: FeatureTable | undefined,
+  computed: readonly string[],
+): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FEATURE_SET, window.start, window.end, window.learningEnd ?? null]));
   if (format.format === "parquet") hash.update(JSON.stringify([format.compression, format.float32]));
+  if (table !== undefined) hash.update(JSON.stringify([computed.length, table.columns]));
   for (const { ticker, days, prices } of tickers) {
     hash
       .update(JSON.stringify([ticker, days.length]))
       .update(days)
       .update(prices);
+    const rows = table?.tickers.get(ticker);
+    if (rows !== undefined)
+      hash
+        .update(JSON.stringify(["features", rows.days.length]))
+        .update(rows.days)
+        .update(rows.values);
   }
   return hash.digest("hex").slice(0, 16);
 }

@@ -2,7 +2,7 @@ import { MucastError } from "../contract/errors/errors.ts";
 import { show } from "../contract/errors/faults.ts";
 import { nearestName } from "../contract/errors/nearest-name.ts";
 import { type Day, formatDay, parseDay } from "../contract/market/dates.ts";
-import type { TickerPrices } from "../contract/market/ticker-series.ts";
+import type { RequestedWindow, TickerPrices } from "../contract/market/ticker-series.ts";
 
 export interface PrepareWindow {
   readonly start: Day;
@@ -11,17 +11,19 @@ export interface PrepareWindow {
 }
 
 /**
- * The window of the options; by default from the first to the last price date.
- * @throws MucastError invalid_request for a text that is not a date, bounds in the wrong order or without any price date between them, or a
- * last learning day outside.
+ * The window of the options, and for bounds that they omit of the file; by default from the first to the last price date.
+ * @throws MucastError invalid_request for a text that is not a date, a bound that differs from the file's, bounds in the wrong order or
+ * without any price date between them, or a last learning day outside.
  */
 export function windowOf(
   requested: { start?: string | undefined; end?: string | undefined; learningEnd?: string | undefined },
   days: Int32Array,
+  file: RequestedWindow & { readonly source: string },
 ): PrepareWindow {
-  const start = dayOf(requested.start, "start") ?? days[0]!;
-  const end = dayOf(requested.end, "end") ?? days.at(-1)!;
-  const learningEnd = dayOf(requested.learningEnd, "learning_end");
+  const { source } = file;
+  const start = boundOf("start", requested.start, file.start, source) ?? days[0]!;
+  const end = boundOf("end", requested.end, file.end, source) ?? days.at(-1)!;
+  const learningEnd = boundOf("learning_end", requested.learningEnd, file.learningEnd, source);
   if (!days.some((day) => day >= start && day <= end)) {
     const has = `the prices run from ${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`;
     throw invalid("start", `no price date is between ${formatDay(start)} and ${formatDay(end)}; ${has}`);
@@ -32,6 +34,17 @@ export function windowOf(
     throw invalid("learning_end", message);
   }
   return { start, end, learningEnd };
+}
+
+function boundOf(
+  path: string,
+  text: string | undefined,
+  ofFile: Day | undefined,
+  source: string,
+): Day | undefined {
+  const day = dayOf(text, path);
+  if (day === undefined || ofFile === undefined || day === ofFile) return day ?? ofFile;
+  throw invalid(path, `${formatDay(day)} differs from ${formatDay(ofFile)} in the metadata of ${source}`);
 }
 
 function dayOf(text: string | undefined, path: string): Day | undefined {

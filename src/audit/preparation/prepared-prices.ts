@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { writeOutput } from "../../blob/folder/output-folder.ts";
 import { type Day, formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { TickerPrices } from "../../contract/market/ticker-series.ts";
-import { readPriceCsv } from "../../prepare/csv/read-price-csv.ts";
 import { unionOfDays } from "../../prepare/features/feature-set.ts";
 import {
   type PreparedBlobs,
@@ -11,6 +10,7 @@ import {
   type PrepareRequest,
   preparePrices,
 } from "../../prepare/prepare-prices.ts";
+import { readPriceFile } from "../../prepare/price-file.ts";
 import { tickersOf } from "../../prepare/selection.ts";
 import { type CutPlan, planCuts } from "../job/cut-blobs.ts";
 
@@ -48,9 +48,9 @@ export class PreparedPrices {
     return this.#whole;
   }
 
-  /** The prices of the CSV. @throws MucastError of `readPriceCsv`. */
+  /** The prices of the CSV. @throws MucastError of `readPriceFile`. */
   async read(): Promise<readonly TickerPrices[]> {
-    return (await readPriceCsv(this.#csv.csvPath, this.#signal)).tickers;
+    return (await readPriceFile(this.#csv.csvPath, this.#signal)).tickers;
   }
 
   /** The dates of the window, over the tickers that are prepared, after which the CSV is cut; undefined if there are too few. */

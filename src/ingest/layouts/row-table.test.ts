@@ -27,6 +27,7 @@ function readingWith(store: BlockStore): Reading {
     store,
     roles: new ColumnRoles("features"),
     limits: DEFAULT_BLOB_LIMITS,
+    maxTableValues: undefined,
     names: new BlobNames(DEFAULT_BLOB_LIMITS),
     tickers: new Set(),
     buffer: new Doubles(),

@@ -55,12 +55,9 @@ function* spool(window: ByteWindow, file: NamelessFile): Steps<number> {
 function* readStored(stored: StoredFile, reading: Reading): Steps<RequestedWindow> {
   const footer = readFooter(stored);
   const { date, ticker, values } = tableColumns(reading, footer);
-  if (footer.rows * Math.max(1, values.length) > MAX_TABLE_VALUES) {
-    throw tooLarge(
-      positionOf(reading, 0),
-      `the table has more than ${MAX_TABLE_VALUES} values, columns times rows`,
-    );
-  }
+  const most = reading.maxTableValues ?? MAX_TABLE_VALUES;
+  if (footer.rows * Math.max(1, values.length) > most)
+    throw tooLarge(positionOf(reading, 0), `the table has more than ${most} values, columns times rows`);
   const names = values.map((index) => {
     const { name } = footer.columns[index]!;
     return ticker === undefined ? name : reading.names.column(name, positionOf(reading, 0));

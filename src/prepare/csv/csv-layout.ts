@@ -9,6 +9,14 @@ export type PriceLayout =
   /** One row per ticker and date. */
   | { readonly kind: "long"; readonly date: number; readonly ticker: number; readonly price: number };
 
+/** The columns of a feature CSV, by index from 0: one row per ticker and date. */
+export interface FeatureLayout {
+  readonly date: number;
+  readonly ticker: number;
+  /** All other columns that have a name. */
+  readonly features: ReadonlyMap<string, number>;
+}
+
 const DATE_NAMES = ["date", "timestamp", "datetime", "tradedate", "pricedate", "day"];
 const TICKER_NAMES = ["ticker", "symbol", "tic", "asset", "security"];
 /** In order of preference. */
@@ -32,9 +40,9 @@ export function layoutOf(header: readonly string[], source: string): PriceLayout
   const names = header.map(plainName);
   const ticker = firstOf(names, TICKER_NAMES);
   const price = firstOf(names, PRICE_NAMES);
-  const date = dateColumn(header, names, source);
+  const date = dateColumn(header, names, source, PRICE_FORM);
   if (ticker !== undefined && price !== undefined) {
-    checkSingle(names, [date, ticker, price], header, source);
+    checkSingle(names, [date, ticker, price], header, source, PRICE_FORM);
     return { kind: "long", date, ticker, price };
   }
   const bars = BAR_NAMES.filter((name) => names.includes(name));
@@ -42,10 +50,36 @@ export function layoutOf(header: readonly string[], source: string): PriceLayout
     throw unfit(
       source,
       `has the bars of one security (${bars.join(", ")}) but no column that names its ticker`,
+      PRICE_FORM,
     );
   }
   return { kind: "wide", date, tickers: tickerColumns(header, date, source) };
 }
+
+/**
+ * Finds the columns of a feature CSV by the header, with the names of date and ticker that a price CSV has.
+ * @throws MucastError invalid_data if a column is missing or comes twice.
+ */
+export function featureLayoutOf(header: readonly string[], source: string): FeatureLayout {
+  const names = header.map(plainName);
+  const date = dateColumn(header, names, source, FEATURE_FORM);
+  const ticker = firstOf(names, TICKER_NAMES);
+  if (ticker === undefined)
+    throw unfit(
+      source,
+      `has no ticker column; its columns are ${listed(header)}`,
+      FEATURE_FORM,
+      TICKER_NAMES,
+    );
+  checkSingle(names, [date, ticker], header, source, FEATURE_FORM);
+  const features = namedColumns(header, [date, ticker], source, FEATURE_FORM);
+  if (features.size === 0)
+    throw unfit(source, "has a date and a ticker column but no column of a feature", FEATURE_FORM);
+  return { date, ticker, features };
+}
+
+const PRICE_FORM = "a price CSV is wide (Date, then a column per ticker) or long (Date, Ticker, Adj Close)";
+const FEATURE_FORM = "a table of features is long (Date, Ticker, then a column per feature)";
 
 /** The columns of a security's history from yfinance. */
 const HISTORY_NAMES = [...BAR_NAMES, "dividends", "stocksplits", "capitalgains"];
@@ -70,6 +104,7 @@ export function checkSingleHeader(
     source,
     "has a row of tickers beside its row of headers, as yfinance writes it: write the closes alone, " +
       'as data["Close"].to_csv("prices.csv") does',
+    PRICE_FORM,
   );
 }
 
@@ -87,11 +122,16 @@ function isUnnamed(name: string): boolean {
   return name === "" || /^Unnamed: \d+(?:_level_\d+)?$/.test(name);
 }
 
-function dateColumn(header: readonly string[], names: readonly string[], source: string): number {
+function dateColumn(
+  header: readonly string[],
+  names: readonly string[],
+  source: string,
+  form: string,
+): number {
   const named = firstOf(names, DATE_NAMES);
   if (named !== undefined) return named;
   if (header.length > 1 && isUnnamed(header[0]!)) return 0;
-  throw unfit(source, `has no date column; its columns are ${listed(header)}`, DATE_NAMES);
+  throw unfit(source, `has no date column; its columns are ${listed(header)}`, form, DATE_NAMES);
 }
 
 function checkSingle(
@@ -99,23 +139,35 @@ function checkSingle(
   used: readonly number[],
   header: readonly string[],
   source: string,
+  form: string,
 ) {
   for (const column of used) {
     if (names.indexOf(names[column]!) !== names.lastIndexOf(names[column]!)) {
-      throw unfit(source, `has two columns called ${show(header[column])}`);
+      throw unfit(source, `has two columns called ${show(header[column])}`, form);
     }
   }
 }
 
-function tickerColumns(header: readonly string[], date: number, source: string): Map<string, number> {
-  const tickers = new Map<string, number>();
-  header.forEach((name, column) => {
-    if (column === date || isUnnamed(name)) return;
-    if (tickers.has(name)) throw unfit(source, `has two columns called ${show(name)}`);
-    tickers.set(name, column);
-  });
-  if (tickers.size === 0) throw unfit(source, "has a date column but no ticker column");
+function tickerColumns(header: readonly string[], date: number, source: string): ReadonlyMap<string, number> {
+  const tickers = namedColumns(header, [date], source, PRICE_FORM);
+  if (tickers.size === 0) throw unfit(source, "has a date column but no ticker column", PRICE_FORM);
   return tickers;
+}
+
+/** The columns that have a name, besides those that are used otherwise. */
+function namedColumns(
+  header: readonly string[],
+  used: readonly number[],
+  source: string,
+  form: string,
+): ReadonlyMap<string, number> {
+  const columns = new Map<string, number>();
+  header.forEach((name, column) => {
+    if (used.includes(column) || isUnnamed(name)) return;
+    if (columns.has(name)) throw unfit(source, `has two columns called ${show(name)}`, form);
+    columns.set(name, column);
+  });
+  return columns;
 }
 
 function listed(header: readonly string[]): string {
@@ -123,10 +175,11 @@ function listed(header: readonly string[]): string {
   return columns.join(", ") + (header.length > 12 ? ", ..." : "");
 }
 
-function unfit(source: string, problem: string, accepted?: readonly string[]): MucastError {
-  return new MucastError(
-    "invalid_data",
-    `${source} ${problem}; a price CSV is wide (Date, then a column per ticker) or long (Date, Ticker, Adj Close)`,
-    { source, line: 1, ...(accepted ? { accepted } : {}) },
-  );
+/** @param form what a file of this kind looks like. */
+function unfit(source: string, problem: string, form: string, accepted?: readonly string[]): MucastError {
+  return new MucastError("invalid_data", `${source} ${problem}; ${form}`, {
+    source,
+    line: 1,
+    ...(accepted ? { accepted } : {}),
+  });
 }

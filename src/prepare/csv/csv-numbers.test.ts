@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { NumberColumn } from "./csv-numbers.ts";
+import { NumberColumn, PRICE_HINTS } from "./csv-numbers.ts";
 
 /** Reads numbers like the reader of a file: with a decimal point, and again with a decimal comma if that turns out to be the mark. */
 function numbersOf(...texts: string[]): number[] {
   const under = (mark: "." | ",") => {
-    const column = new NumberColumn("p.csv", mark);
+    const column = new NumberColumn("p.csv", mark, PRICE_HINTS);
     return { values: texts.map((text, i) => column.take(text, i + 2, "A")), mark: column.mark() };
   };
   const first = under(".");

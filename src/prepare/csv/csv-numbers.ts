@@ -34,9 +34,21 @@ export function isMissing(text: string): boolean {
 interface Met {
   readonly text: string;
   readonly line: number;
-  /** The ticker: for a wide file the column's, for a long file the row's. */
-  readonly ticker: string;
+  /** In a file of prices, the ticker of the cell; in one of features, its column. */
+  readonly name: string;
 }
+
+/** What the author of a text that is not a number can do. */
+export interface NumberHints {
+  readonly currency: string;
+  readonly letters: string;
+}
+
+export const PRICE_HINTS: NumberHints = {
+  currency: "; write prices without a currency sign",
+  // For example in a column `Currency` next to the columns of the tickers.
+  letters: "; leave out the columns of a wide file that are no ticker's",
+};
 
 const CURRENCY_SIGN = /\p{Sc}/u;
 
@@ -47,29 +59,31 @@ const CURRENCY_SIGN = /\p{Sc}/u;
 export class NumberColumn {
   readonly #source: string;
   readonly #mark: DecimalMark;
+  readonly #hints: NumberHints;
   #point: Met | undefined;
   #comma: Met | undefined;
   #either: Met | undefined;
 
   /** @param mark the decimal mark that `take` assumes. */
-  constructor(source: string, mark: DecimalMark) {
+  constructor(source: string, mark: DecimalMark, hints: NumberHints) {
     this.#source = source;
     this.#mark = mark;
+    this.#hints = hints;
   }
 
   /**
    * @returns the number with the given mark, NaN for a missing one. It is valid only if `mark()` returns the same mark.
    * @throws MucastError invalid_data for a text that is not a number with either mark.
    */
-  take(text: string, line: number, ticker: string): number {
+  take(text: string, line: number, name: string): number {
     if (PLAIN.test(text) && this.#mark === ".") {
       // A plain number with one group of three decimals, such as 1.234, could also be a whole one elsewhere.
       if (this.#point === undefined && text.includes(".") && !COMMA_THOUSANDS.test(text))
-        this.#point = { text, line, ticker };
+        this.#point = { text, line, name };
       return finite(Number(text));
     }
     const bare = text.trim();
-    return isMissing(bare) ? Number.NaN : this.#takeMarked(bare, line, ticker);
+    return isMissing(bare) ? Number.NaN : this.#takeMarked(bare, line, name);
   }
 
   /**
@@ -89,16 +103,21 @@ export class NumberColumn {
     throw this.#fault(`${message}; write numbers without thousands separators`, this.#either);
   }
 
-  #takeMarked(text: string, line: number, ticker: string): number {
-    const met = { text, line, ticker };
+  #takeMarked(text: string, line: number, name: string): number {
+    const met = { text, line, name };
     const pointed = PLAIN.test(text) || POINT_THOUSANDS.test(text);
     const commaed = WHOLE.test(text) || COMMA.test(text) || COMMA_THOUSANDS.test(text);
-    if (!pointed && !commaed) throw this.#fault(`${quoted(met)} is not a number${hint(text)}`, met);
+    if (!pointed && !commaed) throw this.#fault(`${quoted(met)} is not a number${this.#hint(text)}`, met);
     if (!commaed) this.#point ??= met;
     else if (!pointed) this.#comma ??= met;
     else if (text.includes(",")) this.#either ??= met;
     const plain = this.#mark === "." ? text.replaceAll(",", "") : text.replaceAll(".", "").replace(",", ".");
     return finite(Number(plain));
+  }
+
+  #hint(text: string): string {
+    if (CURRENCY_SIGN.test(text)) return this.#hints.currency;
+    return /^\p{L}+$/u.test(text) ? this.#hints.letters : "";
   }
 
   #fault(message: string, met: Met): MucastError {
@@ -113,12 +132,6 @@ function finite(value: number): number {
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-function quoted({ text, line, ticker }: Met): string {
-  return `${show(text)} (line ${line}, ${show(ticker)})`;
-}
-
-function hint(text: string): string {
-  if (CURRENCY_SIGN.test(text)) return "; write prices without a currency sign";
-  // For example in a column `Currency` next to the columns of the tickers.
-  return /^\p{L}+$/u.test(text) ? "; leave out the columns of a wide file that are no ticker's" : "";
+function quoted({ text, line, name }: Met): string {
+  return `${show(text)} (line ${line}, ${show(name)})`;
 }

@@ -3,6 +3,7 @@ import { CsvError, parse } from "csv-parse";
 import { openBlob } from "../../blob/open-blob.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { cut } from "../../contract/errors/faults.ts";
+import { counted } from "../../contract/errors/wording.ts";
 
 /** One record of a CSV. */
 export interface CsvRow {
@@ -59,6 +60,14 @@ export async function* csvRows(
   } finally {
     source.destroy();
   }
+}
+
+/** Refuses a row with more or fewer cells than the header, which is shifted or cut off. */
+export function checkWidth(row: CsvRow, width: number, path: string): void {
+  const surplus = row.cells.slice(width).some((cell) => cell !== "");
+  if (row.cells.length >= width && !surplus) return;
+  const message = `line ${row.line} has ${counted(row.cells.length, "cell")}, the header has ${width}`;
+  throw new MucastError("invalid_data", `${path}: ${message}`, { source: path, line: row.line });
 }
 
 async function* decoded(chunks: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {

@@ -1,23 +1,17 @@
-import { BLOB_BOUNDS, DEFAULT_BLOB_LIMITS, NAME_BYTES } from "../../contract/blob-limits.ts";
+import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { counted } from "../../contract/errors/wording.ts";
 import { Turns } from "../../contract/machine/pausable.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import { compareCodePoints, type TickerPrices } from "../../contract/market/ticker-series.ts";
+import type { FileLimits } from "../file-limits.ts";
 import { DateColumn } from "./csv-dates.ts";
 import { checkSingleHeader, layoutOf, type PriceLayout } from "./csv-layout.ts";
-import { type DecimalMark, NumberColumn } from "./csv-numbers.ts";
-import { type CsvRow, csvRows } from "./csv-rows.ts";
+import { type DecimalMark, NumberColumn, PRICE_HINTS } from "./csv-numbers.ts";
+import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
+import { CsvTickers } from "./csv-tickers.ts";
 
-/** Limits of a price CSV; one more is too_large. */
-export interface CsvLimits {
-  /** Bytes, decompressed. */
-  readonly csvBytes?: number;
-  /** As many as a job accepts by default. */
-  readonly tickers?: number;
-}
-
-export interface PricedTickers {
+/** The prices of a CSV. */
+export interface CsvPrices {
   readonly tickers: TickerPrices[];
   readonly unpriced: readonly string[];
 }
@@ -39,8 +33,8 @@ interface Cells {
 export async function readPriceCsv(
   path: string,
   signal?: AbortSignal,
-  { csvBytes, tickers: most = DEFAULT_BLOB_LIMITS.tickers }: CsvLimits = {},
-): Promise<PricedTickers> {
+  { csvBytes, tickers: most = DEFAULT_BLOB_LIMITS.tickers }: FileLimits = {},
+): Promise<CsvPrices> {
   const turns = new Turns(signal);
   const read = (mark: DecimalMark) =>
     readUnder(new PriceCells(path, mark, most), csvRows(path, signal, csvBytes), signal);
@@ -49,7 +43,7 @@ export async function readPriceCsv(
   const days = cells.dates.days();
   const priced: TickerPrices[] = [];
   const unpriced: string[] = [];
-  for (const [ticker, column] of cells.tickers) {
+  for (const [ticker, column] of cells.tickers.cells) {
     await turns.pauseIfOver();
     const prices = tickerPrices(ticker, column, days, (k) => duplicate(ticker, column, k, cells.dates, path));
     if (prices.days.length > 0) priced.push(prices);
@@ -80,7 +74,7 @@ async function readUnder(
     if (layout === undefined) {
       checkSingleHeader(names, row.cells, path);
       layout = layoutOf(names, path);
-      if (layout.kind === "wide") cells.checkCount(layout.tickers.size, 1);
+      if (layout.kind === "wide") cells.tickers.checkCount(layout.tickers.size, 1);
     }
     checkWidth(row, names.length, path);
     const date = cells.dates.take(row.cells[layout.date]!, row.line);
@@ -95,57 +89,26 @@ async function readUnder(
   return cells;
 }
 
-/** Refuses a row with more or fewer cells than the header, which is shifted or cut off. */
-function checkWidth(row: CsvRow, width: number, path: string): void {
-  const surplus = row.cells.slice(width).some((cell) => cell !== "");
-  if (row.cells.length >= width && !surplus) return;
-  const message = `line ${row.line} has ${counted(row.cells.length, "cell")}, the header has ${width}`;
-  throw new MucastError("invalid_data", `${path}: ${message}`, { source: path, line: row.line });
-}
-
 /** All cells of a file, as far as they are known before its last line. */
 class PriceCells {
   readonly dates: DateColumn;
   readonly numbers: NumberColumn;
-  readonly tickers = new Map<string, Cells>();
+  readonly tickers: CsvTickers<Cells>;
   readonly path: string;
-  readonly #most: number;
 
   /** @param most maximum number of tickers. */
   constructor(path: string, mark: DecimalMark, most: number) {
     this.path = path;
-    this.#most = most;
+    this.tickers = new CsvTickers(path, most, () => ({ dates: [], prices: [], lines: [] }));
     this.dates = new DateColumn(path);
-    this.numbers = new NumberColumn(path, mark);
+    this.numbers = new NumberColumn(path, mark, PRICE_HINTS);
   }
 
   add(ticker: string, date: number, price: string, line: number): void {
-    let cells = this.tickers.get(ticker);
-    if (cells === undefined) {
-      if (ticker === "") {
-        const data = { source: this.path, line };
-        throw new MucastError("invalid_data", `${this.path}: line ${line} has no ticker`, data);
-      }
-      if (Buffer.byteLength(ticker) > NAME_BYTES.ticker) {
-        const what = `names a ticker of more than ${NAME_BYTES.ticker} bytes`;
-        const data = { source: this.path, line };
-        throw new MucastError("too_large", `${this.path}: line ${line} ${what}`, data);
-      }
-      this.checkCount(this.tickers.size + 1, line);
-      cells = { dates: [], prices: [], lines: [] };
-      this.tickers.set(ticker, cells);
-    }
+    const cells = this.tickers.of(ticker, line);
     cells.dates.push(date);
     cells.prices.push(this.numbers.take(price, line, ticker));
     cells.lines.push(line);
-  }
-
-  /** @throws MucastError too_large for more tickers than jobs accept. */
-  checkCount(count: number, line: number): void {
-    if (count <= this.#most) return;
-    const { env } = BLOB_BOUNDS.tickers;
-    const message = `${this.path}: line ${line} makes ${counted(count, "ticker")}, and ${this.#most} are allowed (${env})`;
-    throw new MucastError("too_large", message, { source: this.path, line, limit: this.#most });
   }
 }
 

@@ -1,0 +1,115 @@
+import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
+import { Turns } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
+import type { FileLimits } from "../file-limits.ts";
+import { DateColumn } from "./csv-dates.ts";
+import { type FeatureLayout, featureLayoutOf } from "./csv-layout.ts";
+import { type DecimalMark, NumberColumn, type NumberHints } from "./csv-numbers.ts";
+import { type CsvRow, checkWidth, csvRows } from "./csv-rows.ts";
+import { CsvTickers } from "./csv-tickers.ts";
+
+const FEATURE_HINTS: NumberHints = {
+  currency: "; write numbers without a currency sign",
+  letters: "; leave out columns that are not numbers",
+};
+
+/** The rows of one ticker, in the order of the file. */
+interface Rows {
+  readonly dates: number[];
+  readonly lines: number[];
+  /** One row after the other. */
+  readonly values: number[];
+}
+
+/** A feature CSV, as far as it is known before its last line. */
+interface FeatureRows {
+  readonly columns: readonly string[];
+  readonly dates: DateColumn;
+  readonly numbers: NumberColumn;
+  readonly tickers: CsvTickers<Rows>;
+}
+
+/**
+ * Reads a feature CSV, with a row per ticker and date in any order.
+ * @param onColumns called with the names of the features before a row is read.
+ * @returns the rows of each ticker, in the order in which the tickers first appear. Days ascend; a missing value is NaN.
+ * @throws MucastError of csvRows; invalid_data, with the line, for a file that cannot be read without a guess; too_large for too many
+ * tickers; of `onColumns`; the reason of `signal`.
+ */
+export async function readFeatureCsv(
+  path: string,
+  onColumns: (names: readonly string[]) => void,
+  signal?: AbortSignal,
+  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers }: FileLimits = {},
+): Promise<TickerFeatures[]> {
+  const turns = new Turns(signal);
+  const read = (mark: DecimalMark) =>
+    readUnder(path, mark, csvRows(path, signal, csvBytes), onColumns, tickers, turns);
+  const pointed = await read(".");
+  const found = pointed.numbers.mark() === "." ? pointed : await read(",");
+  const days = found.dates.days();
+  const series: TickerFeatures[] = [];
+  for (const [ticker, rows] of found.tickers.cells) {
+    await turns.pauseIfOver();
+    series.push(tickerFeatures(path, ticker, found.columns, rows, days));
+  }
+  return series;
+}
+
+async function readUnder(
+  path: string,
+  mark: DecimalMark,
+  rows: AsyncIterable<CsvRow>,
+  onColumns: (names: readonly string[]) => void,
+  most: number,
+  turns: Turns,
+): Promise<FeatureRows> {
+  const dates = new DateColumn(path);
+  const numbers = new NumberColumn(path, mark, FEATURE_HINTS);
+  const tickers = new CsvTickers<Rows>(path, most, () => ({ dates: [], lines: [], values: [] }));
+  let layout: FeatureLayout | undefined;
+  let width = 0;
+  for await (const row of rows) {
+    await turns.pauseIfOver();
+    if (layout === undefined) {
+      layout = featureLayoutOf(row.cells, path);
+      onColumns([...layout.features.keys()]);
+      width = row.cells.length;
+      continue;
+    }
+    const { cells, line } = row;
+    checkWidth(row, width, path);
+    const date = dates.take(cells[layout.date]!, line);
+    const own = tickers.of(cells[layout.ticker]!.trim(), line);
+    own.dates.push(date);
+    own.lines.push(line);
+    for (const [name, column] of layout.features) own.values.push(numbers.take(cells[column]!, line, name));
+  }
+  if (layout === undefined) throw new MucastError("invalid_data", `${path} is empty`, { source: path });
+  return { columns: [...layout.features.keys()], dates, numbers, tickers };
+}
+
+/** Sorts the rows by date. @throws MucastError invalid_data for a date that comes twice. */
+function tickerFeatures(
+  path: string,
+  ticker: string,
+  columns: readonly string[],
+  { dates, lines, values }: Rows,
+  dayOf: readonly number[],
+): TickerFeatures {
+  const n = dates.length;
+  const day = (i: number) => dayOf[dates[i]!]!;
+  const order = dates.map((_, i) => i).sort((a, b) => day(a) - day(b) || a - b);
+  const sorted = new Float64Array(columns.length * n);
+  for (const [k, i] of order.entries()) {
+    if (k > 0 && day(i) === day(order[k - 1]!)) {
+      const line = lines[i]!;
+      const what = `line ${line} gives ${ticker} a second row for ${formatDay(day(i))}, after line ${lines[order[k - 1]!]}`;
+      throw new MucastError("invalid_data", `${path}: ${what}`, { source: path, line, ticker });
+    }
+    for (let c = 0; c < columns.length; c++) sorted[c * n + k] = values[i * columns.length + c]!;
+  }
+  return { ticker, days: Int32Array.from(order, day), columns, values: sorted };
+}

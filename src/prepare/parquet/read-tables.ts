@@ -1,0 +1,85 @@
+import { tmpdir } from "node:os";
+import { openBlob } from "../../blob/open-blob.ts";
+import { DEFAULT_BLOB_LIMITS } from "../../contract/blob-limits.ts";
+import type {
+  ByteSource,
+  RequestedWindow,
+  TickerFeatures,
+  TickerPrices,
+} from "../../contract/market/ticker-series.ts";
+import { MAGIC } from "../../ingest/parquet/footer.ts";
+import type { ReadOptions } from "../../ingest/read-blob.ts";
+import { readFeatures } from "../../ingest/read-features.ts";
+import { readPrices } from "../../ingest/read-prices.ts";
+import type { FileLimits } from "../file-limits.ts";
+
+/** Whether a local file, perhaps gzipped, begins like a Parquet table. @throws MucastError of openBlob. */
+export async function isParquetFile(path: string, signal: AbortSignal | undefined): Promise<boolean> {
+  const blob = await openBlob(path, { allowed: [] }, signal ? { signal } : {});
+  let head = Buffer.alloc(0);
+  for await (const chunk of blob.chunks) {
+    head = Buffer.concat([head, chunk]);
+    if (head.length >= MAGIC.length) break;
+  }
+  return head.toString("latin1", 0, MAGIC.length) === MAGIC;
+}
+
+/**
+ * Reads a local Parquet table of prices, by the rules of a job.
+ * @returns every ticker, in code point order, with its rows that have a price, and the window in the table's metadata.
+ * @throws MucastError of openBlob and of readPrices; the reason of `signal`.
+ */
+export async function readPriceParquet(
+  path: string,
+  signal?: AbortSignal,
+  limits: FileLimits = {},
+): Promise<{ readonly tickers: readonly TickerPrices[]; readonly window: RequestedWindow }> {
+  const blob = await readPrices(await sourceAt(path, signal, limits), readOptions(signal, limits));
+  try {
+    const tickers = blob.tickers.map((name) => {
+      const { ticker, days, prices } = blob.load(name);
+      const isPresent = (_: number, i: number) => !Number.isNaN(prices[i]!);
+      return { ticker, days: days.filter(isPresent), prices: prices.filter(isPresent) };
+    });
+    return { tickers, window: blob.window };
+  } finally {
+    blob.close();
+  }
+}
+
+/** Reads a local Parquet table of features, by the rules of a job. @throws MucastError of openBlob and of readFeatures. */
+export async function readFeatureParquet(
+  path: string,
+  signal?: AbortSignal,
+  limits: FileLimits = {},
+): Promise<TickerFeatures[]> {
+  const series: TickerFeatures[] = [];
+  const source = await sourceAt(path, signal, limits);
+  for await (const each of readFeatures(source, readOptions(signal, limits))) series.push(each);
+  return series;
+}
+
+async function sourceAt(
+  path: string,
+  signal: AbortSignal | undefined,
+  { csvBytes }: FileLimits,
+): Promise<ByteSource> {
+  const limits = csvBytes === undefined ? {} : { limits: { maxBytes: csvBytes } };
+  const { chunks } = await openBlob(path, { allowed: [] }, { ...(signal ? { signal } : {}), ...limits });
+  return { name: path, chunks };
+}
+
+/** The fewest bytes of a value in a CSV: a digit and a comma. A limit of bytes counts for as many values of a table. */
+const CSV_VALUE_BYTES = 2;
+
+function readOptions(
+  signal: AbortSignal | undefined,
+  { csvBytes, tickers = DEFAULT_BLOB_LIMITS.tickers }: FileLimits,
+): ReadOptions {
+  return {
+    workFolder: tmpdir(),
+    signal,
+    limits: { ...DEFAULT_BLOB_LIMITS, tickers },
+    maxTableValues: csvBytes === undefined ? undefined : Math.floor(csvBytes / CSV_VALUE_BYTES),
+  };
+}
