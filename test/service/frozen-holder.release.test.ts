@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
+import { isStopped } from "../../src/contract/machine/process-stat.ts";
 import { type Holder, lockFile } from "../../src/service/lock/lock-holder.ts";
 import { mucast } from "../end-to-end/commands/command.ts";
 import { Api } from "./api.testing.ts";
+import { eventuallyTrue } from "./eventually.testing.ts";
 import { payload, putInputs } from "./inputs.testing.ts";
 import {
   endServices,
@@ -27,6 +29,23 @@ function moveElsewhere({ dataDir }: Serving): void {
   writeFileSync(path, JSON.stringify({ ...holder, host: "another-host" }));
 }
 
+/** Numbers of `epoll_wait` and `epoll_pwait` on x86-64, and of `epoll_pwait` on AArch64. */
+const WAITS_FOR_EVENTS = /^(232|281|22) /;
+
+/**
+ * Freezes a service whose main thread waits for events. One that is frozen within a statement finishes that statement when it wakes, which
+ * docs/reliability.md leaves to the operator.
+ */
+async function freezeBetweenStatements({ pid, signal }: Serving): Promise<void> {
+  await eventuallyTrue("the service is frozen while it waits for events", async () => {
+    signal("SIGSTOP");
+    await eventuallyTrue("the service is frozen", () => isStopped(pid));
+    const isIdle = WAITS_FOR_EVENTS.test(readFileSync(`/proc/${pid}/syscall`, "latin1"));
+    if (!isIdle) signal("SIGCONT");
+    return isIdle;
+  });
+}
+
 test("a frozen service that wakes after another one took over its folder ends before it answers, and the database stays intact", {
   timeout: 600_000,
 }, async () => {
@@ -36,7 +55,7 @@ test("a frozen service that wakes after another one took over its folder ends be
   const api = new Api(first.url);
   await putInputs(api, "small");
   const before = await api.submit(payload(first.url, "small"));
-  first.signal("SIGSTOP");
+  await freezeBetweenStatements(first);
   moveElsewhere(first);
 
   const refused = await launchServe({ folder, env });

@@ -84,7 +84,7 @@ class EmbeddedDatabase implements Database {
   }
 
   transaction<T>(body: (statements: Queryable) => Promise<T>): Promise<T> {
-    return this.#alone((lite) => lite.transaction((transaction) => body(statementsOf(transaction))));
+    return this.#alone((lite) => lite.transaction((transaction) => body(this.#statementsOf(transaction))));
   }
 
   /** Misses nothing: notifications come from this process alone. */
@@ -108,6 +108,16 @@ class EmbeddedDatabase implements Database {
       this.#lock?.endIfLost();
       await this.#lite.close();
     });
+  }
+
+  /** A transaction may wait for its caller between two statements. */
+  #statementsOf(transaction: Transaction): Queryable {
+    return {
+      query: (text, params) => {
+        this.#lock?.endIfLost();
+        return transaction.query(text, params && [...params]);
+      },
+    };
   }
 
   #alone<T>(body: (lite: PGlite) => Promise<T>): Promise<T> {
@@ -141,8 +151,4 @@ function sqlState(cause: unknown): string {
 function notWritten(cause: unknown): MucastError {
   const message = "the database cannot be written to: look at the disk of the data folder";
   return new MucastError("unavailable", message, { retryAfter: 30 }, { cause });
-}
-
-function statementsOf(transaction: Transaction): Queryable {
-  return { query: (text, params) => transaction.query(text, params && [...params]) };
 }
