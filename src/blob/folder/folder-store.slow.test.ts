@@ -20,6 +20,7 @@ import type { ErrorCode } from "../../contract/errors/error-codes.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { openBlob } from "../open-blob.ts";
 import { openOutput, openStore } from "../open-store.ts";
+import { testPromises } from "../store-promises.testing.ts";
 import { FolderStore } from "./folder-store.ts";
 
 const BASE = "http://127.0.0.1:8080";
@@ -45,6 +46,9 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   for await (const chunk of chunks) all.push(chunk);
   return Buffer.concat(all).toString("latin1");
 }
+
+const promised = new FolderStore(freshFolder(), BASE);
+testPromises("a folder", () => promised);
 
 test("reads back what was written, whole and in part, with its size and version", async () => {
   const store = new FolderStore(freshFolder(), BASE);
