@@ -80,6 +80,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 25,
   },
   {
+    name: "s3",
+    processes: [["test/end-to-end/jobs/s3-storage.release.test.ts"]],
+    paths: ["src/blob/", "test/servers/seaweedfs.testing.ts"],
+    seconds: 25,
+  },
+  {
     name: "audit",
     processes: [["test/planted-faults.release.test.ts"]],
     paths: ["src/audit/", "bench/audit/"],

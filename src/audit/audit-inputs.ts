@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { isRemoteUrl } from "../blob/location.ts";
 import { type Blob, openBlob } from "../blob/open-blob.ts";
 import type { Operation } from "../contract/config/job-operations.ts";
 import { MucastError } from "../contract/errors/errors.ts";
@@ -72,7 +73,7 @@ export class AuditedBlobs {
         { source: name },
       );
     }
-    this.#digests.set(location, { url: /^https?:/.test(name) ? name : basename(name), sha256 });
+    this.#digests.set(location, { url: isRemoteUrl(name) ? name : basename(name), sha256 });
   }
 
   /** Reads the blob only if no check has. */

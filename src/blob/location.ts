@@ -11,6 +11,7 @@ import {
   withoutSignature,
 } from "./policy.ts";
 import { type AddressRule, isAllowedAddress, notPublic } from "./remote/addresses.ts";
+import { isS3Url } from "./s3/s3-url.ts";
 
 /** The location of a blob, and its name in errors and outputs. */
 export type BlobLocation = FileLocation | UrlLocation;
@@ -22,8 +23,8 @@ interface FileLocation {
 }
 
 /**
- * `mapped`: the URL maps to a folder. `container`: it is in BLOB_URL's container, for which there are credentials. `remote`: any other
- * allowed URL, requested as it is written.
+ * `mapped`: the URL maps to a folder. `container`: it is in BLOB_URL's container, or in an allowed bucket of S3, for which there are
+ * credentials. `remote`: any other allowed URL, requested as it is written.
  */
 type UrlLocation =
   | {
@@ -33,11 +34,16 @@ type UrlLocation =
       readonly folder: string;
       readonly name: string;
     }
-  /** `container` is BLOB_URL's, or a caller's space in it. */
+  /** `container` is BLOB_URL's, or a caller's space in it; or a bucket of S3, perhaps with a folder. */
   | { readonly kind: "container"; readonly key: string; readonly container: string; readonly name: string }
   | { readonly kind: "remote"; readonly url: URL; readonly addresses: AddressRule; readonly name: string };
 
-const URL_LIKE = /:\/\/|^\W*(?:file|https?):/i;
+const URL_LIKE = /:\/\/|^\W*(?:file|https?|s3):/i;
+
+/** True for a location that is on another machine: an https:, http: or s3: URL. */
+export function isRemoteUrl(location: string): boolean {
+  return /^(?:https?|s3):/i.test(location.trim());
+}
 
 /** True if `location` is meant as a URL rather than a path, even if quotes or spaces surround it. */
 export function isUrl(location: string): boolean {
@@ -103,6 +109,11 @@ export function checkLocation(text: string, policy: BlobPolicy, names: BlobNames
     throw notAllowed(text, "is outside the allowed origins and containers");
   }
   if (isForeign(bare, policy)) throw notAllowed(text, "is not a blob of this caller");
+  if (isS3Url(bare)) {
+    if (text !== bare) throw notAllowed(text, "has a query string; a presigned URL begins with https://");
+    if (isReadable(bare, before, policy)) return { kind: "container", key, container: before, name };
+    throw notAllowed(text, "is in a folder of BLOB_URL that is no caller's space");
+  }
   const url = new URL(text);
   const addresses = addressRule(url, policy);
   const host = withoutBrackets(url.hostname);
@@ -124,6 +135,13 @@ function isOwnContainer(before: string, { container }: BlobPolicy): boolean {
   if (container === undefined || before === container) return before === container;
   const [folder, space] = [before.slice(0, container.length + 1), before.slice(container.length + 1)];
   return folder === `${container}/` && spaceIn(space) === space;
+}
+
+/** Every s3: URL is read with credentials: under BLOB_URL only its own blobs, and elsewhere what the operator has listed. */
+function isReadable(bare: string, before: string, policy: BlobPolicy): boolean {
+  const { container, allowed } = policy;
+  const isListed = allowed.some((prefix) => prefix !== container && bare.startsWith(`${prefix}/`));
+  return isListed || isOwnContainer(before, policy);
 }
 
 /** Whether a URL names a blob of BLOB_URL's container that does not belong to the caller. */

@@ -9,6 +9,7 @@ import { type BlobLocation, type BlobNames, locationOf } from "./location.ts";
 import { openStore } from "./open-store.ts";
 import { type BlobPolicy, DEFAULT_TRANSFER_LIMITS, type TransferLimits } from "./policy.ts";
 import { openRemoteBlob } from "./remote/remote-blob.ts";
+import { isS3Url } from "./s3/s3-url.ts";
 import type { StoredBytes } from "./store.ts";
 
 /** An opened blob. Its stream can be read once; reading to the end, or stopping early, closes it. */
@@ -68,7 +69,7 @@ async function openLocation(
     case "mapped":
       return new FolderStore(location.folder, location.base).open(location.key);
     case "container": {
-      const sas = blobUrl?.split("?")[1];
+      const sas = isS3Url(location.container) ? undefined : blobUrl?.split("?")[1];
       const url = sas === undefined ? location.container : `${location.container}?${sas}`;
       const store = await openStore(url, { policy, ...options });
       return store.open(location.key, options.signal);

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { FolderStore } from "./folder/folder-store.ts";
-import { checkOutput, isWebUrl, resolveOutput, writeOutput } from "./folder/output-folder.ts";
-import { addressRule, filePath, isUrl } from "./location.ts";
+import { checkOutput, resolveOutput, writeOutput } from "./folder/output-folder.ts";
+import { addressRule, filePath, isRemoteUrl, isUrl } from "./location.ts";
 import {
   type BlobPolicy,
   containerUrl,
@@ -10,11 +10,12 @@ import {
   mappedBase,
   type TransferLimits,
 } from "./policy.ts";
+import { isS3Url } from "./s3/s3-url.ts";
 import type { Content, JobStore } from "./store.ts";
 
 interface StoreOptions {
   readonly policy: BlobPolicy;
-  /** The environment with Azure's credentials; by default that of the process. */
+  /** The environment with the credentials for Azure or S3; by default that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly limits?: Partial<TransferLimits>;
   /** PEM certificates to trust instead of the system's. */
@@ -22,9 +23,10 @@ interface StoreOptions {
 }
 
 /**
- * The store of a BLOB_URL: a folder (a path, a file: URL, or a URL that the policy maps to one), or an Azure
- * container, perhaps with a SAS. It sends no request and creates nothing yet; Azure's modules are loaded only for Azure.
- * @throws MucastError invalid_request for a BLOB_URL that is none of these, or credentials that do not fit it.
+ * The store of a BLOB_URL: a folder (a path, a file: URL, or a URL that the policy maps to one), an Azure container, perhaps with a SAS,
+ * or a bucket of S3. It sends no request and creates nothing yet; the modules of Azure and of S3 are loaded only for their own.
+ * @throws MucastError invalid_request for a BLOB_URL that is none of these, or credentials or an endpoint that do not fit it;
+ *   url_not_allowed for an endpoint of S3 with a private address.
  */
 export async function openStore(
   blobUrl: string,
@@ -36,15 +38,18 @@ export async function openStore(
     const folder = resolve(isUrl(blobUrl) ? filePath(blobUrl) : blobUrl);
     return new FolderStore(folder, pathToFileURL(folder).href);
   }
+  const transfer = { limits: { ...DEFAULT_TRANSFER_LIMITS, ...limits }, ca, env };
+  if (isS3Url(blobUrl)) {
+    const { openS3Store } = await import("./s3/s3-store.ts");
+    return openS3Store(containerUrl(blobUrl.trim(), "BLOB_URL", []), { policy, ...transfer });
+  }
   const [bare, sas] = blobUrl.trim().split("?") as [string, string?];
   const container = containerUrl(bare, "BLOB_URL", policy.privateOrigins ?? []);
   const { openAzureStore } = await import("./azure/azure-store.ts");
   return openAzureStore(container, {
     addresses: addressRule(new URL(container), policy),
-    limits: { ...DEFAULT_TRANSFER_LIMITS, ...limits },
-    ca,
     sas,
-    env,
+    ...transfer,
   });
 }
 
@@ -75,7 +80,7 @@ interface OutputRequest {
 /** @throws MucastError invalid_request if no output can be written there. */
 export async function openOutput(request: OutputRequest, options: StoreOptions): Promise<OutputTarget> {
   const { name, blobUrl } = request;
-  if (blobUrl === undefined || !isWebUrl(blobUrl)) {
+  if (blobUrl === undefined || !isRemoteUrl(blobUrl)) {
     const folder = resolveOutput(request);
     return {
       check: () => checkOutput(folder, name),

@@ -1,17 +1,18 @@
 import { type BlobLimits, blobLimits } from "../contract/blob-limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { isAllowedAddress } from "./remote/addresses.ts";
+import { isS3Url, s3UrlFault } from "./s3/s3-url.ts";
 
 /**
  * Which blobs may be read, from which places, and how large they may be. Plain data without a secret, so that it can travel to a job as
  * JSON.
  */
 export interface BlobPolicy {
-  /** URLs with a container, `https://host[:port]/container[/folder]`: remote blobs are read only under these. */
+  /** URLs with a container, `https://host[:port]/container[/folder]` or `s3://bucket[/folder]`: remote blobs are read only under these. */
   readonly allowed: readonly string[];
   /** Origins that may resolve to addresses that are not public; a loopback one among them may be http. */
   readonly privateOrigins?: readonly string[] | undefined;
-  /** The container of BLOB_URL. A URL under it that carries no SAS is read with the credentials for it. */
+  /** The container or bucket of BLOB_URL. A URL under it that carries no SAS is read with the credentials for it. */
   readonly container?: string | undefined;
   /** URLs that map to a folder on this machine, as the service's own origin does. */
   readonly mapped?: readonly MappedBase[] | undefined;
@@ -75,7 +76,7 @@ export function policyOf({
   limits,
 }: PolicyRules): BlobPolicy {
   const origins = privateOrigins.map(privateOrigin);
-  const isContainer = /^https?:/i.test(blobUrl) && mappedBase(blobUrl, mapped) === undefined;
+  const isContainer = /^(?:https?|s3):/i.test(blobUrl) && mappedBase(blobUrl, mapped) === undefined;
   const container = isContainer ? containerUrl(blobUrl.split("?")[0]!, "BLOB_URL", origins) : undefined;
   const listed = allowed.map((entry) => containerUrl(entry, "MUCAST_ALLOWED_BLOB_URLS", origins));
   return {
@@ -84,6 +85,14 @@ export function policyOf({
     mapped,
     ...(limits === undefined ? {} : { limits }),
     ...(container === undefined ? {} : { container }),
+  };
+}
+
+/** The storages whose credentials a process needs to read what the policy allows, and to write to BLOB_URL. */
+export function credentialsFor({ container, allowed }: BlobPolicy): { azure: boolean; s3: boolean } {
+  return {
+    azure: container !== undefined && !isS3Url(container),
+    s3: [container ?? "", ...allowed].some(isS3Url),
   };
 }
 
@@ -97,10 +106,10 @@ export function containerUrl(entry: string, path: string, privateOrigins: readon
   const text = entry.replace(/\/$/, "");
   const fault = text.includes("?") ? "has a query string" : spellingFault(text, privateOrigins);
   const folders = text.split("/").length - 3;
-  if (fault === undefined && folders >= 1) return text;
+  if (fault === undefined && (folders >= 1 || isS3Url(text))) return text;
   throw new MucastError(
     "invalid_request",
-    `${path}: ${redactUrl(entry)} ${fault ?? "names no container"}; write https://host[:port]/container`,
+    `${path}: ${redactUrl(entry)} ${fault ?? "names no container"}; write https://host[:port]/container or s3://bucket`,
     { path, value: redactUrl(entry) },
   );
 }
@@ -128,11 +137,11 @@ export function redactUrl(text: string): string {
 }
 
 // Not the backslash: in a line of JSON it may belong to the quote that follows.
-const SIGNATURE = /\bsig=[^&;#\s"'<>\\]*/gi;
+const SIGNATURE = /\b(sig|X-Amz-Signature|X-Amz-Security-Token)=[^&;#\s"'<>\\]*/gi;
 
-/** Text that is safe to display: without the signature of a SAS, which is its secret part. */
+/** Text that is safe to display: without the signature of a SAS or of a presigned URL, which is its secret part. */
 export function withoutSignature(text: string): string {
-  return text.replaceAll(SIGNATURE, "sig=…");
+  return text.replaceAll(SIGNATURE, "$1=…");
 }
 
 const SEGMENT = /^[A-Za-z0-9$_~-][A-Za-z0-9._~$-]*$/;
@@ -144,6 +153,7 @@ const SCHEME = /^https?:\/\//;
  * exactly what was compared with the policy.
  */
 export function spellingFault(text: string, privateOrigins: readonly string[] = []): string | undefined {
+  if (isS3Url(text)) return s3UrlFault(text);
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);
   if (url.protocol === "http:" && isLoopbackHost(url.hostname)) {

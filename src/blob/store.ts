@@ -22,7 +22,7 @@ export interface ReadPart {
 }
 
 /**
- * The storage of all blobs of a service: a folder or an Azure container. Keys are `data/<name>` and `status/<name>`.
+ * The storage of all blobs of a service: a folder, an Azure container or a bucket of S3. Keys are `data/<name>` and `status/<name>`.
  * Every method throws MucastError blob_unavailable (reading) or output_failed (writing) if the storage fails
  * after retries.
  */

@@ -107,11 +107,11 @@ export const settingsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "Where blobs are stored: a folder, or an Azure container as https://<account>.blob.core.windows.net/<container>. Default: `blobs` in `data_dir`.",
+      "Where blobs are stored: a folder, an Azure container as https://<account>.blob.core.windows.net/<container>, or a bucket of S3 as s3://<bucket>. Default: `blobs` in `data_dir`.",
     )
     .register(settingNames, { env: "BLOB_URL" }),
   allowed_blob_urls: stringList(
-    "https URLs of the containers from which inputs may be read. Default: `blob_url`, if it is an https URL.",
+    "https URLs of the containers, and s3: URLs of the buckets, from which inputs may be read. Default: `blob_url`, if it is an https or s3: URL.",
   ).register(settingNames, { env: "MUCAST_ALLOWED_BLOB_URLS" }),
   private_origins: stringList(
     "Allowed origins that may resolve to private or loopback addresses. A loopback origin may use http.",

@@ -2,19 +2,26 @@ import { CLUSTER_VARIABLES } from "../engine/pool/cluster-secrets.ts";
 
 /**
  * The variables of the service's environment that a child process gets: those that find programs, folders and certificates, and the
- * credentials of Azure storage and of a cluster, if there are any. It gets neither the database's URL nor any key of the service.
+ * credentials of Azure, of S3 and of a cluster, if it needs them. It gets neither the database's URL nor any key of the service.
  */
 export function childEnvironment(
   env: Readonly<Record<string, string | undefined>>,
-  { azure, cluster = false }: { readonly azure: boolean; readonly cluster?: boolean },
+  { azure = false, s3 = false, cluster = false }: Needed,
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => {
-      const isCredential = (azure && AZURE.test(name)) || (cluster && CLUSTER_VARIABLES.test(name));
+      const isCredential =
+        (azure && AZURE.test(name)) || (s3 && S3.test(name)) || (cluster && CLUSTER_VARIABLES.test(name));
       const passed = PASSED_ON.test(name) || isCredential;
       return passed && value !== undefined ? [[name, value]] : [];
     }),
   );
+}
+
+interface Needed {
+  readonly azure?: boolean;
+  readonly s3?: boolean;
+  readonly cluster?: boolean;
 }
 
 const PASSED_ON =
@@ -23,3 +30,6 @@ const PASSED_ON =
 /** Read by DefaultAzureCredential and the storage clients. */
 const AZURE =
   /^(AZURE_\w+|IDENTITY_(ENDPOINT|HEADER|SERVER_THUMBPRINT)|IMDS_ENDPOINT|MSI_(ENDPOINT|SECRET))$/;
+
+/** Read by the AWS SDK, and by our client of S3. */
+const S3 = /^(AWS_\w+|MUCAST_S3_PATH_STYLE)$/;

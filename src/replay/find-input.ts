@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { filePath, isUrl } from "../blob/location.ts";
+import { filePath, isRemoteUrl, isUrl } from "../blob/location.ts";
 import { openBlob } from "../blob/open-blob.ts";
 import { redactUrl } from "../blob/policy.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
@@ -84,7 +84,7 @@ export async function findInput(
 
 function placesOf(url: string, given: string | undefined, output: string): string[] {
   const name = isUrl(url) ? url.split("/").at(-1)! : url;
-  const places = [...(given === undefined ? [] : [given]), ...(isWeb(url) ? [url] : [])];
+  const places = [...(given === undefined ? [] : [given]), ...(isRemoteUrl(url) ? [url] : [])];
   if (isPlainName(name)) places.push(beside(output, name));
   return [...new Set(places)];
 }
@@ -96,19 +96,15 @@ function isPlainName(name: string): boolean {
 
 function beside(output: string, name: string): string {
   if (!isUrl(output)) return join(dirname(output), name);
-  if (!isWeb(output)) return join(dirname(filePath(output)), name);
+  if (!isRemoteUrl(output)) return join(dirname(filePath(output)), name);
   const [bare, ...query] = output.split("?");
   return [`${bare!.slice(0, bare!.lastIndexOf("/"))}/${name}`, ...query].join("?");
-}
-
-function isWeb(location: string): boolean {
-  return /^https?:/i.test(location);
 }
 
 /** A URL without its query, or the name of a local file: a verdict contains no path of the machine. */
 export function publicName(location: string): string {
   const shown = redactUrl(location);
-  return isWeb(location) ? shown : basename(shown);
+  return isRemoteUrl(location) ? shown : basename(shown);
 }
 
 /** SHA-256 of a stored blob, which the job reads again. */

@@ -21,7 +21,7 @@ const STALE_MILLISECONDS = 30_000;
 interface ReadyParts {
   readonly database: Database;
   readonly store: BlobStore;
-  /** The folder of the blobs; undefined in Azure. */
+  /** The folder of the blobs; undefined in Azure and S3. */
   readonly blobFolder: string | undefined;
   /** Whether inputs and outputs are in `data` of the storage itself. With authentication, each caller has a folder. */
   readonly isOneCaller: boolean;

@@ -82,15 +82,18 @@ test("detects a misspelt field, a field of another type and a repeated key", () 
   for (const { file, fault } of checkManifests(VERSIONS[1], files)) assert.ok(fault, file);
 });
 
+/** Read by the clients of the storage. */
+const STORAGE_CREDENTIALS = ["AZURE_STORAGE_CONNECTION_STRING", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+
 test("its variables are settings with values that the service accepts, and secrets are references", () => {
   for (const [name, value] of variables()) {
-    if (name === "AZURE_STORAGE_CONNECTION_STRING") continue;
+    if (STORAGE_CREDENTIALS.includes(name)) continue;
     const setting = settingOf(name) ?? assert.fail(`${name} is no setting`);
     if (value !== undefined) assert.ok(setting.safeParse(value).success, `${name}=${value}`);
   }
   for (const { name, valueFrom } of container.env) {
     const isSecret = settingNames.get(settingOf(name) ?? settingsSchema)?.secret === true;
-    if (isSecret || name === "AZURE_STORAGE_CONNECTION_STRING")
+    if (isSecret || STORAGE_CREDENTIALS.includes(name))
       assert.deepEqual([valueFrom?.secretKeyRef?.name, valueFrom?.secretKeyRef?.key], ["mucast", name]);
   }
   assert.deepEqual(container.envFrom, [{ configMapRef: { name: "mucast" } }]);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isWebUrl, writeOutput } from "../../blob/folder/output-folder.ts";
+import { writeOutput } from "../../blob/folder/output-folder.ts";
+import { isRemoteUrl } from "../../blob/location.ts";
 import type { Content } from "../../blob/store.ts";
 import { parseDlSettings } from "../../contract/config/dl-settings.ts";
 import type { Operation } from "../../contract/config/job-operations.ts";
@@ -120,9 +121,11 @@ export class AuditedJob {
   async #wholeBlobs(plan: CutPlan, end: Day): Promise<LocalBlobs> {
     const { featureUrl, dataExtractorUrl } = this.#parts.inputs.request;
     const folder = this.#wholeFolder;
-    const isCopied = plan.isChosen || isWebUrl(dataExtractorUrl);
+    const isCopied = plan.isChosen || isRemoteUrl(dataExtractorUrl);
     return {
-      featureUrl: isWebUrl(featureUrl) ? await this.#writeFeatures(folder, LAST_DAY, featureUrl) : featureUrl,
+      featureUrl: isRemoteUrl(featureUrl)
+        ? await this.#writeFeatures(folder, LAST_DAY, featureUrl)
+        : featureUrl,
       dataExtractorUrl: isCopied
         ? await this.#writePrices(folder, { day: end, until: LAST_DAY }, plan)
         : dataExtractorUrl,

@@ -9,31 +9,11 @@ import {
   type StorageSharedKeyCredential,
 } from "@azure/storage-blob";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { canceled, outputFailed } from "../blob-errors.ts";
+import { canceled } from "../blob-errors.ts";
 import { failureOf, isPassingStatus, isTrustFailure, Retry } from "../remote/remote-request.ts";
+import { failed, Refusal, type RequestContext } from "../remote/storage-request.ts";
 import type { AzureCredentials } from "./azure-credentials.ts";
 import { AzureTransport, type TransportOptions } from "./azure-transport.ts";
-
-/** An answer of Azure that a retry cannot change. */
-export class Refusal extends Error {
-  readonly status: number;
-  /** Azure's error code, such as `BlobNotFound`. */
-  readonly word: string;
-
-  constructor(status: number, word: string) {
-    const rights = "; the key, SAS or role may be missing, expired, or without the right to it";
-    super(`the storage answered ${status} ${word}${status === 401 || status === 403 ? rights : ""}`);
-    this.status = status;
-    this.word = word;
-  }
-}
-
-/** The purpose of a request, as an error message names it. */
-export interface RequestContext {
-  readonly doing: "reading" | "writing";
-  readonly name: string;
-  readonly signal?: AbortSignal | undefined;
-}
 
 const SCOPE = "https://storage.azure.com/.default";
 /** Version of Azure's REST interface for reading: old enough to be available everywhere. */
@@ -143,7 +123,7 @@ function reasonToRetry(context: RequestContext, error: unknown): string {
   if (error instanceof MucastError) throw error;
   if (isRestError(error) && error.statusCode !== undefined) {
     const word = error.response?.headers.get("x-ms-error-code") ?? error.code ?? "";
-    const refusal = new Refusal(error.statusCode, /^[A-Za-z]{1,60}$/.test(word) ? word : "");
+    const refusal = new Refusal(error.statusCode, word);
     if (isPassingStatus(error.statusCode)) return refusal.message;
     throw refusal;
   }
@@ -160,10 +140,4 @@ function noToken(error: unknown): string {
     `no token for Azure could be obtained${name}; give AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN or a ` +
     "BLOB_URL with a SAS, or an identity that DefaultAzureCredential finds"
   );
-}
-
-/** The error for an operation that failed. */
-export function failed({ doing, name }: RequestContext, reason: string): MucastError {
-  if (doing === "writing") return outputFailed(name, reason);
-  return new MucastError("blob_unavailable", `${name} cannot be read: ${reason}`, { source: name });
 }

@@ -1,6 +1,7 @@
 import { nameTaken } from "../blob-errors.ts";
 import { checkSpace } from "../names.ts";
 import { openRemoteBlob } from "../remote/remote-blob.ts";
+import { failed, Refusal, type RequestContext } from "../remote/storage-request.ts";
 import {
   type Content,
   checkKey,
@@ -10,7 +11,7 @@ import {
   type StoredBytes,
   type StoreWrite,
 } from "../store.ts";
-import { AzureContainer, failed, Refusal, type RequestContext } from "./azure-container.ts";
+import { AzureContainer } from "./azure-container.ts";
 import { type CredentialSources, findCredentials } from "./azure-credentials.ts";
 import type { TransportOptions } from "./azure-transport.ts";
 import { upload } from "./azure-upload.ts";

@@ -2,8 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 import type { BlockBlobClient, BlockBlobCommitBlockListOptions } from "@azure/storage-blob";
 import { nameTaken, throwIfAborted } from "../blob-errors.ts";
 import { mediaType } from "../names.ts";
+import { failed, Refusal, type RequestContext } from "../remote/storage-request.ts";
 import { blocksOf, type Content } from "../store.ts";
-import { type AzureContainer, failed, Refusal, type RequestContext } from "./azure-container.ts";
+import type { AzureContainer } from "./azure-container.ts";
 
 /** Small enough to be sent within the time limit of a request on a slow line; 50,000 of them make a blob of 195 GiB. */
 const BLOCK_BYTES = 4 * 2 ** 20;

@@ -12,11 +12,6 @@ import { discardStaged, publishStaged, stageFile } from "./staged-file.ts";
 
 const DATA = "data";
 
-/** True for a BLOB_URL that is an http or https URL. */
-export function isWebUrl(blobUrl: string): boolean {
-  return /^https?:/i.test(blobUrl.trim());
-}
-
 /**
  * The absolute folder for an output: `data` under BLOB_URL if that is given (a path or a file: URL), else under the folder of the feature
  * file, or under that folder's parent if it is itself called `data`. Creates nothing.

@@ -210,7 +210,7 @@ class RemoteReader {
           limits: this.#limits,
           signal: this.#signal,
         });
-        checkStatus(answer, this.#name);
+        await checkStatus(answer, this.#name, this.#limits.idleMs);
         return answer;
       } catch (error) {
         await this.#afterFailure(error);

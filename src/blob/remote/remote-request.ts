@@ -137,11 +137,12 @@ export function isGzipEncoded(answer: IncomingMessage, name: string): boolean {
  * Turns every status except 200, 206 and 416 into its error and drops the body.
  * @throws PassingFailure for statuses that may pass (408, 429, 5xx); MucastError for the rest.
  */
-export function checkStatus(answer: IncomingMessage, name: string): void {
+export async function checkStatus(answer: IncomingMessage, name: string, idleMs: number): Promise<void> {
   const status = answer.statusCode ?? 0;
   if (status === 200 || status === 206 || status === 416) return;
+  const code = await serverCode(answer, idleMs);
   answer.destroy();
-  const reason = `the server answered ${status}${serverCode(answer)}`;
+  const reason = `the server answered ${status}${code === "" ? "" : ` ${code}`}`;
   const data = { source: name, httpStatus: status };
   if (status >= 300 && status < 400) {
     const message = `${name} answers with a redirect (${status}), and redirects are not followed; give the blob's own URL`;
@@ -150,8 +151,8 @@ export function checkStatus(answer: IncomingMessage, name: string): void {
   if (status === 404 || status === 410) {
     throw new MucastError("blob_not_found", `${name} does not exist: ${reason}`, data);
   }
-  if (status === 401 || status === 403) {
-    const message = `${name} cannot be read with these credentials: ${reason}; a SAS may be missing, expired or without read permission`;
+  if (status === 401 || status === 403 || isExpired(code)) {
+    const message = `${name} cannot be read with these credentials: ${reason}; a SAS, signature or role may be missing, expired or without read permission`;
     throw new MucastError("blob_unavailable", message, data);
   }
   if (status === 412) throw changed(name);
@@ -164,10 +165,28 @@ export function isPassingStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Azure's short error code, displayed only if it is one word. */
-function serverCode(answer: IncomingMessage): string {
+/** Whether credentials have expired, by S3's error code: its status is 400. */
+export function isExpired(code: string): boolean {
+  return /^(?:ExpiredToken|InvalidToken|TokenRefreshRequired)$/.test(code);
+}
+
+const MAX_ERROR_BYTES = 4096;
+
+/** The short error code: Azure has it in a header, S3 in the XML of the body. Empty if it is not one word. */
+async function serverCode(answer: IncomingMessage, idleMs: number): Promise<string> {
   const code = answer.headers["x-ms-error-code"];
-  return typeof code === "string" && /^[A-Za-z]{1,60}$/.test(code) ? ` ${code}` : "";
+  if (typeof code === "string") return /^[A-Za-z]{1,60}$/.test(code) ? code : "";
+  if (!/^(?:application|text)\/xml\b/.test(answer.headers["content-type"] ?? "")) return "";
+  let text = "";
+  try {
+    for await (const chunk of bodyOf(answer, idleMs)) {
+      text += Buffer.from(chunk).toString("latin1");
+      if (text.length > MAX_ERROR_BYTES) break;
+    }
+  } catch {
+    // The status is the error; its explanation did not come.
+  }
+  return /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1] ?? "";
 }
 
 const TRUST = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO$)/;

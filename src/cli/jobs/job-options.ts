@@ -75,15 +75,18 @@ const MEMORY_VARIABLE = "MUCAST_MEMORY_BYTES";
 /** Adds the flags that every job command takes. */
 export function withJobFlags(command: Command): Command {
   const inputs = command
-    .option("--feature-url <location>", "feature blob: a path, file: URL or https URL [env: FEATURE_URL]")
+    .option(
+      "--feature-url <location>",
+      "feature blob: a path, or a file:, https: or s3: URL [env: FEATURE_URL]",
+    )
     .option(
       "--data-extractor-url <location>",
-      "data-extraction blob: a path, file: URL or https URL [env: DATA_EXTRACTOR_URL]",
+      "data-extraction blob: a path, or a file:, https: or s3: URL [env: DATA_EXTRACTOR_URL]",
     )
     .option("--config <file|json>", "the job's config: a file or JSON text [env: CONFIG]")
     .option(
       "--blob-url <location>",
-      "folder or Azure container; the output goes to its data/ (default: beside the feature file) [env: BLOB_URL]",
+      "folder, Azure container or bucket of S3; the output goes to its data/ (default: beside the feature file) [env: BLOB_URL]",
     );
   return withReportFlags(inputs);
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { isWebUrl } from "../../blob/folder/output-folder.ts";
+import { isRemoteUrl } from "../../blob/location.ts";
 import { redactUrl } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { printable } from "../../contract/errors/wording.ts";
@@ -13,7 +13,7 @@ import type { Reporter } from "../terminal/reporter.ts";
  * @throws MucastError invalid_request.
  */
 export function checkReportPlace(blobUrl: string | undefined): void {
-  if (blobUrl === undefined || !isWebUrl(blobUrl)) return;
+  if (blobUrl === undefined || !isRemoteUrl(blobUrl)) return;
   const value = redactUrl(blobUrl);
   const message = `--report needs an output in a folder, but BLOB_URL is ${value}: run the job without --report, then mucast report --output URL --out FILE`;
   throw new MucastError("invalid_request", message, { path: "--report", value });

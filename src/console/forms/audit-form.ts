@@ -126,7 +126,7 @@ export function provenanceIn(tail: string): Provenance | undefined {
 
 /** An output names a local input only by its file name; the service has it under its own URL. */
 function absoluteUrl(recorded: string, baseUrl: string): string {
-  return /^https?:\/\//.test(recorded) ? recorded : `${baseUrl}data/${recorded}`;
+  return /^(?:https?|s3):\/\//.test(recorded) ? recorded : `${baseUrl}data/${recorded}`;
 }
 
 /**

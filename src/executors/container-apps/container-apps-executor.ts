@@ -55,7 +55,7 @@ export class ContainerAppsExecutor implements Executor {
       "azure_resource_group",
       "MUCAST_AZURE_RESOURCE_GROUP",
     );
-    needed(options.container, "blob_url", "BLOB_URL to an Azure container");
+    needed(options.container, "blob_url", "BLOB_URL to an Azure container or a bucket of S3");
     const { credential, client } = options;
     const api = await JobsApi.open({ subscription, resourceGroup, credential, client });
     return new ContainerAppsExecutor(api, options);

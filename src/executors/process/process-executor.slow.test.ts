@@ -161,6 +161,7 @@ describe("what a job process sees", options, () => {
     MUCAST_WEBHOOK: "s3cret-2",
     NODE_OPTIONS: "--trace-warnings",
     AZURE_STORAGE_SAS_TOKEN: "sig=s3cret-3",
+    AWS_SECRET_ACCESS_KEY: "s3cret-5",
   };
   /** Command lines and environments of all processes of a sandbox. */
   const seen = (sandbox: Sandbox, file: "cmdline" | "environ") =>
@@ -187,7 +188,7 @@ describe("what a job process sees", options, () => {
       async (_, sandbox) => {
         await started(sandbox);
         assert.match(seen(sandbox, "environ"), /AZURE_STORAGE_SAS_TOKEN=sig=s3cret-3/);
-        assert.doesNotMatch(seen(sandbox, "environ"), /s3cret-[124]/);
+        assert.doesNotMatch(seen(sandbox, "environ"), /s3cret-[1245]/);
         assert.doesNotMatch(seen(sandbox, "cmdline"), /s3cret/);
       },
       {
@@ -195,6 +196,22 @@ describe("what a job process sees", options, () => {
         env: { ...process.env, ...secrets },
         blobUrl: "https://account.blob.core.windows.net/c?sv=1&sig=s3cret-4",
         policy: { allowed: [], container: "https://account.blob.core.windows.net/c" },
+      },
+    ));
+
+  test("contains the credentials of S3 if blobs are there, and not those of Azure", () =>
+    withExecutor(
+      async (_, sandbox) => {
+        await started(sandbox);
+        assert.match(seen(sandbox, "environ"), /AWS_SECRET_ACCESS_KEY=s3cret-5/);
+        assert.doesNotMatch(seen(sandbox, "environ"), /s3cret-[123]/);
+        assert.doesNotMatch(seen(sandbox, "cmdline"), /s3cret/);
+      },
+      {
+        warm: true,
+        env: { ...process.env, ...secrets },
+        blobUrl: "s3://models/team",
+        policy: { allowed: [], container: "s3://models/team" },
       },
     ));
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { credentialsFor } from "../../blob/policy.ts";
 import type { ClusterEngine } from "../../contract/engine-url.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
@@ -151,6 +152,6 @@ export class ProcessExecutor implements Executor {
 
   #env(): Record<string, string> {
     const { env = process.env, policy, cluster } = this.#options;
-    return childEnvironment(env, { azure: policy.container !== undefined, cluster: cluster !== undefined });
+    return childEnvironment(env, { ...credentialsFor(policy), cluster: cluster !== undefined });
   }
 }

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { isRemoteUrl } from "../../blob/location.ts";
 import { type Blob, openBlob } from "../../blob/open-blob.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
@@ -138,7 +139,7 @@ function* everyPrice(prices: PriceBlob): Generator<TickerPrices> {
 }
 
 function digestOf(blob: Blob): InputDigest {
-  const name = /^https?:/.test(blob.name) ? blob.name : basename(blob.name);
+  const name = isRemoteUrl(blob.name) ? blob.name : basename(blob.name);
   return { name, sha256: blob.digest() };
 }
 

@@ -12,7 +12,7 @@ import { spaceOf } from "./blobs.ts";
 export interface ServiceUrls {
   /** The service's own origins: the texts that can precede `/data/<name>`. */
   readonly bases: readonly string[];
-  /** The text before `/data/<name>` in the URLs of jobs: the first base, or the container. */
+  /** The text before `/data/<name>` in the URLs of jobs: the first base, or the container or bucket. */
   readonly jobBase: string;
   readonly policy: BlobPolicy;
 }

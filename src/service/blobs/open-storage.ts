@@ -21,7 +21,7 @@ export interface StorageAccess {
 export interface Storage {
   /** For HTTP, whose URLs of blobs are `/data/<name>`. */
   readonly store: BlobStore;
-  /** The folder of the blobs; undefined in Azure. */
+  /** The folder of the blobs; undefined in Azure and S3. */
   readonly folder: string | undefined;
   /** How another process opens `store`. */
   readonly access: StorageAccess;

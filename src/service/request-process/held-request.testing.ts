@@ -8,7 +8,7 @@ import { runProcess } from "./run-process.ts";
 const running = runProcess(
   JSON.parse(process.argv[2]!),
   {
-    env: childEnvironment(process.env, { azure: false }),
+    env: childEnvironment(process.env, {}),
     memoryBytes: 2 ** 30,
     seconds: 3_600,
     answerBytes: 2 ** 20,

@@ -1,3 +1,4 @@
+import { credentialsFor } from "../../blob/policy.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { childEnvironment } from "../../processes/child-environment.ts";
 import type { Storage } from "../blobs/open-storage.ts";
@@ -21,7 +22,7 @@ interface RequestProcessesParts {
 interface OpenParts extends Omit<RequestProcessesParts, "atOnce" | "limits"> {
   readonly settings: ServiceSettings;
   readonly env: NodeJS.ProcessEnv;
-  readonly storage: Pick<Storage, "folder">;
+  readonly storage: Pick<Storage, "access">;
 }
 
 const RETRY_SECONDS = 5;
@@ -39,7 +40,7 @@ export class RequestProcesses {
   /** Within the limits of the settings; none is running yet. */
   static open({ settings, env, storage, log, telemetry }: OpenParts): RequestProcesses {
     const limits = () => ({
-      env: childEnvironment(env, { azure: storage.folder === undefined }),
+      env: childEnvironment(env, credentialsFor(storage.access.policy)),
       memoryBytes: settings.request_memory_bytes,
       seconds: settings.request_seconds,
       answerBytes: MAX_ANSWER,

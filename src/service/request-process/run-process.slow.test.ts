@@ -22,7 +22,7 @@ import { RequestProcesses } from "./request-processes.ts";
 import { type ProcessLimits, runProcess } from "./run-process.ts";
 
 const LIMITS: ProcessLimits = {
-  env: childEnvironment(process.env, { azure: false }),
+  env: childEnvironment(process.env, {}),
   memoryBytes: 2 ** 30,
   seconds: 300,
   answerBytes: 2 ** 26,

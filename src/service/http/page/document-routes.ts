@@ -64,7 +64,7 @@ function exampleRoutes(app: HttpApp): void {
 /** The document of this service: with its origin, so that a reader can run the examples without a change, and with its limits. */
 function documentFor(origin: string, app: HttpApp, settings: Settings): OpenApiDocument {
   const general = JSON.stringify(app.swagger());
-  // The URLs of a caller's blobs have this origin, even if the store is an Azure container.
+  // The URLs of a caller's blobs have this origin, even if the store is a container or a bucket.
   const document: OpenApiDocument = JSON.parse(general.replaceAll(EXAMPLE_BLOBS, origin));
   const description = [
     document.info.description,
