@@ -16,6 +16,9 @@ const node = () => process.execPath;
 const linter = () => findEnvironment("lint").python;
 const python = () => findEnvironment("dev").python;
 
+/** The folders of Python that is linted, each with its own settings. */
+export const PYTHON_FOLDERS = ["engine", "clients/python"];
+
 /** The compiler caches its results by the content of each file. */
 const ONLY_WHAT_CHANGED = ["--incremental", "--tsBuildInfoFile", ".tsc_cache/tsconfig.tsbuildinfo"];
 
@@ -30,8 +33,8 @@ export function quickChecks(): readonly Check[] {
       ["node_modules/typescript/bin/tsc", "-p", "src/console", "--singleThreaded"],
     ],
     ["lint and format", biome, ["ci", "."]],
-    ["engine lint", linter, ["-m", "ruff", "check", "engine"]],
-    ["engine format", linter, ["-m", "ruff", "format", "--check", "engine"]],
+    ["Python lint", linter, ["-m", "ruff", "check", ...PYTHON_FOLDERS]],
+    ["Python format", linter, ["-m", "ruff", "format", "--check", ...PYTHON_FOLDERS]],
   ];
 }
 

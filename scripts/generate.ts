@@ -8,12 +8,15 @@ import { jsonSchema, PUBLISHED_SCHEMAS, type SchemaName } from "../src/contract/
 import { EXAMPLE_CONFIGS, exampleConfigText } from "../src/contract/config/example-configs.ts";
 import { ERROR_TABLE } from "../src/contract/errors/error-codes.ts";
 import { WARNING_TABLE } from "../src/contract/problems/warnings.ts";
+import { MUCAST_VERSION } from "../src/contract/version.ts";
 import { findEnvironment } from "../src/engine/environment/environment.ts";
 import { makeDocument } from "../src/service/http/build-http.ts";
 import { configurationPage } from "../src/service/settings/configuration-page.ts";
+import { pythonModels } from "./python-models.ts";
 
 /** Measurements of `npm run bench -- warnings`, as a part of the page of warnings. */
 const MEASURED_WARNINGS = "bench/warnings/measured.md";
+const PYTHON_CLIENT = "clients/python/mucast_client";
 const CATALOGUE = "src/contract/model-params/catalogue.json";
 
 async function generated(): Promise<Map<string, string>> {
@@ -21,7 +24,13 @@ async function generated(): Promise<Map<string, string>> {
   for (const name of Object.keys(PUBLISHED_SCHEMAS) as SchemaName[]) {
     files.set(`schemas/${name}.json`, `${JSON.stringify(jsonSchema(name), null, 2)}\n`);
   }
-  files.set("schemas/openapi.json", `${JSON.stringify(await makeDocument(), null, 2)}\n`);
+  const document = await makeDocument();
+  files.set("schemas/openapi.json", `${JSON.stringify(document, null, 2)}\n`);
+  files.set(`${PYTHON_CLIENT}/models.py`, pythonModels(document.components.schemas));
+  files.set(
+    `${PYTHON_CLIENT}/version.py`,
+    `"""Generated from package.json; do not edit."""\n\n__version__ = "${MUCAST_VERSION}"\n`,
+  );
   for (const example of EXAMPLE_CONFIGS) {
     files.set(`examples/configs/${example.name}.json`, exampleConfigText(example));
   }

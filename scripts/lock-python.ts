@@ -1,6 +1,6 @@
 /**
- * Regenerates the Python locks from engine/requirements-*.in: one file for every platform and every Python from 3.11, every file hashed, no
- * registry named. With a package's name as argument, only that one is updated. Afterwards run `npm run generate`, because the catalogue of
+ * Regenerates the Python locks from engine/requirements-*.in, and that of the Python client: one file for every platform and every Python
+ * from 3.11, every file hashed, no registry named. With a package's name as argument, only that one is updated. Afterwards run `npm run generate`, because the catalogue of
  * model parameters is made from the libraries.
  */
 import { spawnSync } from "node:child_process";
@@ -14,9 +14,13 @@ const PLAIN = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"];
 const upgrades = process.argv.slice(2).flatMap((name) => ["--upgrade-package", name]);
 
 function lock(name: string, ...more: string[]): void {
+  lockIn("engine", name, ...more);
+}
+
+function lockIn(folder: string, name: string, ...more: string[]): void {
   const files = [`requirements-${name}.in`, "--output-file", `requirements-${name}.txt`];
   const args = ["pip", "compile", ...UNIVERSAL, ...PLAIN, ...upgrades, ...more, ...files];
-  const { status, error } = spawnSync(uv, args, { cwd: "engine", stdio: ["ignore", 2, 2] });
+  const { status, error } = spawnSync(uv, args, { cwd: folder, stdio: ["ignore", 2, 2] });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }
@@ -27,3 +31,4 @@ lock("dl", "--constraint", "requirements-ml.txt");
 lock("ray", "--constraint", "requirements-dl.txt");
 lock("dev", "--constraint", "requirements-ray.txt");
 lock("lint", "--constraint", "requirements-dev.txt");
+lockIn("clients/python", "dev", "--constraint", "../../engine/requirements-dev.txt");

@@ -32,6 +32,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
     seconds: 15,
   },
   {
+    name: "python-client",
+    processes: [["test/python-client/python-client.release.test.ts"]],
+    paths: ["clients/python/", "schemas/", "src/service/http/", "test/python-client/"],
+    seconds: 30,
+  },
+  {
     name: "browser",
     processes: [
       [

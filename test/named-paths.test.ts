@@ -21,7 +21,7 @@ test("every test file that a page names exists", () => {
 
 const PAGES = ["README.md", "SECURITY.md", ...DOCS.map((page) => `docs/${page}`)];
 const TOP =
-  "src|test|engine|docs|scripts|bench|examples|infra|schemas|tools|web|bin|\\.github|\\.devcontainer";
+  "src|test|clients|engine|docs|scripts|bench|examples|infra|schemas|tools|web|bin|\\.github|\\.devcontainer";
 const PATH = new RegExp(`\`((?:${TOP})/[\\w./-]+)\``, "g");
 
 test("every path that a page names exists", () => {

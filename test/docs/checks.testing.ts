@@ -15,7 +15,8 @@ export type Check =
   | { readonly by: "json"; readonly read: (text: string) => unknown }
   /** sh that cannot be run here. */
   | { readonly by: "syntax" }
-  | { readonly by: "python" }
+  /** Python: compiled, and saved if sh of the page runs it by its name. */
+  | { readonly by: "python"; readonly file?: string }
   /** The service that all of them run against. */
   | { readonly by: "service" }
   /** sh, run unchanged after the blocks before it; the output that the page shows is compared. */
@@ -102,6 +103,10 @@ const TINY_WITH_PRICES: Check = {
   files: () => ({ "examples/tiny/prices.csv": prices() }),
 };
 
+function python(file: string): Check {
+  return { by: "python", file };
+}
+
 function program(file: string, before = ""): Check {
   return { by: "program", file, before };
 }
@@ -116,6 +121,7 @@ export const CHECKS: readonly Entry[] = [
   ["README.md", '{ "ML params": { "model": "lightgbm", "model_params"', ML],
   ["README.md", '{ "NN params"', DL],
   ["README.md", "npm run --silent mucast -- serve", SERVICE],
+  ["README.md", "from mucast_client import Client", PYTHON],
   ["README.md", "payload ──", EYE],
   ["docs/architecture.md", "cli ──>", EYE],
   ["docs/blobs.md", '{ "start":', BLOB],
@@ -191,6 +197,13 @@ export const CHECKS: readonly Entry[] = [
   ["docs/portfolio.md", "mucast export", SYNTAX],
   ["docs/portfolio.md", "python3 -m venv", SYNTAX],
   ["docs/portfolio.md", "20 tickers as of", EYE],
+  ["docs/python.md", "pip install", SYNTAX],
+  ["docs/python.md", "import pandas as pd\nfrom mucast_client", python("forecast.py")],
+  ["docs/python.md", "python forecast.py", SHELL],
+  ["docs/python.md", "from pathlib import Path\nfrom mucast_client import Client", python("sweep.py")],
+  ["docs/python.md", "python sweep.py", SHELL],
+  ["docs/python.md", "from pathlib import Path\nfrom mucast_client import ApiError", python("refused.py")],
+  ["docs/python.md", "python refused.py", SHELL],
   ["docs/report.md", "mucast report", SYNTAX],
   ["docs/releasing.md", "npm pack --dry-run", SYNTAX],
   ["docs/semantics.md", " close of day", EYE],
@@ -219,6 +232,8 @@ export const CHECKS: readonly Entry[] = [
   ["docs/walkthrough.md", "curl http://127.0.0.1:8080/v1/operations/117e0508", TINY],
   ["docs/walkthrough.md", 'import { MucastClient } from "mucast/client";', program("walk.mjs")],
   ["docs/walkthrough.md", "npm run --silent node -- walk.mjs", SHELL],
+  ["docs/walkthrough.md", "from pathlib import Path", python("walk.py")],
+  ["docs/walkthrough.md", "python walk.py", SHELL],
   ["docs/walkthrough.md", "import { Client, Streamable", program("agent.ts")],
   ["docs/walkthrough.md", "npm run --silent node -- agent.ts", SHELL],
   ["docs/webhooks.md", '{\n  "webhooks"', SETTINGS],

@@ -1,7 +1,8 @@
 /** The code blocks of README.md and docs/, unchanged: compiled, and run against one service. */
 import assert from "node:assert/strict";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { lockedPython } from "../../scripts/locked-python.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
 import { CHECKS, type Check } from "./checks.testing.ts";
@@ -72,6 +73,10 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
     test(`${page} runs unchanged, and prints what it shows`, async () => {
       for (const { block, check } of programs)
         await checkout.write(check.file, here(`${check.before}\n${block.text}`));
+      for (const { block, check } of blocksBy("python")) {
+        if (block.page === page && check.file !== undefined)
+          await checkout.write(check.file, here(block.text));
+      }
       for (const { block, check } of commands) await runCommand(block, check);
       const named = commands.map(({ block }) => block.text).join("");
       for (const { block, check } of programs) {
@@ -85,7 +90,11 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
     for (const [file, content] of Object.entries(files?.() ?? {})) await checkout.write(file, content);
     // A reader's replacement for an omitted part of a name.
     const command = here(block.text).replaceAll("…", "*");
-    const { stdout } = succeeded(await checkout.run("sh", ["-e", "-c", command], folder), placeOf(block));
+    const env = command.startsWith("python ") ? clientEnvironment() : {};
+    const { stdout } = succeeded(
+      await checkout.run("sh", ["-e", "-c", command], folder, env),
+      placeOf(block),
+    );
     const shown = printedBy(block);
     if (shown === undefined) return;
     const printed = stdout.replaceAll(service.url, ADDRESS);
@@ -101,6 +110,12 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
     return made;
   }
 });
+
+/** That of a reader who has installed the Python client. */
+function clientEnvironment(): Readonly<Record<string, string>> {
+  const python = lockedPython("python-client", "clients/python/requirements-dev.txt");
+  return { PATH: `${dirname(python)}:${process.env.PATH}`, PYTHONPATH: resolve("clients/python") };
+}
 
 function succeeded(said: CommandResult, place: string): CommandResult {
   assert.equal(said.code, 0, `${place}:\n${said.stdout}\n${said.stderr}`);

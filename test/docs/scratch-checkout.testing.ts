@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 
 const LINKED = ["src", "scripts", "schemas", "node_modules", "tools", "engine", ".mucast"];
-const COPIED = ["package.json", "tsconfig.json", "examples/tiny"];
+const COPIED = ["package.json", "tsconfig.json", "examples/tiny", "examples/sp500-prices"];
 
 export interface CommandResult {
   readonly code: number | null;
@@ -34,11 +34,19 @@ export class ScratchCheckout implements AsyncDisposable {
     await writeFile(join(this.folder, file), content);
   }
 
-  /** Runs a command to its end. @param within a folder of the checkout. */
-  async run(command: string, args: readonly string[], within = "."): Promise<CommandResult> {
+  /**
+   * Runs a command to its end.
+   * @param within a folder of the checkout. @param env in addition to the environment of this process.
+   */
+  async run(
+    command: string,
+    args: readonly string[],
+    within = ".",
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<CommandResult> {
     const child = spawn(command, args, {
       cwd: join(this.folder, within),
-      env: { ...process.env, TMPDIR: this.folder },
+      env: { ...process.env, TMPDIR: this.folder, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const [stdout, stderr, [code]] = await Promise.all([

@@ -1,0 +1,312 @@
+"""The client of a mucast service."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from urllib.parse import quote
+
+from .answers import json_object
+from .connection import LONG_READ_SECONDS, Call, Connection
+from .inputs import Day, Input, Uploads, day_text
+from .job import Job, Status, fetch_operation, operation_of
+from .models import Operation, OperationPage, PreparedBlobs
+from .results import AuditResult, ForecastResult, ReplayResult, open_result
+
+if TYPE_CHECKING:
+    import httpx
+    import pandas as pd
+
+Config: TypeAlias = Mapping[str, object] | str
+"""A config as docs/config.md describes it, or its JSON text, which is sent unchanged."""
+
+AnyJob: TypeAlias = "Job[ForecastResult | AuditResult | ReplayResult]"
+Result = TypeVar("Result")
+
+
+class Client:
+    """A mucast service, with the credentials of one caller. Safe to share between threads.
+
+    Methods raise ApiError with the service's problem if it refuses, and ConnectionLostError if there is no answer after
+    several attempts. A lost answer never causes a second job: each submission has a key that the service remembers.
+    """
+
+    def __init__(self, url: str, key: str | None = None, *, transport: httpx.BaseTransport | None = None) -> None:
+        """
+        `url`: such as https://mucast.example.com; http only for a service on this machine.
+        `key`: an API key that `mucast keys create` printed, or an OIDC access token.
+        `transport`: instead of httpx's own, such as one with a proxy or another certificate authority.
+        """
+        self._connection = Connection(url, key, transport)
+        self._uploads = Uploads(self._connection)
+
+    def __repr__(self) -> str:
+        return f"Client({self._connection.url!r})"
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes its connections. Jobs continue."""
+        self._connection.close()
+
+    def run_ml_job(
+        self,
+        *,
+        features: Input,
+        prices: Input,
+        config: Config,
+        start: Day | None = None,
+        end: Day | None = None,
+        learning_end: Day | None = None,
+        portable: bool = False,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        progress: bool = True,
+    ) -> ForecastResult:
+        """Trains regressors, one per ticker or one for all, and waits for the forecasts.
+
+        `features`: columns ticker, date and one per feature. `prices`: columns ticker, date and price, or an index of
+        dates and a column per ticker. Each is a data frame, the path of a file, or the URL of a blob.
+        `start`, `end`, `learning_end`: bounds of the window that the prices do not name themselves.
+        `portable`: whether every x86-64-v3 processor must give the same bytes.
+        `idempotency_key`, `timeout`, `progress`: as for `submit` and `Job.wait`, which this method combines.
+        """
+        job = self.submit(
+            "run_ml_job",
+            features=features,
+            prices=prices,
+            config=config,
+            start=start,
+            end=end,
+            learning_end=learning_end,
+            portable=portable,
+            idempotency_key=idempotency_key,
+        )
+        return job.wait(timeout=timeout, progress=progress)
+
+    def run_dl_job(
+        self,
+        *,
+        features: Input,
+        prices: Input,
+        config: Config,
+        start: Day | None = None,
+        end: Day | None = None,
+        learning_end: Day | None = None,
+        portable: bool = False,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        progress: bool = True,
+    ) -> ForecastResult:
+        """Trains neural networks, one per ticker or one for all; otherwise like `run_ml_job`."""
+        job = self.submit(
+            "run_dl_job",
+            features=features,
+            prices=prices,
+            config=config,
+            start=start,
+            end=end,
+            learning_end=learning_end,
+            portable=portable,
+            idempotency_key=idempotency_key,
+        )
+        return job.wait(timeout=timeout, progress=progress)
+
+    def submit(
+        self,
+        operation: Literal["run_ml_job", "run_dl_job"],
+        *,
+        features: Input,
+        prices: Input,
+        config: Config,
+        start: Day | None = None,
+        end: Day | None = None,
+        learning_end: Day | None = None,
+        portable: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Job[ForecastResult]:
+        """Uploads the inputs, submits a job and returns it without waiting.
+
+        `idempotency_key`: by default a new one for each call. With your own, the same key and the same inputs give the
+        same job, also from another process; other inputs give the error idempotency_conflict.
+        """
+        payload = {**self._inputs(features, prices, config, start, end, learning_end), "portable": portable or None}
+        return self._submit(operation, payload, idempotency_key, ForecastResult)
+
+    def submit_audit(
+        self,
+        *,
+        features: Input,
+        prices: Input,
+        config: Config,
+        start: Day | None = None,
+        end: Day | None = None,
+        learning_end: Day | None = None,
+        options: Mapping[str, object] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Job[AuditResult]:
+        """Submits an audit, which checks the inputs of a job for look-ahead; otherwise like `submit`.
+
+        `options`: further members of the payload, such as {"truncations": 3, "quick": True}; docs/audit.md of mucast
+        lists them.
+        """
+        payload = {**self._inputs(features, prices, config, start, end, learning_end), **(options or {})}
+        return self._submit("audit", payload, idempotency_key, AuditResult)
+
+    def audit(
+        self,
+        *,
+        features: Input,
+        prices: Input,
+        config: Config,
+        start: Day | None = None,
+        end: Day | None = None,
+        learning_end: Day | None = None,
+        options: Mapping[str, object] | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        progress: bool = True,
+    ) -> AuditResult:
+        """Checks the inputs of a job for look-ahead and waits for the findings. Takes what `submit_audit` takes."""
+        job = self.submit_audit(
+            features=features,
+            prices=prices,
+            config=config,
+            start=start,
+            end=end,
+            learning_end=learning_end,
+            options=options,
+            idempotency_key=idempotency_key,
+        )
+        return job.wait(timeout=timeout, progress=progress)
+
+    def replay(
+        self,
+        result: ForecastResult | str,
+        *,
+        portable: bool | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        progress: bool = True,
+    ) -> ReplayResult:
+        """Runs the job of an output again, compares the bytes, and waits for the verdict.
+
+        `result`: of a job, or the URL of its output. `portable`: by default as the output records it.
+        """
+        output_url = result if isinstance(result, str) else result.output_url
+        payload = {"output_url": output_url, "portable": portable}
+        job = self._submit("replay", payload, idempotency_key, ReplayResult)
+        return job.wait(timeout=timeout, progress=progress)
+
+    def attach(self, operation_id: str) -> AnyJob:
+        """A job, an audit or a replay that was submitted before, here or elsewhere."""
+        return Job(self._connection, fetch_operation(self._connection, operation_id), open_result)
+
+    def operations(self, *, status: Status | None = None, operation: str | None = None) -> Iterator[Operation]:
+        """The caller's operations, newest first, fetched page by page."""
+        cursor: str | None = None
+        while True:
+            query = {"status": status, "operation": operation, "limit": 100, "cursor": cursor}
+            answer = self._connection.send(Call("GET", "/v1/operations", query=query))
+            page = cast("OperationPage", json_object(answer, "operations"))
+            yield from page["operations"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+    def prepare(
+        self,
+        prices: pd.DataFrame | os.PathLike[str],
+        *,
+        id: str | None = None,
+        start: Day | None = None,
+        end: Day | None = None,
+        learning_end: Day | None = None,
+        tickers: Sequence[str] | None = None,
+    ) -> PreparedBlobs:
+        """Makes both inputs of a job from prices, with the features that docs/prepare.md of mucast describes.
+
+        `prices`: the path of a CSV, or a data frame with an index of dates and a column per ticker.
+        Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
+        """
+        bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
+        body = Path(prices) if isinstance(prices, os.PathLike) else prices.to_csv().encode()
+        call = Call(
+            "POST",
+            "/v1/prepare",
+            query={"id": id, **bounds, "tickers": tickers},
+            headers={"content-type": "text/csv"},
+            body=body,
+            read_seconds=LONG_READ_SECONDS,
+        )
+        return cast("PreparedBlobs", json_object(self._connection.send(call), "feature_url"))
+
+    def delete_blob(self, name: str) -> None:
+        """Removes an input or an output, so that its bytes no longer count against the caller's quota."""
+        self._connection.send(Call("DELETE", f"/data/{quote(name, safe='')}"))
+        self._uploads.forget(name)
+
+    def _inputs(
+        self,
+        features: Input,
+        prices: Input,
+        config: Config,
+        start: Day | None,
+        end: Day | None,
+        learning_end: Day | None,
+    ) -> dict[str, Any]:
+        # Before the uploads, so that a mistake is found first.
+        config_text = json_text(config)
+        return {
+            "feature_url": self._uploads.url_of("feature_engine", features),
+            "data_extractor_url": self._uploads.url_of("data_extractor", prices),
+            "start": day_text(start),
+            "end": day_text(end),
+            "learning_end": day_text(learning_end),
+            "config": RawJson(config_text),
+        }
+
+    def _submit(
+        self,
+        operation: str,
+        payload: Mapping[str, object],
+        idempotency_key: str | None,
+        open_result: Callable[[Connection, Operation], Result],
+    ) -> Job[Result]:
+        key = uuid.uuid4().hex if idempotency_key is None else idempotency_key
+        headers = {"content-type": "application/json", "idempotency-key": key}
+        body = payload_text(payload).encode()
+        answer = self._connection.send(Call("POST", f"/v1/{operation}", headers=headers, body=body))
+        return Job(self._connection, operation_of(json_object(answer, "id")), open_result)
+
+
+class RawJson(str):
+    """JSON text that is sent unchanged."""
+
+    __slots__ = ()
+
+
+def json_text(config: Config) -> str:
+    """Raises ValueError if a text is not JSON, and for NaN and infinities, which JSON does not have."""
+    if not isinstance(config, str):
+        return json.dumps(config, allow_nan=False)
+    json.loads(config)
+    return config
+
+
+def payload_text(payload: Mapping[str, object]) -> str:
+    """A JSON object without the members that are None."""
+    members = (
+        f"{json.dumps(name)}: {value if isinstance(value, RawJson) else json.dumps(value, allow_nan=False)}"
+        for name, value in payload.items()
+        if value is not None
+    )
+    return f"{{{', '.join(members)}}}"

@@ -1,0 +1,172 @@
+"""Requests to one service, with its credentials, and their retries."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+import httpx
+
+from .address import authorization, is_loopback, service_url
+from .answers import Answer, error_of, unexpected
+from .errors import ApiError, ConnectionLostError
+from .version import __version__
+
+RETRIES = 5
+RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
+# Seconds; the client does not wait for a service that asks for more.
+MAX_RETRY_AFTER = 60.0
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 60.0
+# A report, a price CSV or an upload may take as long as the service's `request_seconds`, which is 120 by default.
+LONG_READ_SECONDS = 600.0
+# The service sends less than 4 MB in any JSON answer that is not a blob.
+MAX_ANSWER_BYTES = 8 * 2**20
+FIRST_BACKOFF = 0.2
+MAX_BACKOFF = 10.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request. One that is not repeatable is sent once."""
+
+    method: str
+    # Starts with a slash.
+    path: str
+    query: Mapping[str, str | int | Sequence[str] | None] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | Path | None = None
+    # Whether sending it twice has the same effect as sending it once.
+    repeatable: bool = True
+    max_bytes: int = MAX_ANSWER_BYTES
+    read_seconds: float = READ_SECONDS
+
+
+class Connection:
+    """Safe to share between threads, as httpx.Client is."""
+
+    def __init__(self, url: str, key: str | None, transport: httpx.BaseTransport | None = None) -> None:
+        self.url = service_url(url)
+        self._http = httpx.Client(
+            # httpx shows this header as [secure]; the key is kept nowhere else.
+            headers={"user-agent": f"mucast-client/{__version__}", "accept-encoding": "identity", **authorization(key)},
+            # A payload and its signatures go only to the service that the caller has named.
+            follow_redirects=False,
+            # A proxy of the environment must not see the key of a service on this machine, whose http is not encrypted.
+            trust_env=not is_loopback(httpx.URL(self.url).host),
+            transport=transport,
+        )
+
+    def __repr__(self) -> str:
+        return f"Connection({self.url!r})"
+
+    def close(self) -> None:
+        self._http.close()
+
+    @contextmanager
+    def stream(self, call: Call) -> Iterator[httpx.Response]:
+        """One attempt; yields any answer before its body is read. Raises httpx.TransportError if there is none."""
+        query = tuple((name, text) for name, value in call.query.items() for text in texts_of(value))
+        body = call.body.open("rb") if isinstance(call.body, Path) else call.body
+        try:
+            with self._http.stream(
+                call.method,
+                f"{self.url}{call.path}",
+                params=httpx.QueryParams(query) if query else None,
+                headers=dict(call.headers),
+                content=body,
+                timeout=httpx.Timeout(CONNECT_SECONDS, read=call.read_seconds, write=LONG_READ_SECONDS),
+            ) as response:
+                yield response
+        finally:
+            if body is not None and not isinstance(body, bytes):
+                body.close()
+
+    def send(self, call: Call) -> Answer:
+        """The 2xx answer to a call, read whole.
+
+        A repeatable call is sent up to five more times if there is no answer, if the answer breaks off while it is
+        read, or if its status is 429, 502, 503 or 504 (except for work that took too long, `timed_out`), or 409 for a
+        key whose first request is still in flight. Raises ApiError for any other answer, and ConnectionLostError if
+        there is none.
+        """
+        failures = 0
+        while True:
+            failures += 1
+            may_repeat = call.repeatable and failures <= RETRIES
+            try:
+                with self.stream(call) as response:
+                    answer = read_whole(response, call.max_bytes)
+            except httpx.TransportError as error:
+                if not may_repeat:
+                    raise ConnectionLostError(f"{self.url} gives no answer: {reason_of(error)}") from error
+                pause(backoff(failures))
+                continue
+            if answer.is_success:
+                return answer
+            refusal = error_of(answer)
+            if not (may_repeat and is_temporary(answer, refusal)):
+                raise refusal
+            asked = seconds_asked(answer)
+            if asked is not None and asked > MAX_RETRY_AFTER:
+                raise refusal
+            pause(backoff(failures) if asked is None else asked)
+
+
+def read_whole(response: httpx.Response, max_bytes: int) -> Answer:
+    """Reads the body, and stops at `max_bytes`. Raises UnexpectedAnswerError if it is larger, or compressed."""
+    answer = Answer(response.status_code, str(response.url), response.headers, b"")
+    # The client asks for none, and compressed bytes could expand to any size.
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise unexpected(answer, "a compressed body, which was not requested")
+    parts: list[bytes] = []
+    size = 0
+    for part in response.iter_raw():
+        size += len(part)
+        if size > max_bytes:
+            raise unexpected(answer, f"a body of more than {max_bytes} bytes")
+        parts.append(part)
+    return Answer(answer.status, answer.url, answer.headers, b"".join(parts))
+
+
+def is_temporary(answer: Answer, refusal: ApiError) -> bool:
+    if answer.status == 409:
+        return refusal.code == "idempotency_conflict"
+    return answer.status in RETRYABLE_STATUSES and refusal.code != "timed_out"
+
+
+def seconds_asked(answer: Answer) -> float | None:
+    """Seconds of Retry-After, which may also be a date."""
+    text = answer.headers.get("retry-after", "")
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def backoff(failures: int) -> float:
+    """Seconds before another attempt: doubling, and half of it random, so that clients do not retry all at once."""
+    most: float = min(MAX_BACKOFF, FIRST_BACKOFF * 2.0 ** (failures - 1))
+    return most / 2 + random.random() * most / 2
+
+
+def pause(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def reason_of(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def texts_of(value: str | int | Sequence[str] | None) -> list[str]:
+    """A list repeats its name for each entry."""
+    if value is None:
+        return []
+    return [str(value)] if isinstance(value, str | int) else list(value)

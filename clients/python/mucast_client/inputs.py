@@ -1,0 +1,102 @@
+"""The inputs of a job: data frames and files, uploaded once each, or the URLs of blobs."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import os
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .answers import json_object
+from .connection import LONG_READ_SECONDS, Call, Connection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Input: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
+"""A data frame, the path of a JSON or Parquet file, or the URL of a blob."""
+
+# 128 bits.
+NAME_LENGTH = 32
+
+Kind = Literal["feature_engine", "data_extractor"]
+Day: TypeAlias = "date | str"
+"""A date, or its text YYYY-MM-DD."""
+
+
+@dataclass(frozen=True)
+class Content:
+    body: bytes | Path
+    suffix: str
+    sha256: str
+
+
+class Uploads:
+    """The blobs that this client has uploaded, each once.
+
+    Their names are digests of their content. So a repeated call has the same payload, as an idempotency key requires,
+    and an upload never replaces other content.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._urls: dict[tuple[Kind, str], str] = {}
+        self._lock = Lock()
+
+    def url_of(self, kind: Kind, source: Input) -> str:
+        """The URL of a blob with this content; uploads it if this client has not done so before."""
+        if isinstance(source, str):
+            return source
+        content = content_of(source)
+        with self._lock:
+            url = self._urls.get((kind, content.sha256))
+            if url is None:
+                url = self._upload(f"{kind}_{content.sha256[:NAME_LENGTH]}{content.suffix}", content)
+                self._urls[kind, content.sha256] = url
+        return url
+
+    def forget(self, name: str) -> None:
+        """After the blob was removed."""
+        with self._lock:
+            self._urls = {key: url for key, url in self._urls.items() if not url.endswith(f"/{name}")}
+
+    def _upload(self, name: str, content: Content) -> str:
+        headers = {"content-type": "application/octet-stream"}
+        call = Call("PUT", f"/data/{name}", headers=headers, body=content.body, read_seconds=LONG_READ_SECONDS)
+        url: str = json_object(self._connection.send(call), "url")["url"]
+        return url
+
+
+def content_of(source: pd.DataFrame | os.PathLike[str]) -> Content:
+    """Raises TypeError for anything but a data frame and a path, and ValueError for another kind of file."""
+    if isinstance(source, os.PathLike):
+        path = Path(source)
+        if path.suffix not in (".json", ".parquet"):
+            raise ValueError(f"{path.name} must be a .json or a .parquet file")
+        with path.open("rb") as file:
+            return Content(path, path.suffix, hashlib.file_digest(file, "sha256").hexdigest())
+    if not hasattr(source, "to_parquet"):
+        raise TypeError(f"an input must be a data frame, a path or a URL, not {type(source).__name__}")
+    body = parquet_of(source)
+    return Content(body, ".parquet", hashlib.sha256(body).hexdigest())
+
+
+def parquet_of(frame: pd.DataFrame) -> bytes:
+    """The Parquet table of a frame, whose named indexes become columns. Raises ImportError without pyarrow."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ImportError("data frames need pyarrow: pip install 'mucast-client[pandas]'")
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, engine="pyarrow")
+    return buffer.getvalue()
+
+
+def day_text(day: Day | None) -> str | None:
+    """YYYY-MM-DD of a date, a pandas Timestamp or a text."""
+    if isinstance(day, datetime):
+        return day.date().isoformat()
+    return day.isoformat() if isinstance(day, date) else day

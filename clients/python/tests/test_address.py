@@ -1,0 +1,94 @@
+"""Where the client sends its key, and where the key must not appear."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import traceback
+from collections.abc import Callable
+
+import httpx
+import pytest
+from fakes import JOB, KEY, URL, FakeService, no_answer, problem
+
+from mucast_client import ApiError, Client, ConnectionLostError, RequestRefusedError
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://mucast.example.com",
+        "https://mucast.example.com/below/",
+        "http://127.0.0.1:8080",
+        "http://127.8.9.1",
+        "http://localhost:8080/",
+        "http://[::1]:8080",
+    ],
+)
+def test_accepts_https_and_http_to_this_machine(url: str) -> None:
+    assert repr(Client(url, KEY)) == f"Client({url.rstrip('/')!r})"
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://mucast.example.com", "use https for mucast.example.com"),
+        ("http://10.0.0.1:8080", "use https for 10.0.0.1"),
+        ("http://localhost.example.com", "use https"),
+        ("http://0.0.0.0:8080", "use https"),
+        ("ftp://mucast.example.com", "must begin with https://"),
+        ("mucast.example.com", "must begin with https://"),
+        ("https://ann:hunter2@mucast.example.com", "must not contain a user or a password"),
+        ("https://mucast.example.com?key=hunter2", "neither a query nor a fragment"),
+        ("https://mucast.example.com:port", "is invalid"),
+    ],
+)
+def test_refuses_other_addresses_without_repeating_a_secret(url: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason) as caught:
+        Client(url, KEY)
+    assert "hunter2" not in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["", f"{KEY}\n", f"{KEY}\r\nx: y", "two words", "ключ"])
+def test_refuses_a_key_that_no_header_can_carry_without_repeating_it(key: str) -> None:
+    with pytest.raises(ValueError, match="visible ASCII") as caught:
+        Client(URL, key)
+    assert caught.value.args == ("the key must consist of visible ASCII characters, without spaces or line ends",)
+
+
+def test_sends_the_key_and_never_shows_it(
+    fake: Callable[..., FakeService], caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    service = fake(problem("forbidden", 403), no_answer)
+    client = service.client
+    for error in (RequestRefusedError, ConnectionLostError):
+        with pytest.raises(error) as caught:
+            client.submit("run_ml_job", **JOB)
+        shown = "".join(traceback.format_exception(caught.value))
+        assert "secret" not in shown + repr(caught.value)
+    assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    shown = repr(client) + repr(vars(client)) + repr(vars(client._connection)) + repr(service.requests[0].headers)
+    assert "secret" not in shown + caplog.text + "".join(capsys.readouterr())
+
+
+def test_follows_no_redirect_and_names_its_target_without_the_query(fake: Callable[..., FakeService]) -> None:
+    target = "https://ann:hunter2@elsewhere.example/login?token=hunter2"
+    service = fake(lambda _: httpx.Response(302, headers={"location": target}, content=iter([b""])))
+    with pytest.raises(ApiError, match=r"redirect to https://elsewhere\.example/login, which") as caught:
+        service.client.attach("one")
+    assert "hunter2" not in str(caught.value)
+    assert len(service.requests) == 1
+
+
+def test_errors_survive_pickling(fake: Callable[..., FakeService]) -> None:
+    with pytest.raises(RequestRefusedError) as caught:
+        fake(problem("not_found", 404)).client.attach("one")
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.code, copy.status, copy.advice) == (
+        "not_found: this is not_found\nDo something else.",
+        "not_found",
+        404,
+        "Do something else.",
+    )

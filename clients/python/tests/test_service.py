@@ -1,0 +1,213 @@
+"""Jobs of a real service, whose address is in MUCAST_TEST_SERVICE."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+import pandas as pd
+import pytest
+from cutting_proxy import CuttingProxy
+
+from mucast_client import Client, ForecastResult, OperationFailedError, RequestRefusedError
+
+pytestmark = pytest.mark.service
+TINY = Path(__file__).parents[3] / "examples/tiny/data"
+CONFIG: dict[str, object] = {
+    "ML params": {"model": "ridge", "cv_test_size": 3, "n_splits": 5, "intervals": {"alpha": 0.2}}
+}
+# As long as it takes on a busy machine.
+TIMEOUT = 300.0
+
+
+@pytest.fixture(scope="module")
+def url() -> str:
+    return os.environ["MUCAST_TEST_SERVICE"]
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> Iterator[Client]:
+    with Client(url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def tiny(client: Client) -> ForecastResult:
+    """The result for the example blobs, uploaded as they are."""
+    return client.run_ml_job(
+        features=TINY / "feature_engine_tiny.json",
+        prices=TINY / "data_extractor_tiny.json",
+        config=CONFIG,
+        timeout=TIMEOUT,
+        progress=False,
+    )
+
+
+def tiny_frames() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The example blobs as frames: long features, and a column of prices per ticker."""
+    features = json.loads((TINY / "feature_engine_tiny.json").read_text())
+    prices = json.loads((TINY / "data_extractor_tiny.json").read_text())
+    columns = [
+        pd.DataFrame(columns).assign(ticker=ticker, date=features["dates"])
+        for ticker, columns in features["features"].items()
+    ]
+    wide = pd.DataFrame(prices["prices"], index=pd.to_datetime(prices["dates"]))
+    return pd.concat(columns, ignore_index=True), wide
+
+
+class Job(TypedDict):
+    features: pd.DataFrame
+    prices: pd.DataFrame
+    config: dict[str, object]
+    start: str
+    end: str
+    learning_end: str
+
+
+def job_of(features: pd.DataFrame, prices: pd.DataFrame) -> Job:
+    """A job on frames, with the window of the example blobs."""
+    blob = json.loads((TINY / "data_extractor_tiny.json").read_text())
+    return {
+        "features": features,
+        "prices": prices,
+        "config": CONFIG,
+        "start": blob["start"],
+        "end": blob["end"],
+        "learning_end": blob["Learning_end"],
+    }
+
+
+def tiny_job() -> Job:
+    return job_of(*tiny_frames())
+
+
+def test_frames_give_the_same_numbers_as_the_blobs_that_they_are_made_of(client: Client, tiny: ForecastResult) -> None:
+    features, wide = tiny_frames()
+    long = wide.rename_axis("date").reset_index().melt("date", var_name="ticker", value_name="price")
+    indexed = features.assign(date=pd.to_datetime(features["date"])).set_index(["date", "ticker"])
+    for frames in ((features, wide), (indexed, long.dropna())):
+        result = client.run_ml_job(**job_of(*frames), timeout=TIMEOUT, progress=False)
+        pd.testing.assert_series_equal(result.mu, tiny.mu, check_exact=True)
+        pd.testing.assert_frame_equal(result.forecasts, tiny.forecasts, check_exact=True)
+        pd.testing.assert_frame_equal(result.metrics, tiny.metrics, check_exact=True)
+
+
+def test_the_result_has_what_the_job_says_about_its_forecasts(client: Client, tiny: ForecastResult) -> None:
+    assert list(tiny.mu.index) == ["ALFA", "BETA", "GAMA"]
+    assert tiny.output["id"] == tiny.id
+    assert {warning["code"] for warning in tiny.warnings} >= {"no_skill"}
+    assert (tiny.mu_dates == tiny.as_of).all()
+    last = tiny.forecasts.query("part == 'score'").groupby("ticker").last()
+    np.testing.assert_array_equal(last["predicted"], tiny.mu)
+    assert "ridge, 3 tickers" in repr(tiny)
+    report = tiny.report()
+    assert report.html.startswith("<!doctype html>")
+    assert "ridge" in report.html
+
+
+def test_an_audit_and_a_replay_have_verdicts(client: Client, tiny: ForecastResult) -> None:
+    replay = client.replay(tiny, timeout=TIMEOUT, progress=False)
+    assert replay.verdict == "identical"
+    audit = client.audit(
+        **tiny_job(),
+        options={"checks": ["foresight"]},
+        timeout=TIMEOUT,
+        progress=False,
+    )
+    assert (audit.verdict, audit.findings) == ("clean", [])
+    assert repr(client.attach(replay.id).wait()) == f"<ReplayResult {replay.id}: identical>"
+
+
+def test_an_idempotency_key_gives_the_same_job_to_another_client(url: str, client: Client) -> None:
+    features, prices = tiny_frames()
+    key = "nightly-2026-01-05"
+    job = client.submit("run_ml_job", **tiny_job(), idempotency_key=key)
+    with Client(url) as other:
+        same = other.submit("run_ml_job", **tiny_job(), idempotency_key=key)
+        assert same.id == job.id
+        with pytest.raises(RequestRefusedError) as caught:
+            other.submit(
+                "run_ml_job",
+                features=features,
+                prices=prices,
+                config={"ML params": {"model": "lasso"}},
+                idempotency_key=key,
+            )
+        assert (caught.value.code, caught.value.status) == ("idempotency_conflict", 422)
+        same.wait(timeout=TIMEOUT, progress=False)
+
+
+def test_errors_carry_the_code_and_the_advice(client: Client) -> None:
+    features, prices = tiny_frames()
+    with pytest.raises(RequestRefusedError) as refused:
+        client.submit("run_ml_job", features=features, prices=prices, config={"ML params": {"n_split": 5}})
+    assert refused.value.code == "invalid_request"
+    assert "config.ML params.n_split" in [fault["path"] for fault in refused.value.faults]
+    assert refused.value.advice in str(refused.value)
+    broken = features.rename(columns={"date": "day"})
+    with pytest.raises(OperationFailedError) as failed:
+        client.run_ml_job(**job_of(broken, prices), timeout=TIMEOUT, progress=False)
+    assert failed.value.code == "invalid_data"
+    assert failed.value.operation["status"] == "Failed"
+
+
+def test_each_event_comes_once_although_each_connection_breaks_after_one(
+    url: str, client: Client, pauses: list[float]
+) -> None:
+    cuts = 0
+
+    def cut_in(part: bytes) -> int | None:
+        """After the first event of the part, and a piece of the second if it is there."""
+        nonlocal cuts
+        event = re.search(rb"^id: .*?\n\n", part, re.MULTILINE | re.DOTALL)
+        cuts += event is not None
+        return None if event is None else event.end() + 20
+
+    with CuttingProxy(url, cut_in) as proxy, Client(url, transport=proxy.transport()) as cut:
+        job = cut.submit("run_ml_job", **tiny_job())
+        followed = [event["seq"] for event in job.events()]
+        # Once the job has ended, the service sends all events in one part.
+        again = [event["seq"] for event in job.events()]
+    expected = [event["seq"] for event in client.attach(job.id).events()]
+    assert followed == again == expected == list(range(1, len(expected) + 1))
+    assert cuts > 2
+
+
+def test_a_job_whose_answer_is_lost_runs_once(url: str, client: Client, pauses: list[float]) -> None:
+    lost = 0
+
+    def cut_in(part: bytes) -> int | None:
+        """In the first two answers to the submission, the first one without a byte."""
+        nonlocal lost
+        if not part.startswith(b"HTTP/1.1 202") or lost == 2:
+            return None
+        lost += 1
+        return 300 * (lost - 1)
+
+    known = {operation["id"] for operation in client.operations()}
+    with CuttingProxy(url, cut_in) as proxy, Client(url, transport=proxy.transport()) as cut:
+        result = cut.run_ml_job(**tiny_job(), timeout=TIMEOUT, progress=False)
+    assert lost == 2
+    assert {operation["id"] for operation in client.operations()} - known == {result.id}
+
+
+def test_an_output_that_breaks_off_is_read_again(url: str, tiny: ForecastResult, pauses: list[float]) -> None:
+    breaks = 0
+
+    def cut_in(part: bytes) -> int | None:
+        nonlocal breaks
+        if breaks == 2 or b"mucast.forecast/1" not in part:
+            return None
+        breaks += 1
+        return len(part) - 10
+
+    with CuttingProxy(url, cut_in) as proxy, Client(url, transport=proxy.transport()) as cut:
+        result = cut.attach(tiny.id).wait()
+        assert isinstance(result, ForecastResult)
+        assert result.output == tiny.output
+    assert breaks == 2
