@@ -2,6 +2,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  linkSync,
   openSync,
   readFileSync,
   readSync,
@@ -47,6 +48,19 @@ export function writeNpy(path: string, values: Float64Array, shape: readonly num
     throw workFolderError("written", cause);
   }
   return { ref: path, dtype: "<f8", shape, order: "C" };
+}
+
+/**
+ * A second name of an array's file, which remains when the first is removed.
+ * @throws MucastError output_failed if the folder cannot be written.
+ */
+export function linkArray(array: ArrayRef, path: string): ArrayRef {
+  try {
+    linkSync(array.ref, path);
+  } catch (cause) {
+    throw workFolderError("written", cause);
+  }
+  return { ...array, ref: path };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ShrinkageChoice } from "../contract/config/panel-settings.ts";
 import { atOnce, type Pausable } from "../contract/machine/pausable.ts";
+import { varianceBetween } from "./between-variance.ts";
 import { concatenate, type DatedForecasts, inTickerOrder } from "./forecast-rows.ts";
 import type { Residuals } from "./intervals/conformal.ts";
 import { neweyWestError } from "./newey-west.ts";
@@ -135,24 +136,15 @@ function* empiricalBayesFactors(rows: readonly DatedForecasts[]): Pausable<Reado
     b,
     weight: se === null || !(se > 0) ? 0 : 1 / se ** 2,
   }));
-  const between = varianceBetween(slopes);
+  const between = varianceBetween(
+    slopes.flatMap(({ b, weight }) => (b === null ? [] : [{ value: b, weight }])),
+  );
   return new Map(
     slopes.map(({ ticker, b, weight }) => {
       if (b === null || weight === 0 || between === 0) return [ticker, pooled];
       return [ticker, clipped((b * weight + pooled / between) / (weight + 1 / between))];
     }),
   );
-}
-
-function varianceBetween(slopes: readonly { readonly b: number | null; readonly weight: number }[]): number {
-  const known = slopes.filter(({ b, weight }) => b !== null && weight > 0);
-  const sum = (of: (slope: { readonly b: number | null; readonly weight: number }) => number) =>
-    known.reduce((total, slope) => total + of(slope), 0);
-  const weights = sum(({ weight }) => weight);
-  const centre = sum(({ b, weight }) => b! * weight) / weights;
-  const spread = sum(({ b, weight }) => weight * (b! - centre) ** 2);
-  const variance = (spread - (known.length - 1)) / (weights - sum(({ weight }) => weight ** 2) / weights);
-  return Math.max(0, finiteOrNull(variance) ?? 0);
 }
 
 /**

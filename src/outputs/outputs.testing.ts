@@ -190,7 +190,11 @@ function fittedTicker(row: TickerRows, fit: number, folds: number): FittedTicker
       testStart: start,
       testEnd: start + FOLD_ROWS,
     })),
-    fit: { days: row.days.subarray(0, fit), labels: row.labels.subarray(0, fit) },
+    fit: {
+      days: row.days.subarray(0, fit),
+      labels: row.labels.subarray(0, fit),
+      labelDays: row.days.subarray(1, fit + 1),
+    },
     outOfFold: row.predicted.subarray(fit - folds * FOLD_ROWS, fit),
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],

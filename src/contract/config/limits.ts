@@ -3,6 +3,10 @@ export const LIMITS = {
   configBytes: 32 * 1024,
   cvTestSize: 10_000,
   nSplits: 1_000,
+  /** The number of candidates of one choice. */
+  candidates: 100,
+  /** The number of fits per ticker before the score rows, over all candidates. */
+  choiceFits: 10_000,
   refitEvery: 10_000,
   /** The number of blocks of score rows, each of which gets its own models. */
   refitBlocks: 1_000,

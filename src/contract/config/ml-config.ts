@@ -1,13 +1,10 @@
 import { z } from "zod";
 import { MODEL_NAMES, MODELS } from "../model-params/models.ts";
+import { mlChoiceSchema } from "./choice-config.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
-import { crossSectionSchema, shrinkageSchema, targetSchema } from "./panel-settings.ts";
+import { crossSectionSchema, FITS, shrinkageSchema, targetSchema } from "./panel-settings.ts";
 import { refitEverySchema, windowSchema } from "./refit-settings.ts";
-
-/** The tickers whose rows a regressor learns from. Our addition. */
-export const FITS = ["per_ticker", "pooled"] as const;
-export type FitKind = (typeof FITS)[number];
 
 /** `ML params` of run_ml_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const mlParamsSchema = z
@@ -48,6 +45,7 @@ export const mlParamsSchema = z
     cross_section: crossSectionSchema,
     refit_every: refitEverySchema,
     window: windowSchema,
+    choice: mlChoiceSchema.optional(),
   })
   .refine((params) => !conflicting(params), {
     path: ["test_size"],

@@ -5,8 +5,9 @@ import { findModel, type Model } from "../model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "../model-params/resolve.ts";
 import type { Warning } from "../problems/warnings.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
-import { DEFAULT_CV_TEST_SIZE, type FitKind, mlConfigSchema } from "./ml-config.ts";
-import type { PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
+import { type Choice, resolveChoice } from "./ml-candidates.ts";
+import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
+import type { FitKind, PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
 import { type NoField, parseConfig, SECTION_KEYS } from "./parse-config.ts";
 import { type RefitSettings, refitSettings } from "./refit-settings.ts";
 
@@ -26,6 +27,8 @@ export interface MlSettings extends PanelSettings, RefitSettings {
   readonly scaler: ScalerName;
   readonly shrinkage: ShrinkageChoice;
   readonly fit: FitKind;
+  /** Absent if the job tries no other candidates. */
+  readonly choice?: Choice;
 }
 
 /**
@@ -50,32 +53,33 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
     cross_section,
     refit_every,
     window,
+    choice: givenChoice,
     ...rest
   } = params;
   rest satisfies NoField;
   const model = findModel(name);
-  const resolved = resolveModelParams({
+  const raw = ownParams(rawNumbers(text));
+  const rawParams = (raw.model_params ?? {}) as RawObject;
+  const resolved = resolveModelParams({ model, rawParams });
+  const settings: MlSettings = {
     model,
-    rawParams: modelParams(rawNumbers(text)),
-  });
-  return {
-    settings: {
-      model,
-      estimator: resolved.estimator,
-      resolvedParams: resolved.resolved,
-      columnDemands: resolved.columnDemands,
-      cvTestSize: cv_test_size ?? test_size ?? DEFAULT_CV_TEST_SIZE,
-      nSplits: n_splits,
-      ...intervalsAskedFor(intervals),
-      scaler,
-      shrinkage,
-      fit,
-      target,
-      crossSection: cross_section,
-      ...refitSettings(refit_every, window),
-    },
-    warnings: [...warnings, ...resolved.warnings],
+    estimator: resolved.estimator,
+    resolvedParams: resolved.resolved,
+    columnDemands: resolved.columnDemands,
+    cvTestSize: cv_test_size ?? test_size ?? DEFAULT_CV_TEST_SIZE,
+    nSplits: n_splits,
+    ...intervalsAskedFor(intervals),
+    scaler,
+    shrinkage,
+    fit,
+    target,
+    crossSection: cross_section,
+    ...refitSettings(refit_every, window),
   };
+  const own = [...warnings, ...resolved.warnings];
+  if (givenChoice === undefined) return { settings, warnings: own };
+  const found = resolveChoice(givenChoice, raw.choice, { settings, rawParams });
+  return { settings: { ...settings, choice: found.choice }, warnings: [...own, ...found.warnings] };
 }
 
 /** The faults of the model and its parameters in a config that has other faults too. */
@@ -101,8 +105,7 @@ export function seedOf({ resolvedParams }: MlSettings): RawJson {
   return resolvedParams.random_state ?? resolvedParams.random_seed ?? null;
 }
 
-/** `model_params` in the tree of a checked config; the schema's copy has lost the text of the numbers. */
-function modelParams(config: unknown): Record<string, unknown> {
-  const { model_params } = (config as Record<string, Record<string, unknown>>)["ML params"]!;
-  return (model_params ?? {}) as Record<string, unknown>;
+/** `ML params` in the tree of a checked config; the schema's copy has lost the text of the numbers. */
+function ownParams(config: unknown): RawObject {
+  return (config as Record<string, RawObject>)["ML params"]!;
 }

@@ -1,8 +1,12 @@
 import { z } from "zod";
 
+/** The tickers whose rows a regressor learns from. Our addition. */
+export const FITS = ["per_ticker", "pooled"] as const;
+export type FitKind = (typeof FITS)[number];
+
 /** What models learn: the next return, or its z-score among the tickers of its date. Our addition. */
 const TARGETS = ["return", "relative"] as const;
-type Target = (typeof TARGETS)[number];
+export type Target = (typeof TARGETS)[number];
 
 /** What both jobs do to the rows of all tickers before anything is fitted. Our addition. */
 export interface PanelSettings {

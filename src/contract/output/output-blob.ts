@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { failureSchema } from "../problems/problem.ts";
 import { warningSchema } from "../problems/warnings.ts";
+import { choiceSchema } from "./choice.ts";
 import { byTicker, count, forecastTablesSchema, maybe, metricsSchema } from "./metrics-schemas.ts";
 import { jobOperationSchema } from "./operation-schemas.ts";
 import { verdictSchema } from "./verdict.ts";
@@ -273,6 +274,7 @@ export const outputBlobSchema = z
     fits: byTicker(fitSchema).optional(),
     pooled: pooledFitSchema.optional(),
     refits: refitsSchema.optional(),
+    choice: choiceSchema.optional(),
     cross_validation: byTicker(crossValidationSchema).optional(),
     training: byTicker(trainingSchema).optional(),
     metrics: forecastTablesSchema,

@@ -139,6 +139,21 @@ export const WARNING_TABLE = {
       "On some dates, fewer than 5 tickers can be compared. With target relative, the labels of these dates are not used for training. With cross_section, their rows are excluded.",
     cure: "If there are only a few such dates, do nothing. Otherwise provide more tickers, or start the window later.",
   },
+  choice_is_noise: {
+    cause:
+      "Choosing among the candidates did not beat candidate 0 by more than chance, on out-of-fold rows whose members were chosen before their labels were known.",
+    cure: "Use candidate 0 alone, or candidates that differ more. The mean of several candidates is usually safe; do not pick one of them by its own out-of-fold figures.",
+  },
+  candidate_failed: {
+    cause:
+      "A candidate could not be fitted for some tickers. It counts only for the others, and the members that remain forecast these tickers.",
+    cure: "Read the first error in the message. Correct the candidate or remove it.",
+  },
+  few_choice_rows: {
+    cause:
+      "The history is too short for the requested warm-up folds, or the first folds begin before 30 label dates of out-of-fold rows are known. Until then candidate 0 forecasts alone.",
+    cure: "Provide a longer history, raise warm_up, or lower n_splits.",
+  },
 } as const;
 
 type WarningCode = keyof typeof WARNING_TABLE;

@@ -23,8 +23,12 @@ export interface FittedTicker {
   readonly ticker: string;
   readonly dates: PanelDates;
   readonly folds: readonly Fold[];
-  /** Dates and labels of the fit rows, shape (n). */
-  readonly fit: { readonly days: Int32Array; readonly labels: Float64Array };
+  /** Dates, labels and label dates of the fit rows, shape (n). */
+  readonly fit: {
+    readonly days: Int32Array;
+    readonly labels: Float64Array;
+    readonly labelDays: Int32Array;
+  };
   /** Shape (sum of the folds' test rows): forecasts out of fold, in time order. */
   readonly outOfFold: Float64Array;
   readonly score: ScoreRows;
@@ -115,7 +119,11 @@ export function fittedRows(
     ticker,
     dates: datesOf(panel),
     ...(joins === undefined ? {} : { joins }),
-    fit: { days: Int32Array.from(fit, (row) => days[row]!), labels: fitLabels(panel) },
+    fit: {
+      days: Int32Array.from(fit, (row) => days[row]!),
+      labels: fitLabels(panel),
+      labelDays: Int32Array.from(fit, (row) => labelDays[row]!),
+    },
     score: {
       days: Int32Array.from(score, (row) => days[row]!),
       labels: Float64Array.from(score, (row) => y[row]!),

@@ -83,7 +83,11 @@ const FITTED: FittedTicker = {
     { trainStart: 0, trainEnd: 2, testStart: 2, testEnd: 4 },
     { trainStart: 0, trainEnd: 4, testStart: 4, testEnd: 6 },
   ],
-  fit: { days: Int32Array.of(1, 2, 3, 4, 5, 6), labels: Float64Array.of(0, 1, 2, 3, 4, 5) },
+  fit: {
+    days: Int32Array.of(1, 2, 3, 4, 5, 6),
+    labels: Float64Array.of(0, 1, 2, 3, 4, 5),
+    labelDays: Int32Array.of(2, 3, 4, 5, 6, 7),
+  },
   outOfFold: Float64Array.of(2 + 1, 3 - 2, 4 + 3, 5 - 4),
   score: {
     days: Int32Array.of(7),
@@ -263,7 +267,8 @@ test("warns no_skill of forecasts that only follow the drift, but not of those t
   }));
   const drift = outOfFoldMeans(labels, folds);
   const told = (outOfFold: Float64Array) => {
-    const fit = { days: Int32Array.from(labels.keys()), labels };
+    const days = Int32Array.from(labels.keys());
+    const fit = { days, labels, labelDays: days.map((day) => day + 1) };
     const drifting = { ...FITTED, fit, folds, outOfFold };
     return evaluated(undefined, "none", drifting).warnings.filter(({ code }) => code === "no_skill");
   };

@@ -30,6 +30,7 @@ import {
   scoreTicker,
 } from "../shared/score-tables.ts";
 import { verdictWarnings } from "../shared/ticker-warnings.ts";
+import { type ChoiceResult, choiceOf } from "./choice-result.ts";
 import type { PooledFit } from "./fit-pooled.ts";
 import type { FittedTicker, SpreadImportance } from "./fitted-ticker.ts";
 
@@ -156,10 +157,12 @@ type MlOutputParts = Pick<
   readonly evaluation: MlEvaluation;
   /** Present if `fit` is pooled. */
   readonly pooled?: PooledFit | undefined;
+  /** Present if the job tried several candidates. */
+  readonly choice?: ChoiceResult | undefined;
 };
 
 /** The output blob of run_ml_job. */
-export function mlOutput({ settings, evaluation, pooled, ...parts }: MlOutputParts): OrderedJson {
+export function mlOutput({ settings, evaluation, pooled, choice, ...parts }: MlOutputParts): OrderedJson {
   const { tickers } = evaluation;
   return jobDocument({
     ...parts,
@@ -169,6 +172,9 @@ export function mlOutput({ settings, evaluation, pooled, ...parts }: MlOutputPar
     fitting: {
       ...(pooled === undefined ? {} : { pooled: pooledOf(pooled) }),
       ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, pooled, settings) }),
+      ...(choice === undefined
+        ? {}
+        : { choice: choiceOf(choice, (candidate) => modelOf(candidate.settings)) }),
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
       ),
@@ -214,7 +220,8 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
 function modelOf(settings: MlSettings): OrderedJson {
   const { model, resolvedParams, cvTestSize, nSplits, intervals, scaler, shrinkage, ...others } = settings;
   const { fit, target, crossSection, refitEvery, window, ...rest } = others;
-  const { estimator: _, columnDemands: __, ...unrecorded } = rest; // Both follow from the parameters.
+  // The first two follow from the parameters; the member `choice` of the output records the third.
+  const { estimator: _, columnDemands: __, choice: ___, ...unrecorded } = rest;
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   return {
     model: model.name,

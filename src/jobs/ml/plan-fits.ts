@@ -93,13 +93,18 @@ const PENALISED: ReadonlySet<string> = new Set<MlSettings["model"]["name"]>([
 const MAX_SPREAD = 10;
 
 /** Lists a ticker for what its features show before anything is fitted. */
-export function listedOfFeatures(panel: TickerPanel, { model, scaler }: MlSettings): Listed[] {
-  if (!PENALISED.has(model.name) || scaler !== "none") return [];
+export function listedOfFeatures(panel: TickerPanel, settings: MlSettings): Listed[] {
+  const { choice = { candidates: [{ settings }] } } = settings;
+  if (!choice.candidates.some((candidate) => dependsOnUnits(candidate.settings))) return [];
   const spread = featureSpread(panel);
   if (spread <= MAX_SPREAD) return [];
   return [
     { code: "unscaled_features", ticker: panel.ticker, detail: `${Number(spread.toPrecision(2))} times` },
   ];
+}
+
+function dependsOnUnits({ model, scaler }: MlSettings): boolean {
+  return PENALISED.has(model.name) && scaler === "none";
 }
 
 /** The number of tasks per worker over a job: enough that at the end no worker waits long for the last task of another. */

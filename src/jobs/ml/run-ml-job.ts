@@ -1,16 +1,13 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
-import { recordsRefits } from "../../contract/config/refit-settings.ts";
-import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
+import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
-import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
-import type { Report } from "../../contract/output/job-events.ts";
 import type { ResultRecord } from "../../contract/output/result-record.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
-import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
 import {
   type JobContext,
@@ -21,22 +18,30 @@ import {
 } from "../shared/job.ts";
 import { engineFacts, provenance } from "../shared/job-document.ts";
 import { openJobOutput } from "../shared/job-output.ts";
-import { failuresWithout, featuresOf, hasForecasts, LateTickers } from "../shared/late-tickers.ts";
-import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";
-import { type Prepared, preparePanels } from "../shared/prepare-panels.ts";
+import { LateTickers } from "../shared/late-tickers.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { runSummary } from "../shared/run-summary.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
-import { noRefit, tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
+import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
-import { fitPooled, type PooledOutcome } from "./fit-pooled.ts";
+import type { ChoiceResult } from "./choice-result.ts";
+import { combineCandidates } from "./combine-candidates.ts";
+import { fitCandidates } from "./fit-candidates.ts";
 import type { FitOptions } from "./fit-ticker.ts";
-import { type FitOutcome, type FitProgress, fitTickers } from "./fit-tickers.ts";
+import { fitTickers } from "./fit-tickers.ts";
+import {
+  type BlockedOutcome,
+  comparePanels,
+  comparesTickers,
+  fitCompared,
+  type OnFits,
+  perTickerOutcome,
+  progressOf,
+  readPanels,
+} from "./fit-together.ts";
 import { evaluateMl, mlEvaluationUnits, mlOutput } from "./ml-output.ts";
-import { listedOfFeatures } from "./plan-fits.ts";
-import type { ListedPanel } from "./pooled-tickers.ts";
 
 /**
  * One regressor per ticker, or one for all: reads both blobs, fits every walk-forward fold and the final model, and writes one
@@ -52,7 +57,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   const { settings, warnings } = parseMlSettings(request.config);
   for (const warning of warnings) context.report({ kind: "warning", warning });
   const output = await openJobOutput("run_ml_job", request, context);
-  const libraries = regressorLibraries(settings.estimator.library, settings.scaler);
+  const libraries = [...new Set(candidatesOf(settings).flatMap(librariesOf))];
   return withEngine({ environment: "ml", libraries }, context, async (engine) => {
     const { inputs, outcome, blocks } = await readAndFit(request, context, settings, engine);
     const { fitted, failures, warnings: aboutAll, pooled } = outcome;
@@ -76,6 +81,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       settings,
       evaluation,
       pooled,
+      choice: outcome.choice,
       warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
       failures,
       machine: facts.machine,
@@ -104,6 +110,15 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
   });
 }
 
+/** The settings of every candidate; a job without `choice` has one. */
+function candidatesOf(settings: MlSettings): readonly MlSettings[] {
+  return settings.choice?.candidates.map((candidate) => candidate.settings) ?? [settings];
+}
+
+function librariesOf({ estimator, scaler }: MlSettings): readonly string[] {
+  return regressorLibraries(estimator.library, scaler);
+}
+
 /** If no ticker has a fold, there is no evidence for any forecast, and `shrinkage` multiplies all of them by 0. */
 function zeroedWarnings(
   fitted: readonly { readonly folds: readonly unknown[] }[],
@@ -115,9 +130,15 @@ function zeroedWarnings(
   return [{ code: "fewer_folds", count: 0, message }];
 }
 
+/** The finished fits of a job. */
+type MlOutcome = BlockedOutcome & {
+  /** Present if the job tried several candidates. */
+  readonly choice?: ChoiceResult;
+};
+
 interface ReadAndFitted {
   readonly inputs: Inputs;
-  readonly outcome: PooledOutcome;
+  readonly outcome: Omit<MlOutcome, "blocks">;
   /** The blocks of score rows. */
   readonly blocks: readonly RefitBlock[];
 }
@@ -142,14 +163,13 @@ async function readAndFit(
   return readAndFitted;
 }
 
-async function tryParameters(
-  { estimator, scaler, columnDemands }: MlSettings,
-  { pool }: JobEngine,
-  { signal, onTiming }: JobContext,
-): Promise<void> {
+async function tryParameters(settings: MlSettings, { pool }: JobEngine, context: JobContext): Promise<void> {
+  const { signal, onTiming } = context;
   const greeted = pool.greeting.then(now, now);
-  const columns = trialColumns(columnDemands);
-  await pool.run({ task: "trial", estimator, scaler, columns }, { signal });
+  const trials = candidatesOf(settings).map(({ estimator, scaler, columnDemands }) =>
+    pool.run({ task: "trial", estimator, scaler, columns: trialColumns(columnDemands) }, { signal }),
+  );
+  await Promise.all(trials);
   onTiming?.({ name: "trial fit", start: await greeted, end: now() });
 }
 
@@ -180,9 +200,11 @@ async function fitInputs(
       expectedTickers: inputs.priceTickers,
       timings: new FitTimings(context),
     };
-    const { blocks, ...outcome } = comparesTickers(settings)
-      ? await fitTogether(read, inputs.asOf, options, context, late)
-      : ofEachTicker(await fitTickers(read, { ...options, onFits: fitsReport(report) }), ONE_BLOCK);
+    const onFits: OnFits = (done, total) =>
+      report({ kind: "progress", stage: "fit", done, ...(total === undefined ? {} : { total }) });
+    const { blocks, ...outcome }: MlOutcome = comparesTickers(settings)
+      ? await fitTogether(read, inputs.asOf, options, context, late, onFits)
+      : perTickerOutcome(await fitTickers(read, { ...options, onFits: progressOf(onFits) }), ONE_BLOCK);
     const dates = outcome.fitted.map((ticker) => ticker.dates);
     requireForecasts(dates, outcome.failures, inputs.asOf);
     return { inputs, outcome, blocks };
@@ -191,86 +213,24 @@ async function fitInputs(
   }
 }
 
-/** Whether something needs the rows of all tickers before the first is fitted. */
-function comparesTickers(settings: MlSettings): boolean {
-  const { fit, target, crossSection } = settings;
-  return fit === "pooled" || target === "relative" || crossSection || recordsRefits(settings);
-}
-
-/** The results of the fits, and the blocks of score rows that they were planned for. */
-type BlockedOutcome = PooledOutcome & { readonly blocks: readonly RefitBlock[] };
-
-function ofEachTicker(
-  outcome: FitOutcome,
-  blocks: readonly RefitBlock[],
-  warnings: readonly Warning[] = [],
-): BlockedOutcome {
-  return { ...outcome, blocks, listed: [], warnings };
-}
-
-/** Reads all tickers into files, compares them as the settings require, and fits one regressor for all or one per ticker. */
+/** Reads all tickers before the first is fitted, because fits compare them or are shared by several candidates. */
 async function fitTogether(
   read: (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>,
   asOf: Day,
   options: FitOptions,
-  { report, memoryBytes, cluster }: JobContext,
+  context: JobContext,
   late: LateTickers | undefined,
-): Promise<BlockedOutcome> {
-  const { settings, workFolder, signal } = options;
-  // A failed trial ends the reading and the comparison.
-  const fault = new AbortController();
-  options.trial.catch((error: unknown) => fault.abort(error));
-  const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
-  // Frees the panels as they were read; only the prepared ones are kept.
-  const prepared = await preparePanels(
-    await writePanels(read(fault.signal), workFolder, signal, keep),
-    settings,
-    workFolder,
-    AbortSignal.any([signal, fault.signal]),
-  );
-  requireCurrentTicker(prepared.panels.map(datesOf), asOf);
-  const blocks = refitBlocks(prepared.panels, settings.refitEvery);
-  const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
-  if (settings.fit === "per_ticker") {
-    const readAgain = () => late?.joined(prepared, blocks, signal) ?? panelsInMemory(prepared);
-    const outcome = await fitTickers(readAgain, { ...options, blocks, onFits: fitsReport(report) });
-    return ofEachTicker(outcome, blocks, warnings);
+  onFits: OnFits,
+): Promise<MlOutcome> {
+  const { settings, signal } = options;
+  const panels = { files: await readPanels(read, options), late };
+  if (settings.choice !== undefined) {
+    const outcomes = await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
+    return await inTurns(combineCandidates(outcomes, settings.choice), signal);
   }
-  const onFits = (done: number, total: number) => report({ kind: "progress", stage: "fit", done, total });
-  const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
-  const { panels, failures: short } = await withLate(late, prepared, blocks, options);
-  const outcome = await fitPooled(panels, { ...options, blocks, onFits, memoryLimit });
-  const failures = [...failuresWithout(outcome.failures, short), ...outcome.failures];
-  return {
-    ...outcome,
-    blocks,
-    failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
-    warnings: [...warnings, ...outcome.warnings],
-  };
-}
-
-/** The panels of a pooled fit, with those of late tickers last. */
-async function withLate(
-  late: LateTickers | undefined,
-  prepared: Prepared<ListedPanel>,
-  blocks: readonly RefitBlock[],
-  { workFolder, signal }: FitOptions,
-): Promise<PanelFiles<ListedPanel>> {
-  if (late === undefined) return prepared;
-  // The features of a pooled fit are those of the other tickers, and so are their scales.
-  const keep = () => ({ listed: [] });
-  const joining = late.joining(prepared, blocks, signal, featuresOf(prepared.panels));
-  const { panels } = await writePanels(joining, workFolder, signal, keep, "joined");
-  return {
-    panels: [...prepared.panels, ...panels],
-    failures: failuresWithout(panels.filter(hasForecasts), prepared.failures),
-  };
-}
-
-function fitsReport(report: Report) {
-  return ({ done, planned, isComplete }: FitProgress) => {
-    report({ kind: "progress", stage: "fit", done, ...(isComplete ? { total: planned } : {}) });
-  };
+  const ready = await comparePanels(panels, options);
+  requireCurrentTicker(ready.prepared.panels.map(datesOf), asOf);
+  return await fitCompared(ready, options, context, onFits);
 }
 
 /** The panels as they are read. If none of them can have a `mu`, the job ends here, before the fits have ended. */

@@ -3,7 +3,7 @@ import { atOnce, inTurns, type Pausable } from "../../contract/machine/pausable.
 import type { Day } from "../../contract/market/dates.ts";
 import type { TickerFeatures } from "../../contract/market/ticker-series.ts";
 import type { Failure } from "../../contract/problems/problem.ts";
-import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
+import { type ArrayRef, linkArray, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { LateCandidate, LateSource } from "../../panel/late-network.ts";
 import {
   joinLateTicker,
@@ -51,6 +51,15 @@ export class LateTickers {
     const path = join(this.#workFolder, `late${this.#kept.length}.npy`);
     const shape = [series.columns.length, series.days.length];
     this.#kept.push({ ...input, features: series, values: writeNpy(path, values, shape) });
+  }
+
+  /** The same tickers under further names of their files, for another set of fits. @param folder inside the work folder; it exists. */
+  linkedTo(folder: string): LateTickers {
+    const other = new LateTickers(folder);
+    for (const [i, kept] of this.#kept.entries()) {
+      other.#kept.push({ ...kept, values: linkArray(kept.values, join(folder, `late${i}.npy`)) });
+    }
+    return other;
   }
 
   /** The work that joins each candidate, one at a time in memory, once; undefined for one that joins at no block. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Failure } from "../../contract/problems/problem.ts";
-import { type ArrayRef, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
+import { type ArrayRef, linkArray, readNpyRows, removeArray, writeNpy } from "../../engine/npy.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
 
 /** A panel whose features are in a file of the work folder, so that thousands of tickers keep only small parts in memory. */
@@ -54,6 +54,14 @@ export async function* panelsInMemory<P extends PanelOnDisk>({
     removeArray(panel.x.ref);
     yield { ...panel, x };
   }
+}
+
+/**
+ * The same panels under further names, because fitting removes the files that it reads.
+ * @param folder inside the work folder; it exists.
+ */
+export function linkPanels<P extends PanelOnDisk>(panels: readonly P[], folder: string): P[] {
+  return panels.map((panel, i) => ({ ...panel, x: linkArray(panel.x, join(folder, `panel${i}.npy`)) }));
 }
 
 /** The rows of a panel with some of its columns; `kept` holds the positions of the columns that remain. */

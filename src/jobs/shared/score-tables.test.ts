@@ -28,7 +28,7 @@ function fitted(index: number): FittedTicker {
     ticker,
     dates: { ticker, days: days(60, ROWS), lastPriceDay: 60 + ROWS, lastFeatureDay: 60 + ROWS },
     folds: [{ trainStart: 0, trainEnd: 40, testStart: 40, testEnd: 60 }],
-    fit: { days: days(0, 60), labels: values(60, 2) },
+    fit: { days: days(0, 60), labels: values(60, 2), labelDays: days(1, 60) },
     outOfFold: values(20, 3),
     score: {
       days: days(60, ROWS),

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { CHOICE_RULES, CHOICE_SCOPES } from "../config/choice-config.ts";
+import { mayGrow } from "../schema/open-schema.ts";
+
+const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+const count = z.int().nonnegative();
+const maybe = z.number().nullable();
+const members = z.array(count).describe("Numbers of candidates, ascending.");
+
+const gainFields = {
+  r2: maybe.describe(
+    "1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit.",
+  ),
+  gain: maybe.describe(
+    "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit; positive is better.",
+  ),
+  gain_t: maybe.describe("Its Newey-West t over dates, lag 5."),
+};
+
+const candidateSchema = z
+  .strictObject({
+    label: z.string(),
+    ...gainFields,
+    tickers: count.describe("Tickers that the candidate could fit."),
+    member: z.boolean().describe("Whether it is a member for the score rows of all tickers."),
+    settings: z.looseObject({}).describe("Its resolved settings, with every default filled in."),
+  })
+  .meta({ id: "ChoiceCandidate" });
+
+/** How a job chose among candidates. */
+export const choiceSchema = z
+  .strictObject({
+    rule: mayGrow(z.enum(CHOICE_RULES)),
+    over: mayGrow(z.enum(CHOICE_SCOPES)),
+    seed: count,
+    warm_up: count,
+    candidates: z.array(candidateSchema).describe("The first is the config itself."),
+    members: members.describe("Members for the score rows of all tickers, and so for mu."),
+    by_ticker: z
+      .record(z.string(), members)
+      .optional()
+      .describe("Members for the score rows by ticker, if these were chosen per ticker."),
+    changes: z
+      .array(z.strictObject({ date, members }))
+      .describe("The members for folds that begin at or after the date, by losses known at its close."),
+    honest: z.strictObject(gainFields).describe("The published out-of-fold forecasts themselves."),
+    best: count.describe("The candidate with the smallest mean loss over all out-of-fold rows."),
+    optimism: maybe.describe("r2 of `best` less that of `honest`."),
+    losses: z
+      .strictObject({
+        reference: count.describe("The candidate that the others are compared with."),
+        dates: z.array(date).describe("Label dates, ascending."),
+        excess: z
+          .array(z.array(maybe))
+          .describe(
+            "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row.",
+          ),
+      })
+      .describe("What the choice was made from."),
+  })
+  .meta({ id: "OutputChoice", description: "With `choice`: the candidates, and what choosing was worth." });
+
+export type OutputChoice = z.infer<typeof choiceSchema>;

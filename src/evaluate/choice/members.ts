@@ -1,0 +1,55 @@
+import type { ChoiceRule } from "../../contract/config/choice-config.ts";
+import { MIN_DATES, neweyWestError } from "../newey-west.ts";
+import { mean } from "../statistics.ts";
+import type { LossSeries } from "./candidate-losses.ts";
+
+/** Candidates by number, ascending. */
+export type Members = readonly number[];
+
+export interface MemberChoice {
+  /** The candidate with the smallest mean loss. */
+  readonly best: number;
+  readonly members: Members;
+}
+
+/** A mean difference of losses between two candidates. */
+export interface Difference {
+  readonly mean: number;
+  /** Its Newey-West error; 0 if every difference is the same. */
+  readonly error: number;
+}
+
+/**
+ * The candidates to use by the losses of the first `known` dates: with rule `best`, the one with the smallest mean loss; with `mean`, all
+ * whose mean loss exceeds it by at most one Newey-West error of their difference. Among equal losses the earliest candidate is the best.
+ * With fewer than MIN_DATES dates, candidate 0. A candidate with fewer common dates than that cannot be a member.
+ */
+export function chosenMembers(
+  { excess }: Pick<LossSeries, "excess">,
+  known: number,
+  rule: ChoiceRule,
+): MemberChoice {
+  const eligible = excess.map((series) => finite(series.subarray(0, known)).length >= MIN_DATES);
+  if (!eligible.includes(true)) return { best: 0, members: [0] };
+  let best = eligible.indexOf(true);
+  for (const [c, series] of excess.entries()) {
+    if (eligible[c] && difference(series, excess[best]!, known).mean < 0) best = c;
+  }
+  if (rule === "best") return { best, members: [best] };
+  const members = [...excess.keys()].filter((c) => {
+    if (!eligible[c]) return false;
+    const { mean: behind, error } = difference(excess[c]!, excess[best]!, known);
+    return behind <= error;
+  });
+  return { best, members };
+}
+
+/** The mean of a series less another over the first `known` dates that have both. */
+export function difference(a: Float64Array, b: Float64Array, known: number): Difference {
+  const values = finite(a.subarray(0, known).map((value, d) => value - b[d]!));
+  return { mean: values.length === 0 ? 0 : mean(values), error: neweyWestError(values) ?? 0 };
+}
+
+function finite(values: Float64Array): Float64Array {
+  return values.filter((value) => !Number.isNaN(value));
+}

@@ -1,0 +1,94 @@
+import type { ChoiceRule } from "../../contract/config/choice-config.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import { varianceBetween } from "../between-variance.ts";
+import { MIN_DATES, neweyWestError } from "../newey-west.ts";
+import { mean } from "../statistics.ts";
+import { countKnown, type LossSeries, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
+import { type Difference, difference, type MemberChoice, type Members } from "./members.ts";
+
+/**
+ * The candidates to use for each ticker. A ticker's mean difference from the best candidate of all tickers is pulled towards that of all
+ * tickers by how uncertain it is (empirical Bayes, as shrinkage factors are), and the rule then applies to these means. If the tickers
+ * differ no more than chance explains, every ticker gets the members of all.
+ * @param known the date at whose close the choice is made; later labels do not count.
+ * @param common the choice of all tickers at that date.
+ */
+export function tickerMembers(
+  tickers: readonly TestedTicker[],
+  series: LossSeries,
+  known: Day,
+  { best, members }: MemberChoice,
+  rule: ChoiceRule,
+): readonly Members[] {
+  const dates = countKnown(series.days, known);
+  const candidates = [...series.excess.keys()];
+  const ends = tickers.map(({ labelDays }) => countKnown(labelDays, known));
+  const columns = candidates.map((c) => {
+    const pooled = difference(series.excess[c]!, series.excess[best]!, dates);
+    const own = tickers.map((ticker, i) => ownDifference(ticker, c, best, ends[i]!));
+    return c === best || own.every((one) => one === undefined) ? undefined : posteriors(own, pooled);
+  });
+  return tickers.map((_, i) => {
+    if (ends[i]! < MIN_DATES) return members;
+    const means = columns.map((column, c) => (c === best ? ZERO : column?.[i]));
+    const own = chosen(means, best, rule);
+    return own ?? members;
+  });
+}
+
+const ZERO: Difference = { mean: 0, error: 0 };
+
+/** Undefined if candidates are missing on too many of the rows. */
+function ownDifference(
+  { realised, predicted, unit }: TestedTicker,
+  c: number,
+  best: number,
+  end: number,
+): Difference | undefined {
+  if (!(unit > 0) || c === best) return undefined;
+  const values = new Float64Array(end);
+  let count = 0;
+  for (let i = 0; i < end; i++) {
+    const excess = squaredExcess(realised[i]!, predicted[c]![i]!, predicted[best]![i]!) / unit;
+    if (!Number.isNaN(excess)) values[count++] = excess;
+  }
+  if (count < MIN_DATES) return undefined;
+  const known = values.subarray(0, count);
+  return { mean: mean(known), error: neweyWestError(known) ?? 0 };
+}
+
+/** Each ticker's difference, pulled towards the pooled one; undefined for a ticker without its own. */
+function posteriors(
+  own: readonly (Difference | undefined)[],
+  pooled: Difference,
+): (Difference | undefined)[] {
+  const weights = own.map((one) => (one === undefined || one.error === 0 ? 0 : 1 / one.error ** 2));
+  const between = varianceBetween(own.map((one, i) => ({ value: one?.mean ?? 0, weight: weights[i]! })));
+  return own.map((one, i) => {
+    if (one === undefined) return undefined;
+    if (between === 0 || weights[i] === 0) return pooled;
+    const precision = weights[i]! + 1 / between;
+    const pull = 1 / between / precision;
+    return {
+      mean: (1 - pull) * one.mean + pull * pooled.mean,
+      error: Math.sqrt(1 / precision + (pull * pooled.error) ** 2),
+    };
+  });
+}
+
+/** @param means by candidate, against `best`; undefined if a candidate has too few rows of the ticker. */
+function chosen(
+  means: readonly (Difference | undefined)[],
+  best: number,
+  rule: ChoiceRule,
+): Members | undefined {
+  let own = best;
+  for (const [c, one] of means.entries()) if (one !== undefined && one.mean < means[own]!.mean) own = c;
+  if (rule === "best") return [own];
+  const lowest = means[own]!;
+  return [...means.keys()].filter((c) => {
+    const one = means[c];
+    if (one === undefined) return false;
+    return one.mean - lowest.mean <= (c === best ? lowest.error : one.error);
+  });
+}

@@ -1,0 +1,122 @@
+import type { Choice } from "../../contract/config/ml-candidates.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import { formatDay } from "../../contract/market/dates.ts";
+import type { OutputChoice } from "../../contract/output/choice.ts";
+import { lossSeries, squaredExcess, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
+import { chosenMembers, difference, type Members } from "../../evaluate/choice/members.ts";
+import type { PrequentialChoice } from "../../evaluate/choice/prequential.ts";
+import { MIN_DATES } from "../../evaluate/newey-west.ts";
+import { finiteOrNull } from "../../evaluate/statistics.ts";
+import type { OrderedJson } from "../shared/ordered-json.ts";
+import type { CandidateTicker } from "./combine-candidates.ts";
+
+/** What forecasts are worth on the published out-of-fold rows, beside those of candidate 0. */
+export interface Gain {
+  readonly r2: number | null;
+  readonly gain: number | null;
+  readonly t: number | null;
+  /** The number of label dates. */
+  readonly dates: number;
+}
+
+/** What a choice found. */
+export interface ChoiceResult {
+  readonly choice: Choice;
+  readonly chosen: PrequentialChoice;
+  /** One per candidate, of its own forecasts. */
+  readonly gains: readonly Gain[];
+  /** The gain of the published forecasts, each chosen before its label was known. */
+  readonly honest: Gain;
+  /** The candidate with the smallest mean loss, over all rows that folds test. */
+  readonly best: number;
+  readonly tickers: readonly CandidateTicker[];
+}
+
+/** Judges the candidates and the choice on the published rows. */
+export function* choiceResult(
+  tickers: readonly CandidateTicker[],
+  chosen: PrequentialChoice,
+  choice: Choice,
+): Pausable<ChoiceResult> {
+  const count = choice.candidates.length;
+  const published = tickers.map(({ tested, warmUpRows }, i) =>
+    rowsFrom(warmUpRows, { ...tested, predicted: [...tested.predicted, chosen.predicted[i]!] }),
+  );
+  const { excess, days } = yield* lossSeries(published, count + 1);
+  const gains = excess.map((own, c) => gainOf(own, excess[0]!, r2Of(published, c), days.length));
+  const { best } = chosenMembers(chosen.series, chosen.series.days.length, choice.rule);
+  return { choice, chosen, gains: gains.slice(0, count), honest: gains[count]!, best, tickers };
+}
+
+function rowsFrom(from: number, tested: TestedTicker): TestedTicker {
+  return {
+    ...tested,
+    days: tested.days.subarray(from),
+    labelDays: tested.labelDays.subarray(from),
+    realised: tested.realised.subarray(from),
+    predicted: tested.predicted.map((own) => own.subarray(from)),
+  };
+}
+
+function gainOf(own: Float64Array, first: Float64Array, r2: number | null, dates: number): Gain {
+  if (dates < MIN_DATES) return { r2, gain: null, t: null, dates };
+  const { mean, error } = difference(first, own, dates);
+  return { r2, gain: mean, t: error > 0 ? mean / error : null, dates };
+}
+
+/** 1 - sum (y - p)² / sum y², in the tickers' units, over the rows that a candidate forecasts. */
+function r2Of(tickers: readonly TestedTicker[], candidate: number): number | null {
+  let [saved, squares] = [0, 0];
+  for (const { realised, predicted, unit } of tickers) {
+    if (!(unit > 0)) continue;
+    for (const [i, p] of predicted[candidate]!.entries()) {
+      if (Number.isNaN(p)) continue;
+      saved -= squaredExcess(realised[i]!, p, 0) / unit;
+      squares += realised[i]! ** 2 / unit;
+    }
+  }
+  return finiteOrNull(saved / squares);
+}
+
+/** The member `choice` of an output. @param settingsOf the settings of a candidate as an output records them. */
+export function choiceOf(
+  { choice, chosen, gains, honest, best, tickers }: ChoiceResult,
+  settingsOf: (candidate: Choice["candidates"][number]) => OrderedJson,
+): OrderedJson {
+  const { series, members } = chosen;
+  const bestR2 = gains[best]!.r2;
+  return {
+    rule: choice.rule,
+    over: choice.over,
+    seed: choice.seed,
+    warm_up: choice.warmUp,
+    candidates: choice.candidates.map((candidate, c) => ({
+      label: candidate.label,
+      ...recordedGain(gains[c]!),
+      tickers: tickers.filter(({ fitted }) => fitted[c] !== undefined).length,
+      member: members.includes(c),
+      settings: settingsOf(candidate),
+    })),
+    members: [...members],
+    ...(chosen.isPerTicker ? { by_ticker: byTicker(tickers, chosen.tickerMembers) } : {}),
+    changes: chosen.changes.map(({ day, members: own }) => ({ date: formatDay(day), members: [...own] })),
+    honest: recordedGain(honest),
+    best,
+    optimism: bestR2 === null || honest.r2 === null ? null : bestR2 - honest.r2,
+    losses: {
+      reference: series.reference,
+      dates: Array.from(series.days, formatDay),
+      excess: series.excess.map((own) => Array.from(own, finiteOrNull)),
+    },
+  } satisfies
+    | Record<keyof OutputChoice, OrderedJson>
+    | Omit<Record<keyof OutputChoice, OrderedJson>, "by_ticker">;
+}
+
+function recordedGain({ r2, gain, t }: Gain) {
+  return { r2, gain, gain_t: t };
+}
+
+function byTicker(tickers: readonly CandidateTicker[], members: readonly Members[]): OrderedJson {
+  return new Map(tickers.map(({ tested }, i) => [tested.ticker, () => [...members[i]!]]));
+}

@@ -1,0 +1,132 @@
+import type { MlSettings } from "../../contract/config/ml-settings.ts";
+import { recordsRefits } from "../../contract/config/refit-settings.ts";
+import { defaultMemoryBytes } from "../../contract/machine/machine-memory.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
+import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import type { JobContext } from "../shared/job.ts";
+import { failuresWithout, featuresOf, hasForecasts, type LateTickers } from "../shared/late-tickers.ts";
+import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";
+import { type Prepared, preparePanels } from "../shared/prepare-panels.ts";
+import { noRefit } from "../shared/ticker-warnings.ts";
+import { fitPooled, type PooledOutcome } from "./fit-pooled.ts";
+import type { FitOptions } from "./fit-ticker.ts";
+import { type FitOutcome, type FitProgress, fitTickers } from "./fit-tickers.ts";
+import { listedOfFeatures } from "./plan-fits.ts";
+import type { ListedPanel } from "./pooled-tickers.ts";
+
+/** The results of the fits, and the blocks of score rows that they were planned for. */
+export type BlockedOutcome = PooledOutcome & { readonly blocks: readonly RefitBlock[] };
+
+/** Called after each fit; `total` is undefined while the job still plans fits. */
+export type OnFits = (done: number, total: number | undefined) => void;
+
+/** The outcome of fits of one regressor per ticker. */
+export function perTickerOutcome(
+  outcome: FitOutcome,
+  blocks: readonly RefitBlock[],
+  warnings: readonly Warning[] = [],
+): BlockedOutcome {
+  return { ...outcome, blocks, listed: [], warnings };
+}
+
+/** The progress of fits of one regressor per ticker. */
+export function progressOf(onFits: OnFits): (progress: FitProgress) => void {
+  return ({ done, planned, isComplete }) => onFits(done, isComplete ? planned : undefined);
+}
+
+/** Whether something needs the rows of all tickers before the first is fitted. */
+export function comparesTickers(settings: MlSettings): boolean {
+  const { fit, target, crossSection, choice } = settings;
+  return (
+    fit === "pooled" ||
+    target === "relative" ||
+    crossSection ||
+    choice !== undefined ||
+    recordsRefits(settings)
+  );
+}
+
+type Read = (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>;
+
+/** Panels and the tickers that join late, before the tickers are compared. */
+export interface ReadPanels {
+  readonly files: PanelFiles<ListedPanel>;
+  readonly late: LateTickers | undefined;
+}
+
+/** Reads all tickers into files of the work folder. @throws MucastError of the reading; at once if the trial fit fails. */
+export function readPanels(
+  read: Read,
+  { settings, workFolder, trial, signal }: FitOptions,
+): Promise<PanelFiles<ListedPanel>> {
+  // A failed trial ends the reading.
+  const fault = new AbortController();
+  trial.catch((error: unknown) => fault.abort(error));
+  const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
+  return writePanels(read(fault.signal), workFolder, signal, keep);
+}
+
+/** Panels that were compared as a set of settings requires, and the blocks of their score rows. */
+export interface ReadyPanels {
+  readonly prepared: Prepared<ListedPanel>;
+  readonly late: LateTickers | undefined;
+  readonly blocks: readonly RefitBlock[];
+}
+
+/** Compares the tickers, in files that replace those that were read. @throws MucastError of `preparePanels`. */
+export async function comparePanels(
+  { files, late }: ReadPanels,
+  { settings, workFolder, signal, trial }: FitOptions,
+): Promise<ReadyPanels> {
+  const fault = new AbortController();
+  trial.catch((error: unknown) => fault.abort(error));
+  const prepared = await preparePanels(files, settings, workFolder, AbortSignal.any([signal, fault.signal]));
+  return { prepared, late, blocks: refitBlocks(prepared.panels, settings.refitEvery) };
+}
+
+/** Fits one regressor for all compared tickers, or one per ticker. */
+export async function fitCompared(
+  { prepared, late, blocks }: ReadyPanels,
+  options: FitOptions,
+  { memoryBytes, cluster }: Pick<JobContext, "memoryBytes" | "cluster">,
+  onFits: OnFits,
+): Promise<BlockedOutcome> {
+  const { settings, signal } = options;
+  const warnings = [...prepared.warnings, ...noRefit(blocks, settings)];
+  if (settings.fit === "per_ticker") {
+    const readAgain = () => late?.joined(prepared, blocks, signal) ?? panelsInMemory(prepared);
+    const outcome = await fitTickers(readAgain, { ...options, blocks, onFits: progressOf(onFits) });
+    return perTickerOutcome(outcome, blocks, warnings);
+  }
+  const memoryLimit = cluster === undefined ? (memoryBytes ?? defaultMemoryBytes()) : undefined;
+  const { panels, failures: short } = await withLate(late, prepared, blocks, options);
+  const outcome = await fitPooled(panels, { ...options, blocks, onFits, memoryLimit });
+  const failures = [...failuresWithout(outcome.failures, short), ...outcome.failures];
+  return {
+    ...outcome,
+    blocks,
+    failures: failures.sort((a, b) => compareCodePoints(a.ticker, b.ticker)),
+    warnings: [...warnings, ...outcome.warnings],
+  };
+}
+
+/** The panels of a pooled fit, with those of late tickers last. */
+async function withLate(
+  late: LateTickers | undefined,
+  prepared: Prepared<ListedPanel>,
+  blocks: readonly RefitBlock[],
+  { workFolder, signal }: FitOptions,
+): Promise<PanelFiles<ListedPanel>> {
+  if (late === undefined) return prepared;
+  // The features of a pooled fit are those of the other tickers, and so are their scales.
+  const keep = () => ({ listed: [] });
+  const joining = late.joining(prepared, blocks, signal, featuresOf(prepared.panels));
+  const { panels } = await writePanels(joining, workFolder, signal, keep, "joined");
+  return {
+    panels: [...prepared.panels, ...panels],
+    failures: failuresWithout(panels.filter(hasForecasts), prepared.failures),
+  };
+}
