@@ -126,6 +126,7 @@ function kindOf(schema: JsonSchema): FieldKind {
       return schema.type;
     case "array":
       if (schema.items?.enum !== undefined) return "checks";
+      if (schema.items?.$ref !== undefined) return "json";
       return schema.items?.type === "string" ? "names" : "numbers";
     case "object":
       return "json";

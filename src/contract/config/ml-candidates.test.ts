@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MucastError } from "../errors/errors.ts";
+import { parseMlSettings } from "./ml-settings.ts";
+
+const OWN = { model: "ridge", model_params: { alpha: 300 }, scaler: "standard" };
+
+function choiceOf(candidates: readonly unknown[], others: object = {}, own: object = OWN) {
+  return parseMlSettings(JSON.stringify({ "ML params": { ...own, choice: { candidates, ...others } } }))
+    .settings.choice!;
+}
+
+function refusal(candidates: readonly unknown[], others: object = {}): MucastError {
+  try {
+    choiceOf(candidates, others);
+  } catch (error) {
+    return error as MucastError;
+  }
+  throw new Error("accepted");
+}
+
+test("the config itself is the first candidate, and the others inherit what they do not set", () => {
+  const { candidates, rule, over, seed, warmUp } = choiceOf([
+    { model_params: { alpha: 1000 } },
+    { model: "lightgbm", scaler: "none", fit: "pooled", target: "relative" },
+    { model: "lasso" },
+  ]);
+  assert.deepEqual({ rule, over, seed, warmUp }, { rule: "mean", over: "auto", seed: 42, warmUp: 15 });
+  assert.deepEqual(
+    candidates.map(({ settings: { model, scaler, fit, target, resolvedParams } }) => [
+      ...[model.name, scaler, fit, target, JSON.stringify(resolvedParams.alpha)],
+    ]),
+    [
+      ["ridge", "standard", "per_ticker", "return", "300"],
+      ["ridge", "standard", "per_ticker", "return", "1000"],
+      ["lightgbm", "none", "pooled", "relative", undefined],
+      ["lasso", "standard", "per_ticker", "return", "1.0"],
+    ],
+  );
+  assert.deepEqual(
+    candidates.map(({ label }) => label),
+    ["ridge (0)", "ridge (1)", "lightgbm pooled relative unscaled", "lasso"],
+  );
+});
+
+test("numbers keep their text, and a grid and draws make several candidates with labels of their own", () => {
+  const text = `{"ML params": {"model": "ridge", "choice": {"candidates": [
+    {"grid": {"alpha": [1e1, 100.0]}}, {"label": "drawn", "draws": 2, "draw": {"alpha": {"log": [1, 100]}}}]}}}`;
+  const { candidates } = parseMlSettings(text).settings.choice!;
+  assert.deepEqual(
+    candidates.map(({ label }) => label),
+    ["ridge", "ridge alpha=1e1", "ridge alpha=100.0", "drawn alpha=83.81", "drawn alpha=24.23"],
+  );
+  assert.match(JSON.stringify(candidates[1]!.settings.estimator.params), /"alpha":1e1/);
+});
+
+test("faults name the candidate, and all are in one error", () => {
+  const { code, data } = refusal([
+    { model: "lightgbm", grid: { num_leafs: [2, 3] } },
+    { model: "laso" },
+    { model_params: { alpha: "x" } },
+  ]);
+  assert.equal(code, "invalid_model_params");
+  assert.deepEqual(
+    data.faults!.map(({ path }) => path),
+    [
+      "config.ML params.choice.candidates[0].grid.num_leafs",
+      "config.ML params.choice.candidates[1].model",
+      "config.ML params.choice.candidates[2].model_params.alpha",
+    ],
+  );
+});
+
+test("equal candidates, too many and too many fits are refused", () => {
+  assert.match(
+    refusal([{ model_params: { alpha: 300 } }]).message,
+    /candidates\[0\]: ridge is the same as candidate 0/,
+  );
+  assert.match(
+    refusal([{ grid: { alpha: [1, 2] } }, { model_params: { alpha: 2 } }]).message,
+    /same as candidate 2/,
+  );
+  const grid = { alpha: Array.from({ length: 50 }, (_, i) => i), tol: [0.1, 0.2] };
+  assert.match(refusal([{ grid }]).message, /expands to 101 candidates/);
+  assert.match(
+    refusal([{ grid: { alpha: [1, 2, 3, 4, 5, 6, 7, 8, 9] } }], { warm_up: 1_000 }).message,
+    /needs 10160 fits per ticker/,
+  );
+});
+
+test("a search is a grid or draws, and a draw has one range in order", () => {
+  const faults = (candidate: unknown) => refusal([candidate]).message;
+  assert.match(faults({ draws: 2 }), /draws and draw belong together/);
+  assert.match(faults({ draw: { alpha: { int: [1, 2] } } }), /draws and draw belong together/);
+  assert.match(
+    faults({ grid: { alpha: [1] }, draws: 1, draw: { alpha: { int: [1, 2] } } }),
+    /has both grid and draw/,
+  );
+  assert.match(faults({ draws: 1, draw: { alpha: { log: [0, 1] } } }), /must be above 0 for log/);
+  assert.match(faults({ draws: 1, draw: { alpha: { int: [1, 2], log: [1, 2] } } }), /exactly one of/);
+  assert.match(faults({ draws: 1, draw: { alpha: { uniform: [2, 1] } } }), /low < high/);
+});
