@@ -3,7 +3,13 @@ import { blobPolicy } from "../blob/policy.ts";
 import { requestedWindow } from "../contract/config/requested-window.ts";
 import { counted, printable } from "../contract/errors/wording.ts";
 import { namedFailure } from "../contract/problems/problem.ts";
-import type { JobPreview, PooledPreview, RefitsPreview, TickerPreview } from "../jobs/shared/job-preview.ts";
+import type {
+  ChoicePreview,
+  JobPreview,
+  PooledPreview,
+  RefitsPreview,
+  TickerPreview,
+} from "../jobs/shared/job-preview.ts";
 import { validateJob } from "../jobs/validate-job.ts";
 import {
   type JobFlags,
@@ -48,13 +54,15 @@ export function addValidate(program: Command): void {
     });
 }
 
-function asText({ model, window, tickers, failures, pooled, refits }: Omit<JobPreview, "error">): string {
+function asText(preview: Omit<JobPreview, "error">): string {
+  const { model, window, tickers, failures, pooled, refits, choice } = preview;
   const { start, end, learning_end, as_of } = window;
   const lines = [
     `model   ${model.name} ${JSON.stringify(model.params)}`,
     `window  ${start} to ${end}, learning ends ${learning_end ?? "with the window"}, forecasts as of ${as_of}`,
     ...(pooled === undefined ? [] : [matrixLine(pooled)]),
     ...(refits === undefined ? [] : [refitsLine(refits)]),
+    ...(choice === undefined ? [] : [choiceLine(choice)]),
     "",
     tickerTable(tickers),
     ...failures.map((failure) => printable(`skipped: ${failure.code}: ${namedFailure(failure)}`)),
@@ -73,6 +81,10 @@ function refitsLine({ fits, blocks, fit_bytes }: RefitsPreview): string {
   const scored = `${counted(blocks, "block")} of score rows`;
   if (fit_bytes === undefined) return `fits    ${fits}, of folds and of ${scored}`;
   return `fits    ${counted(fits, "network")} for ${scored}, each on up to ${(fit_bytes / 1e6).toFixed(1)} MB of data`;
+}
+
+function choiceLine({ candidates, fits }: ChoicePreview): string {
+  return `choice  ${counted(candidates, "candidate")}, ${counted(fits, "fit")}`;
 }
 
 /** One row for each ticker; the counts between the rows and the dates are the job's. */

@@ -9,6 +9,7 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import { removeArray } from "../../engine/npy.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { walkForwardFolds } from "../../panel/folds.ts";
+import type { RefitBlock } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
 import type { JobContext } from "../shared/job.ts";
 import { linkPanels } from "../shared/panel-files.ts";
@@ -51,7 +52,7 @@ export async function fitCandidates(
   const readyFor = (own: MlSettings) => compared.get(panelKey(own))!;
   const { blocks, prepared } = readyFor(settings[0]!);
   requireCurrentTicker(prepared.panels.map(datesOf), asOf);
-  const counts = settings.map((own) => fitCount({ ...readyFor(own), blocks }, own));
+  const counts = settings.map((own) => fitCount(readyFor(own).prepared.panels, own, blocks));
   const total = read.late === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined;
   const outcomes: CandidateOutcome[] = [];
   let finished = 0;
@@ -71,7 +72,8 @@ export async function fitCandidates(
   return outcomes;
 }
 
-function withWarmUp(settings: MlSettings, { warmUp }: Choice): MlSettings {
+/** The settings with the folds that only serve the choice. */
+export function withWarmUp(settings: MlSettings, { warmUp }: Choice): MlSettings {
   return { ...settings, nSplits: settings.nSplits + warmUp };
 }
 
@@ -119,7 +121,11 @@ function newFolder(workFolder: string, name: string): string {
 }
 
 /** The number of fits of a candidate, without those of late tickers. */
-function fitCount({ prepared: { panels }, blocks }: ReadyPanels, settings: MlSettings): number {
+export function fitCount(
+  panels: readonly PanelRows[],
+  settings: MlSettings,
+  blocks: readonly RefitBlock[],
+): number {
   if (settings.fit === "pooled") {
     const { cvTestSize, nSplits } = settings;
     return walkForwardFolds(fitDates(panels), cvTestSize, nSplits).length + blocks.length;

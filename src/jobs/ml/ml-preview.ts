@@ -1,3 +1,4 @@
+import type { Choice } from "../../contract/config/ml-candidates.ts";
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
@@ -8,11 +9,12 @@ import type { Fold } from "../../panel/folds.ts";
 import { planPooled } from "../../panel/pooled-plan.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows, TickerPanel } from "../../panel/ticker-panel.ts";
-import type { PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
+import type { ChoicePreview, PlannedJob, PlannedTicker, PreviewedConfig } from "../shared/job-preview.ts";
 import { featuresOf, hasForecasts, type JoinLate } from "../shared/late-tickers.ts";
 import { type Listed, lateTicker, listedOfRows } from "../shared/listed-warnings.ts";
 import { rowFacts } from "../shared/ticker-fits.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
+import { fitCount, withWarmUp } from "./fit-candidates.ts";
 import { largestFit, listedOfPool, refusedTickers, unitePooled } from "./fit-pooled.ts";
 import {
   type FitPlan,
@@ -53,12 +55,28 @@ function* planAll(
     if (panel === undefined || !(isPooled || hasForecasts(panel))) continue;
     all.push(lateRows(panel, settings));
   }
-  const { fits, ...planned } = isPooled
+  const { fits, ...plan } = isPooled
     ? yield* planPool(all, settings, blocks)
     : yield* planTickers(all, settings, blocks);
+  const planned =
+    settings.choice === undefined
+      ? plan
+      : { ...plan, choice: previewChoice(panels, settings.choice, blocks) };
   const warnings = noRefit(blocks, settings);
   if (!recordsRefits(settings)) return planned;
   return { ...planned, refits: { fits, blocks: blocks.length }, warnings };
+}
+
+function previewChoice(
+  panels: readonly PanelRows[],
+  choice: Choice,
+  blocks: readonly RefitBlock[],
+): ChoicePreview {
+  const settings = choice.candidates.map((candidate) => withWarmUp(candidate.settings, choice));
+  return {
+    candidates: settings.length,
+    fits: settings.reduce((sum, own) => sum + fitCount(panels, own, blocks), 0),
+  };
 }
 
 /** The listings of late tickers' features are made when the tickers join. */

@@ -29,6 +29,8 @@ export interface JobPreview {
   readonly pooled?: PooledPreview;
   /** With `refit_every` or `window`. */
   readonly refits?: RefitsPreview;
+  /** For run_ml_job with `choice`. */
+  readonly choice?: ChoicePreview;
   /** The warnings of the job, in its order, without those that need fitted models. */
   readonly warnings: readonly Warning[];
   /** The error with which the job would end although both blobs can be read: insufficient_history, no_forecast. */
@@ -55,6 +57,13 @@ export interface RefitsPreview {
   readonly blocks: number;
   /** run_dl_job: estimated bytes of the data that the largest network reads. */
   readonly fit_bytes?: number;
+}
+
+/** What a choice among candidates would fit. */
+export interface ChoicePreview {
+  readonly candidates: number;
+  /** Over all candidates and tickers, on the rows of candidate 0, without those of late tickers. */
+  readonly fits: number;
 }
 
 export interface TickerPreview {
@@ -97,6 +106,7 @@ export interface PlannedJob {
   /** For one fit of all tickers. */
   readonly pooled?: PooledPreview;
   readonly refits?: RefitsPreview;
+  readonly choice?: ChoicePreview;
   /** Warnings of the plan as a whole. */
   readonly warnings?: readonly Warning[];
   /** Lists a fit of all tickers if its rows are too few. */
@@ -146,6 +156,7 @@ export async function previewJob(
     failures: failures.toSorted(byTicker),
     ...(planned.pooled === undefined ? {} : { pooled: planned.pooled }),
     ...(planned.refits === undefined ? {} : { refits: planned.refits }),
+    ...(planned.choice === undefined ? {} : { choice: planned.choice }),
     warnings: [
       ...config.warnings,
       ...inputs.warnings,
