@@ -27,7 +27,6 @@ before(async () => {
 });
 after(removeFolders);
 
-/** The mean over tickers of the forecasts on a date. */
 function codesOf({ warnings }: OutputBlob): Set<string> {
   return new Set(warnings.map(({ code }) => code));
 }
@@ -43,8 +42,8 @@ test("the forecasts are the means of the members, for each fold and for the scor
   );
   const { members, changes, candidates } = output.choice!;
   assert.equal(candidates.length, alone.length);
-  const meansOf = (used: readonly number[], valueOf: (one: OutputBlob) => number | undefined) => {
-    const values = used.flatMap((c) => valueOf(alone[c]!.output) ?? []);
+  const meansOf = (used: readonly number[], forecastOf: (one: OutputBlob) => number | undefined) => {
+    const values = used.flatMap((c) => forecastOf(alone[c]!.output) ?? []);
     return values.reduce((sum, value) => sum + value, 0) / values.length;
   };
   for (const [ticker, { folds, dates, predicted }] of Object.entries(output.cross_validation!)) {
