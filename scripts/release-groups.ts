@@ -33,9 +33,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   },
   {
     name: "python-client",
-    processes: [["test/python-client/python-client.release.test.ts"]],
+    processes: [
+      ["test/python-client/python-client.release.test.ts"],
+      ["test/python-client/wheel.release.test.ts"],
+    ],
     paths: ["clients/python/", "schemas/", "src/service/http/", "test/python-client/"],
-    seconds: 30,
+    seconds: 40,
   },
   {
     name: "browser",

@@ -1,7 +1,6 @@
 /** The environment of the Python client's tests. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { lockedPython } from "../../scripts/locked-python.ts";
 
 export const CLIENT_FOLDER = "clients/python";
@@ -12,22 +11,40 @@ export interface Told {
   readonly stderr: string;
 }
 
-/** Runs the interpreter that has the client's dependencies, with the client's folder among its modules. */
-export async function clientPython(
+export interface RunningPython {
+  /** What it has printed until now. */
+  stderr(): string;
+  readonly ended: Promise<Told>;
+}
+
+/** Starts the interpreter that has the client's dependencies, with the client's folder among its modules. */
+export function startClientPython(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<Told> {
+): RunningPython {
   const python = lockedPython("python-client", `${CLIENT_FOLDER}/requirements-dev.txt`);
   const child = spawn(python, args, {
     env: { ...process.env, PYTHONPATH: CLIENT_FOLDER, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
-  return { code, stdout, stderr };
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text) => {
+      said[name] += text;
+    });
+  }
+  return {
+    stderr: () => said.stderr,
+    ended: once(child, "close").then(([code]) => ({ code, ...said })),
+  };
+}
+
+/** The same, to its end. */
+export function clientPython(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Told> {
+  return startClientPython(args, env).ended;
 }
 
 /** Runs the tests with these markers. */

@@ -1,10 +1,12 @@
-"""Jobs of a real service, whose address is in MUCAST_TEST_SERVICE."""
+"""Jobs of a real service: its address, a key and a Node are in MUCAST_TEST_SERVICE, …_KEY and …_NODE."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict
@@ -31,8 +33,13 @@ def url() -> str:
 
 
 @pytest.fixture(scope="module")
-def client(url: str) -> Iterator[Client]:
-    with Client(url) as client:
+def key() -> str:
+    return os.environ["MUCAST_TEST_KEY"]
+
+
+@pytest.fixture(scope="module")
+def client(url: str, key: str) -> Iterator[Client]:
+    with Client(url, key) as client:
         yield client
 
 
@@ -110,6 +117,31 @@ def test_the_result_has_what_the_job_says_about_its_forecasts(client: Client, ti
     assert "ridge" in report.html
 
 
+def test_the_forecasts_are_those_of_an_export(tiny: ForecastResult, tmp_path: Path) -> None:
+    (tmp_path / "ml_engine_1.json").write_text(json.dumps(tiny.output))
+    program = [os.environ["MUCAST_TEST_NODE"], str(Path(__file__).parents[3] / "src/cli/main.ts")]
+    words = ["export", "--output", f"{tmp_path}/ml_engine_1.json", "--out", f"{tmp_path}/forecasts.parquet"]
+    subprocess.run([*program, *words], check=True, capture_output=True)
+    exported = pd.read_parquet(tmp_path / "forecasts.parquet")
+    exported["date"] = pd.to_datetime(exported["date"])
+    assert len(exported) > 0
+    pd.testing.assert_frame_equal(tiny.forecasts, exported, check_dtype=False, check_exact=True)
+
+
+def test_a_wrong_key_is_unauthorized_and_no_log_has_the_key(
+    url: str, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for wrong in (None, key[:-1] + ("A" if key[-1] != "A" else "E")):
+        with Client(url, wrong) as client, pytest.raises(RequestRefusedError) as caught:
+            next(client.operations())
+        assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
+    with Client(url, key) as client:
+        list(client.operations())
+    assert "/v1/operations" in caplog.text
+    assert key[-20:-1] not in caplog.text
+
+
 def test_an_audit_and_a_replay_have_verdicts(client: Client, tiny: ForecastResult) -> None:
     replay = client.replay(tiny, timeout=TIMEOUT, progress=False)
     assert replay.verdict == "identical"
@@ -123,12 +155,11 @@ def test_an_audit_and_a_replay_have_verdicts(client: Client, tiny: ForecastResul
     assert repr(client.attach(replay.id).wait()) == f"<ReplayResult {replay.id}: identical>"
 
 
-def test_an_idempotency_key_gives_the_same_job_to_another_client(url: str, client: Client) -> None:
+def test_an_idempotency_key_gives_the_same_job_to_another_client(url: str, key: str, client: Client) -> None:
     features, prices = tiny_frames()
-    key = "nightly-2026-01-05"
-    job = client.submit("run_ml_job", **tiny_job(), idempotency_key=key)
-    with Client(url) as other:
-        same = other.submit("run_ml_job", **tiny_job(), idempotency_key=key)
+    job = client.submit("run_ml_job", **tiny_job(), idempotency_key="nightly")
+    with Client(url, key) as other:
+        same = other.submit("run_ml_job", **tiny_job(), idempotency_key="nightly")
         assert same.id == job.id
         with pytest.raises(RequestRefusedError) as caught:
             other.submit(
@@ -136,7 +167,7 @@ def test_an_idempotency_key_gives_the_same_job_to_another_client(url: str, clien
                 features=features,
                 prices=prices,
                 config={"ML params": {"model": "lasso"}},
-                idempotency_key=key,
+                idempotency_key="nightly",
             )
         assert (caught.value.code, caught.value.status) == ("idempotency_conflict", 422)
         same.wait(timeout=TIMEOUT, progress=False)
@@ -157,7 +188,7 @@ def test_errors_carry_the_code_and_the_advice(client: Client) -> None:
 
 
 def test_each_event_comes_once_although_each_connection_breaks_after_one(
-    url: str, client: Client, pauses: list[float]
+    url: str, key: str, client: Client, pauses: list[float]
 ) -> None:
     cuts = 0
 
@@ -168,7 +199,7 @@ def test_each_event_comes_once_although_each_connection_breaks_after_one(
         cuts += event is not None
         return None if event is None else event.end() + 20
 
-    with CuttingProxy(url, cut_in) as proxy, Client(url, transport=proxy.transport()) as cut:
+    with CuttingProxy(url, cut_in) as proxy, Client(url, key, transport=proxy.transport()) as cut:
         job = cut.submit("run_ml_job", **tiny_job())
         followed = [event["seq"] for event in job.events()]
         # Once the job has ended, the service sends all events in one part.
@@ -178,7 +209,7 @@ def test_each_event_comes_once_although_each_connection_breaks_after_one(
     assert cuts > 2
 
 
-def test_a_job_whose_answer_is_lost_runs_once(url: str, client: Client, pauses: list[float]) -> None:
+def test_a_job_whose_answer_is_lost_runs_once(url: str, key: str, client: Client, pauses: list[float]) -> None:
     lost = 0
 
     def cut_in(part: bytes) -> int | None:
@@ -190,13 +221,13 @@ def test_a_job_whose_answer_is_lost_runs_once(url: str, client: Client, pauses: 
         return 300 * (lost - 1)
 
     known = {operation["id"] for operation in client.operations()}
-    with CuttingProxy(url, cut_in) as proxy, Client(url, transport=proxy.transport()) as cut:
+    with CuttingProxy(url, cut_in) as proxy, Client(url, key, transport=proxy.transport()) as cut:
         result = cut.run_ml_job(**tiny_job(), timeout=TIMEOUT, progress=False)
     assert lost == 2
     assert {operation["id"] for operation in client.operations()} - known == {result.id}
 
 
-def test_an_output_that_breaks_off_is_read_again(url: str, tiny: ForecastResult, pauses: list[float]) -> None:
+def test_an_output_that_breaks_off_is_read_again(url: str, key: str, tiny: ForecastResult, pauses: list[float]) -> None:
     breaks = 0
 
     def cut_in(part: bytes) -> int | None:
@@ -206,7 +237,7 @@ def test_an_output_that_breaks_off_is_read_again(url: str, tiny: ForecastResult,
         breaks += 1
         return len(part) - 10
 
-    with CuttingProxy(url, cut_in) as proxy, Client(url, transport=proxy.transport()) as cut:
+    with CuttingProxy(url, cut_in) as proxy, Client(url, key, transport=proxy.transport()) as cut:
         result = cut.attach(tiny.id).wait()
         assert isinstance(result, ForecastResult)
         assert result.output == tiny.output
