@@ -517,6 +517,75 @@ class Refits(TypedDict):
     """Of run_dl_job: how the networks of each block were trained, by ticker or `portfolio`."""
 
 
+class ChoiceCandidate(TypedDict):
+    label: str
+    r2: float | None
+    """1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit."""
+    gain: float | None
+    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit; positive is better."""
+    gain_t: float | None
+    """Its Newey-West t over dates, lag 5."""
+    tickers: int
+    """Tickers that the candidate could fit."""
+    member: bool
+    """Whether it is a member for the score rows of all tickers."""
+    settings: dict[str, Any]
+    """Its resolved settings, with every default filled in."""
+
+
+class OutputChoiceChangesItem(TypedDict):
+    date: str
+    members: list[int]
+    """Numbers of candidates, ascending."""
+
+
+class OutputChoiceHonest(TypedDict):
+    """The published out-of-fold forecasts themselves."""
+
+    r2: float | None
+    """1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit."""
+    gain: float | None
+    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit; positive is better."""
+    gain_t: float | None
+    """Its Newey-West t over dates, lag 5."""
+
+
+class OutputChoiceLosses(TypedDict):
+    """What the choice was made from."""
+
+    reference: int
+    """The candidate that the others are compared with."""
+    dates: list[str]
+    """Label dates, ascending."""
+    excess: list[list[float | None]]
+    """By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row."""
+
+
+class OutputChoice(TypedDict):
+    """With `choice`: the candidates, and what choosing was worth."""
+
+    rule: str
+    over: str
+    seed: int
+    warm_up: int
+    candidates: list[ChoiceCandidate]
+    """The first is the config itself."""
+    members: list[int]
+    """Members for the score rows of all tickers, and so for mu."""
+    by_ticker: NotRequired[dict[str, list[int]]]
+    """Members for the score rows by ticker, if these were chosen per ticker."""
+    changes: list[OutputChoiceChangesItem]
+    """The members for folds that begin at or after the date, by losses known at its close."""
+    honest: OutputChoiceHonest
+    """The published out-of-fold forecasts themselves."""
+    best: int
+    """The candidate with the smallest mean loss over all out-of-fold rows."""
+    optimism: float | None
+    """r2 of `best` less that of `honest`."""
+    losses: OutputChoiceLosses
+    """What the choice was made from."""
+
+
 class OutputBlobCrossValidationValueFoldsItem(TypedDict):
     train_start: str
     train_end: str
@@ -809,6 +878,7 @@ class OutputBlob(TypedDict):
     fits: NotRequired[dict[str, Fit]]
     pooled: NotRequired[PooledFit]
     refits: NotRequired[Refits]
+    choice: NotRequired[OutputChoice]
     cross_validation: NotRequired[dict[str, OutputBlobCrossValidationValue]]
     training: NotRequired[dict[str, OutputBlobTrainingValue]]
     metrics: OutputBlobMetrics
