@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { INPUT_FORMATS } from "../contract/config/input-formats.ts";
 import { SUBMITTED_OPERATIONS } from "../contract/config/job-operations.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import {
   checkId,
   containerJob,
   executionName,
-  INPUT_FORMATS,
   inputNames,
   isInputName,
   outputIdIn,

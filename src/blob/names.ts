@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { INPUT_FORMATS, type InputFormat } from "../contract/config/input-formats.ts";
 import type { Operation, SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
 import { MucastError } from "../contract/errors/errors.ts";
@@ -66,10 +67,6 @@ export function containerJob(operation: SubmittedOperation, options: PayloadOpti
 export function executionName(operation: Operation, suffix: string): string {
   return `${JOB_NAMES[operation]}-${checkId(suffix, "execution suffix")}`;
 }
-
-/** The formats of an input blob, by the extension of its name. A reader goes by the bytes. */
-export const INPUT_FORMATS = ["json", "parquet"] as const;
-export type InputFormat = (typeof INPUT_FORMATS)[number];
 
 /** Names of the two input blobs of `id`; other services of the portfolio write them as JSON. */
 export function inputNames(id: string, format: InputFormat = "json"): { features: string; prices: string } {

@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
-import { INPUT_FORMATS } from "../blob/names.ts";
 import { blobLimits } from "../contract/blob-limits.ts";
-import { COMPRESSIONS } from "../prepare/parquet/compress.ts";
+import { COMPRESSIONS, INPUT_FORMATS } from "../contract/config/input-formats.ts";
 import { type PreparedBlobs, type PrepareOptions, preparePrices } from "../prepare/prepare-prices.ts";
 import { untilSignal } from "./terminal/signals.ts";
 

@@ -9,6 +9,7 @@ import type {
 import type { PreparedBlobs } from "../contract/api/prepared-blobs.ts";
 import type { QueueView } from "../contract/api/queue-view.ts";
 import type { Snapshot, StoredEvent } from "../contract/api/stored-event.ts";
+import type { Compression, InputFormat } from "../contract/config/input-formats.ts";
 import type { SubmittedOperation } from "../contract/config/job-operations.ts";
 import type { OutputBlob } from "../contract/output/output-blob.ts";
 import { htmlText, objectWith } from "./api-error.ts";
@@ -61,6 +62,15 @@ export interface PrepareOptions {
   readonly learning_end?: string | undefined;
   /** Only these; all by default. */
   readonly tickers?: readonly string[] | undefined;
+  /** A table of further features, CSV or Parquet, with a row for each ticker and date. */
+  readonly features?: Blob | undefined;
+  /** Leaves out the features that the service computes. */
+  readonly only_features?: boolean | undefined;
+  readonly format?: InputFormat | undefined;
+  /** Of Parquet. */
+  readonly compression?: Compression | undefined;
+  /** Writes features to Parquet as float32. */
+  readonly float32?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -243,23 +253,26 @@ export class MucastClient {
   }
 
   /**
-   * Turns a price CSV, compressed with gzip or not, into both input blobs, and stores them as putBlob does. The same CSV gives
-   * the same blobs.
-   * @returns the URLs to submit, and how the CSV was interpreted.
+   * Turns prices, a CSV (compressed with gzip or not) or a Parquet table, into both input blobs, and stores them as putBlob does. The same
+   * files give the same blobs.
+   * @param prices a Blob if there is a table of features.
+   * @returns the URLs to submit, and how the files were interpreted.
    * @throws MucastApiError invalid_data with the faulty line; too_large; precondition_failed if a blob of that id has other bytes.
    */
   async prepare(
-    csv: NonNullable<RequestInit["body"]>,
-    { signal, ...query }: PrepareOptions = {},
+    prices: NonNullable<RequestInit["body"]>,
+    { signal, features, ...query }: PrepareOptions = {},
   ): Promise<PreparedBlobs> {
-    const repeatable = !(csv instanceof ReadableStream);
-    const headers = { "content-type": "text/csv" };
+    const repeatable = !(prices instanceof ReadableStream);
+    // fetch itself adds the Content-Type of a form, with its boundary.
+    const headers = features === undefined ? { "content-type": "text/csv" } : {};
+    const body = features === undefined ? prices : formOf(prices, features);
     const call = {
       method: "POST",
       path: "/v1/prepare",
       query,
       headers,
-      body: csv,
+      body,
       repeatable,
       signal,
     } as const;
@@ -324,4 +337,13 @@ function operationPath(id: string): string {
 
 function blobPath(name: string): string {
   return `/data/${encodeURIComponent(name)}`;
+}
+
+/** The body of a preparation with both files. @throws TypeError if the prices are no Blob, which a form needs. */
+function formOf(prices: NonNullable<RequestInit["body"]>, features: Blob): FormData {
+  if (!(prices instanceof Blob)) throw new TypeError("with features, the prices must be a Blob");
+  const form = new FormData();
+  form.append("prices", prices);
+  form.append("features", features);
+  return form;
 }

@@ -132,7 +132,7 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
 }
 
 /** A list repeats its name for each entry. */
-type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** The query that follows the path of a URL: empty, or with its question mark. */
 export function searchOf(query: Query = {}): string {

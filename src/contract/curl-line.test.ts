@@ -92,3 +92,11 @@ test("a curl line is quoted for the shell", () => {
     "curl -sSN http://h/events",
   );
 });
+
+test("the files of a form are parts, also under names that end early for curl", () => {
+  const form = { prices: "prices.csv", features: 'a "b"; c, d\\e.csv' };
+  assert.deepEqual(wordsOf(curlLine({ method: "POST", url: "http://x/", body: { form } })), [
+    ...["curl", "-sS", "-F", "prices=@prices.csv", "-F", 'features=@"a \\"b\\"; c, d\\\\e.csv"'],
+    "http://x/",
+  ]);
+});

@@ -6,8 +6,15 @@ export interface CurlRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether it sends the caller's key: the command names the variable that contains it, never the key. */
   readonly hasKey?: boolean;
-  /** The text of the body, the name of the file that contains it, or a URL whose content is uploaded and that needs no key. */
-  readonly body?: string | { readonly file: string } | { readonly from: string };
+  /**
+   * The text of the body, the name of the file that contains it, a URL whose content is uploaded and that needs no key, or the files of a
+   * form by their part.
+   */
+  readonly body?:
+    | string
+    | { readonly file: string }
+    | { readonly from: string }
+    | { readonly form: Readonly<Record<string, string>> };
   /** Prints each event when it arrives. */
   readonly isStream?: boolean;
 }
@@ -20,6 +27,9 @@ export function curlLine({ method, url, headers = {}, hasKey, body, isStream }: 
     words.unshift("curl", "-sS", quoted(body.from), "|");
     words.push("-T", "-");
     impliedMethod = "PUT";
+  } else if (typeof body === "object" && "form" in body) {
+    for (const [part, file] of Object.entries(body.form))
+      words.push("-F", quoted(`${part}=@${formFile(file)}`));
   } else if (typeof body === "object") {
     words.push("--data-binary", quoted(`@${body.file}`));
   }
@@ -30,6 +40,11 @@ export function curlLine({ method, url, headers = {}, hasKey, body, isStream }: 
   // With --data-raw, a body that starts with @ is not a file name.
   const data = typeof body === "string" ? [`--data-raw ${quoted(body)}`] : [];
   return [words.join(" "), ...others, ...data].join(" \\\n  ");
+}
+
+/** The name of a file as curl's -F takes it, which ends an unquoted name at a comma or a semicolon. */
+function formFile(name: string): string {
+  return /[;,"]/.test(name) ? `"${name.replaceAll(/["\\]/g, "\\$&")}"` : name;
 }
 
 /** One word of a POSIX shell. Between single quotes only the quote itself is special; bash expands no history there, either. */

@@ -265,7 +265,7 @@ export const settingsSchema = z.strictObject({
     .register(settingNames, { env: "MUCAST_UPLOAD_BYTES", limit: "bytes" }),
   prepare_bytes: count(1, 2 ** 30)
     .default(16 * 2 ** 20)
-    .describe("Maximum size of a price CSV for `POST /v1/prepare`, both as sent and decompressed.")
+    .describe("Maximum size of a body of `POST /v1/prepare` as sent, and of each of its files decompressed.")
     .register(settingNames, { env: "MUCAST_PREPARE_BYTES", limit: "bytes" }),
   stored_bytes_per_caller: count(1, 2 ** 50)
     .default(2 ** 40)
@@ -312,7 +312,7 @@ export const settingsSchema = z.strictObject({
   request_processes: count(1, 100)
     .default(2)
     .describe(
-      "Maximum number of processes that draw a report or prepare a price CSV, each for one request. Further requests get 503.",
+      "Maximum number of processes that draw a report or prepare blobs, each for one request. Further requests get 503.",
     )
     .register(settingNames, { env: "MUCAST_REQUEST_PROCESSES" }),
   request_memory_bytes: count(128 * 2 ** 20, 2 ** 50)

@@ -1,9 +1,10 @@
-import { type InputFormat, inputNames } from "../blob/names.ts";
+import { inputNames } from "../blob/names.ts";
 import type { Content } from "../blob/store.ts";
+import type { Compression, InputFormat } from "../contract/config/input-formats.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { formatDay } from "../contract/market/dates.ts";
 import { priceSeries, type TickerFeatures, type TickerPrices } from "../contract/market/ticker-series.ts";
-import { type Compression, checkCompression } from "./parquet/compress.ts";
+import { checkCompression } from "./parquet/compress.ts";
 import { tableBytes } from "./parquet/table-writer.ts";
 import { dataExtractorText, featureEngineText } from "./publish-blobs.ts";
 import type { PrepareWindow } from "./selection.ts";

@@ -73,7 +73,7 @@ test("half-written JSON survives an upload and a visit to the other job", async 
   const half = '{"feature_url": "x", "config": {';
   await page.click("[role=tab]:text-is('JSON')");
   await page.fill("textarea.raw", half);
-  await page.click("text=Upload inputs or prepare them from a price CSV");
+  await page.click("text=Upload inputs or prepare them from prices");
   await page.setInputFiles("input[type=file] >> nth=0", [{ ...BLOBS[0]!, name: "feature_engine_half.json" }]);
   await page.click("button:text-is('Upload')");
   await page.waitForSelector(".notice >> text=The form is unchanged because the JSON has an error");
@@ -100,11 +100,11 @@ test("accepts files dropped onto the list, up to a limit", async () => {
 
 test("a price CSV becomes both inputs of a job, and its faults and faulty options are reported at their fields", async () => {
   const { page, unwanted, close } = await open("#/job");
-  await page.click("text=Upload inputs or prepare them from a price CSV");
+  await page.click("text=Upload inputs or prepare them from prices");
   await page.click("button:text-is('Prepare')");
-  await page.waitForSelector("text=Choose a CSV first.");
+  await page.waitForSelector("text=Choose a file first.");
   const broken = Buffer.from("Date,AAA\n2020-01-02,1.5\n2020-01-02,1.6\n");
-  await page.setInputFiles(".prepare input[type=file]", [{ ...CSV, buffer: broken }]);
+  await page.setInputFiles(".prepare input[type=file] >> nth=0", [{ ...CSV, buffer: broken }]);
   await page.fill(control("id"), "no such id");
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector(".prepare .field .fault >> text=must be 1 to 64 letters");
@@ -115,7 +115,7 @@ test("a price CSV becomes both inputs of a job, and its faults and faulty option
   );
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector(".prepare .refusal >> text=line 3");
-  await page.setInputFiles(".prepare input[type=file]", [CSV]);
+  await page.setInputFiles(".prepare input[type=file] >> nth=0", [CSV]);
   await page.fill(control("learning_end"), "2020-06-30");
   await page.click("button:text-is('Prepare')");
   await page.waitForSelector("text=A job learns from returns up to 2020-06-30.");
@@ -127,6 +127,19 @@ test("a price CSV becomes both inputs of a job, and its faults and faulty option
     feature_url: `${service.url}/data/feature_engine_csv.json`,
     data_extractor_url: `${service.url}/data/data_extractor_csv.json`,
   });
+  const own = Buffer.from("date,ticker,signal\n2020-03-02,AAA,1\n");
+  await page.setInputFiles(".prepare input[type=file] >> nth=1", [
+    { name: "own, 1.csv", mimeType: "text/csv", buffer: own },
+  ]);
+  await page.fill(control("id"), "");
+  await page.fill(control("learning_end"), "");
+  await page.selectOption(control("only_features"), "true");
+  assert.equal(
+    await page.textContent(".prepare pre"),
+    `curl -sS -F prices=@prices.csv -F 'features=@"own, 1.csv"' '${service.url}/v1/prepare?only_features=true'`,
+  );
+  await page.click("button:text-is('Prepare')");
+  await page.waitForSelector("text=1 feature each.");
   assert.deepEqual(unwanted, []);
   await close();
 });

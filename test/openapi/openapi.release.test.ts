@@ -16,7 +16,7 @@ const LINTERS = resolve("tools/openapi-linters/node_modules");
 /** They must not send requests. */
 const QUIET = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
 /** Schemas, including those without a name; 265 when each status had its own problem. */
-const MAX_MODELS = 220;
+const MAX_MODELS = 225;
 
 interface Said {
   readonly code: number | null;

@@ -76,6 +76,15 @@ export function typedClient(core: () => Core): void {
       });
     });
 
+    test("prepares a table of features with the prices", async () => {
+      const prices = new Blob(["Date,A\n2020-01-01,1\n2020-01-02,2\n"]);
+      const features = new Blob(["date,ticker,x\n2020-01-02,A,0.5\n"]);
+      const prepared = await client.prepare(prices, { features, only_features: true, format: "parquet" });
+      assert.deepEqual([prepared.features, prepared.written], [["x"], true]);
+      assert.match(prepared.feature_url, /feature_engine_\w+\.parquet$/);
+      await assert.rejects(client.prepare("Date,A", { features }), TypeError);
+    });
+
     test("submits the same job once under one key, however its config is passed", async () => {
       const before = await idsOfAll();
       const submitted = await Promise.all([

@@ -62,7 +62,7 @@ export const showJobForm: View = async (container, context) => {
     element(
       "details",
       { class: "inputs" },
-      element("summary", {}, "Upload inputs or prepare them from a price CSV"),
+      element("summary", {}, "Upload inputs or prepare them from prices"),
       inputs,
     ),
     place,

@@ -1,4 +1,14 @@
 import { z } from "zod";
+import { COMPRESSIONS, INPUT_FORMATS } from "../config/input-formats.ts";
+
+/** A flag in a query. */
+const queryFlag = z.preprocess(
+  (value) => (value === "true" ? true : value === "false" ? false : value),
+  z.boolean(),
+);
+
+/** The file parts of a multipart request. */
+export const PREPARE_PARTS = ["prices", "features"] as const;
 
 /** The parameters of `POST /v1/prepare`, which match the flags of `mucast prepare`. */
 export const prepareQuery = z.strictObject({
@@ -14,11 +24,17 @@ export const prepareQuery = z.strictObject({
     .optional()
     .describe("Training cut-off: the last date whose labels may be used for training."),
   tickers: z.array(z.string()).min(1).optional().describe("Tickers to keep; all by default."),
+  only_features: queryFlag
+    .optional()
+    .describe("Leaves out the features that the service computes. Needs a part `features`."),
+  format: z.enum(INPUT_FORMATS).optional().describe("Format of the blobs; json by default."),
+  compression: z.enum(COMPRESSIONS).optional().describe("Compression of Parquet; snappy by default."),
+  float32: queryFlag.optional().describe("Writes features to Parquet as float32; prices stay float64."),
 });
 
 export type PrepareQuery = z.infer<typeof prepareQuery>;
 
-/** The result of preparing a price CSV. */
+/** The result of preparing prices. */
 export const preparedBlobsSchema = z
   .strictObject({
     id: z.string().describe("Id in the names of both blobs."),

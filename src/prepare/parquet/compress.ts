@@ -1,10 +1,7 @@
 import zlib from "node:zlib";
 import { snappyCompress } from "hyparquet-writer/src/snappy.js";
+import type { Compression } from "../../contract/config/input-formats.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
-
-/** How the pages of a table can be compressed, the default first. */
-export const COMPRESSIONS = ["snappy", "zstd"] as const;
-export type Compression = (typeof COMPRESSIONS)[number];
 
 /** `CompressionCodec` of parquet.thrift. */
 export const CODECS: Readonly<Record<Compression, number>> = { snappy: 1, zstd: 6 };

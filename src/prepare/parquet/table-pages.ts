@@ -1,4 +1,5 @@
-import { type Compression, compress } from "./compress.ts";
+import type { Compression } from "../../contract/config/input-formats.ts";
+import { compress } from "./compress.ts";
 import { type ThriftFields, thriftBytes, writeVarint } from "./thrift-writer.ts";
 
 /** Numbers of parquet.thrift. */

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import zlib from "node:zlib";
 import fc from "fast-check";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
+import { COMPRESSIONS, type Compression } from "../../contract/config/input-formats.ts";
 import { formatDay } from "../../contract/market/dates.ts";
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
 import { BlockStore } from "../../ingest/block-store.ts";
 import { readBytes } from "../../ingest/parquet/table-twin.testing.ts";
-import { COMPRESSIONS, type Compression } from "./compress.ts";
 import { tableBytes } from "./table-writer.ts";
 
 interface Table {

@@ -1,5 +1,6 @@
+import type { Compression } from "../../contract/config/input-formats.ts";
 import type { TickerSeries } from "../../contract/market/ticker-series.ts";
-import { CODECS, type Compression } from "./compress.ts";
+import { CODECS } from "./compress.ts";
 import {
   BYTE_STREAM_SPLIT,
   dataPage,

@@ -35,15 +35,16 @@ test("nothing more is kept of a CSV that arrives too slowly, and the rest is rea
     run,
     settings: SETTINGS,
   });
-  const refused = assert.rejects(preparations.prepare(CALLER, slow(), {}, new AbortController().signal), {
+  const body = { bytes: slow(), multipartType: undefined };
+  const refused = assert.rejects(preparations.prepare(CALLER, body, {}, new AbortController().signal), {
     code: "timed_out",
-    message: "the CSV took longer than 10 s to arrive (request_seconds)",
+    message: "the body took longer than 10 s to arrive (request_seconds)",
   });
   await waits.promise;
   t.mock.timers.tick(10_000);
   await refused;
   assert.deepEqual(
-    openFiles().filter((path) => path.includes("prices.csv")),
+    openFiles().filter((path) => path.endsWith("/body")),
     [],
   );
   goesOn.resolve();

@@ -6,7 +6,7 @@ import { openWorkFolder } from "../../jobs/shared/work-folder.ts";
 import { abortError } from "../abort-error.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Blobs, storageFailed } from "../blobs/blobs.ts";
-import { CSV_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
+import { BODY_NAME, type PreparedFiles, type PrepareOrder } from "../request-process/messages.ts";
 import { storePrepared } from "./store-prepared.ts";
 
 /** Runs an order in a separate process. */
@@ -24,7 +24,14 @@ export interface PreparationsParts {
   };
 }
 
-/** Both blobs of a CSV, stored. */
+/** The body of a request. */
+export interface PrepareBody {
+  /** Prices, possibly gzip, or multipart/form-data. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly multipartType: string | undefined;
+}
+
+/** Both blobs of a request, stored. */
 export interface Prepared extends Omit<PreparedFiles, "files"> {
   readonly names: { readonly prices: string; readonly features: string };
   /** The prefix of URLs of the store, see `BlobStore`. */
@@ -32,7 +39,7 @@ export interface Prepared extends Omit<PreparedFiles, "files"> {
   readonly written: boolean;
 }
 
-/** Prepares price CSVs of callers and stores their blobs. */
+/** Prepares prices of callers and stores their blobs. */
 export class Preparations {
   readonly #parts: PreparationsParts;
   /** The last preparation of each caller and id that is being stored. */
@@ -43,24 +50,25 @@ export class Preparations {
   }
 
   /**
-   * @param csv its bytes, possibly gzip. @param signal aborts if the caller has left or the service closes; then nothing stays.
-   * @throws MucastError too_large for the CSV or a blob; timed_out if the CSV arrives too slowly; of the process; of `storePrepared`.
+   * @param signal aborts if the caller has left or the service closes; then nothing stays.
+   * @throws MucastError too_large for the body or a blob; timed_out if the body arrives too slowly; of the process; of `storePrepared`.
    */
   async prepare(
     caller: Caller,
-    csv: AsyncIterable<Uint8Array>,
-    { learning_end, ...query }: PrepareQuery,
+    { bytes, multipartType }: PrepareBody,
+    { learning_end, only_features, ...query }: PrepareQuery,
     signal: AbortSignal,
   ): Promise<Prepared> {
     const { settings, run } = this.#parts;
     const { path: folder } = workFolder();
     try {
-      await this.#receive(csv, join(folder, CSV_NAME), signal);
-      const options = { ...query, learningEnd: learning_end };
+      await this.#receive(bytes, join(folder, BODY_NAME), signal);
+      const options = { ...query, learningEnd: learning_end, onlyFeatures: only_features };
       const blobBytes = Math.min(settings.upload_bytes, settings.stored_bytes_per_caller);
       const order = {
         kind: "prepare",
         folder,
+        multipartType,
         options,
         csvBytes: settings.prepare_bytes,
         blobBytes,
@@ -79,7 +87,7 @@ export class Preparations {
   }
 
   /** Writes the body to a file, within its limits of size and time. */
-  async #receive(csv: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
+  async #receive(body: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<void> {
     const { prepare_bytes: limit, request_seconds: seconds } = this.#parts.settings;
     const ending = Promise.withResolvers<never>();
     const abort = () => ending.reject(abortError(signal, "prepare the blobs"));
@@ -89,9 +97,9 @@ export class Preparations {
     // It may end while a piece is written.
     ending.promise.catch(() => undefined);
     try {
-      await writeFile(piecesUntil(csv, ending.promise), path, limit);
+      await writeFile(piecesUntil(body, ending.promise), path, limit);
     } catch (error) {
-      throw storageFailed(error, "the CSV could not be kept");
+      throw storageFailed(error, "the body could not be kept");
     } finally {
       clearTimeout(timeout);
       signal.removeEventListener("abort", abort);
@@ -139,11 +147,11 @@ async function dropRest(pieces: AsyncIterator<Uint8Array>): Promise<void> {
   for (let piece = await next(); piece?.done === false; ) piece = await next();
 }
 
-async function writeFile(csv: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
+async function writeFile(body: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
   const file = await onDisk(open(path, "wx", 0o600));
   try {
     let bytes = 0;
-    for await (const piece of csv) {
+    for await (const piece of body) {
       bytes += piece.length;
       if (bytes > limit) throw tooLarge(limit);
       await onDisk(file.writeFile(piece));
@@ -156,16 +164,16 @@ async function writeFile(csv: AsyncIterable<Uint8Array>, path: string, limit: nu
 /** A disk error is not a fault of the body, which may end early. */
 function onDisk<T>(work: Promise<T>): Promise<T> {
   return work.catch((cause: unknown) => {
-    throw new MucastError("output_failed", "the CSV could not be written", {}, { cause });
+    throw new MucastError("output_failed", "the body could not be written", {}, { cause });
   });
 }
 
 export function tooLarge(limit: number): MucastError {
-  const message = `the CSV has more than ${limit} bytes (prepare_bytes); use mucast prepare`;
+  const message = `the body has more than ${limit} bytes (prepare_bytes); use mucast prepare`;
   return new MucastError("too_large", message, { path: "body", limit });
 }
 
 function tooSlow(seconds: number): MucastError {
-  const message = `the CSV took longer than ${seconds} s to arrive (request_seconds)`;
+  const message = `the body took longer than ${seconds} s to arrive (request_seconds)`;
   return new MucastError("timed_out", message, { path: "body", limit: seconds });
 }

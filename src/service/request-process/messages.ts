@@ -14,20 +14,22 @@ export interface ReportOrder {
   readonly etag: string;
 }
 
-/** The name of a CSV in its folder, which errors show. */
-export const CSV_NAME = "prices.csv";
+/** The name of the body of a request in its folder. */
+export const BODY_NAME = "body";
 
-/** The preparation of a price CSV. */
+/** The preparation of prices. */
 export interface PrepareOrder {
   readonly kind: Extract<RequestKind, "prepare">;
-  /** Has the CSV, and takes the blobs. */
+  /** Has the body, and takes the blobs. */
   readonly folder: string;
+  /** The Content-Type of the body if it is multipart/form-data; otherwise the body is the file of prices. */
+  readonly multipartType?: string | undefined;
   readonly options: PrepareOptions;
-  /** Maximum bytes of the CSV, decompressed. */
+  /** Maximum bytes of each file, decompressed. */
   readonly csvBytes: number;
   /** Maximum bytes of each blob. */
   readonly blobBytes: number;
-  /** Maximum number of tickers in the CSV. */
+  /** Maximum number of tickers in each file. */
   readonly tickers: number;
 }
 

@@ -29,7 +29,7 @@ const DEFECT = new MucastError("internal", "a defect");
 async function answerTo(order: RequestOrder): Promise<string> {
   switch (order.kind) {
     case "prepare":
-      return (await import("./prepare-csv.ts")).prepareCsv(order);
+      return (await import("./prepare-request.ts")).prepareRequest(order);
     case "report":
       return (await import("./draw-stored.ts")).drawStored(order);
   }

@@ -99,7 +99,7 @@ describe("the process of a request", { timeout: 600_000 }, () => {
 
   function prepareOrder(csv: string | Buffer, options: PrepareOrder["options"] = {}): PrepareOrder {
     const place = mkdtempSync(join(folder, "prepare-"));
-    writeFileSync(join(place, "prices.csv"), csv);
+    writeFileSync(join(place, "body"), csv);
     return { kind: "prepare", folder: place, options, csvBytes: 10_000, blobBytes: 100_000, tickers: 3 };
   }
 
@@ -131,6 +131,100 @@ describe("the process of a request", { timeout: 600_000 }, () => {
       const stored = readFileSync(path);
       assert.deepEqual([bytes, sha256], [stored.length, createHash("sha256").update(stored).digest("hex")]);
     }
+  });
+
+  /** An order whose body is a form with these files. */
+  async function formOrder(
+    parts: readonly (readonly [name: string, content: string | Uint8Array])[],
+    options: PrepareOrder["options"] = {},
+  ): Promise<PrepareOrder> {
+    const form = new FormData();
+    for (const [name, content] of parts)
+      form.append(name, new Blob([new Uint8Array(Buffer.from(content))]), name);
+    const request = new Response(form);
+    const multipartType = request.headers.get("content-type")!;
+    return { ...prepareOrder(Buffer.from(await request.arrayBuffer()), options), multipartType };
+  }
+
+  const PRICES = "Date,A\n2020-01-01,1\n2020-01-02,2\n";
+  const OWN = "Date,Ticker,x\n2020-01-01,A,5\n";
+
+  test("adds the features of a form's table, in both formats, and gives the same blobs as the body alone", async () => {
+    const run = async (order: PrepareOrder): Promise<PreparedFiles> =>
+      JSON.parse((await runProcess(order, LIMITS, NEVER)).toString());
+    const prices = ["prices", PRICES] as const;
+    const alone = await run(prepareOrder(PRICES));
+    assert.equal((await run(await formOrder([prices]))).id, alone.id);
+    const parquet = await run(prepareOrder(PRICES, { format: "parquet" }));
+    assert.match(parquet.files.prices.name, /\.parquet$/);
+    const table = readFileSync(parquet.files.prices.path);
+    assert.equal((await run(prepareOrder(table))).id, alone.id);
+    const options = { onlyFeatures: true };
+    const own = await run(await formOrder([["features", gzipSync(OWN)], prices], options));
+    assert.deepEqual(own.features, ["x"]);
+    assert.equal(
+      readFileSync(own.files.features.path, "utf8"),
+      '{"dates":["2020-01-01","2020-01-02"],"features":{\n"A":{"x":[5,null]}\n}}\n',
+    );
+    const both = await run(
+      await formOrder([
+        ["prices", table],
+        ["features", OWN],
+      ]),
+    );
+    assert.deepEqual(both.features, [...alone.features, "x"]);
+  });
+
+  test("names the file of a form that cannot be prepared, or the part that is wrong", async () => {
+    const prices = ["prices", PRICES] as const;
+    const good = await formOrder([prices]);
+    const text = new FormData();
+    text.append("prices", PRICES);
+    const asText = new Response(text);
+    const multipartType = asText.headers.get("content-type")!;
+    for (const [order, code, message] of [
+      [
+        await formOrder([prices, ["features", `${OWN}2020-01-02,A,abc\n`]]),
+        "invalid_data",
+        /^features\.csv: "abc" \(line 3, "x"\)/,
+      ],
+      [
+        await formOrder([
+          ["prices", `${PRICES}x,1`],
+          ["features", OWN],
+        ]),
+        "invalid_data",
+        /^prices\.csv: line 4/,
+      ],
+      [await formOrder([["features", OWN]]), "invalid_request", /^body: the part "prices" is missing$/],
+      [await formOrder([prices, prices]), "invalid_request", /^body: the part "prices" comes twice$/],
+      [await formOrder([prices, ["other", ""]]), "invalid_request", /^body: the part "other" is not known$/],
+      [
+        { ...prepareOrder(Buffer.from(await asText.arrayBuffer())), multipartType },
+        "invalid_request",
+        /^body: the part "prices" is not a file/,
+      ],
+      [
+        { ...good, multipartType: "multipart/form-data; boundary=other" },
+        "invalid_request",
+        /^body: the body is not multipart\/form-data/,
+      ],
+      [
+        { ...prepareOrder("Date,A"), multipartType: "multipart/form-data" },
+        "invalid_request",
+        /^body: the body is not/,
+      ],
+    ] as const) {
+      const error = await runProcess(order, LIMITS, NEVER).catch((caught: unknown) => caught);
+      assert.ok(error instanceof MucastError, `${message}`);
+      assert.deepEqual([error.code, error.data.path], [code, "body"], error.message);
+      assert.match(error.message, message);
+      assert.doesNotMatch(JSON.stringify([error.message, error.data]), /prepare-/);
+    }
+    const only = prepareOrder(PRICES, { onlyFeatures: true });
+    await assert.rejects(runProcess(only, LIMITS, NEVER), {
+      message: /^query\.only_features: needs a table/,
+    });
   });
 
   test("names the line of a CSV that cannot be prepared, or the part of the request, and no path of this machine", async () => {

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { COMPRESSIONS } from "../../../src/prepare/parquet/compress.ts";
+import { COMPRESSIONS } from "../../../src/contract/config/input-formats.ts";
 import { type PrepareOptions, preparePrices } from "../../../src/prepare/prepare-prices.ts";
 import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { otherLayouts } from "../markets/blob-layouts.ts";

@@ -68,6 +68,7 @@ const LABELS: Readonly<Record<string, string>> = {
   end: "Last date",
   learning_end: "Training cut-off",
   tickers: "Tickers",
+  only_features: "Only features of your own",
 };
 
 /** The label of a member; undefined if the form only knows its name. */

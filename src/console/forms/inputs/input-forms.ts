@@ -28,7 +28,7 @@ export function makeInputs(context: ViewContext, ready: (inputs: ReadyInputs) =>
     "div",
     { class: "ways" },
     element("section", {}, element("h2", {}, "Upload input blobs"), uploads),
-    element("section", {}, element("h2", {}, "Prepare input blobs from a price CSV"), preparation),
+    element("section", {}, element("h2", {}, "Prepare input blobs from prices"), preparation),
   );
 }
 

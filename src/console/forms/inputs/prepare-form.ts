@@ -14,7 +14,7 @@ import { onFilesDropped } from "./upload-list.ts";
 /** Maximum number of warnings listed per CSV. */
 const MAX_WARNINGS = 20;
 
-/** Prepares both inputs from a price CSV. @param prepared is called when they are stored. */
+/** Prepares both inputs from prices. @param prepared is called when they are stored. */
 export function makePrepareForm(
   context: ViewContext,
   prepared: (blobs: PreparedBlobs) => void,
@@ -22,7 +22,7 @@ export function makePrepareForm(
   const values = new Map<string, string>();
   const command = copiedCommand(
     "Show the upload as curl",
-    "For any POSIX shell, run in the folder of the CSV. The same CSV always gives the same blobs.",
+    "For any POSIX shell, run in the folder of the files. The same files always give the same blobs.",
   );
   const controls = PREPARE_FIELDS.map((field) => {
     const control = fieldControl(field, (value) => {
@@ -32,7 +32,8 @@ export function makePrepareForm(
     if (DATES.has(field.name)) control.input.setAttribute("type", "date");
     return control;
   });
-  const csv = csvChooser(() => showCommand());
+  const prices = fileChooser(PRICES, () => showCommand());
+  const features = fileChooser(FEATURES, () => showCommand());
   const refusal = makeRefusal();
   const progress = element("progress", { hidden: true, "aria-label": "Bytes sent" });
   const status = element("div", { role: "status" });
@@ -41,30 +42,37 @@ export function makePrepareForm(
     "form",
     { class: "prepare", novalidate: true },
     refusal.element,
-    csv.element,
+    prices.element,
+    features.element,
     element("div", { class: "held" }, ...controls.map((control) => control.element)),
     command.element,
     progress,
     element("p", { class: "actions" }, element("button", { type: "submit", class: "main" }, "Prepare"), stop),
     status,
   );
-  const showCommand = () => command.show(prepareCommand(context, values, csv.file?.name));
+  const showCommand = () =>
+    command.show(prepareCommand(context, values, prices.file?.name, features.file?.name));
   showCommand();
   let running: AbortController | undefined;
   stop.addEventListener("click", () => running?.abort());
-  const send = async (file: File): Promise<void> => {
+  const send = async (file: File, table: File | undefined): Promise<void> => {
+    const size = file.size + (table?.size ?? 0);
     const own = new AbortController();
     running = own;
     showRunning(true);
     onBytesSent(file, (sent) => {
       progress.value = sent;
-      // The rest takes as long as reading the CSV does.
-      if (sent === file.size)
+      // The rest takes as long as reading the files does.
+      if (sent >= size)
         fill(status, element("p", {}, "Upload complete. The service is preparing the blobs…"));
     });
     const signal = AbortSignal.any([own.signal, context.signal]);
     try {
-      const blobs = await context.client.prepare(file, { ...prepareOptions(values), signal });
+      const blobs = await context.client.prepare(file, {
+        ...prepareOptions(values),
+        features: table,
+        signal,
+      });
       fill(status, ...resultOf(blobs));
       prepared(blobs);
     } catch (error) {
@@ -78,42 +86,44 @@ export function makePrepareForm(
     function showRunning(isRunning: boolean): void {
       progress.hidden = !isRunning;
       stop.hidden = !isRunning;
-      progress.max = Math.max(1, file.size);
+      progress.max = Math.max(1, size);
       progress.value = 0;
       if (!isRunning) return;
       refusal.clear();
       for (const control of controls) control.showFaults([]);
-      fill(status, element("p", {}, `Uploading ${bytes(file.size)}…`));
+      fill(status, element("p", {}, `Uploading ${bytes(size)}…`));
     }
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (running !== undefined) return;
-    if (csv.file === undefined) csv.ask();
-    else void send(csv.file);
+    if (prices.file === undefined) prices.ask();
+    else void send(prices.file, features.file);
   });
   return form;
 }
 
-/** @param file the name of the CSV; undefined before one is selected. */
+/** @param file the name of the prices; undefined before a file is selected. @param table the name of the table of features. */
 function prepareCommand(
   { baseUrl, hasCredentials }: ViewContext,
   values: ReadonlyMap<string, string>,
   file = "prices.csv",
+  table?: string,
 ): string {
   return curlLine({
     method: "POST",
     url: `${baseUrl}v1/prepare${searchOf({ ...prepareOptions(values) })}`,
-    headers: { "Content-Type": "text/csv" },
     hasKey: hasCredentials,
-    body: { file },
+    ...(table === undefined
+      ? { headers: { "Content-Type": "text/csv" }, body: { file } }
+      : { body: { form: { prices: file, features: table } } }),
   });
 }
 
 /** Shows a refusal above the form, and faults of an option at its field. */
 function showError(error: unknown, controls: readonly Control[], refusal: Refusal): void {
   if (!(error instanceof MucastApiError)) {
-    refusal.say("The service did not respond. Send the CSV again: it gives the same blobs.");
+    refusal.say("The service did not respond. Send the files again: they give the same blobs.");
     return;
   }
   const faults = faultsIn(error.problem);
@@ -139,21 +149,30 @@ function resultOf(blobs: PreparedBlobs): HTMLElement[] {
   ];
 }
 
-interface CsvChooser {
+interface FileChooser {
   readonly element: HTMLElement;
   readonly file: File | undefined;
   /** Says that the reader must select a file. */
   ask(): void;
 }
 
+const PRICES = {
+  label: "Prices",
+  hint: "CSV or Parquet, with one column per ticker, or one row per date and ticker. A CSV may be gzipped. Choose a file or drop it here.",
+};
+const FEATURES = {
+  label: "Features of your own (optional)",
+  hint: "CSV or Parquet, with one row per date and ticker and one column per feature. Each value must be known at the close of its date.",
+};
+
 /** @param onChosen called when another file is selected. */
-function csvChooser(onChosen: () => void): CsvChooser {
+function fileChooser(words: typeof PRICES, onChosen: () => void): FileChooser {
   const id = newId();
   const name = element("p", { class: "file" });
   const input = element("input", {
     id,
     type: "file",
-    accept: ".csv,.txt,.tsv,.gz,text/csv",
+    accept: ".csv,.txt,.tsv,.gz,.parquet,text/csv",
     "aria-describedby": `${id}-hint ${id}-name`,
   });
   name.id = `${id}-name`;
@@ -167,13 +186,9 @@ function csvChooser(onChosen: () => void): CsvChooser {
   const zone = element(
     "div",
     { class: "drop" },
-    element("label", { for: id }, "Price CSV"),
+    element("label", { for: id }, words.label),
     input,
-    element(
-      "p",
-      { class: "hint", id: `${id}-hint` },
-      "One column per ticker, or one row per date and ticker. May be gzipped. Choose a file or drop it here.",
-    ),
+    element("p", { class: "hint", id: `${id}-hint` }, words.hint),
     name,
   );
   onFilesDropped(zone, ([first]) => {
@@ -187,7 +202,7 @@ function csvChooser(onChosen: () => void): CsvChooser {
       return file;
     },
     ask: () => {
-      fill(name, "Choose a CSV first.");
+      fill(name, "Choose a file first.");
       input.focus();
     },
   };
@@ -206,6 +221,7 @@ export const PREPARE_FIELDS: readonly Field[] = [
     "The last date whose returns a job may learn from. Later returns are used to judge the job.",
   ),
   field("tickers", "Comma-separated; leave empty for all."),
+  { ...field("only_features", "Leave out the features that the service computes."), kind: "flag" },
 ];
 
 /** Those that are dates. */
@@ -217,7 +233,9 @@ function field(name: string, description: string): Field {
 }
 
 /** The options of a request. @param values the text of each field, by its name. */
-export function prepareOptions(values: ReadonlyMap<string, string>): Omit<PrepareOptions, "signal"> {
+export function prepareOptions(
+  values: ReadonlyMap<string, string>,
+): Omit<PrepareOptions, "signal" | "features"> {
   const text = (name: string) => values.get(name)?.trim() || undefined;
   const tickers = text("tickers")
     ?.split(",")
@@ -229,6 +247,7 @@ export function prepareOptions(values: ReadonlyMap<string, string>): Omit<Prepar
     end: text("end"),
     learning_end: text("learning_end"),
     tickers: tickers?.length === 0 ? undefined : tickers,
+    only_features: text("only_features") === "true" ? true : undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 const listeners = new WeakMap<Blob, (sent: number) => void>();
 
-/** Calls `listener` with the number of sent bytes of a body, each time `uploadFetch` sends it. */
+/** Calls `listener` with the number of sent bytes of a body, each time `uploadFetch` sends it or a form whose part `prices` it is. */
 export function onBytesSent(body: Blob, listener: (sent: number) => void): void {
   listeners.set(body, listener);
 }
@@ -8,7 +8,8 @@ export function onBytesSent(body: Blob, listener: (sent: number) => void): void 
 /** `fetch`. A body with a listener is sent with XMLHttpRequest, since fetch does not report how much of a body was sent. */
 export const uploadFetch: typeof fetch = (input, init = {}) => {
   const { body } = init;
-  const listener = body instanceof Blob ? listeners.get(body) : undefined;
+  const file = body instanceof FormData ? body.get("prices") : body;
+  const listener = file instanceof Blob ? listeners.get(file) : undefined;
   if (listener === undefined) return fetch(input, init);
   return send(input instanceof Request ? input.url : String(input), init, listener);
 };
@@ -30,7 +31,7 @@ function send(url: string, init: RequestInit, listener: (sent: number) => void):
   request.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
   signal?.throwIfAborted();
   signal?.addEventListener("abort", abort, { once: true });
-  request.send(init.body as Blob);
+  request.send(init.body as Blob | FormData);
   return promise;
 }
 

@@ -23,7 +23,7 @@ let hold: Promise<unknown> | undefined;
 async function prepare(order: PrepareOrder, signal: AbortSignal): Promise<Buffer> {
   orders.push({ order, signal });
   await hold;
-  const csv = readFileSync(join(order.folder, "prices.csv"), "utf8");
+  const csv = readFileSync(join(order.folder, "body"), "utf8");
   if (csv.includes("bad")) throw new MucastError("invalid_data", "prices.csv: line 2: bad", { path: "body" });
   const id = order.options.id ?? createHash("sha256").update(csv).digest("hex").slice(0, 16);
   mkdirSync(join(order.folder, "data"));
@@ -79,10 +79,33 @@ test("both blobs of a CSV are stored under its digest, once, whatever its Conten
   assert.equal(await stored(`feature_engine_${prepared.id}.json`), "Date,A\n1Date,A\n1");
   assert.equal(await stored(`data_extractor_${prepared.id}.json`), "Date,A\n1");
   const { order } = orders.at(-1)!;
-  assert.deepEqual(order.options, { start: "2020-01-01", tickers: ["A"], learningEnd: "2020-01-01" });
+  assert.deepEqual(order.options, {
+    start: "2020-01-01",
+    tickers: ["A"],
+    learningEnd: "2020-01-01",
+    onlyFeatures: undefined,
+  });
+  assert.equal(order.multipartType, undefined);
   assert.equal(existsSync(order.folder), false, "its folder is gone");
   const again = preparedBlobsSchema.parse(JSON.parse((await post("", "Date,A\n1")).text));
   assert.deepEqual([again.id, again.written], [prepared.id, false]);
+});
+
+test("the flags of the query, and the type of a form, reach the process", async () => {
+  const flags = "?only_features=true&float32=false&format=parquet&compression=zstd";
+  const type = 'Multipart/Form-Data; boundary="a"';
+  assert.equal((await post(flags, "x", { "content-type": type })).status, 200);
+  const { order } = orders.at(-1)!;
+  assert.equal(order.multipartType, type);
+  assert.deepEqual(order.options, {
+    float32: false,
+    format: "parquet",
+    compression: "zstd",
+    learningEnd: undefined,
+    onlyFeatures: true,
+  });
+  for (const query of ["?float32=yes", "?only_features=", "?format=csv", "?compression=gzip"])
+    assert.deepEqual(await codeOf(post(query, "x")), [400, "invalid_request"]);
 });
 
 test("a CSV that cannot be prepared has one problem, and stores nothing", async () => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import {
+  PREPARE_PARTS,
   type PreparedBlobs,
   type PrepareQuery,
   preparedBlobsSchema,
@@ -53,18 +54,26 @@ async function prepareBlobs(
   checkHeaders(headers, settings.prepare_bytes);
   if (headers.expect !== undefined) reply.raw.writeContinue();
   // If the work stops early, the connection must stay open for the problem.
-  const csv: AsyncIterable<Uint8Array> = gatheredPieces(raw).iterator({ destroyOnReturn: false });
-  const preparing = preparations.prepare(request.caller!, csv, query, signal);
+  const bytes: AsyncIterable<Uint8Array> = gatheredPieces(raw).iterator({ destroyOnReturn: false });
+  const body = { bytes, multipartType: multipartType(raw) };
+  const preparing = preparations.prepare(request.caller!, body, query, signal);
   const prepared = await whileIdle(request, preparing);
   const base = blobBase(settings, { url: prepared.storeUrl }, request);
   return answerOf(prepared, (name) => `${base}/data/${name}`);
+}
+
+/** The Content-Type if it is multipart; `ignoreContentType` has removed it from the headers. */
+function multipartType({ rawHeaders }: IncomingMessage): string | undefined {
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "content-type");
+  const type = at < 0 ? undefined : rawHeaders[at + 1];
+  return type !== undefined && /^multipart\/form-data(?:;|$)/i.test(type) ? type : undefined;
 }
 
 function checkHeaders(headers: IncomingMessage["headers"], limit: number): void {
   const length = Number(headers["content-length"] ?? 0);
   if (length > limit) throw tooLarge(limit);
   if (headers["content-range"] === undefined) return;
-  const message = "a CSV is sent whole; leave Content-Range out and send all of it";
+  const message = "a body is sent whole; leave Content-Range out and send all of it";
   throw new MucastError("invalid_request", message, { path: "Content-Range" });
 }
 
@@ -104,18 +113,28 @@ const PREPARED: PreparedBlobs = {
   written: true,
 };
 
+const BINARY = { type: "string", format: "binary" };
+const FORM = {
+  type: "object",
+  properties: Object.fromEntries(PREPARE_PARTS.map((part) => [part, BINARY])),
+  required: ["prices"],
+};
+
 function prepareDocs() {
   return {
     operationId: "prepare",
-    summary: "Turn a price CSV into both input blobs",
+    summary: "Turn prices into both input blobs",
     description:
-      "Takes a price CSV, optionally gzipped, like `mucast prepare`, and stores two blobs for the caller: prices, and features that are " +
-      "known at the close of their date. The same CSV and query give the same blobs. The response comes when both blobs are stored, " +
-      "which takes seconds for a large CSV. If one blob cannot be stored, neither is. Repeat `tickers` for each ticker.",
+      "Takes prices like `mucast prepare`, as CSV (optionally gzipped) or Parquet, and stores two blobs for the caller: prices, and " +
+      "features that are known at the close of their date. The body is the file of prices, or multipart/form-data with a file " +
+      "`prices` and a table of further `features`. The same files and query give the same blobs. The response comes when both blobs " +
+      "are stored, which takes seconds for a large file. If one blob cannot be stored, neither is. Repeat `tickers` for each ticker.",
     tags: ["Blobs"],
     querystring: prepareQuery,
     // The service reads the bytes whatever their Content-Type; generators of clients do not know text/csv.
-    body: { content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } } },
+    body: {
+      content: { "application/octet-stream": { schema: BINARY }, "multipart/form-data": { schema: FORM } },
+    },
     response: {
       200: jsonAnswer("Both blobs are stored.", preparedBlobsSchema, PREPARED),
       ...problemAnswers("write", [

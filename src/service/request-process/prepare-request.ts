@@ -7,23 +7,31 @@ import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { MAX_LISTED, SIZES } from "../../contract/schema/answer-limits.ts";
 import { preparePrices } from "../../prepare/prepare-prices.ts";
 import { storageFailed } from "../blobs/blobs.ts";
-import { CSV_NAME, type PreparedFile, type PreparedFiles, type PrepareOrder } from "./messages.ts";
+import { type InputFiles, inputFiles } from "./input-files.ts";
+import type { PreparedFile, PreparedFiles, PrepareOrder } from "./messages.ts";
 
 /**
- * Prepares the CSV of a folder, beside it. The process then works in that folder, so that no error names a path.
- * @returns PreparedFiles as JSON. @throws MucastError of `preparePrices`, with the faulty part of the request.
+ * Prepares the files of a request in a folder, beside them. The process then works in that folder, so that no error names a path.
+ * @returns PreparedFiles as JSON. @throws MucastError of `inputFiles`; of `preparePrices`, with the faulty part of the request.
  */
-export async function prepareCsv({ folder, options, ...limits }: PrepareOrder): Promise<string> {
+export async function prepareRequest({
+  folder,
+  multipartType,
+  options,
+  ...limits
+}: PrepareOrder): Promise<string> {
   process.chdir(folder);
+  const inputs = await inputFiles(multipartType);
   const sentences: string[] = [];
   const prepared = await preparePrices({
-    csvPath: CSV_NAME,
+    csvPath: inputs.prices,
+    featuresPath: inputs.features,
     outFolder: ".",
     options,
     report: (sentence) => void sentences.push(sentence),
     limits,
   }).catch((error: unknown) => {
-    throw ofRequest(error);
+    throw ofRequest(error, inputs);
   });
   const { featurePath, dataExtractorPath, tickers, written: _, ...facts } = prepared;
   // The first sentence counts tickers and dates, which the answer has separately.
@@ -51,12 +59,16 @@ async function fileAt(path: string): Promise<PreparedFile> {
 }
 
 /** The same error, with a part of the request as its path, and without a folder of this machine in its message. */
-function ofRequest(error: unknown): unknown {
+function ofRequest(error: unknown, { prices, features }: InputFiles): unknown {
   const failed = storageFailed(error, "the blobs could not be prepared");
   if (!(failed instanceof MucastError)) return failed;
   const { code, data } = failed;
   const message = failed.message.replaceAll(`${process.cwd()}/`, "");
   if (code !== "invalid_request")
-    return new MucastError(code, message, { path: "body", ...data, source: CSV_NAME });
+    return new MucastError(code, message, {
+      path: "body",
+      ...data,
+      source: data.source === features ? features : prices,
+    });
   return new MucastError(code, `query.${message}`, { ...data, path: `query.${data.path}` });
 }

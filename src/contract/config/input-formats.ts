@@ -1,0 +1,7 @@
+/** The formats of an input blob, by the extension of its name. A reader goes by the bytes. */
+export const INPUT_FORMATS = ["json", "parquet"] as const;
+export type InputFormat = (typeof INPUT_FORMATS)[number];
+
+/** How prepare compresses Parquet, the default first. A reader reads more. */
+export const COMPRESSIONS = ["snappy", "zstd"] as const;
+export type Compression = (typeof COMPRESSIONS)[number];
