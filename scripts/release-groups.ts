@@ -90,9 +90,12 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   },
   {
     name: "s3",
-    processes: [["test/end-to-end/jobs/s3-storage.release.test.ts"]],
-    paths: ["src/blob/", "test/servers/seaweedfs.testing.ts"],
-    seconds: 25,
+    processes: [
+      ["test/end-to-end/jobs/s3-storage.release.test.ts"],
+      ["src/blob/s3/s3-faults.release.test.ts"],
+    ],
+    paths: ["src/blob/", "test/servers/seaweedfs.testing.ts", "tools/test-servers/"],
+    seconds: 40,
   },
   {
     name: "audit",

@@ -25,7 +25,7 @@ export type Fault = (
 
 export interface FaultyProxy {
   readonly origin: string;
-  /** Method and, if there is one, the `comp` of each request: `PUT block`, `GET`. In order. */
+  /** Method and step of each request, in order: `GET`; of Azure `PUT block`, `PUT blocklist`; of S3 `POST uploads`, `PUT part`, `POST upload`. */
   readonly asked: string[];
   /** The faults of the next requests of a kind, one each; further requests pass unharmed. */
   plan(kind: string, ...faults: Fault[]): void;
@@ -58,9 +58,17 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
 }
 
 function kindOf({ method, url }: IncomingMessage): string {
-  const comp = new URL(url!, "http://proxy").searchParams.get("comp");
-  return comp === null ? method! : `${method} ${comp}`;
+  const query = new URL(url!, "http://proxy").searchParams;
+  const step = query.get("comp") ?? S3_STEPS.find(([name]) => query.has(name))?.[1];
+  return step === undefined ? method! : `${method} ${step}`;
 }
+
+/** Names of parameters, and the steps of an upload in parts that they mean. */
+const S3_STEPS = [
+  ["uploads", "uploads"],
+  ["partNumber", "part"],
+  ["uploadId", "upload"],
+] as const;
 
 /** Reads the request to its end. @returns a function that forwards it. */
 async function taken(request: IncomingMessage, target: string): Promise<() => Promise<Answer>> {
@@ -87,9 +95,11 @@ export function sendWhole(response: ServerResponse, { status, headers, body }: A
   response.writeHead(status, headers).end(body);
 }
 
-/** The request does not reach the storage. */
-export function refuse(status: number): Fault {
-  return (_, response) => response.writeHead(status, { "content-length": 0 }).end();
+/** The request does not reach the storage. @param code of S3, for the body of the answer. */
+export function refuse(status: number, code?: string): Fault {
+  const body = code === undefined ? "" : `<Error><Code>${code}</Code><Message>planned</Message></Error>`;
+  const headers = { "content-type": "application/xml", "content-length": body.length };
+  return (_, response) => response.writeHead(status, headers).end(body);
 }
 
 /** The storage carries it out, but its answer is lost. */

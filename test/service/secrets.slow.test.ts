@@ -20,9 +20,12 @@ import { type FakeStorage, startFakeStorage } from "./storage.testing.ts";
 
 const planted = (what: string) => `planted${what}${randomBytes(12).toString("hex")}`;
 const SIGNATURE = planted("Sas");
-const SAS = `?sv=2024-11-04&se=2030-01-01&sr=c&sp=r&sig=${SIGNATURE}%3D`;
+const SESSION_TOKEN = planted("Session");
+/** Of a SAS, and of a presigned URL of S3. */
+const SAS = `?sv=2024-11-04&se=2030-01-01&sr=c&sp=r&sig=${SIGNATURE}%3D&X-Amz-Signature=${SIGNATURE}&X-Amz-Security-Token=${SESSION_TOKEN}%3D`;
 const ACCOUNT_KEY = Buffer.from(planted("AccountKey")).toString("base64");
 const CONNECTION = `DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=${ACCOUNT_KEY};EndpointSuffix=core.windows.net`;
+const SECRET_KEY = planted("SecretKey");
 const WEBHOOK_KEY = Buffer.from(planted("Webhook")).toString("base64");
 
 describe("the service writes no secret", { timeout: 600_000 }, () => {
@@ -32,7 +35,9 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
   let databaseUrl: string;
   const secrets = new Map<string, string>([
     ["the signature of a payload's URL", SIGNATURE],
+    ["the token of a presigned URL", SESSION_TOKEN],
     ["the key of the storage account", ACCOUNT_KEY],
+    ["the secret key of S3", SECRET_KEY],
     ["the key of a webhook", WEBHOOK_KEY],
   ]);
   const answers: string[] = [];
@@ -54,6 +59,7 @@ describe("the service writes no secret", { timeout: 600_000 }, () => {
         ...storage.env,
         DATABASE_URL: databaseUrl,
         AZURE_STORAGE_CONNECTION_STRING: CONNECTION,
+        AWS_SECRET_ACCESS_KEY: SECRET_KEY,
         MUCAST_AUTH: "keys",
         MUCAST_LOG_LEVEL: "trace",
       },

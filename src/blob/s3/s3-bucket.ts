@@ -60,7 +60,7 @@ export class S3Bucket {
    */
   static async open(url: string, options: S3Options): Promise<S3Bucket> {
     const config = configOf(options);
-    const origin = await originOf(new S3Client(config), s3PlaceOf(url).bucket);
+    const origin = await originOf(config, s3PlaceOf(url).bucket);
     const fault = spellingFault(origin.origin, options.policy.privateOrigins);
     if (fault !== undefined) throw unfit(`the endpoint ${origin.origin} ${fault}`, "AWS_ENDPOINT_URL");
     const addresses = addressRule(origin, options.policy);
@@ -170,7 +170,9 @@ function credentialsOf(env: S3Options["env"]): NonNullable<S3ClientConfig["crede
 }
 
 /** The origin that the requests for a bucket go to. @throws MucastError invalid_request without a region. */
-async function originOf(client: S3Client, bucket: string): Promise<URL> {
+async function originOf(config: S3ClientConfig, bucket: string): Promise<URL> {
+  // With credentials of its own, the SDK does not look for any yet.
+  const client = new S3Client({ ...config, credentials: { accessKeyId: "none", secretAccessKey: "none" } });
   const command = new GetObjectCommand({ Bucket: bucket, Key: "data" });
   let built: BuiltRequest | undefined;
   command.middlewareStack.add(

@@ -121,6 +121,30 @@ test("opens an input in the bucket of BLOB_URL, and one in another allowed bucke
   await failure("blob_not_found", openBlob("s3://elsewhere/data/feature_engine_2.json", policy));
 });
 
+test("opens an input by a presigned URL, without credentials, and refuses it once the signature is wrong", async () => {
+  await store.put("data/data_extractor_1.json", "signed");
+  const url = new URL(`${server.origin}/models/team/data/data_extractor_1.json`);
+  const { protocol, hostname, host, pathname: path } = url;
+  const signer = await server.client.config.signer();
+  assert.ok("presign" in signer && typeof signer.presign === "function");
+  const headers = { host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD" };
+  const { query } = await signer.presign(
+    { method: "GET", protocol, hostname, port: Number(url.port), path, query: {}, headers },
+    { expiresIn: 60 },
+  );
+  for (const [name, value] of Object.entries<string>(query)) url.searchParams.set(name, value);
+  const policy = policyOf({
+    allowed: [`${server.origin}/models/team`],
+    privateOrigins: [server.origin],
+  });
+  const blob = await openBlob(url.href, policy);
+  assert.equal(blob.name, `${server.origin}/models/team/data/data_extractor_1.json`);
+  assert.equal((await bytesOf(blob.chunks)).toString(), "signed");
+  url.searchParams.set("X-Amz-Signature", "0".repeat(64));
+  const refused = await failure("blob_unavailable", openBlob(url.href, policy));
+  assert.match(refused.message, /403 SignatureDoesNotMatch.*signature/);
+});
+
 test("an endpoint must be https, or a listed loopback origin, and may not be private unless it is listed", async () => {
   const open = (AWS_ENDPOINT_URL: string, privateOrigins: string[] = []) =>
     openStore("s3://models", {

@@ -160,7 +160,7 @@ function retryAfter(header: string | undefined): number | undefined {
 }
 
 // Azure's message may quote the request, which can contain a SAS among its URLs with any spelling of the ampersand.
-const SECRETS = /((?:sig|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
+const SECRETS = /((?:sig|signature|accountkey|password|secret|token)(?:=|%3d)|bearer\s+)[^&;#\s"'<>\\]+/gi;
 
 function redactUrls(text: string): string {
   const line = text.replaceAll(SECRETS, "$1…").replaceAll(/\s+/g, " ").trim();

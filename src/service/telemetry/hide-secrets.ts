@@ -28,7 +28,7 @@ const RULES: readonly Replacement[] = [
   [/\?[\w.~%$-]+=[^\s"'\\<>]*/g, `?${HIDDEN}`],
   // Pairs of connection strings, of signatures, of forms.
   [
-    /\b(AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd|client_secret|sig)(=|%3D)[^;&\s"'\\<>]*/gi,
+    /\b(AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd|client_secret|sig|X-Amz-Signature|X-Amz-Security-Token)(=|%3D)[^;&\s"'\\<>]*/gi,
     `$1$2${HIDDEN}`,
   ],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
