@@ -1,19 +1,21 @@
 /**
  * Installs the Python environments named as arguments (ml, dl, ray, dev, lint), if they are missing; with `dev`, also the server of S3 for
- * tests, whose package is on PyPI.
+ * tests, whose package is on PyPI, and what the Python client's tests need, which several files use at the same time.
  */
 import { fileURLToPath } from "node:url";
 import { MucastError } from "../src/contract/errors/errors.ts";
 import type { EnvironmentFlavour } from "../src/engine/environment/environment.ts";
 import { installEnvironment } from "../src/engine/environment/install-environment.ts";
-import { lockedPython } from "./locked-python.ts";
+import { clientEnvironment, lockedPython } from "./locked-python.ts";
 
 const S3_SERVER = fileURLToPath(new URL("../tools/test-servers/requirements-s3.txt", import.meta.url));
 
 try {
   for (const flavour of process.argv.slice(2) as EnvironmentFlavour[]) {
     await installEnvironment({ flavour, report: (line) => process.stderr.write(`${line}\n`) });
-    if (flavour === "dev") lockedPython("test-servers", S3_SERVER);
+    if (flavour !== "dev") continue;
+    lockedPython("test-servers", S3_SERVER);
+    clientEnvironment();
   }
 } catch (error) {
   if (!(error instanceof MucastError)) throw error;

@@ -29,6 +29,11 @@ export function lockedPython(name: string, lock: string, base = join(ROOT, ".muc
   return python;
 }
 
+/** Python of the environment that has what the Python client and its tests need. */
+export function clientEnvironment(): string {
+  return lockedPython("python-client", join(ROOT, "clients/python/requirements-dev.txt"));
+}
+
 function run(command: string, args: readonly string[]): void {
   const { status, error } = spawnSync(command, args, { stdio: ["ignore", 2, 2] });
   if (error) throw error;

@@ -21,9 +21,13 @@ export interface ReleaseGroup {
 export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "docs",
-    processes: [["test/docs/docs.release.test.ts"], ["test/portfolio.release.test.ts"]],
-    paths: ["README.md", "docs/", "examples/", "src/cli/", "src/export/", "test/docs/"],
-    seconds: 30,
+    processes: [
+      ["test/docs/docs.release.test.ts"],
+      // They use the same Python environment.
+      ["test/portfolio.release.test.ts", "test/python-client/notebook.release.test.ts"],
+    ],
+    paths: ["README.md", "docs/", "examples/", "clients/python/", "src/cli/", "src/export/", "test/docs/"],
+    seconds: 45,
   },
   {
     name: "openapi",

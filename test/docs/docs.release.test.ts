@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { dirname, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { lockedPython } from "../../scripts/locked-python.ts";
+import { clientEnvironment } from "../../scripts/locked-python.ts";
 import { findEnvironment } from "../../src/engine/environment/environment.ts";
 import { endServices, type Serving, startServe } from "../service/service.testing.ts";
 import { CHECKS, type Check } from "./checks.testing.ts";
@@ -90,7 +90,7 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
     for (const [file, content] of Object.entries(files?.() ?? {})) await checkout.write(file, content);
     // A reader's replacement for an omitted part of a name.
     const command = here(block.text).replaceAll("…", "*");
-    const env = command.startsWith("python ") ? clientEnvironment() : {};
+    const env = command.startsWith("python ") ? withPythonClient() : {};
     const { stdout } = succeeded(
       await checkout.run("sh", ["-e", "-c", command], folder, env),
       placeOf(block),
@@ -111,10 +111,10 @@ describe("the docs in a checkout", { timeout: 600_000 }, () => {
   }
 });
 
-/** That of a reader who has installed the Python client. */
-function clientEnvironment(): Readonly<Record<string, string>> {
-  const python = lockedPython("python-client", "clients/python/requirements-dev.txt");
-  return { PATH: `${dirname(python)}:${process.env.PATH}`, PYTHONPATH: resolve("clients/python") };
+/** The variables of a reader who has installed the Python client. */
+function withPythonClient(): Readonly<Record<string, string>> {
+  const bin = dirname(clientEnvironment());
+  return { PATH: `${bin}:${process.env.PATH}`, PYTHONPATH: resolve("clients/python") };
 }
 
 function succeeded(said: CommandResult, place: string): CommandResult {

@@ -1,7 +1,7 @@
 /** The environment of the Python client's tests. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { lockedPython } from "../../scripts/locked-python.ts";
+import { clientEnvironment } from "../../scripts/locked-python.ts";
 
 export const CLIENT_FOLDER = "clients/python";
 
@@ -22,8 +22,7 @@ export function startClientPython(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): RunningPython {
-  const python = lockedPython("python-client", `${CLIENT_FOLDER}/requirements-dev.txt`);
-  const child = spawn(python, args, {
+  const child = spawn(clientEnvironment(), args, {
     env: { ...process.env, PYTHONPATH: CLIENT_FOLDER, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -234,7 +234,7 @@ class Client:
     ) -> PreparedBlobs:
         """Makes both inputs of a job from prices, with the features that docs/prepare.md of mucast describes.
 
-        `prices`: the path of a CSV, or a data frame with an index of dates and a column per ticker.
+        `prices`: the path of a CSV or a Parquet table, or a data frame with an index of dates and a column per ticker.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
@@ -243,7 +243,7 @@ class Client:
             "POST",
             "/v1/prepare",
             query={"id": id, **bounds, "tickers": tickers},
-            headers={"content-type": "text/csv"},
+            headers={"content-type": "application/octet-stream"},
             body=body,
             read_seconds=LONG_READ_SECONDS,
         )

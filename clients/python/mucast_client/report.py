@@ -16,7 +16,7 @@ class Report:
         self.html = text
 
     def __repr__(self) -> str:
-        return f"<Report: {len(self.html):,} characters of HTML>"
+        return f"<Report: {len(self.html) / 1e6:.1f} MB of HTML>"
 
     def _repr_html_(self) -> str:
         # Without allow-same-origin, the page's scripts cannot reach the notebook.
