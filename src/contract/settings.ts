@@ -281,7 +281,7 @@ export const settingsSchema = z.strictObject({
     .optional()
     .meta({ shownDefault: "half of the free descriptors, 10000 at most" })
     .describe(
-      "Maximum number of open connections. Beyond it, only health checks are answered. Each connection needs two file descriptors (`ulimit -n`), in addition to those of the rest of the service.",
+      "Maximum number of open connections. For the last one, the service closes the longest idle one; beyond it, it closes new ones without an answer. Each connection needs two file descriptors (`ulimit -n`), in addition to those of the rest of the service.",
     )
     .register(settingNames, { env: "MUCAST_CONNECTIONS" }),
   downloads: count(1, 1_000_000)

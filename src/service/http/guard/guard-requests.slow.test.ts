@@ -189,24 +189,25 @@ test("an unknown path is not_found, and an unknown method gets the allowed ones"
   }
 });
 
-test("bytes that are not a request, broken escapes and headers that are too long get a problem", async () => {
+test("bytes that are not a request, and headers that are too long, get a status alone", async () => {
   const host = `Host: 127.0.0.1:${service.port}\r\n`;
   for (const [text, status] of [
     ["nonsense\r\n\r\n", 400],
     [`GET / HTTP/1.1\r\n${host}bad header\r\n\r\n`, 400],
     [`GET / HTTP/1.1\r\n${host}X: ${"x".repeat(20_000)}\r\n\r\n`, 431],
-    [`GET /v1/operations/%zz HTTP/1.1\r\n${host}Connection: close\r\n\r\n`, 400],
     [`POST /v1/run_ml_job HTTP/1.1\r\n${host}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
     [`POST /v1/run_ml_job HTTP/1.1\r\n${host}${CHUNKED}\r\nnonsense\r\n`, 400],
   ] as const) {
-    const answer = await raw(text);
-    assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), text.slice(0, 60));
-    assert.match(answer, /content-type: application\/problem\+json/i);
-    assert.equal(JSON.parse(answer.split("\r\n\r\n")[1]!).status, status);
+    assert.match(await raw(text), new RegExp(`^HTTP/1.1 ${status} [^]*: 0\r\n\r\n$`), text.slice(0, 60));
   }
 });
 
-test("a client of HTTP/1.0 gets no 100 Continue, and CONNECT gets a problem", async () => {
+test("a broken escape in a URL gets a problem", async () => {
+  const { status, headers } = await ask(service.port, { path: "/v1/operations/%zz" });
+  assert.deepEqual([status, headers["content-type"]], [400, "application/problem+json; charset=utf-8"]);
+});
+
+test("a client of HTTP/1.0 gets no 100 Continue, and CONNECT no answer", async () => {
   const head = `Host: 127.0.0.1:${service.port}\r\nExpect: 100-continue\r\nConnection: close\r\n`;
   for (const [line, more, status] of [
     ["POST /v1/operations/one/cancel", "Content-Length: 2\r\n\r\n{}", 404],
@@ -214,7 +215,7 @@ test("a client of HTTP/1.0 gets no 100 Continue, and CONNECT gets a problem", as
   ] as const)
     assert.match(await raw(`${line} HTTP/1.0\r\n${head}${more}`), new RegExp(`^HTTP/1.1 ${status} `));
   const answer = await raw(`CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\nbytes`);
-  assert.match(answer, /^HTTP\/1.1 405 [\s\S]*"code":"method_not_allowed"/);
+  assert.equal(answer, "");
 });
 
 test("bytes that are not a request close a connection whose answer has started, and add nothing to the answer", async (t) => {

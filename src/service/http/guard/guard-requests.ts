@@ -4,7 +4,7 @@ import { show } from "../../../contract/errors/faults.ts";
 import { inScope } from "../../request-scope.ts";
 import { connectionLimit } from "../server/connection-limit.ts";
 import type { HttpApp, HttpOptions } from "../server/http-app.ts";
-import { earlyRefusal, SAFE_HEADERS } from "../server/problem-answer.ts";
+import { SAFE_HEADERS, unmetExpectation } from "../server/problem-answer.ts";
 import { limitBodyTime } from "../server/request-bodies.ts";
 import { recordRequest, redactPath } from "../server/request-telemetry.ts";
 import { AllowedHosts } from "./allowed-hosts.ts";
@@ -63,7 +63,7 @@ export function guardRequests(app: HttpApp, options: HttpOptions): void {
  */
 function checkExpect({ headers: { expect = "" } }: FastifyRequest): void {
   const expectations = expect.split(",").map((item) => item.trim().toLowerCase());
-  if (expectations.some((item) => item !== "" && item !== "100-continue")) throw earlyRefusal(417);
+  if (expectations.some((item) => item !== "" && item !== "100-continue")) throw unmetExpectation();
 }
 
 function noRoute(request: FastifyRequest, routes: RouteTable): MucastError {

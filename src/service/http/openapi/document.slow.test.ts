@@ -182,10 +182,10 @@ describe("the OpenAPI document", () => {
         assert.notEqual(description, "Default Response", `${path} ${status}`);
         assert.equal(
           Object.keys(content).length === 0,
-          status === "204" || status === "304",
+          ["204", "304", "408", "431"].includes(status),
           `${path} ${status}`,
         );
-        if (Number(status) < 400) continue;
+        if (Number(status) < 400 || Object.keys(content).length === 0) continue;
         assert.deepEqual(Object.keys(content), ["application/problem+json"], `${path} ${status}`);
         for (const { value } of Object.values(content["application/problem+json"]!.examples!)) {
           assert.equal((value as { status: number }).status, Number(status));
@@ -285,19 +285,13 @@ test("a service serves the document with its own origin, and its answers match t
   }
 });
 
-test("a service answers endless headers with the problem that the document lists for the operation", async (t) => {
+test("a service answers endless headers with a status that the document lists for the operation", async (t) => {
   const service = await listenFor(t, {}, { headersMilliseconds: 50 });
   const answers = operations.map(async ({ method, path, operation }) => {
     const socket = connect(service.port, "127.0.0.1");
     socket.write(`${method.toUpperCase()} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\n`);
-    const [headers, body] = (await textOf(socket)).split("\r\n\r\n") as [string, string];
-    assert.match(headers, /^HTTP\/1\.1 408 /, `${method} ${path}`);
-    assert.match(headers, /x-content-type-options: nosniff/);
-    const documented = operation.responses["408"];
-    assert.ok(documented, `${method} ${path}`);
-    const { schema, examples } = documented.content!["application/problem+json"]!;
-    assert.ok(checker(schema)(JSON.parse(body)));
-    assert.deepEqual(JSON.parse(body), Object.values(examples!)[0]!.value);
+    assert.match(await textOf(socket), /^HTTP\/1\.1 408 /, `${method} ${path}`);
+    assert.ok(operation.responses["408"], `${method} ${path}`);
   });
   await Promise.all(answers);
 });

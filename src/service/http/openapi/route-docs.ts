@@ -3,13 +3,11 @@ import { ERROR_TABLE, type ErrorCode } from "../../../contract/errors/error-code
 import { MucastError } from "../../../contract/errors/errors.ts";
 import type { RouteAccess } from "../server/http-app.ts";
 import {
-  EARLY_STATUSES,
-  type EarlyStatus,
-  earlyRefusal,
   PROBLEM_TYPE,
   type ProblemAnswer,
   type ProblemHeader,
   problemAnswer,
+  unmetExpectation,
 } from "../server/problem-answer.ts";
 
 /** A header of an answer, as OpenAPI describes it. */
@@ -62,14 +60,21 @@ const ALWAYS: readonly ErrorCode[] = [
 export function problemAnswers(
   access: RouteAccess,
   codes: readonly ErrorCode[] = [],
-): Record<string, AnswerDoc> {
+): Record<string, object> {
   const all = new Set([...ALWAYS, ...(access === "anyone" ? [] : ["unauthorized" as const]), ...codes]);
   const byStatus = Map.groupBy(
-    [...[...all].flatMap(examplesOf), ...EARLY_STATUSES.map(earlyExample)],
+    [...[...all].flatMap(examplesOf), EXPECTATION_EXAMPLE],
     ({ status }) => status,
   );
-  return Object.fromEntries([...byStatus].map(([status, examples]) => [status, problemDoc(examples)]));
+  const problems = [...byStatus].map(([status, examples]) => [status, problemDoc(examples)]);
+  return { ...SERVER_ANSWERS, ...Object.fromEntries(problems) };
 }
+
+/** The answers of Node's HTTP server to headers that it does not pass on. */
+const SERVER_ANSWERS = {
+  408: emptyAnswer("The headers came too slowly."),
+  431: emptyAnswer("The URL and the headers together are longer than 16 KiB."),
+};
 
 interface ProblemExample {
   readonly status: number;
@@ -98,12 +103,6 @@ function examplesOf(code: ErrorCode): ProblemExample[] {
     const { problem, headers } = problemAnswer(new MucastError(code, title, data));
     return { status: problem.status, code, title, value: problem, headers };
   });
-}
-
-/** A refusal that the server may send before it knows the operation. */
-function earlyExample(status: EarlyStatus): ProblemExample {
-  const { problem, headers } = problemAnswer(earlyRefusal(status));
-  return { status, code: "invalid_request", title: sentence(problem.detail), value: problem, headers };
 }
 
 /** With a fixed id: the problem of a defect has a random one, and the generated document must not change. */
@@ -136,9 +135,10 @@ function problemDoc(examples: readonly ProblemExample[]): AnswerDoc {
   };
 }
 
-function sentence(text: string): string {
-  return `${text[0]!.toUpperCase()}${text.slice(1)}`;
-}
+const EXPECTATION_EXAMPLE: ProblemExample = {
+  ...{ status: 417, code: "invalid_request", title: "The only expectation that can be met is 100-continue" },
+  ...{ value: problemAnswer(unmetExpectation()).problem, headers: {} },
+};
 
 /** A header's name in its usual spelling, such as `Retry-After`. */
 export function titleCase(name: string): string {

@@ -6,10 +6,9 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
-import { MucastError } from "../../../contract/errors/errors.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { OpenConnections } from "./open-connections.ts";
-import { endWithProblem, PROBLEM_TYPE, problemAnswer, SAFE_HEADERS } from "./problem-answer.ts";
+import { endWithStatus } from "./problem-answer.ts";
 import type { StallLimits } from "./stalled-answers.ts";
 
 const HEADERS_MILLISECONDS = 15_000;
@@ -21,8 +20,6 @@ const HEADERS_CHECK_MILLISECONDS = 5_000;
 const IDLE_MILLISECONDS = 120_000;
 const KEPT_ALIVE_MILLISECONDS = 75_000;
 
-/** The paths that a connection beyond the limit may request. */
-const HEALTH = /^\/(healthz|readyz)(\?|$)/;
 /** Between two log lines about too many connections. */
 const WARNING_MILLISECONDS = 60_000;
 
@@ -67,13 +64,12 @@ class GuardedMessage extends IncomingMessage {
 
 /** The event of a request whose body comes in tiny pieces. */
 const TINY_PIECES = "tinyPieces";
-const TINY_PIECES_ERROR = `the body comes in more than ${MAX_TINY_PIECES} chunks of fewer than ${MIN_BYTES_A_PIECE} bytes on average; send larger ones`;
 
 interface HttpServerOptions extends StallLimits {
-  /** Most connections at the same time. A few more may be open for health checks. */
+  /** Maximum number of connections at the same time. */
   readonly connections: number;
   readonly log: Log;
-  /** Called for each connection beyond the limit. */
+  /** Called for each connection beyond the limit, which Node closes. */
   readonly onOverLimit: () => void;
   /** Milliseconds that the headers of a request may take; 15 s by default. */
   readonly headersMilliseconds?: number | undefined;
@@ -101,17 +97,7 @@ export class HttpServer {
         IncomingMessage: this.#messageClass(),
         shouldUpgradeCallback: () => false,
       },
-      (request, response) =>
-        this.#inTurn(request, response, () => {
-          if (this.#connections.isSpare(request.socket)) {
-            response.shouldKeepAlive = false;
-            if (!HEALTH.test(request.url ?? "")) {
-              refuse(response, connections);
-              return;
-            }
-          }
-          handler(request, response);
-        }),
+      (request, response) => this.#inTurn(request, response, () => handler(request, response)),
     );
     // A connection that cannot be accepted emits an error, which would end the process without a listener. Before the server listens,
     // listen() rejects with the error.
@@ -123,22 +109,14 @@ export class HttpServer {
     this.server.on("checkContinue", (request, response) => this.server.emit("request", request, response));
     // The guard refuses other expectations with a problem.
     this.server.on("checkExpectation", (request, response) => this.server.emit("request", request, response));
-    this.server.on("connect", (_request, socket: Socket) => {
-      if (this.#connections.unanswered(socket) === 0) refuseConnect(socket);
-      // The client would read the refusal as the answer to an earlier request.
-      else socket.destroy();
-    });
     this.server.on("upgrade", (_request, socket: Socket) => this.#dropRest(socket));
+    this.#connections = new OpenConnections(this.server, { ...limits, most: connections });
     let warnedAt = Number.NEGATIVE_INFINITY;
-    this.#connections = new OpenConnections(this.server, {
-      ...limits,
-      most: connections,
-      onOverLimit: () => {
-        onOverLimit();
-        if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
-        warnedAt = performance.now();
-        log.warn({ connections }, "the limit of open connections is reached; new connections are refused");
-      },
+    this.server.on("drop", () => {
+      onOverLimit();
+      if (performance.now() - warnedAt < WARNING_MILLISECONDS) return;
+      warnedAt = performance.now();
+      log.warn({ connections }, "the limit of open connections is reached; new connections are closed");
     });
   }
 
@@ -180,10 +158,7 @@ export class HttpServer {
   #inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
     response.setMaxListeners(MAX_LISTENERS);
-    request.once(TINY_PIECES, () => {
-      if (this.owesAnswer(socket)) socket.destroy();
-      else endWithProblem(socket, new MucastError("invalid_request", TINY_PIECES_ERROR, { path: "body" }));
-    });
+    request.once(TINY_PIECES, () => endWithStatus(socket, 400, this.owesAnswer(socket)));
     const before = this.#last.get(socket);
     this.#last.set(socket, response);
     // RFC 9110 (10.1.1): a client of HTTP/1.0 does not know "100 Continue".
@@ -201,22 +176,4 @@ export class HttpServer {
   close(): void {
     this.#connections.close();
   }
-}
-
-function refuse(response: ServerResponse, connections: number): void {
-  const message = `${connections} connections are open, and no more may be`;
-  const { problem, headers } = problemAnswer(new MucastError("unavailable", message));
-  response.writeHead(problem.status, {
-    ...SAFE_HEADERS,
-    "content-type": PROBLEM_TYPE,
-    ...headers,
-  });
-  response.end(JSON.stringify(problem));
-}
-
-/** Node leaves a socket with CONNECT to the service, without any listener. */
-function refuseConnect(socket: Socket): void {
-  socket.on("error", () => undefined).resume();
-  const message = "this service is not a proxy, so CONNECT is not allowed";
-  endWithProblem(socket, new MucastError("method_not_allowed", message, { allow: [] }));
 }

@@ -5,42 +5,31 @@ import { StalledAnswers, type StallLimits } from "./stalled-answers.ts";
 /** When the server closes, answers have this long to end. */
 const LAST_ANSWERS_MILLISECONDS = 5_000;
 
-/** Connections beyond the limit that may be open for health checks. A new one replaces the oldest. */
-const SPARE = 16;
-/** The server closes a spare connection after this long without a byte: a health check sends its request at once. */
-const SPARE_IDLE_MILLISECONDS = 5_000;
-
 interface ConnectionLimits extends StallLimits {
   readonly most: number;
-  readonly onOverLimit: () => void;
 }
 
 /**
- * Limits the connections of a server, and closes them when the server closes. Node's own `close` waits for connections
- * that have carried no request yet, and for those that a client keeps alive.
+ * The connections of a server. At their limit, the longest idle one is closed, so that there is room for the next. When the server closes,
+ * it closes them all: Node's own `close` waits for connections that have carried no request yet.
  */
 export class OpenConnections {
   /** The unfinished answers of each connection. */
   readonly #active = new Map<Socket, Set<ServerResponse>>();
-  /** Connections within the limit on which no answer is due, the longest idle first. */
+  /** Connections on which no answer is due, the longest idle first. */
   readonly #idle = new Set<Socket>();
-  /** Connections beyond the limit, the oldest first. */
-  readonly #spare = new Set<Socket>();
   readonly #stalled: StalledAnswers;
   #isClosing = false;
 
-  /** @param onOverLimit called for each connection beyond the limit. */
-  constructor(server: Server, { most, onOverLimit, ...limits }: ConnectionLimits) {
+  constructor(server: Server, { most, ...limits }: ConnectionLimits) {
     this.#stalled = new StalledAnswers(limits);
+    // Node closes further ones. If all were busy before, the next attempt gets a place.
+    server.maxConnections = most;
+    server.on("drop", () => this.#closeLongestIdle());
     server.on("connection", (socket) => {
       if (this.#isClosing) socket.destroy();
-      // A spare connection does not count towards the limit.
-      if (this.#active.size - this.#spare.size >= most && !this.#makeRoom()) {
-        onOverLimit();
-        this.#addSpare(socket);
-      } else {
-        this.#idle.add(socket);
-      }
+      if (this.#active.size + 1 >= most) this.#closeLongestIdle();
+      this.#idle.add(socket);
       this.#active.set(socket, new Set());
       socket.once("close", () => this.#forget(socket));
     });
@@ -66,11 +55,6 @@ export class OpenConnections {
     }, LAST_ANSWERS_MILLISECONDS).unref();
   }
 
-  /** Whether a connection is beyond the limit. */
-  isSpare(socket: Socket): boolean {
-    return this.#spare.has(socket);
-  }
-
   /** How many requests of a connection have no whole answer yet. */
   unanswered(socket: Socket): number {
     return this.#active.get(socket)?.size ?? 0;
@@ -90,32 +74,16 @@ export class OpenConnections {
     );
   }
 
-  #addSpare(socket: Socket): void {
-    const [oldest] = this.#spare;
-    if (oldest !== undefined && this.#spare.size >= SPARE) {
-      oldest.destroy();
-      this.#forget(oldest);
-    }
-    socket.setTimeout(SPARE_IDLE_MILLISECONDS);
-    this.#spare.add(socket);
-  }
-
-  /**
-   * Closes the connection that has been idle longest, else the one whose reader has stalled longest: a client that keeps many
-   * must not lock the others out. @returns whether there was one.
-   */
-  #makeRoom(): boolean {
+  #closeLongestIdle(): void {
     const [longest] = this.#idle;
-    if (longest === undefined) return this.#stalled.closeLongest();
+    if (longest === undefined) return;
     longest.destroy();
     this.#forget(longest);
-    return true;
   }
 
   #forget(socket: Socket): void {
     this.#active.delete(socket);
     this.#idle.delete(socket);
-    this.#spare.delete(socket);
     this.#stalled.remove(socket);
   }
 
@@ -125,6 +93,6 @@ export class OpenConnections {
     if (active?.size !== 0) return;
     this.#stalled.remove(socket);
     if (this.#isClosing) socket.destroySoon();
-    else if (!this.#spare.has(socket)) this.#idle.add(socket);
+    else this.#idle.add(socket);
   }
 }

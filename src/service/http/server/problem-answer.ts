@@ -90,21 +90,10 @@ function withoutSecrets(problem: Problem): Problem {
   return JSON.parse(withoutSignature(JSON.stringify(problem)));
 }
 
-/** Refusals before the choice of a route, by status. The OpenAPI document lists each of them for every operation. */
-const EARLY_REFUSALS = {
-  408: { path: "headers", detail: "the headers came too slowly" },
-  417: { path: "Expect", detail: "the only expectation that can be met is 100-continue" },
-  431: { path: "headers", detail: "the URL and the headers together are longer than 16 KiB" },
-} as const;
-
-export type EarlyStatus = keyof typeof EARLY_REFUSALS;
-
-export const EARLY_STATUSES = Object.keys(EARLY_REFUSALS).map(Number) as EarlyStatus[];
-
-/** @returns an invalid_request with that status. */
-export function earlyRefusal(status: EarlyStatus): MucastError {
-  const { path, detail } = EARLY_REFUSALS[status];
-  return new MucastError("invalid_request", detail, { path, status });
+/** An expectation that the service cannot meet. The OpenAPI document lists it for every operation. */
+export function unmetExpectation(): MucastError {
+  const detail = "the only expectation that can be met is 100-continue";
+  return new MucastError("invalid_request", detail, { path: "Expect", status: 417 });
 }
 
 /** Headers of every answer. They prevent browsers from guessing its type and from framing, embedding or storing it. */
@@ -178,61 +167,33 @@ function discardRest(raw: IncomingMessage): void {
   raw.resume();
 }
 
-/** Sockets that have received their problem. Node reports each further piece that arrives on them as another error. */
-const refused = new WeakSet<Socket>();
-
-/**
- * Answers bytes that are not an HTTP request, or headers that are too long or too slow, and closes the connection.
- *
- * @param owesAnswer whether the client would read a problem as the answer to an earlier request, or as a part of it.
- */
-export function answerClientError(
-  error: Error & { code?: string },
-  socket: Socket,
-  owesAnswer: boolean,
-): void {
-  if (refused.has(socket) && error.code !== "ECONNRESET") return;
-  // Its request is answered, and what follows is dropped.
-  if (error.code === AFTER_THE_LAST) return;
-  if (error.code === "ECONNRESET" || !socket.writable || owesAnswer) {
-    socket.destroy();
-    return;
-  }
-  refused.add(socket);
-  endWithProblem(socket, refusal(error.code));
-}
-
-/** Answers with a problem on a socket that has no response, and closes the connection. */
-export function endWithProblem(socket: Socket, error: MucastError): void {
-  // A caller that still sends would lose the answer if the service closed the connection at once.
-  const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
-  socket.once("close", () => clearTimeout(timer));
-  const { problem, headers: more } = problemAnswer(error);
-  const body = JSON.stringify(problem);
-  const headers = {
-    ...SAFE_HEADERS,
-    ...more,
-    "content-type": PROBLEM_TYPE,
-    "content-length": Buffer.byteLength(body),
-    connection: "close",
-  };
-  socket.end(
-    [
-      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
-      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      "",
-      body,
-    ].join("\r\n"),
-  );
-}
-
-const STATUS_OF_NODE_ERROR: Readonly<Record<string, EarlyStatus>> = {
+const STATUS_OF_NODE_ERROR: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-function refusal(code = ""): MucastError {
-  const status = STATUS_OF_NODE_ERROR[code];
-  if (status !== undefined) return earlyRefusal(status);
-  return new MucastError("invalid_request", "this is not a valid HTTP/1.1 request", { path: "headers" });
+/**
+ * Answers bytes that are not an HTTP request, or headers that are too long or too slow, and closes the connection, as Node does by
+ * itself. But the last request of a connection is answered although bytes follow it.
+ */
+export function answerClientError(
+  { code = "" }: { readonly code?: string },
+  socket: Socket,
+  owesAnswer: boolean,
+): void {
+  if (code === AFTER_THE_LAST) return;
+  if (code === "ECONNRESET") socket.destroy();
+  else endWithStatus(socket, STATUS_OF_NODE_ERROR[code] ?? 400, owesAnswer);
+}
+
+/**
+ * Answers with a status alone on a socket that has no response, and closes the connection.
+ * @param owesAnswer closes it without the status, which the client would read as the answer to an earlier request, or as a part of it.
+ */
+export function endWithStatus(socket: Socket, status: number, owesAnswer: boolean): void {
+  if (socket.writable && !owesAnswer)
+    socket.write(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    );
+  socket.destroySoon();
 }

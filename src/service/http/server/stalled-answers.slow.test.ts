@@ -104,18 +104,3 @@ test("the busiest address loses connections without progress first, and no other
   stalled.wrote(server);
   assert.deepEqual(open(pairs), [0, 2]);
 });
-
-test("a new connection takes the place of the answer that has stalled longest, if one has", async (t) => {
-  const { stalled, pairs, clock } = await unreadAnswers(t, 3, { unsentBytes: Number.POSITIVE_INFINITY });
-  stalled.look();
-  assert.equal(stalled.closeLongest(), false, "no answer has stalled yet");
-  clock.now = 6_000;
-  stalled.look();
-  assert.equal(stalled.closeLongest(), true);
-  assert.deepEqual(open(pairs), [1, 2]);
-  pairs[1]!.client.resume();
-  await eventually(() => pairs[1]!.server.writableLength === 0);
-  assert.equal(stalled.closeLongest(), true);
-  assert.deepEqual(open(pairs), [1]);
-  assert.equal(stalled.closeLongest(), false);
-});

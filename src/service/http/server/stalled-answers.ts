@@ -33,8 +33,6 @@ export class StalledAnswers {
   readonly #unsentBytes: number;
   readonly #now: () => number;
   readonly #answering = new Map<Socket, Progress>();
-  /** Connections that had stalled at the last look; those of the address that has most of them last, and of these the longest stalled. */
-  #stalled: Socket[] = [];
   readonly #timer: NodeJS.Timeout;
 
   constructor(limits: StallLimits, now: () => number = () => performance.now()) {
@@ -57,17 +55,6 @@ export class StalledAnswers {
     if (socket.writableLength > MIN_BYTES) this.look();
   }
 
-  /** Closes one connection, to make room for another. @returns whether one had stalled. */
-  closeLongest(): boolean {
-    for (let socket = this.#stalled.pop(); socket !== undefined; socket = this.#stalled.pop()) {
-      const then = this.#answering.get(socket);
-      if (then === undefined || this.#hasProgress(socket, then)) continue;
-      this.#close(socket);
-      return true;
-    }
-    return false;
-  }
-
   /** Checks all connections now. A timer also does so every 5 s. */
   look(): void {
     const now = this.#now();
@@ -88,10 +75,6 @@ export class StalledAnswers {
     }
     const since = now - this.#milliseconds / LOOKS;
     if (unsent > this.#unsentBytes) this.#shed(waiting, unsent, since);
-    const stalled = waiting.filter(({ socket, at }) => at <= since && this.#answering.has(socket));
-    const counts = sumsOf(stalled, () => 1);
-    stalled.sort((a, b) => counts.get(a.address)! - counts.get(b.address)! || b.at - a.at);
-    this.#stalled = stalled.map(({ socket }) => socket);
   }
 
   /**
