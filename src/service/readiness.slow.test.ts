@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import pg from "pg";
 import { copyNewDatabase } from "../../test/servers/database-template.testing.ts";
 import { startPostgres } from "../../test/servers/postgres.testing.ts";
@@ -37,7 +37,7 @@ async function openNew(name: string) {
  * @param ownData opens a database in a data folder that no other test has.
  */
 async function opened(
-  t: { after: (end: () => Promise<void>) => void },
+  t: TestContext,
   name: string,
   {
     writes,
@@ -63,6 +63,7 @@ async function opened(
     return put(...given);
   };
   let now = 0;
+  t.mock.method(performance, "now", () => now);
   let isHeld = true;
   const readiness = new Readiness({
     ...{ database, store, blobFolder, dataDir },
@@ -71,7 +72,6 @@ async function opened(
       if (!isHeld) throw new Error("the lock is lost");
     },
     phase: () => phase,
-    now: () => now,
     timeoutMilliseconds,
   });
   const ask = async () => {

@@ -30,8 +30,6 @@ interface ReadyParts {
   /** Ends a process that has lost its data folder, before a check writes anything there. */
   readonly checkLock?: () => void;
   readonly phase: () => ServicePhase;
-  /** A monotonic clock in milliseconds. */
-  readonly now?: () => number;
   /** The time after which a check has failed; 10 s. */
   readonly timeoutMilliseconds?: number | undefined;
 }
@@ -52,7 +50,6 @@ interface Round {
  */
 export class Readiness {
   readonly #parts: ReadyParts;
-  readonly #now: () => number;
   readonly #timeout: number;
   readonly #checks: readonly Check[];
   #round: Promise<void> | undefined;
@@ -62,7 +59,6 @@ export class Readiness {
 
   constructor(parts: ReadyParts) {
     this.#parts = parts;
-    this.#now = parts.now ?? (() => performance.now());
     this.#timeout = parts.timeoutMilliseconds ?? TIMEOUT_MILLISECONDS;
     this.#checks = checksOf(parts);
   }
@@ -85,14 +81,14 @@ export class Readiness {
   async #look(): Promise<void> {
     this.#parts.checkLock?.();
     const checks = await Promise.all(this.#checks.map((check) => check.run(this.#timeout)));
-    this.#latest = { checks, at: this.#now() };
+    this.#latest = { checks, at: performance.now() };
   }
 
   /** The result of the last round; if none has ended, of the first. Whether the service accepts jobs is always current. */
   async checks(): Promise<readonly ReadyCheck[]> {
     if (this.#latest === undefined) await this.#round;
-    const { checks, at } = this.#latest ?? { checks: [], at: this.#now() };
-    const age = this.#now() - at;
+    const { checks, at } = this.#latest ?? { checks: [], at: performance.now() };
+    const age = performance.now() - at;
     return [
       ...(age > STALE_MILLISECONDS ? checks.map((check) => outdatedCheck(check, age)) : checks),
       this.#acceptance(),

@@ -110,9 +110,10 @@ test("a job that follows another starts afresh, and its first progress is writte
   assert.equal(text, "fitting: 1 of 3\nfitting: 1 of 2\n");
 });
 
-test("the remaining time is written once a pace is known, and covers only the work", () => {
+test("the remaining time is written once a pace is known, and covers only the work", (t) => {
   let now = 0;
-  const text = written({ workers: 2, now: () => now }, (reporter) => {
+  t.mock.method(performance, "now", () => now);
+  const text = written({ workers: 2 }, (reporter) => {
     const fitted = (done: number, seconds: number) => {
       now = seconds * 1_000;
       reporter.report({ kind: "progress", stage: "fit", done, total: 100 });

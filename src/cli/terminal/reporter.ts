@@ -16,8 +16,6 @@ export interface ReporterOptions {
   readonly tickersShown?: number;
   /** How many fits run at a time: they end together, so the pace is unknown until more have ended. */
   readonly workers?: number;
-  /** Milliseconds; a parameter for tests. */
-  readonly now?: () => number;
 }
 
 /** When a stage made its first progress, and how much was done then. */
@@ -117,7 +115,7 @@ export class Reporter {
   }
 
   #progress(event: Progress): void {
-    const now = (this.#options.now ?? performance.now.bind(performance))();
+    const now = performance.now();
     const isFirst = !this.#startedStages.has(event.stage);
     this.#startedStages.add(event.stage);
     const first = this.#firstProgress.get(event.stage);

@@ -23,19 +23,15 @@ const TURN_MILLISECONDS = 25;
  */
 export class Turns {
   readonly #signal: AbortSignal | undefined;
-  readonly #clock: () => number;
-  #since: number;
+  #since = performance.now();
 
-  /** @param clock in milliseconds; tests pass another one. */
-  constructor(signal: AbortSignal | undefined, clock: () => number = () => performance.now()) {
+  constructor(signal: AbortSignal | undefined) {
     this.#signal = signal;
-    this.#clock = clock;
-    this.#since = clock();
   }
 
   /** Whether the turn has lasted long enough for a pause. */
   get isOver(): boolean {
-    return this.#clock() - this.#since >= TURN_MILLISECONDS;
+    return performance.now() - this.#since >= TURN_MILLISECONDS;
   }
 
   /** Pauses if the turn is over. @throws the reason of the signal if that is aborted. */
@@ -46,7 +42,7 @@ export class Turns {
   /** Pauses, and starts the next turn. @throws the reason of the signal if that is aborted. */
   async pause(): Promise<void> {
     await nextTurn();
-    this.#since = this.#clock();
+    this.#since = performance.now();
     this.#signal?.throwIfAborted();
   }
 }

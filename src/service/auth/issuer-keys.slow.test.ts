@@ -3,12 +3,12 @@ import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
-import { authenticateBy, Clock, DAY_SECONDS, fails, MINUTE } from "./oidc-authenticate.testing.ts";
+import { authenticateBy, DAY_SECONDS, fails, MINUTE, stoppedClock } from "./oidc-authenticate.testing.ts";
 
 test("a token with a new key makes the service fetch the keys, and then a token with the old key is unauthorized", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   const before = await issuer.token();
   await authenticate(before);
   await issuer.rotate("ES256");
@@ -19,8 +19,8 @@ test("a token with a new key makes the service fetch the keys, and then a token 
 
 test("tokens with unknown keys do not each cause a request to the issuer", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   await authenticate(await issuer.token());
   for (let n = 0; n < 5; n++) {
     await assert.rejects(
@@ -38,8 +38,8 @@ test("tokens with unknown keys do not each cause a request to the issuer", async
 test("while the issuer is away, well-formed tokens cause one fetch, and the next one after a while", async (t) => {
   const issuer = await FakeIssuer.start(t);
   issuer.status = 503;
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   const forged = await Promise.all(
     Array.from({ length: 200 }, (_, n) => issuer.token({}, { kid: `made-up-${n}` })),
   );
@@ -65,8 +65,8 @@ test("while the issuer is away, well-formed tokens cause one fetch, and the next
 
 test("while the issuer cannot be reached, tokens are unavailable, and none of its answers is used as keys", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   const good = await issuer.token();
   const isAway = async () => {
     await assert.rejects(authenticate(good), (error: unknown) => {
@@ -88,7 +88,7 @@ test("while the issuer cannot be reached, tokens are unavailable, and none of it
   await isAway();
   issuer.metadata = {};
   await authenticate(good);
-  const named = authenticateBy(issuer, { jwksUrl: `${issuer.url}/keys`, now: clock.now });
+  const named = authenticateBy(issuer, { jwksUrl: `${issuer.url}/keys` });
   issuer.status = 500;
   await assert.rejects(named(good), fails("unavailable"));
   issuer.status = 200;
@@ -98,13 +98,13 @@ test("while the issuer cannot be reached, tokens are unavailable, and none of it
 
 test("while the issuer is away, the service checks tokens by the known keys for as long as the setting says", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
+  const clock = stoppedClock(t);
   const messages: string[] = [];
   const log = {
     info: (_: object, text: string) => void messages.push(text),
     warn: (_: object, text: string) => void messages.push(text),
   };
-  const authenticate = authenticateBy(issuer, { now: clock.now, log });
+  const authenticate = authenticateBy(issuer, { log });
   const token = await issuer.token();
   await authenticate(token);
   issuer.status = 503;
@@ -126,8 +126,8 @@ test("while the issuer is away, the service checks tokens by the known keys for 
 
 test("after ten minutes the service asks for the keys again, and a removed key is no longer accepted", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   const removed = await issuer.token();
   await authenticate(removed);
   await issuer.rotate();
@@ -139,8 +139,8 @@ test("after ten minutes the service asks for the keys again, and a removed key i
 
 test("after an outage a removed key becomes invalid with the next fetch, which no request waits for", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   const removed = await issuer.token();
   await authenticate(removed);
   issuer.status = 503;
@@ -156,8 +156,8 @@ test("after an outage a removed key becomes invalid with the next fetch, which n
 
 test("after an outage and a time without requests, a removed key is not accepted again", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   const removed = await issuer.token();
   await authenticate(removed);
   issuer.status = 503;
@@ -221,8 +221,8 @@ test("the service uses the first 100 keys of a very large key set", async (t) =>
 test("the service reads at most 1 MiB of an endless answer of the issuer, and asks it again later", async (t) => {
   const issuer = await FakeIssuer.start(t);
   for (const path of ["/.well-known/openid-configuration", "/keys"]) {
-    const clock = new Clock();
-    const authenticate = authenticateBy(issuer, clock);
+    const clock = stoppedClock(t);
+    const authenticate = authenticateBy(issuer);
     issuer.endless = { path, bytes: 0 };
     await assert.rejects(authenticate(await issuer.token()), fails("unavailable"));
     // Bytes in the buffers of the connection count, too.

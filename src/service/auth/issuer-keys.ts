@@ -11,8 +11,6 @@ interface IssuerKeysOptions {
   /** How long keys are used while the issuer is unreachable. */
   readonly keysSeconds: number;
   readonly log: Pick<Log, "info" | "warn">;
-  /** A monotonic clock in milliseconds. */
-  readonly now?: () => number;
 }
 
 /** After this time the service reads the issuer's keys again, so that removed keys become invalid. */
@@ -34,14 +32,12 @@ interface Failure {
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
-  readonly #now: () => number;
   #known: { readonly keys: KeySet; readonly fetchedAt: number } | undefined;
   #failure: Failure | undefined;
   #fetching: Promise<KeySet> | undefined;
 
   constructor(options: IssuerKeysOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
   }
 
   /** The keys to check a token with. @throws MucastError unavailable if none are known and the issuer is unreachable. */
@@ -67,7 +63,7 @@ export class IssuerKeys {
   }
 
   get #age(): number {
-    return this.#known === undefined ? Number.POSITIVE_INFINITY : this.#now() - this.#known.fetchedAt;
+    return this.#known === undefined ? Number.POSITIVE_INFINITY : performance.now() - this.#known.fetchedAt;
   }
 
   get #isUsable(): boolean {
@@ -76,13 +72,13 @@ export class IssuerKeys {
 
   /** Whether a request need not wait for the issuer. A failure before a period without requests says nothing about the issuer now. */
   get #failedLately(): boolean {
-    return this.#failure !== undefined && this.#now() < this.#failure.retryAt + MAX_RETRY_MILLISECONDS;
+    return this.#failure !== undefined && performance.now() < this.#failure.retryAt + MAX_RETRY_MILLISECONDS;
   }
 
   /** The keys from the fetch in progress, or else from a new one. */
   async #fetched(): Promise<KeySet> {
     if (this.#fetching === undefined) {
-      const wait = this.#failure === undefined ? 0 : this.#failure.retryAt - this.#now();
+      const wait = this.#failure === undefined ? 0 : this.#failure.retryAt - performance.now();
       if (wait > 0) throw uncheckable(Math.ceil(wait / 1_000), this.#failure!.error);
       this.#fetching = this.#fetch().finally(() => {
         this.#fetching = undefined;
@@ -98,7 +94,7 @@ export class IssuerKeys {
       keys = await read();
     } catch (error) {
       const retryMilliseconds = this.#nextRetry();
-      this.#failure = { error, retryMilliseconds, retryAt: this.#now() + retryMilliseconds };
+      this.#failure = { error, retryMilliseconds, retryAt: performance.now() + retryMilliseconds };
       const effect = this.#isUsable ? "tokens are checked by the known keys" : "no token can be checked";
       log.warn({ err: error }, `the keys of the OIDC issuer cannot be read; ${effect}`);
       throw uncheckable(retryMilliseconds / 1_000, error);
@@ -106,7 +102,7 @@ export class IssuerKeys {
     if (this.#failure !== undefined) log.info({}, "the keys of the OIDC issuer can be read again");
     if (keys.jwks().keys.length === 0) log.warn({}, "the OIDC issuer has no key that this service can use");
     this.#failure = undefined;
-    this.#known = { keys, fetchedAt: this.#now() };
+    this.#known = { keys, fetchedAt: performance.now() };
     return keys;
   }
 

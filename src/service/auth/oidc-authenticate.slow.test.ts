@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { FakeIssuer } from "./fake-issuer.testing.ts";
-import { authenticateBy, base64url, Clock, fails, MINUTE } from "./oidc-authenticate.testing.ts";
+import { authenticateBy, base64url, fails, MINUTE, stoppedClock } from "./oidc-authenticate.testing.ts";
 
 test("a token of the issuer authenticates its subject, and the issuer's keys are fetched once", async (t) => {
   const issuer = await FakeIssuer.start(t);
@@ -120,8 +120,8 @@ test("a token that is wrong regardless of its signature causes no request to the
 
 test("a token without a key id is tried against all keys of its kind", async (t) => {
   const issuer = await FakeIssuer.start(t);
-  const clock = new Clock();
-  const authenticate = authenticateBy(issuer, clock);
+  const clock = stoppedClock(t);
+  const authenticate = authenticateBy(issuer);
   const first = await issuer.token({}, { kid: undefined });
   await authenticate(first);
   await issuer.rotate("RS256", { keepsOld: true });

@@ -1,3 +1,4 @@
+import type { TestContext } from "node:test";
 import { MucastError } from "../../contract/errors/errors.ts";
 import { noLog } from "../telemetry/log.ts";
 import type { FakeIssuer } from "./fake-issuer.testing.ts";
@@ -7,10 +8,11 @@ const SCOPES = { read: "mucast.read", write: "mucast.write" };
 export const MINUTE = 60_000;
 export const DAY_SECONDS = 86_400;
 
-/** A clock in milliseconds that a test sets forward. */
-export class Clock {
-  time = 0;
-  readonly now = () => this.time;
+/** A clock in milliseconds that a test sets forward, in place of that of the process. */
+export function stoppedClock(t: TestContext): { time: number } {
+  const clock = { time: 0 };
+  t.mock.method(performance, "now", () => clock.time);
+  return clock;
 }
 
 export function authenticateBy(issuer: FakeIssuer, more: Partial<OidcOptions> = {}) {
@@ -21,7 +23,6 @@ export function authenticateBy(issuer: FakeIssuer, more: Partial<OidcOptions> = 
     subjectOf: (sub) => `oidc:${sub}`,
     keysSeconds: DAY_SECONDS,
     log: noLog,
-    now: () => 0,
     ...more,
   });
   return (token: string) => authenticate(`Bearer ${token}`);

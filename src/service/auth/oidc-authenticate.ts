@@ -27,8 +27,6 @@ export interface OidcOptions extends IssuerAddress {
   /** How long the issuer's keys are used while it is unreachable. */
   readonly keysSeconds: number;
   readonly log: Pick<Log, "info" | "warn">;
-  /** A monotonic clock in milliseconds for the age of keys. */
-  readonly now?: () => number;
 }
 
 const CLOCK_SKEW_SECONDS = 30;

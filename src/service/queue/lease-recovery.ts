@@ -41,13 +41,10 @@ export class LeaseRecovery {
   #recoveringOwn: Promise<void> | undefined;
   /** The leases of other services by id and attempt, with the time when each was first seen unchanged. */
   #seen: ReadonlyMap<string, SeenLease> = new Map();
-  readonly #now: () => number;
   #stopped = false;
 
-  /** @param now a monotonic clock in milliseconds. */
-  constructor(parts: LeaseRecoveryParts, now: () => number = () => performance.now()) {
+  constructor(parts: LeaseRecoveryParts) {
     this.#parts = parts;
-    this.#now = now;
   }
 
   /** Adopts nothing from now on. */
@@ -88,7 +85,7 @@ export class LeaseRecovery {
       this.#parts.database,
       unchanged.map(({ id }) => id),
     );
-    const now = this.#now();
+    const now = performance.now();
     const before = this.#seen;
     const seen = leases.map((lease) => {
       const last = before.get(keyOf(lease));

@@ -108,7 +108,7 @@ onEachDatabase((tested) => {
 
   if (tested.kind === "pglite") return;
 
-  test("a locked row delays only its own lease, which no other service takes meanwhile", async () => {
+  test("a locked row delays only its own lease, which no other service takes meanwhile", async (t) => {
     const queue = new TestedQueue(tested.database());
     await queue.start({ dispatch: false });
     const ids = [(await queue.submit(newCaller())).id, (await queue.submit(newCaller())).id];
@@ -117,8 +117,9 @@ onEachDatabase((tested) => {
     const other = "elsewhere/1/1/x";
     for (const _ of ids) await claimOperation(database, other);
     let seconds = 0;
+    t.mock.method(performance, "now", () => seconds * 1_000);
     const parts = { ...queue.parts, isRunning: () => false, adopt: () => undefined };
-    const recovery = new LeaseRecovery(parts, () => seconds * 1_000);
+    const recovery = new LeaseRecovery(parts);
     const renewed = async () => (await renewLeases(database, other)).filter((lease) => lease.isRenewed);
     const owners = async () => Promise.all(ids.map(async (id) => (await readOperation(database, id))!.owner));
     await (await tested.another()).transaction(async (statements) => {

@@ -22,7 +22,8 @@ async function unreadAnswers(
   addressOf: (i: number) => string = () => "127.0.0.1",
 ) {
   const clock = { now: 0 };
-  const stalled = new StalledAnswers(limits, () => clock.now);
+  t.mock.method(performance, "now", () => clock.now);
+  const stalled = new StalledAnswers(limits);
   t.after(() => stalled.stop());
   const listening = createServer().listen(0, "127.0.0.1");
   t.after(() => listening.close());

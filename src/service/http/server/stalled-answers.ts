@@ -31,14 +31,12 @@ interface Progress {
 export class StalledAnswers {
   readonly #milliseconds: number;
   readonly #unsentBytes: number;
-  readonly #now: () => number;
   readonly #answering = new Map<Socket, Progress>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(limits: StallLimits, now: () => number = () => performance.now()) {
+  constructor(limits: StallLimits) {
     this.#milliseconds = limits.stallMilliseconds ?? STALL_MILLISECONDS;
     this.#unsentBytes = limits.unsentBytes ?? MAX_UNSENT_BYTES;
-    this.#now = now;
     this.#timer = setInterval(() => this.look(), this.#milliseconds / LOOKS).unref();
   }
 
@@ -57,7 +55,7 @@ export class StalledAnswers {
 
   /** Checks all connections now. A timer also does so every 5 s. */
   look(): void {
-    const now = this.#now();
+    const now = performance.now();
     const waiting: Waiting[] = [];
     let unsent = 0;
     for (const [socket, then] of this.#answering) {
@@ -117,7 +115,7 @@ export class StalledAnswers {
   }
 
   #progressOf(socket: Socket): Progress {
-    return { sent: sentBytes(socket), at: this.#now() };
+    return { sent: sentBytes(socket), at: performance.now() };
   }
 }
 
