@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { FolderStore } from "../blob/folder/folder-store.ts";
 import type { BlobStore } from "../blob/store.ts";
 import { MucastError } from "../contract/errors/errors.ts";
@@ -32,15 +32,20 @@ after(() => rm(folder, { recursive: true, force: true }));
 
 function writer(id: string, options: Partial<StatusOptions> = {}): StatusWriter {
   const log = (line: string) => assert.fail(line);
-  return new StatusWriter({ store, id, attempt: 1, config: "{}", log, pauseMilliseconds: 1, ...options });
+  return new StatusWriter({ store, id, attempt: 1, config: "{}", log, ...options });
 }
 
-/** Reads until the status is as wanted; the test's own time limit ends it. */
-async function until(id: string, wanted: (status: StatusBlob) => boolean): Promise<StatusBlob> {
+/** Passes the time between two writes until the status is as wanted; the test's own time limit ends it. */
+async function until(
+  t: TestContext,
+  id: string,
+  wanted: (status: StatusBlob) => boolean,
+): Promise<StatusBlob> {
   for (;;) {
+    t.mock.timers.tick(3_000);
+    await new Promise(setImmediate);
     const status = await readStatus(store, id, 1);
     if (status && wanted(status)) return status;
-    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
@@ -50,21 +55,22 @@ test("has no status if nothing was written", async () => {
 
 test("writes a running job's progress and warnings, and every later state", {
   timeout: 600_000,
-}, async () => {
+}, async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const status = writer("runs");
   status.report({ kind: "progress", stage: "read", done: 10 });
-  const early = await until("runs", ({ progress }) => progress?.stage === "read");
+  const early = await until(t, "runs", ({ progress }) => progress?.stage === "read");
   assert.deepEqual([early.progress, early.end], [{ stage: "read", done: 10, total: null }, null]);
   status.report({ kind: "warning", warning: { code: "long_gap", message: "a gap", ticker: "A" } });
   status.report({ kind: "progress", stage: "fit", done: 1, total: 2, ticker: "A", epoch: 1 });
-  const late = await until("runs", ({ progress }) => progress?.stage === "fit");
+  const late = await until(t, "runs", ({ progress }) => progress?.stage === "fit");
   assert.deepEqual(late.progress, { stage: "fit", done: 1, total: 2 });
   assert.deepEqual(late.warnings, [{ code: "long_gap", message: "a gap", ticker: "A" }]);
   status.stop();
 });
 
 test("has stored the end when it returns, with timings and the digest of the config", async () => {
-  const status = writer("ends", { config: '{"a":1.0}', pauseMilliseconds: 1_000_000 });
+  const status = writer("ends", { config: '{"a":1.0}' });
   status.report({ kind: "progress", stage: "write", done: 1, total: 1 });
   status.onTiming({ name: "write", start: 1.5, end: 2 });
   assert.equal(await readStatus(store, "ends", 1), undefined, "no write before its time");
@@ -127,7 +133,7 @@ test("writes failures, epochs and counts", async () => {
 });
 
 test("keeps the end of a job readable, however much the job reports", async () => {
-  const status = writer("hostile", { pauseMilliseconds: 1_000_000 });
+  const status = writer("hostile");
   const failures = [];
   for (let i = 0; i < 20_000; i++) {
     const ticker = `${i}${"\u0001".repeat(900)}`;
@@ -157,7 +163,8 @@ test("removes the signature of a URL from a message", async () => {
   assert.ok(!JSON.stringify(await readStatus(store, "signed", 1)).includes("s3cret"));
 });
 
-test("a slow write does not overwrite the last one", { timeout: 600_000 }, async () => {
+test("a slow write does not overwrite the last one", { timeout: 600_000 }, async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const { promise: slow, resolve: go } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let writes = 0;
@@ -172,6 +179,7 @@ test("a slow write does not overwrite the last one", { timeout: 600_000 }, async
   }) as BlobStore;
   const status = writer("slow", { store: held });
   status.report({ kind: "progress", stage: "read", done: 1 });
+  t.mock.timers.tick(3_000);
   await begun;
   const ended = status.writeEnd({ record: RECORD });
   go();

@@ -17,10 +17,9 @@ export interface StatusOptions {
   readonly config: string;
   /** Called with a line for each failed write; none fails the job. */
   readonly log: (line: string) => void;
-  /** Minimum time between two writes; 3 s by default. */
-  readonly pauseMilliseconds?: number;
 }
 
+/** Minimum time between two writes. */
 const PAUSE_MILLISECONDS = 3_000;
 const MAX_WRITE_MILLISECONDS = 20_000;
 /** Limits of the timings of a job, in entries and bytes: far more than it has steps. */
@@ -84,7 +83,7 @@ export class StatusWriter {
         this.#timer = undefined;
         if (this.#hasChanged) this.#plan();
       });
-    }, this.#options.pauseMilliseconds ?? PAUSE_MILLISECONDS).unref();
+    }, PAUSE_MILLISECONDS).unref();
   }
 
   async #write(): Promise<void> {
