@@ -1,5 +1,6 @@
 import { seededRandom } from "../../test/twins/random.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
+import type { Choice } from "../contract/config/ml-candidates.ts";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
@@ -9,10 +10,12 @@ import { trainingMeans } from "../evaluate/baselines.ts";
 import { mean } from "../evaluate/statistics.ts";
 import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
+import { combineCandidates } from "../jobs/ml/combine-candidates.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
 import { NO_ENGINE, provenance } from "../jobs/shared/job-document.ts";
 import { orderedPieces } from "../jobs/shared/ordered-json.ts";
+import { ONE_BLOCK } from "../panel/refit-blocks.ts";
 
 /** A market whose forecasts were not made by a model, so that outputs of any size and skill are available at once. */
 export interface Market {
@@ -28,9 +31,12 @@ export interface Market {
   /** Seed of the forecasts; the returns depend only on `market`. */
   readonly seed?: number;
   readonly market?: number;
-  /** The config's own section, for intervals and shrinkage. */
+  /** The config's own section, for intervals, shrinkage and choice. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** The number of folds; with `choice`, of its warm-up folds and the published ones. */
   readonly folds?: number;
+  /** With `choice`: the skill of each candidate, the first included. */
+  readonly skills?: readonly number[];
   readonly warnings?: readonly Warning[];
 }
 
@@ -52,17 +58,33 @@ export function mlText(market: Market = {}): string {
   const text = JSON.stringify({ "ML params": { model: "ridge", ...config } });
   const { settings } = parseMlSettings(text);
   const { rows, fit } = marketRows(market);
-  const fitted = rows.map((row) => fittedTicker(row, fit, folds));
+  const { choice, fitted } = fittedTickers(market, settings.choice, folds);
   const asOf = rows[0]?.days.at(-1) ?? FIRST_DAY;
   const evaluation = atOnce(evaluateMl(fitted, settings, asOf));
   const document = mlOutput({
     ...shared(rows, fit, asOf),
     settings,
     evaluation,
+    choice,
     warnings: [...evaluation.warnings, ...warnings],
     provenance: provenance({ operation: "run_ml_job", ...inputs(text, null) }),
   });
   return [...orderedPieces(document)].join("");
+}
+
+/** The forecasts of the market; with `choice` those of its members, where each candidate has a seed of its own. */
+function fittedTickers(market: Market, choice: Choice | undefined, folds: number) {
+  const fittedBy = (own: Market) => {
+    const { rows, fit } = marketRows(own);
+    return rows.map((row) => fittedTicker(row, fit, folds));
+  };
+  if (choice === undefined) return { choice: undefined, fitted: fittedBy(market) };
+  const { skill = 0, seed = 1, skills = [] } = market;
+  const outcomes = choice.candidates.map((candidate, c) => {
+    const fitted = fittedBy({ ...market, skill: skills[c] ?? skill, seed: seed + c });
+    return { candidate, outcome: { fitted, failures: [], listed: [], warnings: [], blocks: ONE_BLOCK } };
+  });
+  return atOnce(combineCandidates(outcomes, choice));
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */

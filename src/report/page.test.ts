@@ -9,6 +9,14 @@ import { reported, reportedData, sentencesIn } from "./reported.testing.ts";
 
 const INTERVALS = { intervals: { alpha: 0.1 } };
 
+/** An output of a job that chose among three candidates. */
+const chosenText = () =>
+  mlText({
+    config: { ...INTERVALS, n_splits: 2, choice: { candidates: [{ grid: { alpha: [2, 3] } }], warm_up: 2 } },
+    folds: 4,
+    skills: [0, 0.1, 0.1],
+  });
+
 /** The text of a page without its tags. */
 function textOf(html: string): string {
   return html
@@ -43,7 +51,7 @@ test("the policy allows the one style and the one script by their hashes, and al
 });
 
 test("the page shows every part of the report", () => {
-  for (const text of [mlText({ config: INTERVALS }), dlText({ config: INTERVALS })]) {
+  for (const text of [chosenText(), dlText({ config: INTERVALS })]) {
     const shown = textOf(page(reported(text)));
     const parts = Object.entries(reportedData(text).outputs[0]!).filter(([, part]) => !("absent" in part));
     assert.ok(parts.length > 4);
@@ -56,7 +64,7 @@ test("the page shows every part of the report", () => {
 });
 
 test("the data of a report has a finding of every section with panels", () => {
-  const text = mlText({ config: INTERVALS });
+  const text = chosenText();
   const sentences = sentencesIn(reportedData(text).outputs[0]);
   const sections = [...page(reported(text)).matchAll(/<h2 id="([^"]+)">.*?<\/section>/gs)];
   const without = sections.flatMap(([html, id]) => {
@@ -77,7 +85,7 @@ test("every section that a file exports is on the page", async () => {
     Object.entries(file).flatMap(([name, value]) => (name.endsWith("Section") ? [value] : [])),
   );
   assert.deepEqual(new Set(sections), new Set(SECTIONS));
-  const html = page(reported(mlText({ config: INTERVALS }), dlText({ config: INTERVALS, seed: 2 })));
+  const html = page(reported(chosenText(), dlText({ config: INTERVALS, seed: 2 })));
   assert.deepEqual(
     [...html.matchAll(/<h2 id="([^"]+)">/g)].map(([, id]) => id),
     SECTIONS.map(({ id }) => id),

@@ -2,6 +2,7 @@ import { escapeText } from "./charts/plot.ts";
 import type { Report } from "./evidence/reported-outputs.ts";
 import { REPORT_POLICY, SCRIPT, STYLE } from "./page-policy.ts";
 import type { Section } from "./panels/section.ts";
+import { candidatesSection } from "./sections/candidates.ts";
 import { comparisonSection } from "./sections/comparison.ts";
 import { foldsSection } from "./sections/folds.ts";
 import { forecastsSection } from "./sections/forecasts.ts";
@@ -22,6 +23,7 @@ export const SECTIONS: readonly Section[] = [
   orderSection,
   sizesSection,
   intervalsSection,
+  candidatesSection,
   foldsSection,
   tickersSection,
   originSection,

@@ -8,6 +8,7 @@ import {
   type ReportedOutput,
   reportOf,
 } from "./evidence/reported-outputs.ts";
+import { candidatesOf } from "./sections/candidates.ts";
 import { comparisonOf } from "./sections/comparison.ts";
 import { foldsOf } from "./sections/folds.ts";
 import { muOf } from "./sections/forecasts.ts";
@@ -47,6 +48,7 @@ function dataOf(output: ReportedOutput) {
     order: orderWorth(common),
     sizes: sizesOf(common),
     intervals: intervalsOf(common),
+    candidates: candidatesOf(whole),
     folds: foldsOf(whole),
     training: trainingOf(whole),
     tickers: tickerTable(common),

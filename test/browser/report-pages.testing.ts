@@ -8,6 +8,9 @@ import { reported } from "../../src/report/reported.testing.ts";
 
 const TWO_SIDED = { intervals: { alpha: 0.1 } };
 
+/** 29 values. */
+const ALPHAS = Array.from({ length: 29 }, (_, i) => i + 2);
+
 /** Names that a page must display as text: markup, a script, an address, a key of every object, invisible characters. */
 export const HOSTILE_NAMES = [
   "<img src=x onerror=alert(1)>",
@@ -25,6 +28,13 @@ export const HOSTILE_NAMES = [
 /** Reports of every kind, by name: HTML of one output or of several. */
 export const REPORTS: Readonly<Record<string, () => string>> = {
   "a classical job": () => report(mlText({ config: TWO_SIDED, skill: 0.05 })),
+  "a choice among 30 candidates": () =>
+    report(
+      mlText({
+        config: { n_splits: 4, choice: { candidates: [{ grid: { alpha: ALPHAS } }], warm_up: 4 } },
+        ...{ fitRows: 250, folds: 8, skills: [0, 0.05, 0.1] },
+      }),
+    ),
   "a network job": () => report(dlText({ config: TWO_SIDED })),
   "two outputs": () => report(mlText({ config: TWO_SIDED }), dlText({ config: TWO_SIDED, seed: 2 })),
   "hostile names": () => report(mlText({ config: TWO_SIDED, tickers: HOSTILE_NAMES })),

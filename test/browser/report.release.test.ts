@@ -98,6 +98,8 @@ for (const [name, viewport, colorScheme] of [
   ["a classical job", WIDE, "light"],
   ["a classical job", WIDE, "dark"],
   ["a classical job", NARROW, "light"],
+  ["a choice among 30 candidates", WIDE, "dark"],
+  ["a choice among 30 candidates", NARROW, "light"],
   ["a network job", WIDE, "light"],
   ["two outputs", WIDE, "dark"],
   ["hostile names", WIDE, "light"],

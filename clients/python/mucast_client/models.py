@@ -559,6 +559,8 @@ class OutputChoiceLosses(TypedDict):
     """Label dates, ascending."""
     excess: list[list[float | None]]
     """By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row."""
+    gains: NotRequired[list[float | None]]
+    """By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row."""
 
 
 class OutputChoice(TypedDict):

@@ -55,6 +55,12 @@ export const choiceSchema = z
           .describe(
             "By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row.",
           ),
+        gains: z
+          .array(maybe)
+          .optional()
+          .describe(
+            "By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row.",
+          ),
       })
       .describe("What the choice was made from."),
   })

@@ -1,6 +1,6 @@
 import type { Choice } from "../../contract/config/ml-candidates.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
-import { formatDay } from "../../contract/market/dates.ts";
+import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { lossSeries, squaredExcess, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
 import { chosenMembers, difference, type Members } from "../../evaluate/choice/members.ts";
@@ -27,6 +27,8 @@ export interface ChoiceResult {
   readonly gains: readonly Gain[];
   /** The gain of the published forecasts, each chosen before its label was known. */
   readonly honest: Gain;
+  /** The terms of that gain, by label date. */
+  readonly gainByDay: ReadonlyMap<Day, number>;
   /** The candidate with the smallest mean loss, over all rows that folds test. */
   readonly best: number;
   readonly tickers: readonly CandidateTicker[];
@@ -45,7 +47,8 @@ export function* choiceResult(
   const { excess, days } = yield* lossSeries(published, count + 1);
   const gains = excess.map((own, c) => gainOf(own, excess[0]!, r2Of(published, c), days.length));
   const { best } = chosenMembers(chosen.series, chosen.series.days.length, choice.rule);
-  return { choice, chosen, gains: gains.slice(0, count), honest: gains[count]!, best, tickers };
+  const gainByDay = new Map(Array.from(days, (day, d) => [day, excess[0]![d]! - excess[count]![d]!]));
+  return { choice, chosen, gains: gains.slice(0, count), honest: gains[count]!, gainByDay, best, tickers };
 }
 
 function rowsFrom(from: number, tested: TestedTicker): TestedTicker {
@@ -80,7 +83,7 @@ function r2Of(tickers: readonly TestedTicker[], candidate: number): number | nul
 
 /** The member `choice` of an output. @param settingsOf the settings of a candidate as an output records them. */
 export function choiceOf(
-  { choice, chosen, gains, honest, best, tickers }: ChoiceResult,
+  { choice, chosen, gains, honest, gainByDay, best, tickers }: ChoiceResult,
   settingsOf: (candidate: Choice["candidates"][number]) => OrderedJson,
 ): OrderedJson {
   const { series, members } = chosen;
@@ -107,6 +110,7 @@ export function choiceOf(
       reference: series.reference,
       dates: Array.from(series.days, formatDay),
       excess: series.excess.map((own) => Array.from(own, finiteOrNull)),
+      gains: Array.from(series.days, (day) => finiteOrNull(gainByDay.get(day) ?? Number.NaN)),
     },
   } satisfies
     | Record<keyof OutputChoice, OrderedJson>

@@ -15,6 +15,14 @@ const TEXTS = {
   lower: mlText({ config: { intervals: { bound: "lower" } } }),
   upper: dlText({ config: { intervals: { bound: "upper" } } }),
   "without intervals": mlText({ config: { intervals: { enabled: false } } }),
+  candidates: mlText({
+    config: { n_splits: 2, choice: { candidates: [{ grid: { alpha: [2, 3] } }], warm_up: 2 } },
+    folds: 4,
+  }),
+  "candidates without folds": mlText({
+    config: { choice: { candidates: [{ scaler: "standard" }] } },
+    folds: 0,
+  }),
   open: mlText({ isOpen: true, ...WITH_INTERVALS }),
   "two tickers": mlText({ tickers: ["A", "B"], ...WITH_INTERVALS }),
   "one ticker": mlText({ tickers: ["A"], ...WITH_INTERVALS }),

@@ -40,7 +40,10 @@ test("the forecasts are the means of the members, for each fold and for the scor
       runJob(clean, JSON.stringify({ "ML params": { ...OWN, n_splits: 12, ...candidate } })),
     ),
   );
-  const { members, changes, candidates } = output.choice!;
+  const { members, changes, candidates, honest, losses } = output.choice!;
+  const gains = losses.gains!.filter((gain) => gain !== null);
+  assert.equal(losses.gains!.length, losses.dates.length);
+  assert.ok(Math.abs(gains.reduce((sum, gain) => sum + gain, 0) / gains.length - honest.gain!) < 1e-15);
   assert.equal(candidates.length, alone.length);
   const meansOf = (used: readonly number[], forecastOf: (one: OutputBlob) => number | undefined) => {
     const values = used.flatMap((c) => forecastOf(alone[c]!.output) ?? []);

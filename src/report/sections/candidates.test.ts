@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatDay } from "../../contract/market/dates.ts";
+import type { OutputBlob } from "../../contract/output/output-blob.ts";
+import { dlText, type Market, mlText } from "../../outputs/outputs.testing.ts";
+import { page } from "../page.ts";
+import { reported, reportedData } from "../reported.testing.ts";
+
+/** A config with so many candidates, and two warm-up folds before two published ones. */
+function configOf(candidates: number, more: object = {}) {
+  const alphas = Array.from({ length: candidates - 1 }, (_, i) => i + 2);
+  const choice = { candidates: [{ grid: { alpha: alphas } }], warm_up: 2, over: "all", ...more };
+  return { n_splits: 2, cv_test_size: 20, choice };
+}
+
+const textOf = (candidates: number, market: Market = {}, more: object = {}) =>
+  mlText({ config: configOf(candidates, more), folds: 4, skills: [0, 0.3, 0.25], ...market });
+
+const dataOf = (text: string) => reportedData(text).outputs[0]!.candidates;
+
+const outputOf = (text: string): OutputBlob => JSON.parse(text);
+
+test("the figures are those of the output, the largest gain first", () => {
+  const text = textOf(4);
+  const { rows } = dataOf(text).data!;
+  const { candidates } = outputOf(text).choice!;
+  assert.equal(rows.length, 4);
+  for (const { number, label, r2, gain, t, tickers, isMember } of rows) {
+    const recorded = candidates[number]!;
+    assert.deepEqual(
+      [label, r2, gain, t, tickers, isMember],
+      [recorded.label, recorded.r2, recorded.gain, recorded.gain_t, recorded.tickers, recorded.member],
+    );
+  }
+  assert.deepEqual(
+    rows.map(({ gain }) => gain),
+    candidates.map(({ gain }) => gain!).sort((a, b) => b - a),
+  );
+});
+
+test("the cumulative gain ends at the honest gain, and that of the best at its own", () => {
+  const text = textOf(4);
+  const { gain } = dataOf(text).data!;
+  const { honest, candidates, best } = outputOf(text).choice!;
+  assert.ok(Math.abs(gain!.chosen.at(-1)! - honest.gain!) < 1e-15);
+  assert.ok(Math.abs(gain!.best.at(-1)! - candidates[best]!.gain!) < 1e-15);
+  assert.equal(gain!.days.length, 40);
+});
+
+test("the strips cover every published fold date once for each member, and begin with the published folds", () => {
+  const text = textOf(4, { fitRows: 250, folds: 8 }, { warm_up: 4 });
+  const data = dataOf(text).data!.members!;
+  const { choice, cross_validation: tested } = outputOf(text);
+  const starts = Object.values(tested!)[0]!.folds.map(({ test_start: start }) => start);
+  assert.equal(formatDay(data.folds.from), starts[0]);
+  for (const start of starts) {
+    const expected = choice!.changes.findLast(({ date }) => date <= start)!.members;
+    const found = data.strips.filter(({ spans }) =>
+      spans.some(({ from, to }) => formatDay(from) <= start && start < formatDay(to)),
+    );
+    assert.deepEqual(
+      found.map(({ number }) => number),
+      expected,
+      start,
+    );
+  }
+  assert.deepEqual(
+    data.strips.filter(({ isMember }) => isMember).map(({ number }) => number),
+    choice!.members,
+  );
+});
+
+test("members per ticker are counted", () => {
+  const text = textOf(3, {}, { over: "auto" });
+  const output = outputOf(text);
+  const by_ticker = { AAA: [1], BBB: [1, 2], CCC: [0] };
+  const { data } = dataOf(JSON.stringify({ ...output, choice: { ...output.choice, by_ticker } }));
+  const counts = data!.rows.map(({ number, memberOf }) => [number, memberOf]).sort();
+  assert.deepEqual(counts, [
+    [0, 1],
+    [1, 2],
+    [2, 1],
+  ]);
+});
+
+test("with many candidates, 20 are shown and the others are folded, and the page stays small", () => {
+  const sectionOf = (text: string) => /<h2 id="candidates">.*?<\/section>/s.exec(page(reported(text)))![0];
+  const text = textOf(100, { skills: [], tickers: ["A", "B", "C"] });
+  const many = sectionOf(text);
+  const [open, folded] = many.split("<details><summary>80 further candidates with smaller gains");
+  assert.equal(open!.match(/<th scope="row">/g)?.length, 20);
+  assert.ok(folded!.match(/<th scope="row">/g)!.length >= 80);
+  assert.equal(dataOf(text).data!.members!.strips.length, 20);
+  assert.ok(many.length < 120_000, String(many.length));
+  assert.ok(sectionOf(textOf(3)).length < 20_000);
+});
+
+test("only reports on a choice have the section, and outputs without the series of gains have no such chart", () => {
+  assert.equal(page(reported(mlText(), dlText())).includes('id="candidates"'), false);
+  assert.match(page(reported(textOf(3), dlText({ seed: 2 }))), /id="candidates"/);
+  const output = outputOf(textOf(3));
+  const { gains: _, ...losses } = output.choice!.losses;
+  const older = JSON.stringify({ ...output, choice: { ...output.choice, losses } });
+  assert.equal(dataOf(older).data!.gain, undefined);
+  assert.doesNotMatch(page(reported(older)), /Gain over candidate 0, cumulative/);
+  assert.match(dataOf(mlText()).absent!, /did not choose/);
+  assert.match(dataOf(textOf(3, { folds: 0 })).absent!, /too short/);
+});
+
+test("labels of candidates are text", () => {
+  const output = outputOf(textOf(3));
+  output.choice!.candidates[1]!.label = "<img src=x onerror=alert(1)>\u202e";
+  const html = page(reported(JSON.stringify(output)));
+  assert.doesNotMatch(html, /<img|\u202e/);
+});

@@ -1,0 +1,229 @@
+import { formatDay, parseDay } from "../../contract/market/dates.ts";
+import type { OutputChoice } from "../../contract/output/choice.ts";
+import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { lineChart } from "../charts/line-chart.ts";
+import { escapeText } from "../charts/plot.ts";
+import type { OutputEvidence } from "../evidence/output-evidence.ts";
+import { countedRows, figure, NO_FIGURE } from "../figures.ts";
+import { keyLine, numbersTable, type Panel, plainTable } from "../panels/panel.ts";
+import { chartSection, type Part, panelsOf } from "../panels/section.ts";
+import { noSkillFunnel } from "../statistics/over-dates.ts";
+import { cumulative } from "../statistics/running-sums.ts";
+import { type MembersByDate, membersByDate, membersPanel } from "./candidate-members.ts";
+
+const charts = chartSection({
+  id: "candidates",
+  title: "Candidates",
+  lead: "Figures are of the published out-of-fold rows. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return.",
+  panels: ({ whole }) =>
+    whole.document.choice === undefined ? [] : panelsOf("Candidates", candidatesOf(whole), candidatePanels),
+});
+
+/** How the job chose among candidates; only in a report with an output of such a job. */
+export const candidatesSection = {
+  ...charts,
+  html: (report: Parameters<typeof charts.html>[0]) =>
+    report.outputs.some(({ whole }) => whole.document.choice !== undefined) ? charts.html(report) : undefined,
+};
+
+/** The candidates of a choice, and what choosing among them was worth. */
+interface Candidates {
+  /** The largest gain first; those without a gain last. */
+  readonly rows: readonly CandidateRow[];
+  readonly isPerTicker: boolean;
+  readonly finding: string;
+  /** Absent if the output does not record the series, or has no published out-of-fold rows. */
+  readonly gain?: GainOverDates;
+  /** Absent without folds. */
+  readonly members?: MembersByDate;
+}
+
+interface CandidateRow {
+  readonly number: number;
+  /** Untrusted. */
+  readonly label: string;
+  readonly r2: number | null;
+  readonly gain: number | null;
+  readonly t: number | null;
+  /** Tickers that it could fit. */
+  readonly tickers: number;
+  readonly isMember: boolean;
+  /** The number of tickers whose score rows it forecasts; present if members are chosen per ticker. */
+  readonly memberOf?: number;
+}
+
+/** Running sums of gains over candidate 0, divided by the number of dates, so that the last is the mean gain. Shape (n) each. */
+interface GainOverDates {
+  /** Label dates of published out-of-fold rows. */
+  readonly days: Int32Array;
+  /** Of the published forecasts. */
+  readonly chosen: Float64Array;
+  /** Of the candidate that was best in the end. */
+  readonly best: Float64Array;
+  /** Half the width of the band around 0 that contains 95 % of such sums without a gain. */
+  readonly band: Float64Array;
+  readonly finding: string;
+}
+
+/** The candidates of a choice, and what choosing among them was worth. */
+export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Candidates> {
+  const { choice, window } = document;
+  if (choice === undefined) return { absent: "The job did not choose among candidates." };
+  const first = outOfFold?.reduce((day, { days }) => Math.min(day, days[0] ?? day), Number.POSITIVE_INFINITY);
+  if (first === undefined || first === Number.POSITIVE_INFINITY) {
+    return {
+      absent: "The history is too short for a walk-forward fold, so candidate 0 makes all forecasts.",
+    };
+  }
+  const gain = gainOverDates(choice);
+  const members = membersByDate(choice, first, parseDay(window.as_of));
+  return {
+    data: {
+      rows: rowsOf(choice),
+      isPerTicker: choice.by_ticker !== undefined,
+      finding: worthFinding(choice),
+      ...(gain === undefined ? {} : { gain }),
+      ...(members === undefined ? {} : { members }),
+    },
+  };
+}
+
+function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow[] {
+  const own = byTicker === undefined ? undefined : Object.values(byTicker);
+  const rows = candidates.map(({ label, r2, gain, gain_t: t, tickers, member }, number): CandidateRow => {
+    const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
+    return {
+      ...{ number, label, r2, gain, t, tickers, isMember: member },
+      ...(memberOf === undefined ? {} : { memberOf }),
+    };
+  });
+  return rows.sort(
+    (a, b) =>
+      (b.gain ?? Number.NEGATIVE_INFINITY) - (a.gain ?? Number.NEGATIVE_INFINITY) || a.number - b.number,
+  );
+}
+
+/** What the best candidate claims on its own rows, and what choosing in advance gave. */
+function worthFinding({ candidates, best, honest, optimism }: OutputChoice): string {
+  const claimed = candidates[best]?.r2 ?? null;
+  if (claimed === null || honest.r2 === null) return "The out-of-fold rows give no R².";
+  const told = `The best candidate\u2019s own folds say ${figure(claimed, "percent")}, the forecasts chosen in advance ${figure(honest.r2, "percent")}`;
+  const first = `candidate 0 alone has ${figure(candidates[0]?.r2, "percent")}`;
+  const hindsight =
+    optimism !== null && optimism > 0
+      ? ` Picking the best afterwards would claim ${figure(optimism, "share")} too much.`
+      : "";
+  return `${told}; ${first}.${hindsight}`;
+}
+
+function gainOverDates({ losses, best, honest }: OutputChoice): GainOverDates | undefined {
+  const { gains = [], dates, excess } = losses;
+  const kept = gains.flatMap((gain, d) => {
+    const day = gain === null ? undefined : parseDay(dates[d] ?? "");
+    return day === undefined ? [] : [{ day, gain: gain!, best: gainAt(excess, best, d) }];
+  });
+  if (kept.length === 0) return undefined;
+  const share = (values: Float64Array) => values.map((value) => value / kept.length);
+  const chosen = Float64Array.from(kept, ({ gain }) => gain);
+  return {
+    days: Int32Array.from(kept, ({ day }) => day),
+    chosen: share(cumulative(chosen)),
+    best: share(cumulative(Float64Array.from(kept, (one) => one.best))),
+    band: share(noSkillFunnel(chosen)),
+    finding: gainFinding(honest, kept.length),
+  };
+}
+
+/** Candidate 0's loss on a date less that of another candidate; 0 if one of them has none. */
+function gainAt(excess: OutputChoice["losses"]["excess"], candidate: number, d: number): number {
+  const [first, other] = [excess[0]?.[d] ?? null, excess[candidate]?.[d] ?? null];
+  return first === null || other === null ? 0 : first - other;
+}
+
+function gainFinding({ gain, gain_t: t }: OutputChoice["honest"], dates: number): string {
+  const over = `over ${countedRows(dates, "date")}`;
+  if (dates < MIN_DATES || gain === null) return `Choosing has results ${over}, which are too few to judge.`;
+  if (t === null) return `The chosen forecasts never differed from those of candidate 0, ${over}.`;
+  const needed = neweyWestQuantile(dates);
+  const judged = t > needed ? "is beyond" : "is within";
+  return `Choosing in advance gained ${figure(gain, "percent")} over candidate 0, ${over}; its t of ${figure(t, "number")} ${judged} what chance gives (up to ${figure(needed, "number")}).`;
+}
+
+/** Further candidates are folded. */
+const MAX_SHOWN = 20;
+/** Jobs accept at most 100 candidates; another program may write more. */
+const MAX_ROWS = 100;
+
+function candidatePanels({ rows, isPerTicker, finding, gain, members }: Candidates): Panel[] {
+  return [
+    { title: "Candidates", finding, chart: candidateTable(rows, isPerTicker), isWide: true },
+    ...(gain === undefined ? [] : [gainPanel(gain)]),
+    ...(members === undefined ? [] : [membersPanel(members)]),
+  ];
+}
+
+function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean): string {
+  const tableOf = (caption: string, some: readonly CandidateRow[]) =>
+    plainTable({
+      caption,
+      columns: [
+        "Candidate",
+        "Number",
+        "R² out of fold",
+        "Gain over candidate 0",
+        "its t",
+        "Tickers",
+        "Member",
+        ...(isPerTicker ? ["Member for tickers"] : []),
+      ],
+      rows: some.map(({ number, label, r2, gain, t, tickers, isMember, memberOf }) => [
+        label,
+        String(number),
+        figure(r2, "percent"),
+        figure(gain, "percent"),
+        figure(t, "number"),
+        figure(tickers, "count"),
+        isMember ? "yes" : NO_FIGURE,
+        ...(memberOf === undefined ? [] : [figure(memberOf, "count")]),
+      ]),
+    });
+  const shown = tableOf("candidates", rows.slice(0, MAX_SHOWN));
+  const more = rows.slice(MAX_SHOWN, MAX_ROWS);
+  if (more.length === 0) return shown;
+  const summary = escapeText(`${countedRows(more.length, "further candidate")} with smaller gains`);
+  return `${shown}<details><summary>${summary}</summary>${tableOf("further candidates", more)}</details>`;
+}
+
+function gainPanel({ days, chosen, best, band, finding }: GainOverDates): Panel {
+  const hasBand = !band.some(Number.isNaN);
+  return {
+    title: "Gain over candidate 0, cumulative",
+    finding,
+    isWide: true,
+    chart: lineChart({
+      finding,
+      x: days,
+      xKind: "day",
+      unit: "percent",
+      lines: [
+        { name: "chosen in advance", values: chosen },
+        { name: "best in hindsight", values: best },
+      ],
+      band: hasBand ? { low: band.map((half) => -half), high: band } : undefined,
+    }),
+    key: keyLine([
+      ["line", "forecasts chosen in advance"],
+      ["line second", "the candidate that was best in the end"],
+      ...(hasBand ? [["band", "95\u202f% band without a gain"] as const] : []),
+    ]),
+    numbers: numbersTable({
+      caption: "cumulative gain over candidate 0",
+      columns: ["Date", "Chosen in advance", "Best in the end"],
+      rows: Array.from(days, (day, i) => [
+        formatDay(day),
+        figure(chosen[i], "percent"),
+        figure(best[i], "percent"),
+      ]),
+    }),
+  };
+}
