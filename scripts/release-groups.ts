@@ -58,7 +58,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/browser/console-form-accessibility.release.test.ts",
         "test/browser/console-uploads.release.test.ts",
       ],
-      ["test/browser/report.release.test.ts"],
+      ["test/browser/report.release.test.ts", "test/browser/notebook-report.release.test.ts"],
       ["test/browser/docs.release.test.ts"],
     ],
     paths: [

@@ -54,6 +54,8 @@ export interface InputFile {
 export interface Page {
   goto(url: string, options?: { readonly waitUntil?: "load" | "domcontentloaded" }): Promise<unknown>;
   evaluate<T>(expression: string): Promise<T>;
+  /** The page itself, then its frames. */
+  frames(): readonly { evaluate<T>(expression: string): Promise<T> }[];
   emulateMedia(media: {
     readonly media?: "print" | "screen";
     readonly colorScheme?: "light" | "dark";

@@ -65,7 +65,9 @@ class BarDisplay:
             self._bar.reset(total=total)
             self._bar.set_description(stage)
             self._stage = stage
-        self._bar.update(done - self._bar.n)
+        # Events come at most once a second, so each is shown.
+        self._bar.n = done
+        self._bar.refresh()
 
     def show_line(self, text: str) -> None:
         self._tqdm.write(text, file=sys.stderr)

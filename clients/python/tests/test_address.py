@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import pickle
+import socket
+import threading
 import traceback
 from collections.abc import Callable
 
@@ -71,6 +73,26 @@ def test_sends_the_key_and_never_shows_it(
     assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
     shown = repr(client) + repr(vars(client)) + repr(vars(client._connection)) + repr(service.requests[0].headers)
     assert "secret" not in shown + caplog.text + "".join(capsys.readouterr())
+
+
+def test_no_proxy_of_the_environment_sees_requests_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as service:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        monkeypatch.setenv("NO_PROXY", "")
+
+        def answer() -> None:
+            connection, _ = service.accept()
+            with connection:
+                seen.append(connection.recv(65_536))
+                connection.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with Client(f"http://127.0.0.1:{service.getsockname()[1]}", KEY) as client:
+            client.delete_blob("feature_engine_1.json")
+        thread.join()
+    assert seen[0].startswith(b"DELETE /data/feature_engine_1.json HTTP/1.1\r\n")
 
 
 def test_follows_no_redirect_and_names_its_target_without_the_query(fake: Callable[..., FakeService]) -> None:
