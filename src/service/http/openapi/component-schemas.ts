@@ -118,10 +118,19 @@ function converted(schema: z.ZodType, direction: Direction): JsonSchema {
         addDefault({ zodSchema, jsonSchema });
         // `format: date-time` says the same as the pattern.
         if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
+        describeTuple(jsonSchema);
       },
     },
   ) as JsonSchema;
   return JSON.parse(JSON.stringify(json), (key, value) =>
     key === "$ref" && typeof value === "string" ? value.replace("#/$defs/", PREFIX) : value,
   );
+}
+
+/** Linters and generators of clients know only arrays whose elements share one schema. `minItems` and `maxItems` state the length. */
+function describeTuple(schema: JsonSchema): void {
+  if (!Array.isArray(schema.prefixItems)) return;
+  const kinds = new Map(schema.prefixItems.map((kind) => [JSON.stringify(kind), kind]));
+  schema.items = kinds.size === 1 ? schema.prefixItems[0] : { anyOf: [...kinds.values()] };
+  delete schema.prefixItems;
 }
