@@ -3,9 +3,10 @@ import { blobPolicy } from "../blob/policy.ts";
 import { printable } from "../contract/errors/wording.ts";
 import { problemOf } from "../contract/problems/problem.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
-import { modelNameOf } from "../outputs/output-summary.ts";
+import { modelNameOf, type OutputSummary } from "../outputs/output-summary.ts";
 import { outputVerdict } from "../outputs/output-verdict.ts";
 import { hitRateErrorOf } from "../report/statistics/over-dates.ts";
+import { candidateTable } from "./terminal/candidate-table.ts";
 import { type OutputColumn, outputTable } from "./terminal/output-table.ts";
 import type { Reporter } from "./terminal/reporter.ts";
 import { untilSignal } from "./terminal/signals.ts";
@@ -49,7 +50,7 @@ export async function showJob(outputUrl: string, reading: Reading, reporter: Rep
  * @throws MucastError of reading one.
  */
 async function tableOf(locations: readonly string[], reading: Reading): Promise<string> {
-  const shown: OutputColumn[] = [];
+  const shown: (OutputColumn & { readonly output: OutputSummary })[] = [];
   // One at a time: a document may need much memory while it is read.
   for (const location of locations) {
     const output = await openDocument(location, reading);
@@ -57,5 +58,8 @@ async function tableOf(locations: readonly string[], reading: Reading): Promise<
     const hitRateError = hitRateErrorOf(output.rows);
     shown.push({ name, output: output.document, hitRateError, verdict: outputVerdict(output) });
   }
-  return `${outputTable(shown)}\n`;
+  const choices = shown.flatMap(({ name, output: { choice } }) =>
+    choice === undefined ? [] : [`\n${name}, chosen among candidates:\n${candidateTable(choice)}\n`],
+  );
+  return [`${outputTable(shown)}\n`, ...choices].join("");
 }

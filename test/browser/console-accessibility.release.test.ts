@@ -19,7 +19,11 @@ test("axe finds nothing in any view, and none is wider than its window: wide, na
   const looked = await service.signedWith("read", "write");
   const left = await service.begin(looked.caller);
   const failed = await service.begin(looked.caller);
-  service.succeed(left, mlText({ config: { intervals: { alpha: 0.1 } } }));
+  const choice = { candidates: [{ grid: { alpha: [2, 3, 4] } }], warm_up: 2 };
+  service.succeed(
+    left,
+    mlText({ config: { intervals: { alpha: 0.1 }, n_splits: 2, choice }, folds: 4, skills: [0, 0.1] }),
+  );
   failed.execution.end({
     kind: "failed",
     problem: problemOf(new MucastError("all_failed", "no ticker is left")),

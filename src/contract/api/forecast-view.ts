@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { choiceCandidateSchema, choiceSchema } from "../output/choice.ts";
 import {
   intervalEvidenceSchema,
   metricsSchema,
@@ -59,6 +60,24 @@ const missingSchema = z
   })
   .meta({ id: "MissingForecast", description: "A requested ticker that has no mu, and why." });
 
+/** The candidates of a job with `choice`, without their settings. */
+const choiceViewSchema = z
+  .strictObject({
+    candidates: z
+      .array(
+        choiceCandidateSchema
+          .omit({ settings: true })
+          .extend({ number: z.int().nonnegative() })
+          .meta({ id: "CandidateView" }),
+      )
+      .describe("The largest gain over candidate 0 first."),
+    count: z.int().nonnegative().describe("Number of candidates in the output."),
+    honest: choiceSchema.shape.honest,
+    best: choiceSchema.shape.best,
+    optimism: choiceSchema.shape.optimism,
+  })
+  .meta({ id: "ChoiceView" });
+
 const { window, metrics, verdict } = outputBlobSchema.shape;
 
 /** The forecasts of some tickers of an output, and its metrics over all: small enough for an agent's conversation. */
@@ -76,6 +95,9 @@ export const forecastViewSchema = z
       })
       .optional()
       .describe("Absent where one set of models made all forecasts."),
+    choice: choiceViewSchema
+      .optional()
+      .describe("With `choice`: what the candidates and choosing among them were worth."),
     count: z.int().nonnegative().describe("Number of tickers in the output that have a mu."),
     forecasts: z
       .array(tickerForecastSchema)

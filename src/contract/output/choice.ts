@@ -7,7 +7,8 @@ const count = z.int().nonnegative();
 const maybe = z.number().nullable();
 const members = z.array(count).describe("Numbers of candidates, ascending.");
 
-const gainFields = {
+/** What forecasts are worth beside those of candidate 0. */
+export const gainFields = {
   r2: maybe.describe(
     "1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit.",
   ),
@@ -17,7 +18,8 @@ const gainFields = {
   gain_t: maybe.describe("Its Newey-West t over dates, lag 5."),
 };
 
-const candidateSchema = z
+/** A candidate and what its forecasts are worth. */
+export const choiceCandidateSchema = z
   .strictObject({
     label: z.string(),
     ...gainFields,
@@ -34,7 +36,7 @@ export const choiceSchema = z
     over: mayGrow(z.enum(CHOICE_SCOPES)),
     seed: count,
     warm_up: count,
-    candidates: z.array(candidateSchema).describe("The first is the config itself."),
+    candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z
       .record(z.string(), members)

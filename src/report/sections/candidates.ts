@@ -1,5 +1,6 @@
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
+import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
 import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
 import { lineChart } from "../charts/line-chart.ts";
 import { escapeText } from "../charts/plot.ts";
@@ -90,17 +91,13 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
 
 function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow[] {
   const own = byTicker === undefined ? undefined : Object.values(byTicker);
-  const rows = candidates.map(({ label, r2, gain, gain_t: t, tickers, member }, number): CandidateRow => {
+  return rankedCandidates(candidates).map(({ number, label, r2, gain, gain_t: t, tickers, member }) => {
     const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
     return {
       ...{ number, label, r2, gain, t, tickers, isMember: member },
       ...(memberOf === undefined ? {} : { memberOf }),
     };
   });
-  return rows.sort(
-    (a, b) =>
-      (b.gain ?? Number.NEGATIVE_INFINITY) - (a.gain ?? Number.NEGATIVE_INFINITY) || a.number - b.number,
-  );
 }
 
 /** What the best candidate claims on its own rows, and what choosing in advance gave. */
@@ -149,8 +146,6 @@ function gainFinding({ gain, gain_t: t }: OutputChoice["honest"], dates: number)
   return `Choosing in advance gained ${figure(gain, "percent")} over candidate 0, ${over}; its t of ${figure(t, "number")} ${judged} what chance gives (up to ${figure(needed, "number")}).`;
 }
 
-/** Further candidates are folded. */
-const MAX_SHOWN = 20;
 /** Jobs accept at most 100 candidates; another program may write more. */
 const MAX_ROWS = 100;
 
@@ -187,8 +182,8 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean): st
         ...(memberOf === undefined ? [] : [figure(memberOf, "count")]),
       ]),
     });
-  const shown = tableOf("candidates", rows.slice(0, MAX_SHOWN));
-  const more = rows.slice(MAX_SHOWN, MAX_ROWS);
+  const shown = tableOf("candidates", rows.slice(0, MAX_CANDIDATES_SHOWN));
+  const more = rows.slice(MAX_CANDIDATES_SHOWN, MAX_ROWS);
   if (more.length === 0) return shown;
   const summary = escapeText(`${countedRows(more.length, "further candidate")} with smaller gains`);
   return `${shown}<details><summary>${summary}</summary>${tableOf("further candidates", more)}</details>`;

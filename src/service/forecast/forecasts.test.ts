@@ -138,6 +138,39 @@ describe("a forecast", () => {
     assert.equal((await ask(output([["A", 0.001]]))).refits, undefined);
   });
 
+  test("has the candidates of a choice, the largest gain first, and as many as fit", async () => {
+    const gains = { r2: 0.001, gain: 0.002, gain_t: 1.5 };
+    const choiceOf = (count: number, label = "ridge") => ({
+      candidates: Array.from({ length: count }, (_, i) => ({
+        ...{ label: `${label} ${i}`, ...gains, gain: i / 1_000, tickers: 2, member: i > 1 },
+        settings: { model: "ridge", model_params: { alpha: i } },
+      })),
+      ...{ members: [2], changes: [{ date: "2024-01-02", members: [2] }], honest: gains },
+      ...{ best: 2, optimism: 0.0004, losses: { reference: 0, dates: [], excess: [] } },
+    });
+    const view = await ask(output([["A", 0.001]], { choice: choiceOf(3) }));
+    forecastViewSchema.parse(view);
+    const { candidates, ...rest } = view.choice!;
+    assert.deepEqual(rest, { count: 3, honest: gains, best: 2, optimism: 0.0004 });
+    assert.deepEqual(
+      candidates.map(({ number, gain }) => [number, gain]),
+      [
+        [2, 0.002],
+        [1, 0.001],
+        [0, 0],
+      ],
+    );
+    assert.ok(!Object.hasOwn(candidates[0]!, "settings"));
+    const [{ text }] = toolResult(view).content as unknown as [{ text: string }];
+    assert.match(text, /^Chosen among 3 candidates: R² 0\.001 out of fold/m);
+    assert.match(text, /^Candidate 2, "ridge 2", member: R² 0\.001, gain 0\.002 \(t 1\.5\)$/m);
+    const many = await ask(output([["A", 0.001]], { choice: choiceOf(100) }));
+    assert.deepEqual([many.choice!.candidates.length, many.choice!.count], [20, 100]);
+    const long = await ask(output([["A", 0.001]], { choice: choiceOf(100, "\u0001".repeat(9_000)) }));
+    assert.ok(Buffer.byteLength(JSON.stringify(long.choice)) < 9_000);
+    assert.equal((await ask(output([["A", 0.001]]))).choice, undefined);
+  });
+
   test("has the largest |mu| first, with metrics, coverage and baselines", async () => {
     const mu = [
       ["A", 0.001],

@@ -1,3 +1,4 @@
+import { LIMITS } from "../../contract/config/limits.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { quote } from "../../ingest/blob-errors.ts";
@@ -57,6 +58,9 @@ export function* readForecastParts(json: JsonReader, wanted: TickerSelection) {
     // A list may be long, and only its last element is kept.
     forecasts: ofMu(members({ dates: last(scalar), lower: last(scalar), upper: last(scalar) })),
     refits: members({ blocks: readBlocks }),
+    choice: members({
+      ...{ candidates: readCandidates, honest: scalars, best: scalar, optimism: scalar },
+    }),
     metrics: members({
       score: members({ ...quality, by_ticker: ofMu(scalars) }),
       out_of_fold: members(quality),
@@ -113,6 +117,22 @@ function* readBlocks(json: JsonReader) {
     start = block?.start;
   });
   return count < 1 ? undefined : { count, last: start };
+}
+
+const candidateParts = members({
+  ...{ label: scalar, r2: scalar, gain: scalar, gain_t: scalar, tickers: scalar, member: scalar },
+});
+
+type CandidateParts = typeof candidateParts extends Read<infer T> ? NonNullable<T> : never;
+
+/** Reads the candidates without their settings. */
+function* readCandidates(json: JsonReader) {
+  const candidates: CandidateParts[] = [];
+  yield* eachElement(json, function* () {
+    const candidate = yield* candidateParts(json);
+    if (candidate !== null && candidates.length < LIMITS.candidates) candidates.push(candidate);
+  });
+  return candidates;
 }
 
 /** Why a ticker has no `mu`. */

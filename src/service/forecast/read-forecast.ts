@@ -6,6 +6,7 @@ import {
 import { MucastError } from "../../contract/errors/errors.ts";
 import { boundedCopy } from "../../contract/json/bounded-json.ts";
 import { OUTPUT_SCHEMA_NAME } from "../../contract/output/output-blob.ts";
+import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
 import { SIZES } from "../../contract/schema/answer-limits.ts";
 import { openSchema } from "../../contract/schema/open-schema.ts";
 import { readParts } from "../../ingest/json/json-parts.ts";
@@ -32,7 +33,7 @@ const MAX_MESSAGE_LENGTH = 500;
  * @throws MucastError invalid_data if the parts are not those of an output.
  */
 function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: string): ForecastView {
-  const { id, operation, window = null, verdict, refits, count, metrics } = parts;
+  const { id, operation, window = null, verdict, refits, choice, count, metrics } = parts;
   const { by_ticker: coverages, ...intervals } = metrics?.intervals ?? {};
   const { by_ticker: metricsOf, ...score } = metrics?.score ?? {};
   const { by_ticker: shrinkages, pooled: shrinkage } = metrics?.shrinkage ?? {};
@@ -49,8 +50,8 @@ function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: s
   }));
   const missing = "tickers" in wanted ? missingOf(wanted.tickers, parts) : [];
   const fitting = {
-    forecasts: boundedList(forecasts),
-    missing: boundedList(missing),
+    forecasts: boundedList(forecasts, 1 / 2),
+    missing: boundedList(missing, 3 / 8),
   };
   const baselines = [...(metrics?.baselines ?? [])].flatMap(([name, table]) =>
     table?.score === undefined ? [] : [[name, table.score?.pooled ?? null] as const],
@@ -61,6 +62,7 @@ function forecastView(parts: OutputParts, wanted: TickerSelection, outputName: s
     window,
     ...(verdict === undefined ? {} : { verdict }),
     ...(refits?.blocks === undefined ? {} : { refits: refits.blocks }),
+    ...(choice?.candidates === undefined ? {} : { choice: choiceView(choice, choice.candidates) }),
     count,
     ...fitting,
     left_out: forecasts.length - fitting.forecasts.length + missing.length - fitting.missing.length,
@@ -83,9 +85,23 @@ function intervalOf(ticker: string, { forecasts, mu_dates, window, metrics }: Ou
   return metrics?.intervals && isOfMu ? { interval: { lower, upper } } : {};
 }
 
-/** As many of the first entries as fit into half an answer. */
-function boundedList<T>(entries: readonly T[]): readonly T[] {
-  return boundedCopy(entries, { bytes: SIZES.forecast / 2, text: SIZES.text })!;
+/** As many of the first entries as fit into a share of the lists of an answer. */
+function boundedList<T>(entries: readonly T[], share: number): readonly T[] {
+  return boundedCopy(entries, { bytes: share * SIZES.forecast, text: SIZES.text })!;
+}
+
+type ChoiceParts = NonNullable<OutputParts["choice"]>;
+
+function choiceView(choice: ChoiceParts, candidates: NonNullable<ChoiceParts["candidates"]>): object {
+  const figures = candidates.map((candidate) => ({
+    ...candidate,
+    gain: typeof candidate.gain === "number" ? candidate.gain : null,
+  }));
+  return {
+    ...choice,
+    candidates: boundedList(rankedCandidates(figures).slice(0, MAX_CANDIDATES_SHOWN), 1 / 8),
+    count: candidates.length,
+  };
 }
 
 function missingOf(tickers: readonly string[], { mu, reasons }: OutputParts): MissingForecast[] {

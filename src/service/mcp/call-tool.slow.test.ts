@@ -74,7 +74,7 @@ for (const [mode, revision] of [
       assert.deepEqual(value, { ...FORECAST, id, count: 2 });
       assert.match(
         text,
-        /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\n"AAPL" mu 0\.00123, hit rate 0\.5139 ± 0\.0315 \(0\.5321 of the returns were up\)/,
+        /^run_ml_job \S+ as of 2026-01-05: 1 of 2 tickers with a mu\.\nChosen among 2 candidates: .*\n(?:Candidate .*\n){2}"AAPL" mu 0\.00123, hit rate 0\.5139 ± 0\.0315 \(0\.5321 of the returns were up\)/,
       );
       assert.match(text, /, coverage 0\.897, shrinkage 0\.14 \(slope 0\.41 ± 0\.27\)\n/);
       assert.match(text, /\nAll tickers: .*; shrinkage 0\.11 \(slope 0\.19 ± 0\.08\)\.$/);

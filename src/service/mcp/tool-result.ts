@@ -113,7 +113,8 @@ function verdictText({ id, operation, audit, replay }: VerdictView): string {
 
 /** A forecast in lines, for hosts that show an agent only the text. */
 function forecastText(view: ForecastView): string {
-  const { id, operation, window, verdict, refits, count, forecasts, missing, left_out, metrics } = view;
+  const { id, operation, window, verdict, refits, choice, count, forecasts, missing, left_out, metrics } =
+    view;
   const { pooled } = metrics.score;
   const { zero, mean } = metrics.baselines;
   const compared = [pooled, zero, mean].map(({ rmse }) => rounded(rmse)).join(", ");
@@ -123,11 +124,31 @@ function forecastText(view: ForecastView): string {
     ...(refits === undefined
       ? []
       : [`Models refitted ${counted(refits.count, "time")}, last on ${printable(refits.last)}.`]),
+    ...(choice === undefined ? [] : choiceLines(choice)),
     ...forecasts.map(tickerLine),
     ...missing.map(({ ticker, message }) => `${show(ticker)} has no mu: ${printable(message)}`),
     ...(left_out === 0 ? [] : [`${left_out} more did not fit into this answer; ask for them by name.`]),
     `All tickers: hit rate ${hitRate(pooled)}; RMSE of the model, the zero forecast, the mean: ${compared}${shrinkageText(metrics.shrinkage)}.`,
   ].join("\n");
+}
+
+/** What choosing was worth, and a line per candidate. */
+function choiceLines({ candidates, count, honest, best }: NonNullable<ForecastView["choice"]>): string[] {
+  const claimed = candidates.find(({ number }) => number === best)?.r2 ?? null;
+  return [
+    `Chosen among ${counted(count, "candidate")}: R² ${rounded(honest.r2)} out of fold as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
+    ...candidates.map(
+      ({ number, label, member, ...figures }) =>
+        `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${rounded(figures.r2)}, gain ${gainText(figures)}`,
+    ),
+    ...(candidates.length < count
+      ? [`${count - candidates.length} further candidates are in the output.`]
+      : []),
+  ];
+}
+
+function gainText({ gain, gain_t }: NonNullable<ForecastView["choice"]>["honest"]): string {
+  return gain_t === null ? rounded(gain) : `${rounded(gain)} (t ${rounded(gain_t)})`;
 }
 
 function tickerLine({ ticker, mu, metrics, coverage, shrinkage }: TickerForecast): string {

@@ -4,6 +4,7 @@ import { element, fill } from "../../dom.ts";
 import { errorBox } from "../../problem.ts";
 import type { ViewContext } from "../../view.ts";
 import { counted, textElement } from "../../words.ts";
+import { candidateTable } from "./candidate-table.ts";
 import type { Panel } from "./panel.ts";
 import { verdictWords } from "./verdict-words.ts";
 
@@ -62,7 +63,7 @@ const TONES: Readonly<Record<string, string>> = {
 } satisfies Record<NonNullable<ForecastView["verdict"]>["state"], string>;
 
 function forecastOf(view: ForecastView): HTMLElement[] {
-  const { forecasts, count, window, metrics, intervals, refits } = view;
+  const { forecasts, count, window, metrics, intervals, refits, choice } = view;
   const { pooled, cross_section } = metrics.score;
   const words =
     count === 0
@@ -97,6 +98,7 @@ function forecastOf(view: ForecastView): HTMLElement[] {
         ),
       ),
     ),
+    ...(choice === undefined ? [] : candidateTable(choice)),
   ];
 }
 
