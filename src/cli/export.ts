@@ -20,7 +20,7 @@ export function addExport(program: Command): void {
   program
     .command("export")
     .description("write the forecasts of an output as CSV or Parquet, one per row")
-    .requiredOption("--output <location>", "the output of a job: a path, file: URL or https URL")
+    .requiredOption("--output <location>", "the output of a job: a path, or a file:, https: or s3: URL")
     .requiredOption("--out <file>", "a file ending in .csv or .parquet; an existing file is replaced")
     .addHelpText("after", HELP)
     .action(async ({ output, out }: ExportFlags) => {

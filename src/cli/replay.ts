@@ -37,7 +37,7 @@ export function addReplay(program: Command): void {
   const command = program
     .command("replay")
     .description("run the job of an output again and compare the bytes")
-    .requiredOption("--output <location>", "the output of a job: a path, file: URL or https URL")
+    .requiredOption("--output <location>", "the output of a job: a path, or a file:, https: or s3: URL")
     .option("--feature-url <location>", "the feature blob, if it is no longer at its recorded location")
     .option(
       "--data-extractor-url <location>",

@@ -25,7 +25,7 @@ export function addReport(program: Command): void {
     .description("write an HTML report of what the forecasts of an output are worth")
     .requiredOption(
       "--output <location...>",
-      "the output of a job: a path, file: URL or https URL; several outputs are compared",
+      "the output of a job: a path, or a file:, https: or s3: URL; several outputs are compared",
     )
     .option("--replay <location...>", "files with the verdicts that mucast replay printed for the outputs")
     .option(

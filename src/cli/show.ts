@@ -22,7 +22,7 @@ export function addShow(program: Command): void {
   program
     .command("show")
     .description("print a table of what the forecasts of outputs are worth")
-    .requiredOption("--output <location...>", "the output of a job: a path, file: URL or https URL")
+    .requiredOption("--output <location...>", "the output of a job: a path, or a file:, https: or s3: URL")
     .addHelpText("after", HELP)
     .action(async ({ output }: { readonly output: readonly string[] }) => {
       const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
@@ -46,7 +46,7 @@ export async function showJob(outputUrl: string, reading: Reading, reporter: Rep
 
 /**
  * The table of stored outputs.
- * @param locations paths, file: URLs or https URLs.
+ * @param locations paths, or file:, https: or s3: URLs.
  * @throws MucastError of reading one.
  */
 async function tableOf(locations: readonly string[], reading: Reading): Promise<string> {

@@ -23,7 +23,7 @@ const AZURITE = fileURLToPath(
 );
 /** Certificate of a `secure` one, for NODE_EXTRA_CA_CERTS. */
 export const CERTIFICATE = fileURLToPath(new URL("../certificates/localhost.cert.pem", import.meta.url));
-const KEY = fileURLToPath(new URL("../certificates/localhost.key.pem", import.meta.url));
+export const CERTIFICATE_KEY = fileURLToPath(new URL("../certificates/localhost.key.pem", import.meta.url));
 
 /** Ends the server once stdin ends. Only the server keeps stdout, so that it ends with the server. */
 const WATCHER = '"$@" & pid=$!; exec >/dev/null; cat; kill -9 "$pid"; wait "$pid" 2>/dev/null; true';
@@ -94,7 +94,7 @@ function trusting(origin: string): AzureTransport {
 function flags(secure: boolean): string[] {
   const place = ["--blobHost", "127.0.0.1", "--blobPort", "0", "--inMemoryPersistence"];
   const quiet = ["--silent", "--disableTelemetry", "--skipApiVersionCheck"];
-  const tls = secure ? ["--cert", CERTIFICATE, "--key", KEY, "--oauth", "basic"] : [];
+  const tls = secure ? ["--cert", CERTIFICATE, "--key", CERTIFICATE_KEY, "--oauth", "basic"] : [];
   return [...place, ...quiet, ...tls];
 }
 

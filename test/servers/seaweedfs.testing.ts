@@ -5,7 +5,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { Agent } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,6 +15,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { lockedPython } from "../../scripts/locked-python.ts";
+import { CERTIFICATE, CERTIFICATE_KEY } from "./azurite.testing.ts";
 
 const LOCK = fileURLToPath(new URL("../../tools/test-servers/requirements-s3.txt", import.meta.url));
 
@@ -45,19 +48,21 @@ export interface SeaweedFs {
   stop(): Promise<void>;
 }
 
-export async function startSeaweedFs(): Promise<SeaweedFs> {
+/** @param secure over https with the certificate of the tests. */
+export async function startSeaweedFs({ secure = false } = {}): Promise<SeaweedFs> {
   const folder = await mkdtemp(join(tmpdir(), "mucast-seaweedfs-"));
   const keys = { all: newKey(), read: newKey() };
   const config = join(folder, "identities.json");
   await writeFile(config, JSON.stringify(identitiesOf(keys)));
-  const ports = await freePorts(PORTS.length);
+  const ports = await freePorts();
   const weed = join(dirname(lockedPython("test-servers", LOCK)), "weed");
-  const args = [...flags(folder, config), ...PORTS.map((name, i) => `-${name}=${ports[i]}`)];
+  const tls = secure ? ["-s3.cert.file", CERTIFICATE, "-s3.key.file", CERTIFICATE_KEY] : [];
+  const args = [...flags(folder, config), ...tls, ...PORTS.map((name, i) => `-${name}=${ports[i]}`)];
   const child = spawn("sh", ["-c", WATCHER, "sh", weed, "-logtostderr=true", "server", ...args], {
     cwd: folder,
     stdio: ["pipe", "ignore", "pipe"],
   });
-  const origin = `http://127.0.0.1:${ports[0]}`;
+  const origin = `${secure ? "https" : "http"}://127.0.0.1:${ports[0]}`;
   const client = new S3Client({
     endpoint: origin,
     region: "us-east-1",
@@ -65,6 +70,9 @@ export async function startSeaweedFs(): Promise<SeaweedFs> {
     credentials: { accessKeyId: keys.all.accessKey, secretAccessKey: keys.all.secretKey },
     // SeaweedFS may refuse for a moment while its parts find each other.
     maxAttempts: 10,
+    ...(secure
+      ? { requestHandler: { httpsAgent: new Agent({ ca: readFileSync(CERTIFICATE, "utf8") }) } }
+      : {}),
   });
   await listening(child, client);
   return {
@@ -111,18 +119,26 @@ function flags(folder: string, config: string): string[] {
   return [...here, ...alone, ...rules, "-volume.max=100", "-master.volumeSizeLimitMB=1024"];
 }
 
-/** Ports that were free a moment ago. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, "127.0.0.1");
-      await once(server, "listening");
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
+/** Below the ports that the system chooses by itself, so that no other test gets one of them a moment later. */
+const FIRST_PORT = 12_000;
+const BLOCKS = 2_000;
+
+/** A free block of ports; that of another process is another one. */
+async function freePorts(): Promise<readonly number[]> {
+  for (let block = process.pid; ; block++) {
+    const first = FIRST_PORT + (block % BLOCKS) * PORTS.length;
+    const ports = PORTS.map((_, i) => first + i);
+    const isFree = await Promise.all(ports.map(isFreePort));
+    if (!isFree.includes(false)) return ports;
+  }
+}
+
+function isFreePort(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
 }
 
 /** @throws Error with the last lines of its log if the server ends before it creates a bucket. */

@@ -13,7 +13,7 @@ export class Refusal extends Error {
     const rights =
       "; the credentials (a key, SAS, signature or role) may be missing, expired, or without the right to it";
     const isAboutRights = status === 401 || status === 403 || isExpired(shown);
-    super(`the storage answered ${status} ${shown}${isAboutRights ? rights : ""}`);
+    super(`the storage answered ${status}${shown && ` ${shown}`}${isAboutRights ? rights : ""}`);
     this.status = status;
     this.word = shown;
   }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { inspect } from "node:util";
 import { HeadObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command } from "@aws-sdk/client-s3";
+import { CERTIFICATE } from "../../../test/servers/azurite.testing.ts";
 import {
   type S3Environment,
   type SeaweedFs,
@@ -160,6 +162,34 @@ test("an endpoint must be https, or a listed loopback origin, and may not be pri
   await failure("url_not_allowed", local.stat("data/x.json"));
   await failure("url_not_allowed", local.create("data/x.json", "x"));
   await failure("url_not_allowed", bytesOf(local.read("data/x.json")));
+});
+
+test("reads and writes over https with a trusted certificate, and does not retry with another", async () => {
+  const secure = await startSeaweedFs({ secure: true });
+  const open = (ca?: string) =>
+    openStore("s3://models", {
+      policy: policyOf({ allowed: [], privateOrigins: [secure.origin], blobUrl: "s3://models" }),
+      env: secure.env(),
+      ca,
+    });
+  try {
+    await secure.newBucket("models");
+    const [trusting, doubting] = [await open(readFileSync(CERTIFICATE, "utf8")), await open()];
+    opened.push(trusting, doubting);
+    await trusting.create("data/secure.json", "secure");
+    assert.equal((await bytesOf(trusting.read("data/secure.json"))).toString(), "secure");
+    for (const [code, attempt] of [
+      ["output_failed", () => doubting.create("data/x.json", "x")],
+      ["blob_unavailable", () => doubting.stat("data/secure.json")],
+      ["blob_unavailable", () => bytesOf(doubting.read("data/secure.json"))],
+    ] as const) {
+      const { message } = await failure(code, attempt());
+      assert.match(message, /certificate is not trusted/);
+      assert.doesNotMatch(message, /tried/);
+    }
+  } finally {
+    await secure.stop();
+  }
 });
 
 test("settings that do not fit are an error before any request, without a secret", async () => {

@@ -100,6 +100,10 @@ describe("with its blobs in S3", { concurrency: 2 }, () => {
       env: { ...server.env(), BLOB_URL, MUCAST_PRIVATE_ORIGINS: server.origin },
     });
     assert.match(replay.stdout, /identical/, replay.stderr);
+    const show = await mucast(["show", "--output", record.output_url!], {
+      env: { ...server.env(), MUCAST_ALLOWED_BLOB_URLS: BLOB_URL, MUCAST_PRIVATE_ORIGINS: server.origin },
+    });
+    assert.match(show.stdout, /^ +catboost$/m, show.stderr);
   });
 
   test("a job of a service's caller reads and writes in the caller's space, and reads another allowed bucket", async () => {
