@@ -54,6 +54,10 @@ export class ColumnReader {
     for (const { page, row, values, indices, isRepeated } of this.#dataPages(column, index, group)) {
       if (!isRepeated) numbers = toNumbers(values, column) as Float64Array<ArrayBuffer>;
       const { count, defined } = page;
+      if (slots === undefined && defined === undefined && indices === undefined) {
+        into.set(numbers, row);
+        continue;
+      }
       let next = 0;
       for (let i = 0; i < count; i++) {
         const at = slots === undefined ? row + i : slots[row + i]!;

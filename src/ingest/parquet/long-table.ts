@@ -67,7 +67,7 @@ export class LongTable implements TickerNumbers {
       const days = this.#reader.days(of(date));
       yield;
       const sorted = new Float64Array(group.rows);
-      for (let i = 0; i < group.rows; i++) sorted[slots[i]!] = days[i]!;
+      for (let i = 0; i < group.rows; i++) sorted[slots === undefined ? i : slots[i]!] = days[i]!;
       const { store } = this.#reading;
       const stored = {
         offset: group.chunks[date]!.start,
@@ -85,10 +85,16 @@ export class LongTable implements TickerNumbers {
     yield* this.#finish();
   }
 
-  /** Assigns each row of a group its position among the rows sorted by ticker. */
-  #slots(tickers: Uint32Array): Uint32Array {
+  /** Assigns each row of a group its position among the rows sorted by ticker; undefined if they are sorted already. */
+  #slots(tickers: Uint32Array): Uint32Array | undefined {
     const counts = new Map<number, number>();
-    for (const ticker of tickers) counts.set(ticker, (counts.get(ticker) ?? 0) + 1);
+    let runs = 0;
+    for (let start = 0, end = 0; start < tickers.length; start = end) {
+      const ticker = tickers[start]!;
+      while (end < tickers.length && tickers[end] === ticker) end++;
+      counts.set(ticker, (counts.get(ticker) ?? 0) + end - start);
+      runs++;
+    }
     const next = new Uint32Array(this.#tickers.length);
     let at = 0;
     for (const [ticker, count] of counts) {
@@ -98,7 +104,7 @@ export class LongTable implements TickerNumbers {
       next[ticker] = at;
       at += count;
     }
-    return tickers.map((ticker) => next[ticker]!++);
+    return runs === counts.size ? undefined : tickers.map((ticker) => next[ticker]!++);
   }
 
   *#finish(): Steps<void> {

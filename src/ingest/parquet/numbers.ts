@@ -35,7 +35,11 @@ export function toNumbers(values: Values, { logical }: LeafColumn): Float64Array
 
 function finite(values: Float64Array | Float32Array): Float64Array {
   const numbers = values instanceof Float64Array ? values : new Float64Array(values);
-  for (let i = 0; i < numbers.length; i++) if (!Number.isFinite(numbers[i]!)) numbers[i] = Number.NaN;
+  for (let i = 0; i < numbers.length; i++) {
+    const number = numbers[i]!;
+    // Only the difference of finite numbers is 0.
+    if (number - number !== 0) numbers[i] = Number.NaN;
+  }
   return numbers;
 }
 
@@ -52,8 +56,9 @@ function fromInt64(values: BigInt64Array, isUnsigned: boolean): Float64Array {
 export function toDays(values: Values, column: LeafColumn, cursor: Cursor): Float64Array {
   const { logical } = column;
   if ("offsets" in values) return textDays(values, cursor);
-  if (logical.kind === "date")
-    return Float64Array.from(values as Int32Array, (day) => dayOfEpoch(day * MILLISECONDS_PER_DAY));
+  if (logical.kind === "date") {
+    return new Float64Array(values as Int32Array).map((day) => dayOfEpoch(day * MILLISECONDS_PER_DAY));
+  }
   if (logical.kind === "timestamp") {
     return timestampDays(values as BigInt64Array, logical.unit, logical.isUtc);
   }

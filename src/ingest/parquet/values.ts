@@ -80,14 +80,24 @@ function fixed<T extends Int32Array | BigInt64Array | Float32Array | Float64Arra
   const width = Type.BYTES_PER_ELEMENT;
   const from = cursor.take(count * width);
   const values = new Type(count);
-  const into = new Uint8Array(values.buffer);
-  if (!isSplit) into.set(from);
-  else {
-    for (let k = 0; k < width; k++) {
-      for (let i = 0, at = k * count; i < count; i++) into[i * width + k] = from[at + i]!;
+  if (isSplit) joinBytes(from, count, new Uint32Array(values.buffer));
+  else new Uint8Array(values.buffer).set(from);
+  return values;
+}
+
+const WORD_BYTES = 4;
+
+/** Joins the bytes of values that are stored byte by byte. @param into the values as words of four bytes, the lowest first. */
+function joinBytes(from: Uint8Array, count: number, into: Uint32Array): void {
+  const words = count === 0 ? 0 : into.length / count;
+  for (let w = 0; w < words; w++) {
+    const first = w * WORD_BYTES * count;
+    const [second, third, fourth] = [first + count, first + 2 * count, first + 3 * count];
+    for (let i = 0; i < count; i++) {
+      into[i * words + w] =
+        from[first + i]! | (from[second + i]! << 8) | (from[third + i]! << 16) | (from[fourth + i]! << 24);
     }
   }
-  return values;
 }
 
 function whole<T extends { readonly length: number }>(values: T, count: number, cursor: Cursor): T {
