@@ -14,6 +14,13 @@ export interface JobBlobs {
 
 /** Daily prices of geometric random walks over 2,500 weekdays, with the 26 features that `mucast prepare` makes from them. */
 export async function writeMarket(tickers: number, folder: string): Promise<JobBlobs> {
+  const csvPath = join(folder, "prices.csv");
+  writeFileSync(csvPath, marketCsv(tickers));
+  return preparePrices({ csvPath, outFolder: folder });
+}
+
+/** A wide CSV of daily prices: geometric random walks over 2,500 weekdays. */
+export function marketCsv(tickers: number): string {
   const normal = normals();
   const prices = Array.from({ length: tickers }, () => 100);
   const lines = [["date", ...prices.map((_, t) => `T${t}`)].join(",")];
@@ -21,9 +28,7 @@ export async function writeMarket(tickers: number, folder: string): Promise<JobB
     for (let t = 0; t < tickers; t++) prices[t]! *= Math.exp(0.01 * normal());
     lines.push([formatDay(day), ...prices.map((price) => price.toFixed(4))].join(","));
   }
-  const csvPath = join(folder, "prices.csv");
-  writeFileSync(csvPath, `${lines.join("\n")}\n`);
-  return preparePrices({ csvPath, outFolder: folder });
+  return `${lines.join("\n")}\n`;
 }
 
 export const MARKET_DAYS = 2_500;

@@ -1,6 +1,10 @@
-/** Reads a canonical feature blob; prints seconds, values and peak memory as JSON. Usage: reading-child.ts mucast|json-parse PATH */
+/**
+ * Reads a feature blob; prints seconds, values and peak memory as JSON. `mucast-blob` reads it as a job does, with decompression and the
+ * digest. Usage: reading-child.ts mucast|mucast-blob|json-parse PATH
+ */
 import { createReadStream, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { openBlob } from "../../src/blob/open-blob.ts";
 import { readFeatures } from "../../src/ingest/read-features.ts";
 
 type Features = Record<string, Record<string, (number | null)[]>>;
@@ -12,6 +16,12 @@ const READERS: Record<string, (path: string) => Promise<number>> = {
     for await (const ticker of readFeatures({ name: path, chunks }, { workFolder: tmpdir() })) {
       values += ticker.values.length;
     }
+    return values;
+  },
+  async "mucast-blob"(path) {
+    let values = 0;
+    const blob = await openBlob(path, { allowed: [] });
+    for await (const ticker of readFeatures(blob, { workFolder: tmpdir() })) values += ticker.values.length;
     return values;
   },
   async "json-parse"(path) {
@@ -33,6 +43,9 @@ function peakBytes(): number {
 
 const [name, path] = process.argv.slice(2);
 const start = performance.now();
+const before = process.cpuUsage();
 const values = await READERS[name!]!(path!);
 const seconds = (performance.now() - start) / 1000;
-process.stdout.write(`${JSON.stringify({ seconds, values, peakBytes: peakBytes() })}\n`);
+const { user, system } = process.cpuUsage(before);
+const processorSeconds = (user + system) / 1e6;
+process.stdout.write(`${JSON.stringify({ seconds, processorSeconds, values, peakBytes: peakBytes() })}\n`);

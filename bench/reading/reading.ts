@@ -9,6 +9,7 @@ import { table } from "../../src/cli/terminal/output-table.ts";
 import { formatDay } from "../../src/contract/market/dates.ts";
 import { peerPython } from "../peer-python.ts";
 import type { Table } from "../table.ts";
+import { benchFormats } from "./formats.ts";
 
 const run = promisify(execFile);
 const CHILD = fileURLToPath(new URL("./reading-child.ts", import.meta.url));
@@ -34,7 +35,7 @@ interface Reading {
   readonly peakBytes: number;
 }
 
-/** @returns a table of all readers on a file of 200 MB, and one of only mucast on 2 GB. Takes a minute or two. */
+/** @returns a table of all readers on a JSON file of 200 MB, one of only mucast on 2 GB, and one of formats. Takes ten minutes. */
 export async function benchReading(): Promise<readonly Table[]> {
   const ours: Reader = { name: "mucast", command: [process.execPath, CHILD, "mucast"] };
   const python = peerPython("readers");
@@ -45,7 +46,11 @@ export async function benchReading(): Promise<readonly Table[]> {
     { name: "orjson", command: [python, PEER, "orjson"] },
     { name: "pandas.read_json", command: [python, PEER, "pandas"] },
   ];
-  return [await measure(readers, COMPARED_BYTES, RUNS), await measure([ours], LARGE_BYTES, 1)];
+  return [
+    await measure(readers, COMPARED_BYTES, RUNS),
+    await measure([ours], LARGE_BYTES, 1),
+    await benchFormats(),
+  ];
 }
 
 async function measure(readers: readonly Reader[], leastBytes: number, runs: number): Promise<Table> {

@@ -52,12 +52,12 @@ export class ColumnReader {
   numbers({ column, index, group }: GroupColumn, slots: Uint32Array | undefined, into: Float64Array): void {
     let numbers = new Float64Array(0);
     for (const { page, row, values, indices, isRepeated } of this.#dataPages(column, index, group)) {
-      if (!isRepeated) numbers = toNumbers(values, column) as Float64Array<ArrayBuffer>;
       const { count, defined } = page;
-      if (slots === undefined && defined === undefined && indices === undefined) {
-        into.set(numbers, row);
+      if (slots === undefined && indices === undefined && isFloat(values)) {
+        copyFinite(values, defined, into.subarray(row, row + count));
         continue;
       }
+      if (!isRepeated) numbers = toNumbers(values, column) as Float64Array<ArrayBuffer>;
       let next = 0;
       for (let i = 0; i < count; i++) {
         const at = slots === undefined ? row + i : slots[row + i]!;
@@ -152,6 +152,28 @@ export class ColumnReader {
   #fault({ column, before }: GroupColumn, { cursor }: Page, row: number, what: string) {
     const path = `${quote(column.name)}[${before + row}]`;
     return invalid({ source: this.#source, offset: cursor.part.offset, path }, what);
+  }
+}
+
+function isFloat(values: Values): values is Float64Array | Float32Array {
+  return values instanceof Float64Array || values instanceof Float32Array;
+}
+
+/** Writes the numbers of successive rows; NaN for a null and for a number that is not finite, as `toNumbers` does. */
+function copyFinite(
+  values: Float64Array | Float32Array,
+  defined: Uint8Array | undefined,
+  into: Float64Array,
+): void {
+  let next = 0;
+  for (let i = 0; i < into.length; i++) {
+    if (defined !== undefined && defined[i] === 0) {
+      into[i] = Number.NaN;
+      continue;
+    }
+    const number = values[next++]!;
+    // Only the difference of finite numbers is 0.
+    into[i] = number - number === 0 ? number : Number.NaN;
   }
 }
 
