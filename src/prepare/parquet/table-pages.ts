@@ -65,14 +65,17 @@ function page(
 /**
  * The body of a page of numbers: a level for each row, 1 for a value and 0 for a null, then the values that are not null, in the encoding
  * BYTE_STREAM_SPLIT. It puts the bytes of equal significance side by side, so that signs and exponents compress well.
- * @param values NaN for a null.
+ * @param values NaN for a null; a number beyond the range of float32 becomes one.
  */
 export function numbersBody(values: Float64Array, isFloat32: boolean): Uint8Array {
-  const levels = levelsOf(values);
-  const present = values.filter((value) => !Number.isNaN(value));
-  // Zero has one sign, as in JSON.
-  for (let i = 0; i < present.length; i++) if (present[i] === 0) present[i] = 0;
-  const numbers = isFloat32 ? Float32Array.from(present) : present;
+  const stored = isFloat32 ? new Float32Array(values) : values.slice();
+  for (let i = 0; i < stored.length; i++) {
+    // Zero has one sign, as in JSON.
+    if (stored[i] === 0) stored[i] = 0;
+    else if (!Number.isFinite(stored[i]!)) stored[i] = Number.NaN;
+  }
+  const levels = levelsOf(stored);
+  const numbers = stored.filter((value) => !Number.isNaN(value));
   const bytes = new Uint8Array(numbers.buffer);
   const width = numbers.BYTES_PER_ELEMENT;
   const n = numbers.length;
@@ -85,7 +88,7 @@ export function numbersBody(values: Float64Array, isFloat32: boolean): Uint8Arra
   return body;
 }
 
-function levelsOf(values: Float64Array): Uint8Array {
+function levelsOf(values: Float64Array | Float32Array): Uint8Array {
   const runs: number[] = [];
   for (let i = 0; i < values.length; ) {
     const isNull = Number.isNaN(values[i]!);

@@ -38,8 +38,8 @@ function expectedRows(
       const i = days.indexOf(date);
       const cells = columns.map((name, c) => {
         const value = i < 0 ? Number.NaN : values[c * days.length + i]!;
-        const isMissing = !Number.isFinite(value);
-        return [name, isMissing ? null : (isFloat32 ? Math.fround(value) : value) + 0];
+        const stored = (isFloat32 ? Math.fround(value) : value) + 0;
+        return [name, Number.isFinite(stored) ? stored : null];
       });
       return { date: formatDay(date), ticker, ...Object.fromEntries(cells) };
     }),
