@@ -1,6 +1,6 @@
 import { seededRandom } from "../../test/twins/random.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
-import type { Choice } from "../contract/config/ml-candidates.ts";
+import type { MlCandidates } from "../contract/config/ml-candidates.ts";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";
@@ -73,7 +73,7 @@ export function mlText(market: Market = {}): string {
 }
 
 /** The forecasts of the market; with `choice` those of its members, where each candidate has a seed of its own. */
-function fittedTickers(market: Market, choice: Choice | undefined, folds: number) {
+function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: number) {
   const fittedBy = (own: Market) => {
     const { rows, fit } = marketRows(own);
     return rows.map((row) => fittedTicker(row, fit, folds));
@@ -239,6 +239,7 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Tra
   const part = (from: number, to: number) => ({
     ticker: row.ticker,
     days: row.days.subarray(from, to),
+    labelDays: row.days.subarray(from + 1, to + 1),
     realised: row.labels.subarray(from, to),
     predicted: row.predicted.subarray(from, to),
     trainingMean: trainingMeans(row.labels.subarray(0, validate), to - from),
@@ -251,6 +252,7 @@ function trainedTicker(row: TickerRows, fit: number, hasIntervals: boolean): Tra
     predictionUnit: 1,
     validation: part(validate, calibrate),
     calibration: part(calibrate, fit),
+    labelSquare: 1,
     score: scoreOf(row, fit),
     models: [modelOf(row, fit)],
     splits: {

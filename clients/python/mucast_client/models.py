@@ -569,7 +569,8 @@ class OutputChoice(TypedDict):
     rule: str
     over: str
     seed: int
-    warm_up: int
+    warm_up: NotRequired[int]
+    """run_ml_job: further folds that only served the choice."""
     candidates: list[ChoiceCandidate]
     """The first is the config itself."""
     members: list[int]

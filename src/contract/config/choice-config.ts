@@ -51,22 +51,22 @@ const searchShape = {
 
 const SEARCH_FAULTS = [
   {
-    isAtFault: ({ draws, draw }: Search) => (draws === undefined) !== (draw === undefined),
+    isAtFault: ({ draws, draw }: CandidateSearch) => (draws === undefined) !== (draw === undefined),
     message: "draws and draw belong together: give both or neither",
   },
   {
-    isAtFault: ({ grid, draw }: Search) => grid !== undefined && draw !== undefined,
+    isAtFault: ({ grid, draw }: CandidateSearch) => grid !== undefined && draw !== undefined,
     message: "has both grid and draw; give them as two candidates",
   },
 ] as const;
 
-interface Search {
-  readonly grid?: unknown;
-  readonly draws?: unknown;
-  readonly draw?: unknown;
+export interface CandidateSearch {
+  readonly grid?: Readonly<Record<string, readonly unknown[]>> | undefined;
+  readonly draws?: number | undefined;
+  readonly draw?: Readonly<Record<string, DrawSpec>> | undefined;
 }
 
-function searchRefined<T extends z.ZodType<Search>>(schema: T): T {
+function searchRefined<T extends z.ZodType<CandidateSearch>>(schema: T): T {
   return SEARCH_FAULTS.reduce(
     (refined, { isAtFault, message }) => refined.refine((value) => !isAtFault(value), { error: message }),
     schema,
@@ -80,12 +80,6 @@ const choiceShape = {
     .default("mean")
     .describe(
       "mean: the mean of the candidates within one standard error of the best. best: the best candidate alone.",
-    ),
-  over: z
-    .enum(CHOICE_SCOPES)
-    .default("auto")
-    .describe(
-      "all: one choice for all tickers. auto: a choice per ticker, pulled towards the common one, where that was better on earlier rows.",
     ),
   seed: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(42).describe("Seed of the draws."),
 };
@@ -122,6 +116,12 @@ export const mlChoiceSchema = z
   .strictObject({
     candidates: z.array(mlCandidateSchema).min(1).max(LIMITS.candidates),
     ...choiceShape,
+    over: z
+      .enum(CHOICE_SCOPES)
+      .default("auto")
+      .describe(
+        "all: one choice for all tickers. auto: a choice per ticker, pulled towards the common one, where that was better on earlier rows.",
+      ),
     warm_up: z
       .int()
       .min(0)
@@ -133,3 +133,27 @@ export const mlChoiceSchema = z
   .describe("Tries several candidates, of which `ML params` itself is the first. Our addition.");
 
 export type MlChoice = z.infer<typeof mlChoiceSchema>;
+
+/** One entry of run_dl_job's `choice.candidates`. It inherits what it does not set; its sections are merged into those of the config. */
+const dlCandidateSchema = searchRefined(
+  z.strictObject({
+    label: labelSchema,
+    "current option": z.string().optional().describe("The network; without it, that of the config."),
+    training_params: z.record(z.string(), z.unknown()).optional(),
+    data_processing: z.record(z.string(), z.unknown()).optional(),
+    models_params: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+    target: targetSchema.removeDefault().optional(),
+    cross_section: crossSectionSchema.removeDefault().optional(),
+    ...searchShape,
+  }),
+).meta({ id: "DlCandidate" });
+
+export type DlCandidate = z.infer<typeof dlCandidateSchema>;
+
+/** `choice` of run_dl_job. */
+export const dlChoiceSchema = z
+  .strictObject({ candidates: z.array(dlCandidateSchema).min(1).max(LIMITS.candidates), ...choiceShape })
+  .meta({ id: "DlChoice" })
+  .describe("Tries several candidates, of which `Dot prediction` itself is the first. Our addition.");
+
+export type DlChoice = z.infer<typeof dlChoiceSchema>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { dlChoiceSchema } from "./choice-config.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
 import {
@@ -30,6 +31,12 @@ export const lookbackSchema = z
   .default(10)
   .describe("Number of rows in an input window.");
 
+export const dataProcessingSchema = z.strictObject({
+  scaler: z.enum(SCALERS).exclude(["none"]).default("robust"),
+  lookback: lookbackSchema,
+  batch_size: z.int().min(1).max(LIMITS.batchSize).default(64),
+});
+
 /** `Dot prediction` of run_dl_job's config, as the caller writes it. docs/config.md has a row for each field. */
 export const dotPredictionSchema = z.strictObject({
   status: z.boolean().default(true).describe("If false, the job succeeds without training."),
@@ -48,13 +55,7 @@ export const dotPredictionSchema = z.strictObject({
       seed: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(42),
     })
     .prefault({}),
-  data_processing: z
-    .strictObject({
-      scaler: z.enum(SCALERS).exclude(["none"]).default("robust"),
-      lookback: lookbackSchema,
-      batch_size: z.int().min(1).max(LIMITS.batchSize).default(64),
-    })
-    .prefault({}),
+  data_processing: dataProcessingSchema.prefault({}),
   training_params: trainingParamsSchema.prefault({}),
   models_params: modelsParamsSchema.prefault({}),
   intervals: intervalsSchema.optional(),
@@ -64,6 +65,7 @@ export const dotPredictionSchema = z.strictObject({
   refit_every: refitEverySchema,
   window: networkWindowSchema,
   refit_start: refitStartSchema,
+  choice: dlChoiceSchema.optional(),
 });
 
 /** Config of run_dl_job. Sections of other services next to `Dot prediction` are ignored, with a warning. */

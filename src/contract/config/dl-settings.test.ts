@@ -46,6 +46,7 @@ test("fills in every default", () => {
     target: "return",
     crossSection: false,
     refitStart: "cold",
+    calibrates: false,
     joint: false,
   });
 });
@@ -102,6 +103,7 @@ test("every field of the config reaches the settings", () => {
     device: "cuda:3",
     seed: 7,
     intervals: { alpha: 0.3, bound: "lower", method: "split" },
+    calibrates: true,
     joint: true,
   });
 });

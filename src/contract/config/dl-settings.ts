@@ -1,5 +1,7 @@
 import { show } from "../errors/faults.ts";
 import type { Warning } from "../problems/warnings.ts";
+import type { Choice } from "./candidates.ts";
+import { resolveDlChoice } from "./dl-candidates.ts";
 import { dlConfigSchema } from "./dl-config.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { checkNetworkSize, networkFaults } from "./network-faults.ts";
@@ -26,6 +28,10 @@ export interface DlSettings extends PanelSettings, RefitSettings {
   readonly intervals?: Intervals;
   readonly shrinkage: ShrinkageChoice;
   readonly refitStart: RefitStart;
+  /** Whether a part of the windows is set aside that neither training nor early stopping nor a choice sees. */
+  readonly calibrates: boolean;
+  /** Absent if the job tries no other candidates. */
+  readonly choice?: Choice<DlSettings>;
   /** True: one network learns from all tickers. False: one network per ticker. */
   readonly joint: boolean;
 }
@@ -52,6 +58,7 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     refit_every,
     window,
     refit_start,
+    choice: givenChoice,
     ...sections
   } = prediction;
   const { global_settings, data_processing, training_params, ...otherSections } = sections;
@@ -77,10 +84,21 @@ export function parseDlSettings(text: string): { settings: DlSettings; warnings:
     crossSection: cross_section,
     ...refitSettings(refit_every, window),
     refitStart: refit_start,
+    calibrates: intervalsAskedFor(intervals).intervals !== undefined || givenChoice !== undefined,
     joint: NETWORKS[architecture].joint,
   };
   checkNetworkSize(settings, MIN_FEATURES);
-  return { settings, warnings: known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings };
+  const own = known === undefined ? [...warnings, unknownLoss(loss_type)] : warnings;
+  if (givenChoice === undefined) return { settings, warnings: own };
+  const found = resolveDlChoice(givenChoice, text, settings, parseDlSettings);
+  const candidates = found.choice.candidates.map((candidate) => ({
+    ...candidate,
+    settings: { ...candidate.settings, calibrates: true },
+  }));
+  return {
+    settings: { ...settings, choice: { ...found.choice, candidates } },
+    warnings: [...own, ...found.warnings],
+  };
 }
 
 function unknownLoss(value: unknown): Warning {

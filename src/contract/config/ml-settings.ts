@@ -5,7 +5,7 @@ import { findModel, type Model } from "../model-params/models.ts";
 import { type Estimator, type RawJson, type RawObject, resolveModelParams } from "../model-params/resolve.ts";
 import type { Warning } from "../problems/warnings.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
-import { type Choice, resolveChoice } from "./ml-candidates.ts";
+import { type MlCandidates, resolveMlChoice } from "./ml-candidates.ts";
 import { DEFAULT_CV_TEST_SIZE, mlConfigSchema } from "./ml-config.ts";
 import type { FitKind, PanelSettings, ShrinkageChoice } from "./panel-settings.ts";
 import { type NoField, parseConfig, SECTION_KEYS } from "./parse-config.ts";
@@ -28,7 +28,7 @@ export interface MlSettings extends PanelSettings, RefitSettings {
   readonly shrinkage: ShrinkageChoice;
   readonly fit: FitKind;
   /** Absent if the job tries no other candidates. */
-  readonly choice?: Choice;
+  readonly choice?: MlCandidates;
 }
 
 /**
@@ -78,7 +78,7 @@ export function parseMlSettings(text: string): { settings: MlSettings; warnings:
   };
   const own = [...warnings, ...resolved.warnings];
   if (givenChoice === undefined) return { settings, warnings: own };
-  const found = resolveChoice(givenChoice, raw.choice, { settings, rawParams });
+  const found = resolveMlChoice(givenChoice, raw.choice, { settings, rawParams });
   return { settings: { ...settings, choice: found.choice }, warnings: [...own, ...found.warnings] };
 }
 

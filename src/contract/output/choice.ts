@@ -35,7 +35,7 @@ export const choiceSchema = z
     rule: mayGrow(z.enum(CHOICE_RULES)),
     over: mayGrow(z.enum(CHOICE_SCOPES)),
     seed: count,
-    warm_up: count,
+    warm_up: count.optional().describe("run_ml_job: further folds that only served the choice."),
     candidates: z.array(choiceCandidateSchema).describe("The first is the config itself."),
     members: members.describe("Members for the score rows of all tickers, and so for mu."),
     by_ticker: z

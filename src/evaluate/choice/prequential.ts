@@ -26,7 +26,7 @@ export interface PrequentialChoice {
 const MIN_T = 1;
 
 /** Later than every label. */
-const END: Day = Number.MAX_SAFE_INTEGER;
+export const END: Day = Number.MAX_SAFE_INTEGER;
 
 /**
  * Chooses among candidates as a desk would have chosen: the forecasts of a fold are the mean of the candidates that the losses known at its
@@ -46,7 +46,7 @@ export function* choosePrequentially(
   yield 0;
   const choice: PrequentialChoice = {
     series,
-    changes: changesOf(days, common),
+    changes: membersOverTime(days, common),
     members,
     tickerMembers: tickers.map(() => members),
     isPerTicker: false,
@@ -91,12 +91,12 @@ function* withOwnMembers(
 }
 
 /** The first dates of all folds, ascending. */
-function foldDates(tickers: readonly TestedTicker[]): Day[] {
+export function foldDates(tickers: readonly TestedTicker[]): Day[] {
   return [...new Set(tickers.flatMap(({ folds }) => folds.map(({ first }) => first)))].sort((a, b) => a - b);
 }
 
 /** The choice of all tickers at the close of each day; days between two label dates share one. */
-function choicesAt(
+export function choicesAt(
   days: readonly Day[],
   series: LossSeries,
   rule: ChoiceRule,
@@ -112,7 +112,8 @@ function choicesAt(
   );
 }
 
-function changesOf(
+/** The members of all tickers at the first of these days, and wherever they change. */
+export function membersOverTime(
   days: readonly Day[],
   common: ReadonlyMap<Day, MemberChoice>,
 ): PrequentialChoice["changes"] {

@@ -48,6 +48,7 @@ function rows(days: number[], realised: number[], predicted: number[], trainingM
   return {
     ticker: "10",
     days: Int32Array.from(days),
+    labelDays: Int32Array.from(days, (day) => day + 1),
     realised: Float64Array.from(realised),
     predicted: Float64Array.from(predicted),
     trainingMean: new Float64Array(days.length).fill(trainingMean),
@@ -64,6 +65,7 @@ const TICKER: TrainedTicker = {
   models: [{ block: 0, from: 0, to: 4, fitRows: 2, labelMean: (0.2 + 0.4) / 2, isStandIn: false }],
   validation: rows([80, 81, 82], [0.3, -0.1, 0.2], [0.2, -0.2, 0]),
   calibration: rows([90, 91], [0.1, 0.2], [0, 0.1]),
+  labelSquare: 0.1,
   score: {
     days: Int32Array.of(97, 98, 99, 100),
     labels: Float64Array.of(0.5, 0.4, 0.2, Number.NaN),

@@ -14,6 +14,7 @@ import { blockSkills } from "../../evaluate/block-skill.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { withoutResiduals } from "../../evaluate/intervals/conformal.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
+import { type ChoiceResult, choiceOf } from "../shared/choice-result.ts";
 import { type DocumentParts, jobDocument, plain, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
@@ -118,6 +119,8 @@ type DlOutputParts = Pick<
   readonly blockRows?: readonly number[];
   /** How the networks of each block were trained. */
   readonly blockTraining?: TrainOutcome["blockTraining"];
+  /** Present if the job tried several candidates. */
+  readonly choice?: ChoiceResult | undefined;
 };
 
 /** The output blob of run_dl_job. */
@@ -127,6 +130,7 @@ export function dlOutput({
   training,
   blockRows = [],
   blockTraining = new Map(),
+  choice,
   ...parts
 }: DlOutputParts): OrderedJson {
   return jobDocument({
@@ -138,6 +142,7 @@ export function dlOutput({
       ...(evaluation.blocks.length === 0
         ? {}
         : { refits: refitsOf(evaluation, settings, { blockRows, blockTraining }) }),
+      ...(choice === undefined ? {} : { choice: choiceOf(choice, candidateSettings(settings)) }),
       training: plain(training),
     },
     tables: evaluation.tables,
@@ -164,6 +169,10 @@ function refitsOf(
   };
 }
 
+function candidateSettings({ choice }: DlSettings): OrderedJson[] {
+  return choice?.candidates.map((candidate) => modelOf(candidate.settings)) ?? [];
+}
+
 /** The resolved configuration in the sections of the request: what was trained, with every default filled in. */
 function modelOf(settings: DlSettings): OrderedJson {
   const {
@@ -184,7 +193,8 @@ function modelOf(settings: DlSettings): OrderedJson {
     refitStart,
     ...rest
   } = settings;
-  const { joint: _, ...unrecorded } = rest; // Derived from the network.
+  // The first two are derived from the others; the member `choice` of the output records the third.
+  const { joint: _, calibrates: __, choice: ___, ...unrecorded } = rest;
   unrecorded satisfies Record<string, never>; // A new setting does not compile until it is recorded here.
   const { architecture, ...params } = network;
   const { batch_size, loss, monitor, ...trainingParams } = training;

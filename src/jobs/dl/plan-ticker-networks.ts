@@ -122,8 +122,8 @@ function windowsAt<P extends PlanRows>(
   }
 }
 
-function windowOptions({ lookback, intervals }: DlSettings): WindowOptions {
-  return { lookback, calibrates: intervals !== undefined };
+function windowOptions({ lookback, calibrates }: DlSettings): WindowOptions {
+  return { lookback, calibrates };
 }
 
 /** One network per ticker and block. @throws MucastError like planTickerWindows. */

@@ -9,7 +9,7 @@ import { type ArrayRef, writeNpy } from "../../engine/npy.ts";
 import type { SampleParts, TrainJointTask, TrainNetworkTask } from "../../engine/pool/network-protocol.ts";
 import { trainingMeans } from "../../evaluate/baselines.ts";
 import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
-import { mean } from "../../evaluate/statistics.ts";
+import { mean, rootMeanSquare } from "../../evaluate/statistics.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { fitLabels, forecastReturns, type PanelRows, targetsOf } from "../../panel/ticker-panel.ts";
 import type { WindowPlan } from "../../panel/window-plan.ts";
@@ -105,16 +105,24 @@ export interface TrainedTicker extends TickerForecasts {
    * The rows whose labels early stopping monitored; the training mean is the mean of the ticker's own training labels. Empty for
    * a late ticker.
    */
-  readonly validation: ForecastRows;
+  readonly validation: HeldOutPart;
   /**
    * The calibration part, which chose nothing; empty without intervals and for a late ticker. The training mean is as for
    * `validation`.
    */
-  readonly calibration: ForecastRows;
+  readonly calibration: HeldOutPart;
+  /** The mean squared label of the training part; 0 without one. */
+  readonly labelSquare: number;
   readonly rows: RowFacts;
   readonly splits: Splits;
   readonly warnings: readonly Warning[];
   readonly listed: readonly Listed[];
+}
+
+/** Rows that a network did not learn from, with the dates on which their labels become known. */
+export interface HeldOutPart extends ForecastRows {
+  /** Shape (n). */
+  readonly labelDays: Int32Array;
 }
 
 /** Only the forecasts. */
@@ -160,11 +168,12 @@ export function trainedTicker(
   const learnedBy = rows.train.length === 0 ? undefined : panel.labelDays[rows.train.at(-1)!]!;
   const { joins } = whole;
   // The dates of a late ticker's rows are among the score rows of the others, so they judge no forecast.
-  const held = (part: "validate" | "calibrate"): ForecastRows =>
+  const held = (part: "validate" | "calibrate"): HeldOutPart =>
     joins === undefined
       ? {
           ticker,
           days: daysOf(part),
+          labelDays: Int32Array.from(rows[part], (row) => panel.labelDays[row]!),
           predicted: forecastReturns(panel, rows[part], predicted[part], learnedBy),
           realised: labelsAt(panel, rows[part]),
           trainingMean: trainingMeans(learned, rows[part].length),
@@ -177,6 +186,7 @@ export function trainedTicker(
     fitLabels: fitLabels(whole),
     validation: held("validate"),
     calibration: held("calibrate"),
+    labelSquare: learned.length === 0 ? 0 : rootMeanSquare(learned) ** 2,
     score: {
       days: daysOf("score"),
       labels: labelsAt(panel, rows.score),
@@ -207,9 +217,9 @@ export function trainedTicker(
   };
 }
 
-function noRows(ticker: string): ForecastRows {
-  const none = new Float64Array(0);
-  return { ticker, days: new Int32Array(0), predicted: none, realised: none, trainingMean: none };
+function noRows(ticker: string): HeldOutPart {
+  const [none, noDays] = [new Float64Array(0), new Int32Array(0)];
+  return { ticker, days: noDays, labelDays: noDays, predicted: none, realised: none, trainingMean: none };
 }
 
 /** @param rows ascending. */
@@ -264,6 +274,8 @@ export function trainingOf(settings: DlSettings) {
     refitEvery: _________,
     window: __________,
     refitStart: ___________,
+    calibrates: ____________,
+    choice: _____________,
     ...unused
   } = rest;
   unused satisfies Record<string, never>; // A new setting does not compile until it is in one of the two lists.

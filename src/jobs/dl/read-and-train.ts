@@ -1,31 +1,33 @@
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerInput } from "../../panel/ticker-panel.ts";
+import { type ComparedPanels, type ReadPanels, SharedPanels } from "../shared/compared-panels.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
 import { failuresWithout, LateTickers } from "../shared/late-tickers.ts";
-import { writePanels } from "../shared/panel-files.ts";
-import { preparePanels } from "../shared/prepare-panels.ts";
+import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";
 import { type Inputs, openInputs } from "../shared/read-inputs.ts";
 import { requireCurrentTicker, requireForecasts } from "../shared/require-forecasts.ts";
 import { runConcurrently } from "../shared/run-concurrently.ts";
 import { noRefit } from "../shared/ticker-warnings.ts";
 import { FitTimings, timed } from "../shared/timings.ts";
 import { openWorkFolder } from "../shared/work-folder.ts";
+import { type CandidateNetworks, type CombinedNetworks, combineNetworks } from "./combine-networks.ts";
 import { planJointNetwork } from "./plan-joint-network.ts";
 import { planTickerNetworks } from "./plan-ticker-networks.ts";
 import type { NetworkPlan } from "./planned-network.ts";
-import { trainNetworks } from "./train-networks.ts";
+import { failedPlan, type PlannedCandidate, trainCandidates } from "./train-candidates.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 
 /** The contents of both blobs, and the networks trained on them. */
 export interface ReadAndTrained {
   readonly inputs: Inputs;
-  readonly outcome: TrainOutcome;
+  readonly outcome: TrainOutcome & Partial<Pick<CombinedNetworks, "choice">>;
   /** `cpu` or `cuda:N`; `none` if nothing was trained. */
   readonly device: string;
   /** Warnings about dates on which too few tickers can be compared, and about refits that change nothing. */
@@ -46,36 +48,44 @@ export async function readAndTrain(
   settings: DlSettings,
   { pool, workFolder }: Pick<JobEngine, "pool" | "workFolder">,
 ): Promise<ReadAndTrained> {
-  const [{ device }, { inputs, plan, ...planned }] = await runConcurrently(
+  const [{ device }, { inputs, planned, ...read }] = await runConcurrently(
     context.signal,
     (signal) => pool.run({ task: "device", device: settings.device }, { signal }),
     (signal) => readAndPlan(request, { ...context, signal }, settings, workFolder),
   );
   const { signal, report } = context;
   const capacity = await pool.capacity;
-  const outcome = await trainNetworks(plan.networks, {
+  const outcomes = await trainCandidates(planned, {
     pool,
     device,
     threads: jointThreads(capacity),
     slots: capacity.slots,
     gpus: capacity.gpus,
-    ensemble: settings.ensemble,
-    epochs: settings.training.epochs,
     refitStart: settings.refitStart,
     signal,
     report,
     timings: new FitTimings(context),
   });
-  const failures = [...failuresWithout(outcome.failures, plan.failures), ...outcome.failures].sort((a, b) =>
-    compareCodePoints(a.ticker, b.ticker),
-  );
+  const outcome = await outcomeOf(outcomes, settings, signal);
   const dates = outcome.trained.map((ticker) => ticker.dates);
-  requireForecasts(dates, failures, inputs.asOf);
-  return { inputs, outcome: { ...outcome, failures }, device, ...planned };
+  requireForecasts(dates, outcome.failures, inputs.asOf);
+  return { inputs, outcome, device, ...read };
+}
+
+/** The outcome of the one candidate, or of the choice among several. */
+async function outcomeOf(
+  outcomes: readonly CandidateNetworks[],
+  { choice }: DlSettings,
+  signal: AbortSignal,
+): Promise<ReadAndTrained["outcome"]> {
+  if (choice !== undefined) return await inTurns(combineNetworks(outcomes, choice), signal);
+  const [{ outcome }] = outcomes as readonly [CandidateNetworks];
+  return { ...outcome, failures: outcome.failures.toSorted((a, b) => compareCodePoints(a.ticker, b.ticker)) };
 }
 
 interface ReadAndPlanned extends Pick<ReadAndTrained, "inputs" | "warnings" | "blocks"> {
-  readonly plan: NetworkPlan;
+  /** At least the config itself. */
+  readonly planned: readonly PlannedCandidate[];
 }
 
 async function readAndPlan(
@@ -89,28 +99,81 @@ async function readAndPlan(
     for (const warning of inputs.warnings) context.report({ kind: "warning", warning });
     const late = new LateTickers(workFolder);
     const keep = settings.refitEvery === undefined ? undefined : (input: TickerInput) => late.keep(input);
-    const written = await timed(context, "read features", () =>
+    const files = await timed(context, "read features", () =>
       writePanels(inputs.panels(keep), workFolder, context.signal, () => ({})),
     );
-    const read = await preparePanels(written, settings, workFolder, context.signal);
-    requireCurrentTicker(read.panels.map(datesOf), inputs.asOf);
-    const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
-    const blocks = refitBlocks(read.panels, settings.refitEvery);
-    const { networks, joined, ...planned } = await inTurns(
-      planNetworks(read.panels, settings, workFolder, blocks, late.source(read.peers)),
-      context.signal,
+    const { prepared, blocks, planned } = await planCandidates(
+      { files, late },
+      settings,
+      workFolder,
+      inputs.asOf,
+      context,
     );
-    late.remove();
-    const joining = joined.map((ticker) => ({ ticker }));
-    const failures = [...failuresWithout(joining, read.failures), ...planned.failures];
-    const first = networks.filter(({ block }) => block === 0);
-    const dates = first.flatMap((network) => network.dates);
-    requireForecasts(dates, failures, inputs.asOf);
-    const warnings = [...read.warnings, ...noRefit(blocks, settings)];
-    return { inputs, plan: { networks, joined, failures }, warnings, blocks };
+    return { inputs, planned, blocks, warnings: [...prepared.warnings, ...noRefit(blocks, settings)] };
   } finally {
     await inputs.close();
   }
+}
+
+/** Plans the networks of every candidate. All have the blocks of score rows of the config itself. */
+async function planCandidates(
+  read: ReadPanels<PanelOnDisk>,
+  settings: DlSettings,
+  workFolder: string,
+  asOf: Day,
+  { signal }: Pick<JobContext, "signal">,
+) {
+  const candidates = settings.choice?.candidates ?? [{ label: "", settings }];
+  const shared = await SharedPanels.compare(
+    read,
+    candidates.map((candidate) => candidate.settings),
+    workFolder,
+    signal,
+  );
+  const { prepared } = shared.of(settings);
+  requireCurrentTicker(prepared.panels.map(datesOf), asOf);
+  const blocks = refitBlocks(prepared.panels, settings.refitEvery);
+  const planned: PlannedCandidate[] = [];
+  for (const candidate of candidates) {
+    const plan = planCandidate(shared.linked(candidate.settings), candidate.settings, blocks, signal);
+    const own = await (candidates.length === 1
+      ? plan
+      : plan.catch((error: unknown) => failedPlan(error, tickersOf(shared.of(candidate.settings)))));
+    planned.push({ candidate, plan: own });
+  }
+  shared.remove();
+  const first = planned.flatMap(({ plan }) => plan.networks.filter(({ block }) => block === 0));
+  const failures = planned[0]!.plan.failures;
+  requireForecasts(
+    first.flatMap((network) => network.dates),
+    failures,
+    asOf,
+  );
+  return { prepared, blocks, planned };
+}
+
+function tickersOf({ prepared }: ComparedPanels<PanelOnDisk>): string[] {
+  return prepared.panels.map(({ ticker }) => ticker);
+}
+
+async function planCandidate(
+  { prepared, late, folder }: ComparedPanels<PanelOnDisk> & { readonly folder: string },
+  settings: DlSettings,
+  blocks: readonly RefitBlock[],
+  signal: AbortSignal,
+): Promise<NetworkPlan> {
+  const planNetworks = settings.joint ? planJointNetwork : planTickerNetworks;
+  const source = late!.source(prepared.peers);
+  const { networks, joined, failures } = await inTurns(
+    planNetworks(prepared.panels, settings, folder, blocks, source),
+    signal,
+  );
+  late!.remove();
+  const short = failuresWithout(
+    joined.map((ticker) => ({ ticker })),
+    prepared.failures,
+  );
+  return { networks, joined, failures: [...short, ...failures] };
 }
 
 /** The warning of a config that is switched off. */

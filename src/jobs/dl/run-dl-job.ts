@@ -60,6 +60,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     training,
     blockRows,
     blockTraining,
+    choice: outcome.choice,
     warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
     failures,
     machine: facts.machine,
@@ -87,13 +88,19 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
   );
 }
 
+/** The modules that the networks of all candidates need. */
+function librariesOf({ choice, ...own }: DlSettings): readonly string[] {
+  const all = choice?.candidates.map((candidate) => candidate.settings) ?? [own];
+  return [...new Set(all.flatMap(networkLibraries))];
+}
+
 /** Trains, and closes the engine before the job evaluates: nothing after training needs it. */
 function trainInEngine(
   request: JobRequest,
   context: JobContext,
   settings: DlSettings,
 ): Promise<ReadAndTrained & { readonly facts: EngineFacts }> {
-  const need = { environment: "dl", libraries: networkLibraries(settings) } as const;
+  const need = { environment: "dl", libraries: librariesOf(settings) } as const;
   return withEngine(need, context, async (engine) => {
     const trained = await readAndTrain(request, context, settings, engine);
     return { ...trained, facts: await engineFacts(engine.pool, "dl") };

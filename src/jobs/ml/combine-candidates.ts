@@ -1,31 +1,26 @@
-import type { Choice } from "../../contract/config/ml-candidates.ts";
+import type { MlCandidates } from "../../contract/config/ml-candidates.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
-import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
-import type { TestedFold, TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
+import type { TestedFold } from "../../evaluate/choice/candidate-losses.ts";
 import { memberMeans } from "../../evaluate/choice/member-forecasts.ts";
 import type { Members } from "../../evaluate/choice/members.ts";
 import { choosePrequentially } from "../../evaluate/choice/prequential.ts";
 import { rootMeanSquare } from "../../evaluate/statistics.ts";
 import { type Fold, fewerFolds } from "../../panel/folds.ts";
+import { alignedTo } from "../shared/aligned-forecasts.ts";
+import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice-result.ts";
+import { type CandidateReport, choiceWarnings, commonFailures } from "../shared/choice-warnings.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
-import { type ChoiceResult, choiceResult } from "./choice-result.ts";
-import { candidateWarnings } from "./choice-warnings.ts";
 import type { CandidateOutcome } from "./fit-candidates.ts";
 import type { BlockedOutcome } from "./fit-together.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
 
 /** A ticker that at least one candidate could fit. */
-export interface CandidateTicker {
+interface CandidateTicker extends ChoiceTicker {
   /** The first of these candidates, whose rows and folds are the ticker's. */
   readonly base: number;
-  /** One per candidate; undefined if it failed on the ticker. */
   readonly fitted: readonly (FittedTicker | undefined)[];
-  readonly tested: TestedTicker;
-  /** The number of folds before those that are published, which only serve the choice, and of their rows. */
-  readonly warmUpFolds: number;
-  readonly warmUpRows: number;
 }
 
 /** The outcome of a job that chose among candidates. */
@@ -37,7 +32,7 @@ export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult }
  */
 export function* combineCandidates(
   outcomes: readonly CandidateOutcome[],
-  choice: Choice,
+  choice: MlCandidates,
 ): Pausable<CombinedOutcome> {
   const tickers = candidateTickers(outcomes, choice);
   yield 0;
@@ -48,17 +43,22 @@ export function* combineCandidates(
   );
   yield 0;
   const result = yield* choiceResult(tickers, chosen, choice);
+  const reports = outcomes.map(reportOf);
   const [{ outcome }] = outcomes as readonly [CandidateOutcome];
   return {
     ...outcome,
     fitted,
-    failures: failuresOf(outcomes, fitted),
-    warnings: [...outcome.warnings, ...candidateWarnings(outcomes, tickers, chosen, result, choice)],
+    failures: commonFailures(reports, fitted),
+    warnings: [...outcome.warnings, ...choiceWarnings(reports, result)],
     choice: result,
   };
 }
 
-function candidateTickers(outcomes: readonly CandidateOutcome[], choice: Choice): CandidateTicker[] {
+function reportOf({ outcome: { fitted, failures, warnings } }: CandidateOutcome): CandidateReport {
+  return { failures, warnings: [...fitted.flatMap((ticker) => ticker.warnings), ...warnings] };
+}
+
+function candidateTickers(outcomes: readonly CandidateOutcome[], choice: MlCandidates): CandidateTicker[] {
   const byTicker = outcomes.map(
     ({ outcome }) => new Map(outcome.fitted.map((fitted) => [fitted.ticker, fitted])),
   );
@@ -71,7 +71,10 @@ function candidateTickers(outcomes: readonly CandidateOutcome[], choice: Choice)
   );
 }
 
-function candidateTicker(fitted: readonly (FittedTicker | undefined)[], choice: Choice): CandidateTicker {
+function candidateTicker(
+  fitted: readonly (FittedTicker | undefined)[],
+  choice: MlCandidates,
+): CandidateTicker {
   const base = fitted.findIndex((own) => own !== undefined);
   const first = fitted[base]!;
   const rows = testedRows(first.folds);
@@ -98,7 +101,7 @@ function candidateTicker(fitted: readonly (FittedTicker | undefined)[], choice: 
 }
 
 /** The number of folds that the config asks for. */
-export function publishedFolds({ candidates }: Choice): number {
+function publishedFolds({ candidates }: MlCandidates): number {
   return candidates[0]!.settings.nSplits;
 }
 
@@ -126,27 +129,12 @@ function unitOf({ folds: [first], fit }: FittedTicker): number {
   return first === undefined ? 0 : rootMeanSquare(fit.labels.subarray(first.trainStart, first.trainEnd)) ** 2;
 }
 
-/** Forecasts on these dates; NaN where there is none. Both lists of dates ascend. */
-function alignedTo(
-  days: Int32Array,
-  own: { readonly days: Int32Array; readonly predicted: Float64Array } | undefined,
-): Float64Array {
-  const aligned = new Float64Array(days.length).fill(Number.NaN);
-  if (own === undefined) return aligned;
-  let at = 0;
-  for (const [row, day] of days.entries()) {
-    while (at < own.days.length && own.days[at]! < day) at++;
-    if (own.days[at] === day) aligned[row] = own.predicted[at]!;
-  }
-  return aligned;
-}
-
 /** A ticker with the forecasts of its members. */
 function combined(
   { base, fitted, warmUpFolds, warmUpRows }: CandidateTicker,
   outOfFold: Float64Array,
   members: Members,
-  choice: Choice,
+  choice: MlCandidates,
 ): FittedTicker {
   const { importances, lastImportances, ...first } = fitted[base]!;
   const { score } = first;
@@ -173,7 +161,7 @@ function combined(
   };
 }
 
-function fewerPublished({ ticker, joins, rows }: FittedTicker, got: number, choice: Choice): Warning[] {
+function fewerPublished({ ticker, joins, rows }: FittedTicker, got: number, choice: MlCandidates): Warning[] {
   // `late_ticker` reports these.
   if (joins !== undefined) return [];
   const { nSplits: asked, cvTestSize: testSize, fit, shrinkage } = choice.candidates[0]!.settings;
@@ -189,16 +177,4 @@ function unscaledIn(fitted: readonly (FittedTicker | undefined)[], base: number)
   const isUnscaled = ({ code }: Listed) => code === "unscaled_features";
   if (fitted[base]!.listed.some(isUnscaled)) return [];
   return fitted.flatMap((own) => own?.listed.filter(isUnscaled) ?? []).slice(0, 1);
-}
-
-/** The failures of the tickers that no candidate could fit, as the first candidate reports them. */
-function failuresOf(outcomes: readonly CandidateOutcome[], fitted: readonly FittedTicker[]): Failure[] {
-  const names = new Set(fitted.map(({ ticker }) => ticker));
-  const failures = new Map<string, Failure>();
-  for (const { outcome } of outcomes) {
-    for (const failure of outcome.failures) {
-      if (!names.has(failure.ticker) && !failures.has(failure.ticker)) failures.set(failure.ticker, failure);
-    }
-  }
-  return [...failures.values()].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
 }

@@ -6,6 +6,7 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import type { ComparedPanels, ReadPanels } from "../shared/compared-panels.ts";
 import type { JobContext } from "../shared/job.ts";
 import { failuresWithout, featuresOf, hasForecasts, type LateTickers } from "../shared/late-tickers.ts";
 import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";
@@ -51,39 +52,30 @@ export function comparesTickers(settings: MlSettings): boolean {
 
 type Read = (signal: AbortSignal) => AsyncIterable<TickerPanel | Failure>;
 
-/** Panels and the tickers that join late, before the tickers are compared. */
-export interface ReadPanels {
-  readonly files: PanelFiles<ListedPanel>;
-  readonly late: LateTickers | undefined;
+/** Reads all tickers into files of the work folder. @throws MucastError of the reading; at once if the trial fit fails. */
+export function readPanels(read: Read, options: FitOptions): Promise<PanelFiles<ListedPanel>> {
+  const { settings, workFolder, signal } = options;
+  const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
+  return writePanels(read(untilTrialFails(options)), workFolder, signal, keep);
 }
 
-/** Reads all tickers into files of the work folder. @throws MucastError of the reading; at once if the trial fit fails. */
-export function readPanels(
-  read: Read,
-  { settings, workFolder, trial, signal }: FitOptions,
-): Promise<PanelFiles<ListedPanel>> {
-  // A failed trial ends the reading.
+/** The job's signal, which a failed trial aborts too. */
+export function untilTrialFails({ signal, trial }: Pick<FitOptions, "signal" | "trial">): AbortSignal {
   const fault = new AbortController();
   trial.catch((error: unknown) => fault.abort(error));
-  const keep = (panel: TickerPanel) => ({ listed: listedOfFeatures(panel, settings) });
-  return writePanels(read(fault.signal), workFolder, signal, keep);
+  return AbortSignal.any([signal, fault.signal]);
 }
 
-/** Panels that were compared as a set of settings requires, and the blocks of their score rows. */
-export interface ReadyPanels {
-  readonly prepared: Prepared<ListedPanel>;
-  readonly late: LateTickers | undefined;
-  readonly blocks: readonly RefitBlock[];
-}
+/** Panels whose tickers were compared, and the blocks of their score rows. */
+export type ReadyPanels = ComparedPanels<ListedPanel> & { readonly blocks: readonly RefitBlock[] };
 
 /** Compares the tickers, in files that replace those that were read. @throws MucastError of `preparePanels`. */
 export async function comparePanels(
-  { files, late }: ReadPanels,
-  { settings, workFolder, signal, trial }: FitOptions,
+  { files, late }: ReadPanels<ListedPanel>,
+  options: FitOptions,
 ): Promise<ReadyPanels> {
-  const fault = new AbortController();
-  trial.catch((error: unknown) => fault.abort(error));
-  const prepared = await preparePanels(files, settings, workFolder, AbortSignal.any([signal, fault.signal]));
+  const { settings, workFolder } = options;
+  const prepared = await preparePanels(files, settings, workFolder, untilTrialFails(options));
   return { prepared, late, blocks: refitBlocks(prepared.panels, settings.refitEvery) };
 }
 

@@ -18,6 +18,7 @@ import type { ForecastRows } from "../../evaluate/forecast-rows.ts";
 import { metrics } from "../../evaluate/forecast-table.ts";
 import type { Fold } from "../../panel/folds.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
+import { type ChoiceResult, choiceOf } from "../shared/choice-result.ts";
 import { type DocumentParts, dateTexts, jobDocument, recordedIntervals } from "../shared/job-document.ts";
 import type { OrderedJson } from "../shared/ordered-json.ts";
 import { type EvaluatedBlock, refitBlocksOf, tickerRefitsOf } from "../shared/refits-output.ts";
@@ -30,7 +31,6 @@ import {
   scoreTicker,
 } from "../shared/score-tables.ts";
 import { verdictWarnings } from "../shared/ticker-warnings.ts";
-import { type ChoiceResult, choiceOf } from "./choice-result.ts";
 import type { PooledFit } from "./fit-pooled.ts";
 import type { FittedTicker, SpreadImportance } from "./fitted-ticker.ts";
 
@@ -172,9 +172,7 @@ export function mlOutput({ settings, evaluation, pooled, choice, ...parts }: MlO
     fitting: {
       ...(pooled === undefined ? {} : { pooled: pooledOf(pooled) }),
       ...(evaluation.blocks.length === 0 ? {} : { refits: refitsOf(evaluation, pooled, settings) }),
-      ...(choice === undefined
-        ? {}
-        : { choice: choiceOf(choice, (candidate) => modelOf(candidate.settings)) }),
+      ...(choice === undefined ? {} : { choice: choiceOf(choice, candidateSettings(settings)) }),
       cross_validation: new Map(
         tickers.map((ticker) => [ticker.score.ticker, () => crossValidationOf(ticker)]),
       ),
@@ -214,6 +212,10 @@ function crossValidationOf({ fitted, outOfFold, foldMetrics, oofMetrics }: Evalu
     realised: outOfFold.realised,
     ...oofMetrics,
   };
+}
+
+function candidateSettings({ choice }: MlSettings): OrderedJson[] {
+  return choice?.candidates.map((candidate) => modelOf(candidate.settings)) ?? [];
 }
 
 /** The resolved configuration: what was fitted, with every default filled in. */

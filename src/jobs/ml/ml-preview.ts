@@ -1,4 +1,4 @@
-import type { Choice } from "../../contract/config/ml-candidates.ts";
+import type { MlCandidates } from "../../contract/config/ml-candidates.ts";
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
@@ -69,7 +69,7 @@ function* planAll(
 
 function previewChoice(
   panels: readonly PanelRows[],
-  choice: Choice,
+  choice: MlCandidates,
   blocks: readonly RefitBlock[],
 ): ChoicePreview {
   const settings = choice.candidates.map((candidate) => withWarmUp(candidate.settings, choice));

@@ -9,6 +9,7 @@ import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
+import type { ChoiceResult } from "../shared/choice-result.ts";
 import {
   type JobContext,
   type JobEngine,
@@ -26,7 +27,6 @@ import { runSummary } from "../shared/run-summary.ts";
 import { evaluateInTurns } from "../shared/score-tables.ts";
 import { tickerWarnings, wildForecasts } from "../shared/ticker-warnings.ts";
 import { FitTimings, now, type Timed, timed } from "../shared/timings.ts";
-import type { ChoiceResult } from "./choice-result.ts";
 import { combineCandidates } from "./combine-candidates.ts";
 import { fitCandidates } from "./fit-candidates.ts";
 import type { FitOptions } from "./fit-ticker.ts";

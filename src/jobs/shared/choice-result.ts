@@ -1,14 +1,34 @@
-import type { Choice } from "../../contract/config/ml-candidates.ts";
+import type { Choice } from "../../contract/config/candidates.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
-import { lossSeries, squaredExcess, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
+import {
+  type LossSeries,
+  lossSeries,
+  squaredExcess,
+  type TestedTicker,
+} from "../../evaluate/choice/candidate-losses.ts";
 import { chosenMembers, difference, type Members } from "../../evaluate/choice/members.ts";
 import type { PrequentialChoice } from "../../evaluate/choice/prequential.ts";
 import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { finiteOrNull } from "../../evaluate/statistics.ts";
-import type { OrderedJson } from "../shared/ordered-json.ts";
-import type { CandidateTicker } from "./combine-candidates.ts";
+import type { OrderedJson } from "./ordered-json.ts";
+
+/** A ticker that at least one candidate could fit. */
+export interface ChoiceTicker {
+  /** One per candidate; undefined if it failed on the ticker. */
+  readonly fitted: readonly (object | undefined)[];
+  readonly tested: TestedTicker;
+  /** The number of folds before those that are published, which only serve the choice, and of their rows. */
+  readonly warmUpFolds: number;
+  readonly warmUpRows: number;
+}
+
+/** The `choice` of either job. */
+export type JobChoice = Choice<unknown> & {
+  /** run_ml_job: the number of folds that only serve the choice. */
+  readonly warmUp?: number;
+};
 
 /** What forecasts are worth on the published out-of-fold rows, beside those of candidate 0. */
 export interface Gain {
@@ -21,7 +41,7 @@ export interface Gain {
 
 /** What a choice found. */
 export interface ChoiceResult {
-  readonly choice: Choice;
+  readonly choice: JobChoice;
   readonly chosen: PrequentialChoice;
   /** One per candidate, of its own forecasts. */
   readonly gains: readonly Gain[];
@@ -31,14 +51,14 @@ export interface ChoiceResult {
   readonly gainByDay: ReadonlyMap<Day, number>;
   /** The candidate with the smallest mean loss, over all rows that folds test. */
   readonly best: number;
-  readonly tickers: readonly CandidateTicker[];
+  readonly tickers: readonly ChoiceTicker[];
 }
 
 /** Judges the candidates and the choice on the published rows. */
 export function* choiceResult(
-  tickers: readonly CandidateTicker[],
+  tickers: readonly ChoiceTicker[],
   chosen: PrequentialChoice,
-  choice: Choice,
+  choice: JobChoice,
 ): Pausable<ChoiceResult> {
   const count = choice.candidates.length;
   const published = tickers.map(({ tested, warmUpRows }, i) =>
@@ -81,10 +101,10 @@ function r2Of(tickers: readonly TestedTicker[], candidate: number): number | nul
   return finiteOrNull(saved / squares);
 }
 
-/** The member `choice` of an output. @param settingsOf the settings of a candidate as an output records them. */
+/** The member `choice` of an output. @param settings one per candidate, as an output records them. */
 export function choiceOf(
   { choice, chosen, gains, honest, gainByDay, best, tickers }: ChoiceResult,
-  settingsOf: (candidate: Choice["candidates"][number]) => OrderedJson,
+  settings: readonly OrderedJson[],
 ): OrderedJson {
   const { series, members } = chosen;
   const bestR2 = gains[best]!.r2;
@@ -92,13 +112,13 @@ export function choiceOf(
     rule: choice.rule,
     over: choice.over,
     seed: choice.seed,
-    warm_up: choice.warmUp,
+    ...(choice.warmUp === undefined ? {} : { warm_up: choice.warmUp }),
     candidates: choice.candidates.map((candidate, c) => ({
       label: candidate.label,
       ...recordedGain(gains[c]!),
       tickers: tickers.filter(({ fitted }) => fitted[c] !== undefined).length,
       member: members.includes(c),
-      settings: settingsOf(candidate),
+      settings: settings[c]!,
     })),
     members: [...members],
     ...(chosen.isPerTicker ? { by_ticker: byTicker(tickers, chosen.tickerMembers) } : {}),
@@ -106,21 +126,26 @@ export function choiceOf(
     honest: recordedGain(honest),
     best,
     optimism: bestR2 === null || honest.r2 === null ? null : bestR2 - honest.r2,
-    losses: {
-      reference: series.reference,
-      dates: Array.from(series.days, formatDay),
-      excess: series.excess.map((own) => Array.from(own, finiteOrNull)),
-      gains: Array.from(series.days, (day) => finiteOrNull(gainByDay.get(day) ?? Number.NaN)),
-    },
-  } satisfies
-    | Record<keyof OutputChoice, OrderedJson>
-    | Omit<Record<keyof OutputChoice, OrderedJson>, "by_ticker">;
+    losses: lossesOf(series, gainByDay),
+  } satisfies Record<Exclude<keyof OutputChoice, "by_ticker" | "warm_up">, OrderedJson>;
+}
+
+/** The losses that the choice was made from and the gains on the published rows; networks have them on different dates. */
+function lossesOf({ days, reference, excess }: LossSeries, gainByDay: ReadonlyMap<Day, number>): OrderedJson {
+  const positions = new Map(Array.from(days, (day, d) => [day, d]));
+  const all = [...new Set([...days, ...gainByDay.keys()])].sort((a, b) => a - b);
+  return {
+    reference,
+    dates: all.map(formatDay),
+    excess: excess.map((own) => all.map((day) => finiteOrNull(own[positions.get(day) ?? -1] ?? Number.NaN))),
+    gains: all.map((day) => finiteOrNull(gainByDay.get(day) ?? Number.NaN)),
+  } satisfies Record<keyof OutputChoice["losses"], OrderedJson>;
 }
 
 function recordedGain({ r2, gain, t }: Gain) {
   return { r2, gain, gain_t: t };
 }
 
-function byTicker(tickers: readonly CandidateTicker[], members: readonly Members[]): OrderedJson {
+function byTicker(tickers: readonly ChoiceTicker[], members: readonly Members[]): OrderedJson {
   return new Map(tickers.map(({ tested }, i) => [tested.ticker, () => [...members[i]!]]));
 }

@@ -1,0 +1,156 @@
+import type { Candidate, Choice } from "../../contract/config/candidates.ts";
+import type { DlSettings } from "../../contract/config/dl-settings.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import { lossSeries, type TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
+import { foldForecasts, memberMeans } from "../../evaluate/choice/member-forecasts.ts";
+import type { Members } from "../../evaluate/choice/members.ts";
+import {
+  choicesAt,
+  END,
+  foldDates,
+  membersOverTime,
+  type PrequentialChoice,
+} from "../../evaluate/choice/prequential.ts";
+import { concatenate } from "../../evaluate/forecast-rows.ts";
+import { sampleDeviation } from "../../evaluate/statistics.ts";
+import { alignedTo } from "../shared/aligned-forecasts.ts";
+import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice-result.ts";
+import { choiceWarnings, commonFailures } from "../shared/choice-warnings.ts";
+import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
+import type { TrainOutcome } from "./trained-blocks.ts";
+
+/** The finished networks of one candidate. */
+export interface CandidateNetworks {
+  readonly candidate: Candidate<DlSettings>;
+  readonly outcome: TrainOutcome;
+}
+
+/** A ticker that at least one candidate could train on. Its tested rows are the validation part, then the calibration part. */
+interface NetworkTicker extends ChoiceTicker {
+  /** The first of these candidates, whose rows are the ticker's. */
+  readonly base: number;
+  readonly fitted: readonly (TrainedTicker | undefined)[];
+}
+
+export type CombinedNetworks = TrainOutcome & { readonly choice: ChoiceResult };
+
+/**
+ * Chooses among candidates by the losses of the validation part, and combines their forecasts of the calibration part and of the score rows.
+ * The calibration part only judges. Everything else about a ticker is that of the first candidate that could train on it.
+ */
+export function* combineNetworks(
+  outcomes: readonly CandidateNetworks[],
+  choice: Choice<DlSettings>,
+): Pausable<CombinedNetworks> {
+  const tickers = networkTickers(outcomes);
+  yield 0;
+  const chosen = yield* chooseByValidation(tickers, outcomes.length, choice);
+  const trained = tickers.map((ticker, i) => combined(ticker, chosen.predicted[i]!, chosen.members));
+  const result = yield* choiceResult(tickers, chosen, choice);
+  const [{ outcome }] = outcomes as readonly [CandidateNetworks];
+  const reports = outcomes.map(({ outcome: { trained: own, failures, warnings } }) => ({
+    failures,
+    warnings: [...own.flatMap((ticker) => ticker.warnings), ...warnings],
+  }));
+  return {
+    ...outcome,
+    trained,
+    failures: commonFailures(reports, trained),
+    warnings: [...outcome.warnings, ...choiceWarnings(reports, result)],
+    choice: result,
+  };
+}
+
+function networkTickers(outcomes: readonly CandidateNetworks[]): NetworkTicker[] {
+  const byTicker = outcomes.map(
+    ({ outcome }) => new Map(outcome.trained.map((trained) => [trained.ticker, trained])),
+  );
+  const names = [...new Set(byTicker.flatMap((trained) => [...trained.keys()]))].sort(compareCodePoints);
+  return names.map((ticker) => networkTicker(byTicker.map((trained) => trained.get(ticker))));
+}
+
+function networkTicker(fitted: readonly (TrainedTicker | undefined)[]): NetworkTicker {
+  const base = fitted.findIndex((own) => own !== undefined);
+  const { ticker, validation, calibration, labelSquare } = fitted[base]!;
+  const days = (key: "days" | "labelDays") => Int32Array.of(...validation[key], ...calibration[key]);
+  const validated = validation.days.length;
+  return {
+    base,
+    fitted,
+    warmUpFolds: Math.min(1, validated),
+    warmUpRows: validated,
+    tested: {
+      ticker,
+      days: days("days"),
+      labelDays: days("labelDays"),
+      realised: concatenate([validation.realised, calibration.realised]),
+      predicted: fitted.map((own) =>
+        concatenate([
+          alignedTo(validation.days, own?.validation),
+          alignedTo(calibration.days, own?.calibration),
+        ]),
+      ),
+      unit: labelSquare,
+      folds: [partFold(validation, 0), partFold(calibration, validated)].filter(({ from, to }) => from < to),
+    },
+  };
+}
+
+function partFold({ days }: HeldOutPart, from: number) {
+  return { from, to: from + days.length, first: days[0] ?? 0 };
+}
+
+/** The members at a date, by the losses of validation rows whose label is known. */
+function* chooseByValidation(
+  tickers: readonly NetworkTicker[],
+  candidates: number,
+  { rule }: Choice<DlSettings>,
+): Pausable<PrequentialChoice> {
+  const series = yield* lossSeries(tickers.map(validationRows), candidates);
+  const tested = tickers.map((ticker) => ticker.tested);
+  const days = foldDates(tested);
+  const common = choicesAt([...days, END], series, rule);
+  const { members } = common.get(END)!;
+  return {
+    series,
+    changes: membersOverTime(days, common),
+    members,
+    tickerMembers: tickers.map(() => members),
+    isPerTicker: false,
+    predicted: tested.map((ticker) => foldForecasts(ticker, (first: Day) => common.get(first)!.members)),
+  };
+}
+
+function validationRows({ tested, warmUpRows }: NetworkTicker): TestedTicker {
+  return {
+    ...tested,
+    days: tested.days.subarray(0, warmUpRows),
+    labelDays: tested.labelDays.subarray(0, warmUpRows),
+    realised: tested.realised.subarray(0, warmUpRows),
+    predicted: tested.predicted.map((own) => own.subarray(0, warmUpRows)),
+  };
+}
+
+/** A ticker with the forecasts of its members. */
+function combined(
+  { base, fitted, warmUpRows }: NetworkTicker,
+  predicted: Float64Array,
+  members: Members,
+): TrainedTicker {
+  const { spread, ...first } = fitted[base]!;
+  const { score, calibration } = first;
+  const aligned = fitted.map((own) => alignedTo(score.days, own?.score));
+  const forecasts = new Float64Array(score.days.length);
+  memberMeans(aligned, members, forecasts);
+  const last = members.map((c) => aligned[c]!.at(-1) ?? Number.NaN).filter(Number.isFinite);
+  const apart =
+    last.length < 2 ? (members[0] === base ? spread : undefined) : sampleDeviation(Float64Array.from(last));
+  return {
+    ...first,
+    calibration: { ...calibration, predicted: predicted.subarray(warmUpRows) },
+    score: { ...score, predicted: forecasts },
+    ...(apart === undefined ? {} : { spread: apart }),
+  };
+}

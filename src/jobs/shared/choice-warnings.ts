@@ -1,0 +1,120 @@
+import { counted } from "../../contract/errors/wording.ts";
+import { compareCodePoints } from "../../contract/market/ticker-series.ts";
+import type { Failure } from "../../contract/problems/problem.ts";
+import type { Warning } from "../../contract/problems/warnings.ts";
+import { countKnown } from "../../evaluate/choice/candidate-losses.ts";
+import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import type { ChoiceResult, ChoiceTicker } from "./choice-result.ts";
+
+/** What the fits of one candidate reported. */
+export interface CandidateReport {
+  readonly failures: readonly Failure[];
+  /** Of its tickers and of the fit itself. */
+  readonly warnings: readonly Warning[];
+}
+
+/** The warnings of a choice: of candidates that failed or did not learn, and of the choice itself. @param reports one per candidate. */
+export function choiceWarnings(reports: readonly CandidateReport[], result: ChoiceResult): Warning[] {
+  return [
+    ...reports.flatMap((report, c) => [
+      ...failedWarning(report, c, result),
+      ...modelWarnings(report, c, result),
+    ]),
+    ...fewRowsWarnings(result),
+    ...noiseWarning(result),
+  ];
+}
+
+/** A candidate's name in messages. */
+function nameOf(c: number, { choice }: ChoiceResult): string {
+  return `Candidate ${c} (${choice.candidates[c]!.label})`;
+}
+
+function failedWarning({ failures }: CandidateReport, c: number, result: ChoiceResult): Warning[] {
+  const lacking = result.tickers.filter(({ fitted }) => fitted[c] === undefined);
+  const names = new Set(lacking.map(({ tested }) => tested.ticker));
+  const failed = failures.filter(({ ticker }) => names.has(ticker));
+  const [first] = failed;
+  if (first === undefined) return [];
+  const message = `${nameOf(c, result)} failed for ${counted(failed.length, "ticker")} and counts only for the others. The first, ${first.ticker}: ${first.message}`;
+  return [{ code: "candidate_failed", count: failed.length, message }];
+}
+
+/** Warnings about a model itself, which candidate 0 gives by ticker. */
+const MODEL_CODES: ReadonlySet<string> = new Set<Warning["code"]>([
+  "not_converged",
+  "constant_predictions",
+  "failed_refit",
+]);
+
+/** One warning of each kind for a candidate after the first, with the number of tickers. */
+function modelWarnings({ warnings }: CandidateReport, c: number, result: ChoiceResult): Warning[] {
+  if (c === 0) return [];
+  const byCode = Map.groupBy(
+    warnings.filter(({ code }) => MODEL_CODES.has(code)),
+    ({ code }) => code,
+  );
+  return [...byCode].map(([code, found]) => ({
+    code,
+    count: found.length,
+    message: `${nameOf(c, result)}, ${counted(found.length, "warning")}. The first: ${found[0]!.message}`,
+  }));
+}
+
+function fewRowsWarnings({ tickers, chosen, choice: { warmUp = 0 } }: ChoiceResult): Warning[] {
+  const folded = tickers.filter(({ tested }) => tested.folds.length > 0);
+  return [...shortWarmUp(folded, warmUp), ...earlyFolds(folded, chosen.series.days)];
+}
+
+function shortWarmUp(folded: readonly ChoiceTicker[], warmUp: number): Warning[] {
+  const short = folded.filter(({ warmUpFolds }) => warmUpFolds < warmUp);
+  if (short.length === 0) return [];
+  const fewest = short.reduce((least, { warmUpFolds }) => Math.min(least, warmUpFolds), warmUp);
+  const message = `${counted(short.length, "ticker")} ${short.length === 1 ? "has" : "have"} too few fit rows for ${counted(warmUp, "warm-up fold")} before the folds of n_splits; the fewest are ${fewest}.`;
+  return [{ code: "few_choice_rows", count: short.length, message }];
+}
+
+/** @param days label dates of the losses. */
+function earlyFolds(folded: readonly ChoiceTicker[], days: Int32Array): Warning[] {
+  const early = folded.flatMap(({ tested, warmUpFolds }) =>
+    tested.folds.slice(warmUpFolds).filter(({ first }) => countKnown(days, first) < MIN_DATES),
+  );
+  if (early.length === 0) return [];
+  const message = `Candidate 0 alone forecasts ${counted(early.length, "fold")}, because fewer than ${MIN_DATES} label dates were known when ${early.length === 1 ? "it" : "they"} began.`;
+  return [{ code: "few_choice_rows", count: early.length, message }];
+}
+
+function noiseWarning({ honest, gains, best, choice }: ChoiceResult): Warning[] {
+  const { t, dates, r2 } = honest;
+  if (dates < MIN_DATES) return [];
+  const quantile = neweyWestQuantile(dates);
+  if (t !== null && t > quantile) return [];
+  const claim = `candidate ${best} (${choice.candidates[best]!.label}) has an R² of ${percent(gains[best]!.r2)} on its own held-out rows, and the forecasts chosen beforehand have ${percent(r2)}`;
+  const found =
+    t === null
+      ? "never differed from candidate 0"
+      : `has a t of ${t.toFixed(2)}, and ${quantile.toFixed(2)} is needed`;
+  return [
+    {
+      code: "choice_is_noise",
+      message: `The gain from choosing ${found} over ${counted(dates, "date")}: ${claim}.`,
+    },
+  ];
+}
+
+function percent(value: number | null): string {
+  return value === null ? "none" : `${(100 * value).toFixed(2)} %`;
+}
+
+/** The failures of the tickers that no candidate could fit, as the first candidate reports them. */
+export function commonFailures(
+  reports: readonly Pick<CandidateReport, "failures">[],
+  fitted: readonly { readonly ticker: string }[],
+): Failure[] {
+  const names = new Set(fitted.map(({ ticker }) => ticker));
+  const failures = new Map<string, Failure>();
+  for (const failure of reports.flatMap((report) => report.failures)) {
+    if (!names.has(failure.ticker) && !failures.has(failure.ticker)) failures.set(failure.ticker, failure);
+  }
+  return [...failures.values()].sort((a, b) => compareCodePoints(a.ticker, b.ticker));
+}
