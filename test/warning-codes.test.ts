@@ -68,9 +68,6 @@ const NOT_IN_TWIN: Partial<Record<keyof typeof WARNING_TABLE, string>> = {
   failed_refit: "regressors/refit-jobs.slow.test.ts",
   late_ticker: "regressors/refit-jobs.slow.test.ts",
   no_refit: "regressors/refit-jobs.slow.test.ts",
-  choice_is_noise: "regressors/candidates.slow.test.ts",
-  candidate_failed: "regressors/candidates.slow.test.ts",
-  few_choice_rows: "regressors/candidates.slow.test.ts",
   thin_dates: "regressors/panel-settings.slow.test.ts",
 };
 

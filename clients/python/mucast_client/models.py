@@ -522,7 +522,7 @@ class ChoiceCandidate(TypedDict):
     r2: float | None
     """1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit."""
     gain: float | None
-    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit; positive is better."""
+    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
     """Its Newey-West t over dates, lag 5."""
     tickers: int
@@ -545,7 +545,7 @@ class OutputChoiceHonest(TypedDict):
     r2: float | None
     """1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit."""
     gain: float | None
-    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit; positive is better."""
+    """Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; positive is better. Null with fewer than 30 dates."""
     gain_t: float | None
     """Its Newey-West t over dates, lag 5."""
 
@@ -560,7 +560,7 @@ class OutputChoiceLosses(TypedDict):
     excess: list[list[float | None]]
     """By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row."""
     gains: NotRequired[list[float | None]]
-    """By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row."""
+    """By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row that candidate 0 forecasts."""
 
 
 class OutputChoice(TypedDict):

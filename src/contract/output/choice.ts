@@ -13,7 +13,7 @@ export const gainFields = {
     "1 - SSE / SSE of the zero forecast on the published out-of-fold rows, each in its ticker's unit.",
   ),
   gain: maybe.describe(
-    "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit; positive is better.",
+    "Mean over label dates of candidate 0's squared error less this one's, in the ticker's unit, on rows that both forecast; positive is better. Null with fewer than 30 dates.",
   ),
   gain_t: maybe.describe("Its Newey-West t over dates, lag 5."),
 };
@@ -61,7 +61,7 @@ export const choiceSchema = z
           .array(maybe)
           .optional()
           .describe(
-            "By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row.",
+            "By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row that candidate 0 forecasts.",
           ),
       })
       .describe("What the choice was made from."),

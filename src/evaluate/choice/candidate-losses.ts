@@ -29,7 +29,7 @@ export interface TestedFold {
 export interface LossSeries {
   /** Shape (D), ascending: label dates on which a ticker has a loss. */
   readonly days: Int32Array;
-  /** The candidate that the others are compared with: the one with the most rows, the earliest of several. */
+  /** The candidate that the others are compared with. */
   readonly reference: number;
   /**
    * One per candidate, shape (D): the mean over the tickers of the squared error less that of the reference, each in the ticker's unit; NaN
@@ -41,17 +41,22 @@ export interface LossSeries {
 /**
  * The losses of candidates by label date.
  * @param tickers ascending by code point, which is the order of the sums.
+ * @param reference the candidate that the others are compared with; undefined for the one with the most rows, the first of several.
  */
-export function* lossSeries(tickers: readonly TestedTicker[], candidates: number): Pausable<LossSeries> {
+export function* lossSeries(
+  tickers: readonly TestedTicker[],
+  candidates: number,
+  reference?: number,
+): Pausable<LossSeries> {
   const rated = tickers.filter(({ unit, days }) => unit > 0 && days.length > 0);
   const days = distinctDays(rated);
   const position = new Map([...days].map((day, i) => [day, i]));
-  const reference = mostRows(rated, candidates);
+  const compared = reference ?? mostRows(rated, candidates);
   const sums = Array.from({ length: candidates }, () => new Float64Array(days.length));
   const counts = Array.from({ length: candidates }, () => new Int32Array(days.length));
   for (const { labelDays, realised, predicted, unit } of rated) {
     yield 0;
-    const base = predicted[reference]!;
+    const base = predicted[compared]!;
     for (const [c, own] of predicted.entries()) {
       for (let i = 0; i < own.length; i++) {
         const excess = squaredExcess(realised[i]!, own[i]!, base[i]!) / unit;
@@ -62,7 +67,11 @@ export function* lossSeries(tickers: readonly TestedTicker[], candidates: number
       }
     }
   }
-  return { days, reference, excess: sums.map((sum, c) => sum.map((value, d) => value / counts[c]![d]!)) };
+  return {
+    days,
+    reference: compared,
+    excess: sums.map((sum, c) => sum.map((value, d) => value / counts[c]![d]!)),
+  };
 }
 
 /** (y - p)² - (y - r)², without the cancellation of the squares. */

@@ -14,15 +14,22 @@ export interface MemberChoice {
 
 /** A mean difference of losses between two candidates. */
 export interface Difference {
+  /** NaN without a common date: such a candidate is neither the best nor a member. */
   readonly mean: number;
   /** Its Newey-West error; 0 if every difference is the same. */
   readonly error: number;
 }
 
+/** A mean difference over label dates. */
+export interface DatedDifference extends Difference {
+  /** The number of dates that have both. */
+  readonly dates: number;
+}
+
 /**
  * The candidates to use by the losses of the first `known` dates: with rule `best`, the one with the smallest mean loss; with `mean`, all
  * whose mean loss exceeds it by at most one Newey-West error of their difference. Among equal losses the earliest candidate is the best.
- * With fewer than MIN_DATES dates, candidate 0. A candidate with fewer common dates than that cannot be a member.
+ * With fewer than MIN_DATES dates, candidate 0. A candidate with fewer dates than that cannot be a member.
  */
 export function chosenMembers(
   { excess }: Pick<LossSeries, "excess">,
@@ -45,9 +52,13 @@ export function chosenMembers(
 }
 
 /** The mean of a series less another over the first `known` dates that have both. */
-export function difference(a: Float64Array, b: Float64Array, known: number): Difference {
+export function difference(a: Float64Array, b: Float64Array, known: number): DatedDifference {
   const values = finite(a.subarray(0, known).map((value, d) => value - b[d]!));
-  return { mean: values.length === 0 ? 0 : mean(values), error: neweyWestError(values) ?? 0 };
+  return {
+    mean: values.length === 0 ? Number.NaN : mean(values),
+    error: neweyWestError(values) ?? 0,
+    dates: values.length,
+  };
 }
 
 function finite(values: Float64Array): Float64Array {

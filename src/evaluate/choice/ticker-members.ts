@@ -9,7 +9,8 @@ import { type Difference, difference, type MemberChoice, type Members } from "./
 /**
  * The candidates to use for each ticker. A ticker's mean difference from the best candidate of all tickers is pulled towards that of all
  * tickers by how uncertain it is (empirical Bayes, as shrinkage factors are), and the rule then applies to these means. If the tickers
- * differ no more than chance explains, every ticker gets the members of all.
+ * differ no more than chance explains, every ticker gets the members of all. So does a ticker without enough rows of the best candidate and
+ * another one.
  * @param known the date at whose close the choice is made; later labels do not count.
  * @param common the choice of all tickers at that date.
  */
@@ -29,10 +30,13 @@ export function tickerMembers(
     return c === best || own.every((one) => one === undefined) ? undefined : posteriors(own, pooled);
   });
   return tickers.map((_, i) => {
-    if (ends[i]! < MIN_DATES) return members;
-    const means = columns.map((column, c) => (c === best ? ZERO : column?.[i]));
-    const own = chosen(means, best, rule);
-    return own ?? members;
+    const others = columns.map((column) => column?.[i]);
+    if (others.every((other) => other === undefined)) return members;
+    return chosen(
+      others.map((other, c) => (c === best ? ZERO : other)),
+      best,
+      rule,
+    );
   });
 }
 
@@ -77,11 +81,7 @@ function posteriors(
 }
 
 /** @param means by candidate, against `best`; undefined if a candidate has too few rows of the ticker. */
-function chosen(
-  means: readonly (Difference | undefined)[],
-  best: number,
-  rule: ChoiceRule,
-): Members | undefined {
+function chosen(means: readonly (Difference | undefined)[], best: number, rule: ChoiceRule): Members {
   let own = best;
   for (const [c, one] of means.entries()) if (one !== undefined && one.mean < means[own]!.mean) own = c;
   if (rule === "best") return [own];

@@ -35,7 +35,7 @@ export interface Gain {
   readonly r2: number | null;
   readonly gain: number | null;
   readonly t: number | null;
-  /** The number of label dates. */
+  /** The number of label dates on which candidate 0 has forecasts too; fewer than MIN_DATES give neither gain nor t. */
   readonly dates: number;
 }
 
@@ -64,8 +64,9 @@ export function* choiceResult(
   const published = tickers.map(({ tested, warmUpRows }, i) =>
     rowsFrom(warmUpRows, { ...tested, predicted: [...tested.predicted, chosen.predicted[i]!] }),
   );
-  const { excess, days } = yield* lossSeries(published, count + 1);
-  const gains = excess.map((own, c) => gainOf(own, excess[0]!, r2Of(published, c), days.length));
+  // Candidate 0 is the reference, so that each date compares it with the others on the same tickers.
+  const { excess, days } = yield* lossSeries(published, count + 1, 0);
+  const gains = excess.map((own, c) => gainOf(own, excess[0]!, r2Of(published, c)));
   const { best } = chosenMembers(chosen.series, chosen.series.days.length, choice.rule);
   const gainByDay = new Map(Array.from(days, (day, d) => [day, excess[0]![d]! - excess[count]![d]!]));
   return { choice, chosen, gains: gains.slice(0, count), honest: gains[count]!, gainByDay, best, tickers };
@@ -81,9 +82,9 @@ function rowsFrom(from: number, tested: TestedTicker): TestedTicker {
   };
 }
 
-function gainOf(own: Float64Array, first: Float64Array, r2: number | null, dates: number): Gain {
+function gainOf(own: Float64Array, first: Float64Array, r2: number | null): Gain {
+  const { mean, error, dates } = difference(first, own, own.length);
   if (dates < MIN_DATES) return { r2, gain: null, t: null, dates };
-  const { mean, error } = difference(first, own, dates);
   return { r2, gain: mean, t: error > 0 ? mean / error : null, dates };
 }
 

@@ -26,12 +26,12 @@ def blocks_of(tickers, every):
 
 
 class Job:
-    def __init__(self, params, tickers, everyone, targets, widths):
+    def __init__(self, params, tickers, everyone, targets, widths, blocks=None):
         self.params, self.tickers, self.everyone, self.targets, self.widths = params, dict(tickers), everyone, targets, widths
         self.pooled, self.joins = params.get("fit") == "pooled", {}
         self.size, self.splits = params.get("cv_test_size", 15), params.get("n_splits", 15)
         self.window = params.get("window")
-        self.blocks = blocks_of(tickers, params.get("refit_every"))
+        self.blocks = blocks or blocks_of(tickers, params.get("refit_every"))
 
     def join_late(self, late, comparison, targets_of):
         """Adds the tickers that have too few rows at the cut, each at its first block with enough."""
@@ -146,25 +146,30 @@ class Job:
 
     def run(self):
         pools = [sorted(self.tickers)] if self.pooled else [[t] for t in sorted(self.tickers)]
-        self.result = {ticker: {"folds": [], "out_of_fold": [], "score": [], "means": []} for ticker in self.tickers}
+        self.result = {ticker: {"folds": [], "score": [], "means": []} for ticker in self.tickers}
         self.block_rows = [0 for _ in self.blocks]
         for names in pools:
-            columns = []
-            for ticker in names:
-                if self.pooled and ticker in self.joins:
-                    continue
-                columns += [name for name in self.tickers[ticker]["columns"] if name not in columns]
-            folds = self.pooled_folds() if self.pooled else self.folds_of_ticker(names[0])
-            for train, test, first in folds:
-                own = {name: sum(1 for t, _ in train if t == name) for name in names}
-                got = self.returned(test, self.fit(train, test, columns), first)
-                for ticker in names:
-                    tested = [(d, got[t, d]) for t, d in test if t == ticker]
-                    if own[ticker] >= MINIMUM_FIT_ROWS and tested:
-                        self.result[ticker]["folds"].append(own[ticker])
-                        self.result[ticker]["out_of_fold"] += tested
-            self.score(names, columns)
+            self.run_together(names)
         return self.result
+
+    def run_together(self, names):
+        columns = []
+        for ticker in names:
+            if self.pooled and ticker in self.joins:
+                continue
+            columns += [name for name in self.tickers[ticker]["columns"] if name not in columns]
+        folds = self.pooled_folds() if self.pooled else self.folds_of_ticker(names[0])
+        for train, test, first in folds:
+            got = self.returned(test, self.fit(train, test, columns), first)
+            for ticker in names:
+                own = [d for t, d in train if t == ticker]
+                tested = [(d, got[t, d]) for t, d in test if t == ticker]
+                if len(own) >= MINIMUM_FIT_ROWS and tested:
+                    self.result[ticker]["folds"].append((own, tested))
+        self.score(names, columns)
+
+    def out_of_fold(self, ticker):
+        return [row for _, tested in self.result[ticker]["folds"] for row in tested]
 
     def score(self, names, columns):
         for b, dates in enumerate(self.blocks):
@@ -194,7 +199,7 @@ class Job:
             rows = {}
             for ticker, own in self.result.items():
                 label = self.tickers[ticker]["label"]
-                seen = own["out_of_fold"] + [
+                seen = self.out_of_fold(ticker) + [
                     (d, p) for d, _, p in own["score"] if b > 0 and d in label and self.known(ticker, d) <= dates[0]
                 ]
                 rows[ticker] = [(d, label[d], p, 0.0) for d, p in seen]
@@ -214,12 +219,12 @@ def published(job, params):
         score = [(d, factors[b] * p) for d, b, p in own["score"]]
         ends = ([None] * len(score), [None] * len(score))
         if settings is not None:
-            pairs = [(rows["label"][d], factors[0] * p) for d, p in own["out_of_fold"]]
+            pairs = [(rows["label"][d], factors[0] * p) for d, p in job.out_of_fold(ticker)]
             dated = score_rows(rows, score)
             ends = ends_by_method(pairs, dated, settings["alpha"], settings["bound"])[settings["method"]]
         tickers[ticker] = {
-            "folds": own["folds"],
-            "out_of_fold": [[iso(d), p] for d, p in own["out_of_fold"]],
+            "folds": [len(train) for train, _ in own["folds"]],
+            "out_of_fold": [[iso(d), p] for d, p in job.out_of_fold(ticker)],
             "score": [[iso(d), p] for d, p in score],
             "lower": ends[0],
             "upper": ends[1],
@@ -229,7 +234,8 @@ def published(job, params):
     return tickers, factors
 
 
-def run(params, tickers, late):
+def prepared(params, tickers, late, blocks=None, kind=Job):
+    """A job that has not run yet, and the tickers with too few rows left."""
     failures, before = set(), tickers
     if params.get("cross_section"):
         tickers, _ = z_scored(tickers)
@@ -244,7 +250,7 @@ def run(params, tickers, late):
         short = {ticker for ticker, rows in tickers.items() if len(rows["fit"]) < MINIMUM_FIT_ROWS}
         failures |= short
         tickers = {ticker: rows for ticker, rows in tickers.items() if ticker not in short}
-    job = Job(params, tickers, everyone, targets, widths)
+    job = kind(params, tickers, everyone, targets, widths, blocks)
 
     def targets_of(ticker, rows):
         """The targets of a ticker that does not count towards the means and deviations of the others."""
@@ -263,6 +269,11 @@ def run(params, tickers, late):
     if params.get("refit_every"):
         by_date = labels_by_date(everyone)
         job.join_late(late, compared(before) if params.get("cross_section") else None, targets_of)
+    return job, failures
+
+
+def run(params, tickers, late):
+    job, failures = prepared(params, tickers, late)
     job.run()
     told, factors = published(job, params)
     return {

@@ -1,0 +1,367 @@
+"""The slow, obvious twin of run_ml_job with `choice`, written from docs/semantics.md, without the draws of candidates.
+
+Each candidate's own forecasts are those of plain_refit_job.py. It shares no code with mucast or its engine. Usage:
+`python plain_choice_job.py REQUEST.json`, as for plain_job.py.
+"""
+
+import copy
+import itertools
+import math
+from functools import cache
+
+from plain_pooled_job import answer_requests
+from plain_refit_job import Job, blocks_of, prepared, published
+from plain_rows import MAX_GAP, iso
+
+MIN_ROWS = 30
+
+
+def expanded(params):
+    """The settings of every candidate, number 0 first."""
+    own = {name: value for name, value in params.items() if name != "choice"}
+    candidates = [own]
+    for entry in params["choice"]["candidates"]:
+        entry = dict(entry)
+        grid = entry.pop("grid", {})
+        inherited = {**own, **({"model_params": {}} if "model" in entry else {}), **entry}
+        for values in itertools.product(*grid.values()):
+            given = {**inherited.get("model_params", {}), **dict(zip(grid, values))}
+            candidates.append({**inherited, "model_params": given})
+    return candidates
+
+
+class Candidate(Job):
+    """A job that goes on without the tickers that it cannot fit."""
+
+    def __init__(self, params, tickers, everyone, targets, widths, blocks):
+        super().__init__(params, tickers, everyone, targets, widths, blocks)
+        self.failed = set()
+        if blocks is not None:
+            # Another candidate may have score rows on dates that number 0 lacks.
+            starts = [0, *(dates[0] for dates in blocks[1:]), math.inf]
+            own = sorted({d for rows in self.tickers.values() for d in rows["x"]})
+            self.blocks = [[d for d in own if start <= d < following] for start, following in zip(starts, starts[1:])]
+
+    def run_together(self, names):
+        try:
+            super().run_together(names)
+        except Exception:  # Whatever the library raises.
+            self.failed |= set(names)
+
+    def has(self, ticker):
+        return ticker in self.tickers and ticker not in self.failed and bool(self.result[ticker]["score"])
+
+    def forecasts(self, ticker):
+        return dict(self.out_of_fold(ticker)) if self.has(ticker) else {}
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def error(values, lag=5):
+    """The Newey-West error of a mean."""
+    n, centre = len(values), mean(values)
+    if max(values) == min(values):
+        return 0.0
+    variance = 0.0
+    for i in range(n):
+        for j in range(max(0, i - lag), min(n, i + lag + 1)):
+            variance += (1 - abs(i - j) / (lag + 1)) * (values[i] - centre) * (values[j] - centre)
+    return math.sqrt(max(0.0, variance)) / n
+
+
+def variance_between(means, errors):
+    """DerSimonian and Laird, "Meta-analysis in clinical trials", 1986."""
+    kept = [(m, 1 / s / s) for m, s in zip(means, errors) if s > 0]
+    if len(kept) < 2:
+        return 0.0
+    total = math.fsum(w for _, w in kept)
+    centre = math.fsum(w * m for m, w in kept) / total
+    q = math.fsum(w * (m - centre) ** 2 for m, w in kept)
+    return max(0.0, (q - (len(kept) - 1)) / (total - math.fsum(w * w for _, w in kept) / total))
+
+
+def fixed_b_quantile(n):
+    """At 5 %, one-sided."""
+    b = 6 / n
+    return 1.6449 + 2.1859 * b + 0.3142 * b**2 - 0.3427 * b**3
+
+
+class Choice:
+    def __init__(self, params, candidates):
+        self.settings = {"rule": "mean", "over": "auto", "warm_up": 15, **params["choice"]}
+        self.candidates, self.numbers = candidates, range(len(candidates))
+        self.splits = params.get("n_splits", 15)
+        every = sorted({ticker for job in candidates for ticker in job.tickers})
+        self.base = {t: next((c for c in self.numbers if candidates[c].has(t)), None) for t in every}
+        self.base = {t: c for t, c in self.base.items() if c is not None}
+        self.folds = {t: self.folds_of(t) for t in self.base}
+        self.by_label_date = {}
+        for folds in self.folds.values():
+            for fold in folds:
+                for row in fold["rows"]:
+                    if row["unit"] > 0:
+                        self.by_label_date.setdefault(row["known"], []).append(row)
+        rows = [row for there in self.by_label_date.values() for row in there]
+        counts = [sum(1 for row in rows if c in row["p"]) for c in self.numbers]
+        self.reference = counts.index(max(counts))
+        self.dates = sorted(self.by_label_date)
+        self.excess = [
+            {l: e for l in self.dates if (e := self.excess_on(l, c)) is not None} for c in self.numbers
+        ]
+
+    def folds_of(self, ticker):
+        job = self.candidates[self.base[ticker]]
+        rows, folds = job.tickers[ticker], job.result[ticker]["folds"]
+        own = [candidate.forecasts(ticker) for candidate in self.candidates]
+        unit = mean([rows["label"][d] ** 2 for d in folds[0][0]]) if folds else None
+        return [
+            {
+                "ticker": ticker,
+                "train": len(train),
+                "start": tested[0][0],
+                "published": j >= len(folds) - self.splits,
+                "rows": [
+                    {
+                        "ticker": ticker,
+                        "date": d,
+                        "known": rows["label_day"][d],
+                        "y": rows["label"][d],
+                        "unit": unit,
+                        "p": {c: own[c][d] for c in self.numbers if d in own[c]},
+                    }
+                    for d, _ in tested
+                ],
+            }
+            for j, (train, tested) in enumerate(folds)
+        ]
+
+    def loss(self, row, p):
+        return (row["y"] - p) ** 2 / row["unit"]
+
+    def excess_on(self, label_date, c):
+        both = [row for row in self.by_label_date[label_date] if c in row["p"] and self.reference in row["p"]]
+        return mean([self.loss(row, row["p"][c]) - self.loss(row, row["p"][self.reference]) for row in both]) if both else None
+
+    def until(self, day):
+        """The label dates that are known at the close of a day."""
+        return [l for l in self.dates if day is None or l <= day]
+
+    def differences(self, a, b, day):
+        return [self.excess[a][l] - self.excess[b][l] for l in self.until(day) if l in self.excess[a] and l in self.excess[b]]
+
+    @cache
+    def eligible(self, day):
+        return [c for c in self.numbers if sum(1 for l in self.until(day) if l in self.excess[c]) >= MIN_ROWS]
+
+    @cache
+    def best(self, day):
+        best = None
+        for c in self.eligible(day):
+            if best is None:
+                best = c
+                continue
+            differences = self.differences(c, best, day)
+            if differences and mean(differences) < 0:
+                best = c
+        return 0 if best is None else best
+
+    @cache
+    def members(self, day):
+        best = self.best(day)
+        if not self.eligible(day) or self.settings["rule"] == "best":
+            return [best]
+        result = []
+        for c in self.eligible(day):
+            differences = self.differences(c, best, day)
+            if differences and mean(differences) <= error(differences):
+                result.append(c)
+        return result
+
+    @cache
+    def pulled(self, day):
+        """Mean and error by ticker and candidate; without the tickers that have too few rows."""
+        best = self.best(day)
+        result = {}
+        for c in self.numbers:
+            common = self.differences(c, best, day)
+            if c == best or not common:
+                continue
+            centre, spread = mean(common), error(common)
+            own = {}
+            for ticker, folds in self.folds.items():
+                differences = [
+                    self.loss(row, row["p"][c]) - self.loss(row, row["p"][best])
+                    for fold in folds
+                    for row in fold["rows"]
+                    if row["unit"] > 0 and (day is None or row["known"] <= day) and c in row["p"] and best in row["p"]
+                ]
+                if len(differences) >= MIN_ROWS:
+                    own[ticker] = (mean(differences), error(differences))
+            v = variance_between([m for m, _ in own.values()], [s for _, s in own.values()])
+            for ticker, (m, s) in own.items():
+                if v == 0 or s == 0:
+                    pair = (centre, spread)
+                else:
+                    w = 1 / s / s
+                    whole = w + 1 / v
+                    pair = ((w * m + centre / v) / whole, math.sqrt(1 / whole + (spread / v / whole) ** 2))
+                result.setdefault(ticker, {best: (0.0, 0.0)})[c] = pair
+        return result
+
+    def own_members(self, day, ticker):
+        own = self.pulled(day).get(ticker)
+        if own is None:
+            return self.members(day)
+        best = self.best(day)
+        lowest = min(m for m, _ in own.values())
+        chosen = best if own[best][0] == lowest else min(c for c, (m, _) in own.items() if m == lowest)
+        if self.settings["rule"] == "best":
+            return [chosen]
+        allowed = {c: own[chosen][1] if c == best else s for c, (_, s) in own.items()}
+        return sorted(c for c, (m, _) in own.items() if m - lowest <= allowed[c])
+
+    @staticmethod
+    def combined(forecasts, members):
+        used = [forecasts[c] for c in members if c in forecasts] or [forecasts[min(forecasts)]]
+        return sum(used) / len(used)
+
+    @cache
+    def gains_of_own(self):
+        """By label date, the excess of the forecasts by common members over those by own members."""
+        by_date = {}
+        for ticker, folds in self.folds.items():
+            for fold in folds:
+                common, own = self.members(fold["start"]), self.own_members(fold["start"], ticker)
+                for row in fold["rows"]:
+                    if row["unit"] > 0:
+                        gain = self.loss(row, self.combined(row["p"], common)) - self.loss(row, self.combined(row["p"], own))
+                        by_date.setdefault(row["known"], []).append(gain)
+        return {l: mean(by_date[l]) for l in sorted(by_date)}
+
+    @cache
+    def is_per_ticker(self, day):
+        if self.settings["over"] == "all":
+            return False
+        gains = [gain for l, gain in self.gains_of_own().items() if day is None or l <= day]
+        return len(gains) >= MIN_ROWS and mean(gains) > error(gains)
+
+    def members_of(self, day, ticker):
+        return self.own_members(day, ticker) if self.is_per_ticker(day) else self.members(day)
+
+    def merged(self):
+        """A job whose forecasts are those of the members."""
+        merged = copy.copy(self.candidates[0])
+        merged.tickers = {t: self.candidates[c].tickers[t] for t, c in self.base.items()}
+        merged.joins = {t: self.candidates[c].joins[t] for t, c in self.base.items() if t in self.candidates[c].joins}
+        merged.result = {}
+        for ticker, base in self.base.items():
+            own = {c: {d: p for d, _, p in job.result[ticker]["score"]} for c, job in enumerate(self.candidates) if job.has(ticker)}
+            used = self.members_of(None, ticker)
+            merged.result[ticker] = {
+                "folds": [
+                    ([None] * fold["train"], [(row["date"], row["published_p"]) for row in fold["rows"]])
+                    for fold in self.folds[ticker]
+                    if fold["published"]
+                ],
+                "score": [
+                    (d, b, self.combined({c: by_date[d] for c, by_date in own.items() if d in by_date}, used))
+                    for d, b, _ in self.candidates[base].result[ticker]["score"]
+                ],
+                "means": [],
+            }
+        return merged
+
+    def publish(self):
+        for ticker, folds in self.folds.items():
+            for fold in folds:
+                for row in fold["rows"]:
+                    row["published_p"] = self.combined(row["p"], self.members_of(fold["start"], ticker))
+
+    def worth(self, forecast_of):
+        """r2, gain and gain_t of forecasts, on published rows that have one."""
+        rows = [row for folds in self.folds.values() for fold in folds if fold["published"] for row in fold["rows"]]
+        rows = [row for row in rows if row["unit"] > 0 and forecast_of(row) is not None]
+        squares = math.fsum(row["y"] ** 2 / row["unit"] for row in rows)
+        by_date = {}
+        for row in rows:
+            if 0 in row["p"]:
+                by_date.setdefault(row["known"], []).append(self.loss(row, row["p"][0]) - self.loss(row, forecast_of(row)))
+        gains = [mean(by_date[l]) for l in sorted(by_date)]
+        is_judged = len(gains) >= MIN_ROWS
+        return {
+            "r2": 1 - math.fsum(self.loss(row, forecast_of(row)) for row in rows) / squares if squares > 0 else None,
+            "gain": mean(gains) if is_judged else None,
+            "gain_t": mean(gains) / error(gains) if is_judged and error(gains) > 0 else None,
+        }, dict(zip(sorted(by_date), gains))
+
+    def told(self):
+        self.publish()
+        honest, gains = self.worth(lambda row: row["published_p"])
+        worth = [self.worth(lambda row, c=c: row["p"].get(c))[0] for c in self.numbers]
+        best = self.best(None)
+        published_folds = [fold for folds in self.folds.values() for fold in folds if fold["published"]]
+        starts = sorted({fold["start"] for fold in published_folds})
+        warm_up = [sum(1 for fold in folds if not fold["published"]) for folds in self.folds.values() if folds]
+        failed = [sum(1 for t in self.base if not job.has(t)) for job in self.candidates]
+        counts = [
+            *(("candidate_failed", count) for count in failed),
+            ("few_choice_rows", sum(1 for count in warm_up if count < self.settings["warm_up"])),
+            ("few_choice_rows", sum(1 for fold in published_folds if len(self.until(fold["start"])) < MIN_ROWS)),
+        ]
+        warnings = [{"code": code, "count": count} for code, count in counts if count > 0]
+        if len(gains) >= MIN_ROWS and (honest["gain_t"] is None or honest["gain_t"] <= fixed_b_quantile(len(gains))):
+            warnings.append({"code": "choice_is_noise", "count": None})
+        per_ticker = self.is_per_ticker(None)
+        return {
+            "candidates": [
+                {
+                    **worth[c],
+                    "tickers": sum(1 for t in self.base if self.candidates[c].has(t)),
+                    "member": c in self.members(None),
+                }
+                for c in self.numbers
+            ],
+            "members": self.members(None),
+            "by_ticker": {t: self.own_members(None, t) for t in self.base} if per_ticker else None,
+            "members_by_date": [[iso(d), self.members(d)] for d in starts],
+            "per_ticker_dates": [iso(d) for d in starts if self.is_per_ticker(d)],
+            "honest": honest,
+            "best": best,
+            "optimism": None if worth[best]["r2"] is None or honest["r2"] is None else worth[best]["r2"] - honest["r2"],
+            "losses": {
+                "reference": self.reference,
+                "dates": [iso(l) for l in self.dates],
+                "excess": [[by_date.get(l) for l in self.dates] for by_date in self.excess],
+                "gains": [gains.get(l) for l in self.dates],
+            },
+            "warnings": warnings,
+        }
+
+
+def run(params, tickers, late):
+    blocks, jobs = None, []
+    for settings in expanded(params):
+        settings = {**settings, "n_splits": params.get("n_splits", 15) + params["choice"].get("warm_up", 15)}
+        job, _ = prepared(settings, tickers, late, blocks, Candidate)
+        if params.get("refit_every"):
+            blocks = blocks or job.blocks
+        job.run()
+        jobs.append(job)
+    choice = Choice(params, jobs)
+    told = choice.told()
+    forecasts, factors = published(choice.merged(), params)
+    last = {t: rows["last_price"] for t, rows in tickers.items()}
+    last |= {t: rows_until(next(iter(tickers.values()))["fit"][-1], None)["last_price"] for t, rows_until in late.items()}
+    as_of = max(day for day in last.values() if day is not None)
+    mu = {
+        t: own["score"][-1][1]
+        for t, own in forecasts.items()
+        if own["score"] and own["score"][-1][0] == iso(last[t]) and as_of - last[t] <= MAX_GAP
+    }
+    return {"failures": set(tickers) - set(forecasts), "tickers": forecasts, "factors": factors, "mu": mu, "choice": told}
+
+
+if __name__ == "__main__":
+    answer_requests(run, with_late=True)
