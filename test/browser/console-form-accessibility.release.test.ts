@@ -26,6 +26,9 @@ for (const [address, prepare] of [
       const { page, unwanted, close } = await open(address, { viewport, colorScheme });
       if (prepare === "refused") {
         await page.selectOption(control("model"), "ridge");
+        await page.click("text=Include choice among candidates");
+        await page.fill("textarea:below(:text('Parameters, one per line'))", "alpha = 0.1, 10");
+        await page.click("button:text-is('Add to the candidates')");
         await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
         await page.click(".payload button[type=submit]");
         await page.waitForSelector(".payload .refusal:not(:empty)");

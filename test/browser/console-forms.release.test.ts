@@ -68,6 +68,39 @@ test("fields and JSON stay in sync, and numbers keep their spelling", async () =
   await close();
 });
 
+test("candidates are added from the catalogue and removed, with their number and their fits", async () => {
+  const { page, unwanted, close } = await open("#/job");
+  await page.selectOption(control("model"), "ridge");
+  await page.click("text=Include choice among candidates");
+  const added = async (parameters: string) => {
+    await page.fill("textarea:below(:text('Parameters, one per line'))", parameters);
+    await page.click("button:text-is('Add to the candidates')");
+  };
+  const sent = async () =>
+    JSON.parse(await sentText(page)).config["ML params"].choice as { candidates: unknown[] } | undefined;
+  await added("alpha = 0.1, 1.0, 10");
+  assert.match(await sentText(page), /"alpha": \[\s*0\.1,\s*1\.0,\s*10\s*\]/);
+  await page.waitForSelector("text=4 candidates with the config itself, 124 fits per ticker.");
+  await added("alpah = 1");
+  await page.waitForSelector("text=ridge has no parameter alpah.");
+  await page.selectOption(".new-candidate .field:nth-of-type(1) select", "lasso");
+  await page.selectOption(".new-candidate .field:nth-of-type(2) select", "pooled");
+  await added("");
+  assert.deepEqual(await sent(), {
+    candidates: [{ grid: { alpha: [0.1, 1, 10] } }, { model: "lasso", fit: "pooled" }],
+  });
+  await page.fill(control("n_splits"), "2000");
+  await page.waitForSelector("text=/At most 10,?000 fits per ticker/");
+  await page.click("button[aria-label='Remove entry 1']");
+  assert.deepEqual(await sent(), { candidates: [{ model: "lasso", fit: "pooled" }] });
+  assert.equal(await page.evaluate("document.activeElement.ariaLabel"), "Remove entry 1");
+  await page.fill(control("candidates"), "[");
+  await added("alpha = 3");
+  await page.waitForSelector("text=Fix the JSON first.");
+  assert.deepEqual(unwanted, []);
+  await close();
+});
+
 test("the other job keeps the inputs, and shows the entries of its network", async () => {
   const { page, unwanted, close } = await open("#/job?feature_url=f&data_extractor_url=d");
   await page.click("text=Neural networks");

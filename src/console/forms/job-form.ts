@@ -3,6 +3,7 @@ import type { Operation } from "../../contract/config/job-operations.ts";
 import { type RawJson, rawNumbersOf } from "../../contract/json/json-text.ts";
 import { element, fill } from "../dom.ts";
 import type { View, ViewContext } from "../view.ts";
+import { addCandidateEditor } from "./candidates/candidate-editor.ts";
 import { newId } from "./fields/field-control.ts";
 import { formParts } from "./fields/schema-fields.ts";
 import { formSchemas, payloadSchema } from "./form-schemas.ts";
@@ -85,7 +86,10 @@ function makeJobForm(
 ): JobForm {
   const parts = formParts(payloadSchema(schemas, operation));
   const form = new PayloadForm({ operation, parts, initial, submit: "Submit job", context });
-  if (operation === "run_ml_job") addModelParameters(form, schemas);
+  if (operation === "run_ml_job") {
+    addModelParameters(form, schemas);
+    addCandidateEditor(form, schemas);
+  }
   const examples = schemas.examples.filter((example) => example.operation === operation);
   return { form, examples: exampleChooser(form, examples), refresh: offerKnownBlobs(form, context) };
 }

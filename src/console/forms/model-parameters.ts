@@ -16,14 +16,19 @@ export function addModelParameters(form: PayloadForm, schemas: FormSchemas): voi
   let listed: string | undefined;
   const show = () => {
     const named = form.valueAt(MODEL);
-    const lower = typeof named === "string" ? named.toLowerCase() : "";
-    const model = Object.hasOwn(schemas.models, lower) ? schemas.models[lower] : undefined;
+    const model = typeof named === "string" ? modelNamed(schemas, named) : undefined;
     if (model === listed) return;
     listed = model;
     fill(place, ...(model === undefined ? [] : parametersOf(model, schemas.parameters[model]!, form)));
   };
   form.onChange = show;
   show();
+}
+
+/** The model that a config may call by this name; undefined if there is none. */
+export function modelNamed({ models }: FormSchemas, name: string): string | undefined {
+  const lower = name.toLowerCase();
+  return Object.hasOwn(models, lower) ? models[lower] : undefined;
 }
 
 function parametersOf(
@@ -57,7 +62,7 @@ function parametersOf(
       about,
       fault.element,
     ),
-    tableOf(model, parameters),
+    parameterTable(model, parameters),
   ];
 }
 
@@ -80,7 +85,8 @@ function parameterText({ takes, choices, byDefault }: ModelParameter): string {
   return sentences.join(" ");
 }
 
-function tableOf(model: string, parameters: readonly ModelParameter[]): HTMLElement {
+/** The parameters of a model with their defaults, folded. */
+export function parameterTable(model: string, parameters: readonly ModelParameter[]): HTMLElement {
   const rows = parameters.map(({ name, takes, choices, byDefault }) =>
     element(
       "tr",
