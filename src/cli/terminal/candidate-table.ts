@@ -12,14 +12,14 @@ export function candidateTable({ candidates, honest, best }: OutputChoice): stri
     String(tickers),
     member ? "yes" : "-",
   ]);
-  const header = ["candidate", "R² out of fold", "gain over 0", "t", "tickers", "member"];
+  const header = ["candidate", "R² held out", "gain over 0", "t", "tickers", "member"];
   const more = candidates.length - shown.length;
   return [
     table(header, [...rows, ["chosen in advance", ...figureCells(honest), "", ""]]),
     ...(more === 0
       ? []
       : [`${counted(more, "further candidate")} with smaller gains; mucast report shows all.`]),
-    `Candidate ${best} is the best by all its out-of-fold rows; the forecasts chosen in advance show what choosing was worth.`,
+    `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.`,
   ].join("\n");
 }
 

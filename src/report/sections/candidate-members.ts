@@ -11,9 +11,9 @@ export interface MembersByDate {
   /** The candidates that forecast at some time, by number; at most MAX_STRIPS, those that forecast for most days. */
   readonly strips: readonly Strip[];
   readonly changes: readonly MemberChange[];
-  /** From the first published fold to the last label date of a fold. */
-  readonly folds: Span;
-  /** From there to the last score row, at most half as long as the folds; undefined if none is later. */
+  /** From the first held-out row to the last label date of one. */
+  readonly heldOut: Span;
+  /** From there to the last score row, at most half as long; undefined if none is later. */
   readonly score: Span | undefined;
   readonly finding: string;
 }
@@ -32,7 +32,7 @@ interface Strip {
   readonly number: number;
   /** Untrusted. */
   readonly label: string;
-  /** When it forecast folds, in time order; neighbours are joined. */
+  /** When it forecast held-out rows, in time order; neighbours are joined. */
   readonly spans: readonly Span[];
   /** Whether it forecasts the score rows. */
   readonly isMember: boolean;
@@ -41,8 +41,8 @@ interface Strip {
 const MAX_STRIPS = 20;
 
 /**
- * Which candidates forecast when; undefined without folds.
- * @param from the first date of the published folds. @param asOf the last date of the score rows.
+ * Which candidates forecast when; undefined without held-out rows.
+ * @param from the date of the first held-out row. @param asOf the last date of the score rows.
  */
 export function membersByDate(
   choice: OutputChoice,
@@ -53,20 +53,20 @@ export function membersByDate(
   const last = parseDay(choice.losses.dates.at(-1) ?? "");
   const [first] = changes;
   if (first === undefined || last === undefined || last <= first.day) return undefined;
-  const folds = { from: first.day, to: last };
+  const heldOut = { from: first.day, to: last };
   const shown = last + Math.ceil((last - first.day) / 2);
   const all = stripsOf(choice, changes, last);
   const kept = new Set([...all].sort((a, b) => daysOf(b) - daysOf(a)).slice(0, MAX_STRIPS));
   return {
     strips: all.filter((strip) => kept.has(strip)),
     changes,
-    folds,
+    heldOut,
     score: asOf !== undefined && asOf > last ? { from: last, to: Math.min(asOf, shown) } : undefined,
     finding: findingOf(choice, changes, all.length),
   };
 }
 
-/** The members from a date on; warm-up folds before it are not published. */
+/** The members from a date on; earlier ones only served the choice. */
 function changesFrom({ changes }: OutputChoice, from: Day): MemberChange[] {
   const all = changes.flatMap(({ date, members }): MemberChange[] => {
     const day = parseDay(date);
@@ -136,7 +136,7 @@ export function membersPanel(data: MembersByDate): Panel {
     finding,
     chart: stripChart(data),
     key: keyLine([
-      ["bar", "member for folds"],
+      ["bar", "member for held-out rows"],
       ...(score === undefined
         ? []
         : [["bar second", `member for score rows, from ${formatDay(score.from)} on`] as const]),
@@ -161,9 +161,9 @@ function listed(members: readonly number[]): string {
   return more > 0 ? `${shown} and ${figure(more, "count")} more` : shown;
 }
 
-function stripChart({ strips, folds, score, finding }: MembersByDate): string {
-  const last = (score ?? folds).to;
-  const share = scaleLinear().domain([folds.from, last]);
+function stripChart({ strips, heldOut, score, finding }: MembersByDate): string {
+  const last = (score ?? heldOut).to;
+  const share = scaleLinear().domain([heldOut.from, last]);
   const column = (day: Day) => gridX(share(day));
   const row = (i: number, from: number, to: number) =>
     box(from, gridX((i + 0.2) / strips.length), to, gridX((i + 0.8) / strips.length));
@@ -194,7 +194,7 @@ function stripChart({ strips, folds, score, finding }: MembersByDate): string {
   return plotSvg({
     finding,
     marks,
-    xLabels: timeLabels(folds.from, last),
+    xLabels: timeLabels(heldOut.from, last),
     yLabels: [],
     labels: labels.join(""),
     height: Math.max(60, strips.length * STRIP_HEIGHT),

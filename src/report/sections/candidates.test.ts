@@ -43,7 +43,7 @@ test("the cumulative gain ends at the honest gain, and that of the best at its o
   const { gain } = dataOf(text).data!;
   const { honest, candidates, best } = outputOf(text).choice!;
   assert.ok(Math.abs(gain!.chosen.at(-1)! - honest.gain!) < 1e-15);
-  assert.ok(Math.abs(gain!.best.at(-1)! - candidates[best]!.gain!) < 1e-15);
+  assert.ok(Math.abs(gain!.best!.at(-1)! - candidates[best]!.gain!) < 1e-15);
   assert.equal(gain!.days.length, 40);
 });
 
@@ -52,7 +52,7 @@ test("the strips cover every published fold date once for each member, and begin
   const data = dataOf(text).data!.members!;
   const { choice, cross_validation: tested } = outputOf(text);
   const starts = Object.values(tested!)[0]!.folds.map(({ test_start: start }) => start);
-  assert.equal(formatDay(data.folds.from), starts[0]);
+  assert.equal(formatDay(data.heldOut.from), starts[0]);
   for (const start of starts) {
     const expected = choice!.changes.findLast(({ date }) => date <= start)!.members;
     const found = data.strips.filter(({ spans }) =>
@@ -105,6 +105,25 @@ test("only reports on a choice have the section, and outputs without the series 
   assert.doesNotMatch(page(reported(older)), /Gain over candidate 0, cumulative/);
   assert.match(dataOf(mlText()).absent!, /did not choose/);
   assert.match(dataOf(textOf(3, { folds: 0 })).absent!, /too short/);
+});
+
+test("the candidates of networks are judged on the calibration part", () => {
+  const { choice } = outputOf(textOf(3));
+  const { losses } = choice!;
+  // Networks have the losses of the validation part and the gains of the calibration part.
+  const excess = losses.excess.map((own) => own.map((loss, d) => (losses.gains![d] === null ? loss : null)));
+  const text = JSON.stringify({
+    ...outputOf(dlText()),
+    choice: { ...choice, losses: { ...losses, excess } },
+  });
+  const { data } = dataOf(text);
+  assert.deepEqual([data!.gain!.best, data!.gain!.days.length], [undefined, 40]);
+  assert.match(data!.finding, /^The best candidate.s calibration rows say/);
+  assert.equal(
+    formatDay(data!.members!.heldOut.from),
+    choice!.losses.dates[choice!.losses.gains!.findIndex((gain) => gain !== null)],
+  );
+  assert.match(page(reported(text)), /id="candidates"/);
 });
 
 test("labels of candidates are text", () => {

@@ -1,3 +1,4 @@
+import type { Operation } from "../../contract/config/job-operations.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
@@ -15,7 +16,7 @@ import { type MembersByDate, membersByDate, membersPanel } from "./candidate-mem
 const charts = chartSection({
   id: "candidates",
   title: "Candidates",
-  lead: "Figures are of the published out-of-fold rows. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return.",
+  lead: "Figures are of the held-out rows: of regressors the published out-of-fold rows, of networks the calibration part. A gain is the mean squared error of candidate 0, the config itself, less that of another forecast, as a share of the mean squared return.",
   panels: ({ whole }) =>
     whole.document.choice === undefined ? [] : panelsOf("Candidates", candidatesOf(whole), candidatePanels),
 });
@@ -33,9 +34,9 @@ interface Candidates {
   readonly rows: readonly CandidateRow[];
   readonly isPerTicker: boolean;
   readonly finding: string;
-  /** Absent if the output does not record the series, or has no published out-of-fold rows. */
+  /** Absent if the output does not record the series, or has no held-out rows. */
   readonly gain?: GainOverDates;
-  /** Absent without folds. */
+  /** Absent if no date is known from which the members forecast. */
   readonly members?: MembersByDate;
 }
 
@@ -55,12 +56,12 @@ interface CandidateRow {
 
 /** Running sums of gains over candidate 0, divided by the number of dates, so that the last is the mean gain. Shape (n) each. */
 interface GainOverDates {
-  /** Label dates of published out-of-fold rows. */
+  /** Label dates of held-out rows. */
   readonly days: Int32Array;
   /** Of the published forecasts. */
   readonly chosen: Float64Array;
-  /** Of the candidate that was best in the end. */
-  readonly best: Float64Array;
+  /** Of the candidate that was best in the end; absent for networks, whose own losses are not recorded on these dates. */
+  readonly best?: Float64Array;
   /** Half the width of the band around 0 that contains 95 % of such sums without a gain. */
   readonly band: Float64Array;
   readonly finding: string;
@@ -70,19 +71,19 @@ interface GainOverDates {
 export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Candidates> {
   const { choice, window } = document;
   if (choice === undefined) return { absent: "The job did not choose among candidates." };
-  const first = outOfFold?.reduce((day, { days }) => Math.min(day, days[0] ?? day), Number.POSITIVE_INFINITY);
-  if (first === undefined || first === Number.POSITIVE_INFINITY) {
+  if (choice.honest.r2 === null) {
     return {
-      absent: "The history is too short for a walk-forward fold, so candidate 0 makes all forecasts.",
+      absent: "No held-out row judges the candidates: the history is too short, or all returns are 0.",
     };
   }
   const gain = gainOverDates(choice);
-  const members = membersByDate(choice, first, parseDay(window.as_of));
+  const first = outOfFold?.flatMap(({ days }) => days[0] ?? []).sort((a, b) => a - b)[0] ?? gain?.days[0];
+  const members = first === undefined ? undefined : membersByDate(choice, first, parseDay(window.as_of));
   return {
     data: {
       rows: rowsOf(choice),
       isPerTicker: choice.by_ticker !== undefined,
-      finding: worthFinding(choice),
+      finding: worthFinding(choice, HELD_OUT[document.operation]),
       ...(gain === undefined ? {} : { gain }),
       ...(members === undefined ? {} : { members }),
     },
@@ -100,11 +101,16 @@ function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow
   });
 }
 
+/** The rows that judge candidates, in words. */
+const HELD_OUT: Readonly<Record<Operation, string>> = {
+  run_ml_job: "own folds say",
+  run_dl_job: "calibration rows say",
+};
+
 /** What the best candidate claims on its own rows, and what choosing in advance gave. */
-function worthFinding({ candidates, best, honest, optimism }: OutputChoice): string {
+function worthFinding({ candidates, best, honest, optimism }: OutputChoice, say: string): string {
   const claimed = candidates[best]?.r2 ?? null;
-  if (claimed === null || honest.r2 === null) return "The out-of-fold rows give no R².";
-  const told = `The best candidate\u2019s own folds say ${figure(claimed, "percent")}, the forecasts chosen in advance ${figure(honest.r2, "percent")}`;
+  const told = `The best candidate\u2019s ${say} ${figure(claimed, "percent")}, the forecasts chosen in advance ${figure(honest.r2, "percent")}`;
   const first = `candidate 0 alone has ${figure(candidates[0]?.r2, "percent")}`;
   const hindsight =
     optimism !== null && optimism > 0
@@ -122,19 +128,20 @@ function gainOverDates({ losses, best, honest }: OutputChoice): GainOverDates | 
   if (kept.length === 0) return undefined;
   const share = (values: Float64Array) => values.map((value) => value / kept.length);
   const chosen = Float64Array.from(kept, ({ gain }) => gain);
+  const hasBest = kept.some((one) => one.best !== undefined);
   return {
     days: Int32Array.from(kept, ({ day }) => day),
     chosen: share(cumulative(chosen)),
-    best: share(cumulative(Float64Array.from(kept, (one) => one.best))),
+    ...(hasBest ? { best: share(cumulative(Float64Array.from(kept, (one) => one.best ?? 0))) } : {}),
     band: share(noSkillFunnel(chosen)),
     finding: gainFinding(honest, kept.length),
   };
 }
 
-/** Candidate 0's loss on a date less that of another candidate; 0 if one of them has none. */
-function gainAt(excess: OutputChoice["losses"]["excess"], candidate: number, d: number): number {
+/** Candidate 0's loss on a date less that of another candidate; undefined if one of them has none. */
+function gainAt(excess: OutputChoice["losses"]["excess"], candidate: number, d: number): number | undefined {
   const [first, other] = [excess[0]?.[d] ?? null, excess[candidate]?.[d] ?? null];
-  return first === null || other === null ? 0 : first - other;
+  return first === null || other === null ? undefined : first - other;
 }
 
 function gainFinding({ gain, gain_t: t }: OutputChoice["honest"], dates: number): string {
@@ -164,7 +171,7 @@ function candidateTable(rows: readonly CandidateRow[], isPerTicker: boolean): st
       columns: [
         "Candidate",
         "Number",
-        "R² out of fold",
+        "R², held out",
         "Gain over candidate 0",
         "its t",
         "Tickers",
@@ -202,22 +209,22 @@ function gainPanel({ days, chosen, best, band, finding }: GainOverDates): Panel 
       unit: "percent",
       lines: [
         { name: "chosen in advance", values: chosen },
-        { name: "best in hindsight", values: best },
+        ...(best === undefined ? [] : [{ name: "best in hindsight", values: best }]),
       ],
       band: hasBand ? { low: band.map((half) => -half), high: band } : undefined,
     }),
     key: keyLine([
       ["line", "forecasts chosen in advance"],
-      ["line second", "the candidate that was best in the end"],
+      ...(best === undefined ? [] : [["line second", "the candidate that was best in the end"] as const]),
       ...(hasBand ? [["band", "95\u202f% band without a gain"] as const] : []),
     ]),
     numbers: numbersTable({
       caption: "cumulative gain over candidate 0",
-      columns: ["Date", "Chosen in advance", "Best in the end"],
+      columns: ["Date", "Chosen in advance", ...(best === undefined ? [] : ["Best in the end"])],
       rows: Array.from(days, (day, i) => [
         formatDay(day),
         figure(chosen[i], "percent"),
-        figure(best[i], "percent"),
+        ...(best === undefined ? [] : [figure(best[i], "percent")]),
       ]),
     }),
   };

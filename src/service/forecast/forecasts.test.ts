@@ -162,7 +162,7 @@ describe("a forecast", () => {
     );
     assert.ok(!Object.hasOwn(candidates[0]!, "settings"));
     const [{ text }] = toolResult(view).content as unknown as [{ text: string }];
-    assert.match(text, /^Chosen among 3 candidates: R² 0\.001 out of fold/m);
+    assert.match(text, /^Chosen among 3 candidates: R² 0\.001 on held-out rows/m);
     assert.match(text, /^Candidate 2, "ridge 2", member: R² 0\.001, gain 0\.002 \(t 1\.5\)$/m);
     const many = await ask(output([["A", 0.001]], { choice: choiceOf(100) }));
     assert.deepEqual([many.choice!.candidates.length, many.choice!.count], [20, 100]);

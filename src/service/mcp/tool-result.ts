@@ -136,7 +136,7 @@ function forecastText(view: ForecastView): string {
 function choiceLines({ candidates, count, honest, best }: NonNullable<ForecastView["choice"]>): string[] {
   const claimed = candidates.find(({ number }) => number === best)?.r2 ?? null;
   return [
-    `Chosen among ${counted(count, "candidate")}: R² ${rounded(honest.r2)} out of fold as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
+    `Chosen among ${counted(count, "candidate")}: R² ${rounded(honest.r2)} on held-out rows as chosen in advance, ${rounded(claimed)} for candidate ${best}, the best afterwards; gain over candidate 0 ${gainText(honest)}.`,
     ...candidates.map(
       ({ number, label, member, ...figures }) =>
         `Candidate ${number}, ${show(label)}${member ? ", member" : ""}: R² ${rounded(figures.r2)}, gain ${gainText(figures)}`,

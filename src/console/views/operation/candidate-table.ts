@@ -5,12 +5,12 @@ import { counted, textElement } from "../../words.ts";
 
 type Choice = NonNullable<ForecastView["choice"]>;
 
-const HEAD = ["Candidate", "R² out of fold", "Gain over candidate 0", "its t", "Tickers", "Member"];
+const HEAD = ["Candidate", "R², held out", "Gain over candidate 0", "its t", "Tickers", "Member"];
 
 /** The candidates of a choice, and what choosing among them was worth. */
 export function candidateTable({ candidates, count, honest, best }: Choice): HTMLElement[] {
   const claimed = candidates.find(({ number }) => number === best)?.r2;
-  const words = `Chosen among ${counted(count, "candidate")}. Candidate ${best}, the best afterwards, has an R² of ${figure(claimed, "percent")} on its own folds, the forecasts chosen in advance ${figure(honest.r2, "percent")}.${count > candidates.length ? ` The table shows the ${candidates.length} with the largest gains.` : ""}`;
+  const words = `Chosen among ${counted(count, "candidate")}. Candidate ${best}, the best afterwards, has an R² of ${figure(claimed, "percent")} on its held-out rows, the forecasts chosen in advance ${figure(honest.r2, "percent")}.${count > candidates.length ? ` The table shows the ${candidates.length} with the largest gains.` : ""}`;
   return [
     element("h3", {}, "Candidates"),
     element("p", {}, words),
