@@ -1,6 +1,7 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
-import { invalidRequest, listedFaults } from "../errors/faults.ts";
-import { isRawNumber, type RawJson, type RawObject } from "../json/json-text.ts";
+import { invalidRequest, joinPath, listedFaults, MAX_FAULTS } from "../errors/faults.ts";
+import { printable } from "../errors/wording.ts";
+import type { RawJson, RawObject } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
 import { drawnPoints, gridPoints, gridSize, type SearchPoint } from "./candidate-search.ts";
 import type { CandidateSearch, ChoiceRule, ChoiceScope } from "./choice-config.ts";
@@ -44,12 +45,19 @@ export interface EntryReader<Settings, Entry> {
   identityOf(settings: Settings): string;
 }
 
+/**
+ * Finding a fault takes time, because its message may suggest a name. A small config may have thousands in each of 100 candidates, most of
+ * them the same, and an error lists MAX_FAULTS.
+ */
+const MAX_FAULTS_READ = 10 * MAX_FAULTS;
+
 type LabelledEntry = CandidateSearch & { readonly label?: string | undefined };
 
 /**
  * The candidates of a checked `choice`: the config itself, then the entries with their grids and draws, in order.
  * @param raw the entries in the tree of `rawNumbers`.
- * @throws MucastError invalid_request for too many or equal candidates; the error of an entry, with the faults of all.
+ * @throws MucastError invalid_request for too many or equal candidates; the error of an entry, with the faults of all, or of the first
+ * candidates that have MAX_FAULTS_READ.
  */
 export function readCandidates<Settings, Entry extends LabelledEntry>(
   entries: readonly Entry[],
@@ -57,12 +65,14 @@ export function readCandidates<Settings, Entry extends LabelledEntry>(
   seed: number,
   reader: EntryReader<Settings, Entry>,
 ): { readonly candidates: readonly Candidate<Settings>[]; readonly warnings: readonly Warning[] } {
+  requirePlainKeys(raw, reader.path);
   requireFewCandidates(entries, reader.path);
   const found: FoundCandidate<Settings>[] = [
     { settings: reader.own.settings, path: "the config itself", parts: [reader.own.name] },
   ];
   const warnings: Warning[] = [];
   const errors: MucastError[] = [];
+  let faults = 0;
   for (const [i, entry] of entries.entries()) {
     const path = `${reader.path}.candidates[${i}]`;
     for (const point of pointsOf(entry, raw[i]!, seed, i)) {
@@ -73,6 +83,8 @@ export function readCandidates<Settings, Entry extends LabelledEntry>(
       } catch (error) {
         if (!(error instanceof MucastError)) throw error;
         errors.push(error);
+        faults += error.data.faults?.length ?? 1;
+        if (faults >= MAX_FAULTS_READ) throw merged(errors);
       }
     }
   }
@@ -81,10 +93,26 @@ export function readCandidates<Settings, Entry extends LabelledEntry>(
   return { candidates: uniquelyLabelled(found), warnings: distinct(warnings) };
 }
 
+/** The schema's copy lacks the key `__proto__` of a record, so the schema has not checked what is under it. */
+function requirePlainKeys(raw: readonly RawObject[], path: string): void {
+  const all = raw.flatMap((entry, i) => protoPaths(entry, `${path}.candidates[${i}]`));
+  if (all.length > 0) throw invalidRequest(all.map((at) => ({ path: at, message: "is not a name" })));
+}
+
+function protoPaths(value: RawJson, path: string): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const parts: [PropertyKey, RawJson][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return parts.flatMap(([key, held]) => {
+    const at = joinPath(path, [key]);
+    return key === "__proto__" ? [at] : protoPaths(held, at);
+  });
+}
+
 function requireFewCandidates(entries: readonly CandidateSearch[], path: string): void {
   const count = entries.reduce((sum, entry) => sum + sizeOf(entry), 1);
   if (count <= LIMITS.candidates) return;
-  const message = `expands to ${count} candidates, with the config itself as the first; at most ${LIMITS.candidates} are accepted`;
+  const shown = Number.isSafeInteger(count) ? count : `more than ${Number.MAX_SAFE_INTEGER}`;
+  const message = `expands to ${shown} candidates, with the config itself as the first; at most ${LIMITS.candidates} are accepted`;
   throw invalidRequest([{ path: `${path}.candidates`, message }]);
 }
 
@@ -121,8 +149,7 @@ function labelParts<Settings, Entry extends LabelledEntry>(
 }
 
 function valueText(value: RawJson): string {
-  if (typeof value === "string") return value;
-  return isRawNumber(value) ? value.rawJSON : JSON.stringify(value);
+  return printable(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 /** One error with the faults of several, each once. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MucastError } from "../errors/errors.ts";
+import { invalidRequest } from "../errors/faults.ts";
+import { type EntryReader, readCandidates } from "./candidates.ts";
 import { parseMlSettings } from "./ml-settings.ts";
 
 const OWN = { model: "ridge", model_params: { alpha: 300 }, scaler: "standard" };
@@ -99,4 +101,42 @@ test("a search is a grid or draws, and a draw has one range in order", () => {
   assert.match(faults({ draws: 1, draw: { alpha: { log: [0, 1] } } }), /must be above 0 for log/);
   assert.match(faults({ draws: 1, draw: { alpha: { int: [1, 2], log: [1, 2] } } }), /exactly one of/);
   assert.match(faults({ draws: 1, draw: { alpha: { uniform: [2, 1] } } }), /low < high/);
+});
+
+test("keys that the schema's copy lacks are refused before a grid is expanded", () => {
+  const held = ["5", "[]", "[1]", '{"length": 9}', '{"length": "1e15"}', `"${"x".repeat(20_000)}"`];
+  const searches = held.map((value) => `{"grid": {"alpha": [1], "__proto__": ${value}}}`);
+  const draw = '{"draws": 2, "draw": {"alpha": {"int": [1, 9]}, "__proto__": {"int": [1, 2]}}}';
+  for (const entry of [...searches, draw, '{"grid": {"alpha": [[{"__proto__": 1}]]}}']) {
+    const text = `{"ML params": {"model": "ridge", "choice": {"candidates": [{"model": "lasso"}, ${entry}]}}}`;
+    assert.throws(() => parseMlSettings(text), {
+      code: "invalid_request",
+      message: /candidates\[1\]\.(grid|draw)\..*__proto__: is not a name/,
+    });
+  }
+});
+
+test("reading stops at a number of faults, although all candidates have more", () => {
+  let resolved = 0;
+  const faults = Array.from({ length: 250 }, (_, i) => ({ path: `p${i}`, message: "is wrong" }));
+  const reader: EntryReader<string, { draws: number; draw: Record<string, never> }> = {
+    path: "choice",
+    own: { settings: "", name: "own" },
+    resolve() {
+      resolved++;
+      throw invalidRequest(faults);
+    },
+    partsOf: () => [],
+    identityOf: (settings) => settings,
+  };
+  assert.throws(() => readCandidates([{ draws: 99, draw: {} }], [{}], 42, reader), {
+    message: /^p0: is wrong; /,
+  });
+  assert.equal(resolved, 10);
+});
+
+test("a grid beyond every number of candidates is refused before it is expanded", () => {
+  const lists = Array.from({ length: 155 }, (_, i) => [`p${i}`, Array<number>(100).fill(0)]);
+  const { message } = refusal([{ grid: Object.fromEntries(lists) }]);
+  assert.match(message, /expands to more than 9007199254740991 candidates/);
 });

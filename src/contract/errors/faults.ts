@@ -23,7 +23,8 @@ export function unknownKey(path: string, key: string, known: readonly string[]):
   return fault(path, `unknown key ${show(key)}; known here: ${known.join(", ")}`, nearestName(key, known));
 }
 
-const MAX_FAULTS = 100;
+/** The number of faults that one error lists. */
+export const MAX_FAULTS = 100;
 const MAX_PATH_LENGTH = 300;
 
 /**

@@ -1,5 +1,5 @@
 import { type Fault, MucastError } from "../errors/errors.ts";
-import { listedFaults, show } from "../errors/faults.ts";
+import { listedFaults, MAX_FAULTS, show } from "../errors/faults.ts";
 import { nearestName } from "../errors/nearest-name.ts";
 import { isRawNumber, type RawJson, type RawNumber, type RawObject, rawNumber } from "../json/json-text.ts";
 import type { Warning } from "../problems/warnings.ts";
@@ -103,7 +103,10 @@ function nameArguments(
       found.faults.push({ path: at, message: `is not allowed: it ${reason}` });
     } else if (parameter === undefined) {
       found.hasUnknown = true;
-      found.faults.push(unknownName(at, name, model, known));
+      // The search for a suggestion takes time, and the error lists no more faults.
+      const suggestion =
+        found.faults.length < MAX_FAULTS ? nearestName(name, known.byAnyName.keys()) : undefined;
+      found.faults.push(unknownName(at, name, model, suggestion));
     } else {
       keep(found, parameter, name, value, at);
       found.faults.push(...valueFaults(model, parameter, value, at));
@@ -141,8 +144,7 @@ function gpuFault(path: string, value: unknown): Fault {
   };
 }
 
-function unknownName(path: string, name: string, model: Model, known: ConstructorParameters): Fault {
-  const suggestion = nearestName(name, known.byAnyName.keys());
+function unknownName(path: string, name: string, model: Model, suggestion: string | undefined): Fault {
   const message = `${model.className} of ${LIBRARY_TITLES[model.library]} has no parameter called ${show(name)}`;
   return suggestion === undefined ? { path, message } : { path, message, suggestion };
 }
