@@ -3,7 +3,7 @@ import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../newey-west.ts";
 import { countKnown, type LossSeries, lossSeries, type TestedTicker } from "./candidate-losses.ts";
-import { foldForecasts } from "./member-forecasts.ts";
+import { foldForecasts, memberMeans } from "./member-forecasts.ts";
 import { chosenMembers, difference, type MemberChoice, type Members } from "./members.ts";
 import { tickerMembers } from "./ticker-members.ts";
 
@@ -40,7 +40,7 @@ export function* choosePrequentially(
 ): Pausable<PrequentialChoice> {
   const series = yield* lossSeries(tickers, candidates);
   const days = foldDates(tickers);
-  const common = choicesAt([...days, END], series, rule);
+  const common = yield* choicesAt([...days, END], series, rule);
   const { members } = common.get(END)!;
   const pooled = tickers.map((ticker) => foldForecasts(ticker, (first) => common.get(first)!.members));
   yield 0;
@@ -63,12 +63,7 @@ function* withOwnMembers(
   common: ReadonlyMap<Day, MemberChoice>,
   rule: ChoiceRule,
 ): Pausable<PrequentialChoice> {
-  const byDay = new Map<Day, readonly Members[]>();
-  for (const day of [...days, END]) {
-    byDay.set(day, tickerMembers(tickers, choice.series, day, common.get(day)!, rule));
-    yield 0;
-  }
-  const own = tickers.map((ticker, i) => foldForecasts(ticker, (first) => byDay.get(first)![i]!));
+  const own = yield* ownForecasts(choice.series, tickers, days, common, rule);
   const both = tickers.map((ticker, i) => ({ ...ticker, predicted: [choice.predicted[i]!, own[i]!] }));
   const { days: labelDays, excess } = yield* lossSeries(both, 2);
   const isBetter = (day: Day): boolean => {
@@ -87,7 +82,29 @@ function* withOwnMembers(
     return forecasts;
   });
   if (!switched.has(END)) return { ...choice, predicted };
-  return { ...choice, predicted, tickerMembers: byDay.get(END)!, isPerTicker: true };
+  const members = yield* tickerMembers(tickers, choice.series, END, common.get(END)!, rule);
+  return { ...choice, predicted, tickerMembers: members, isPerTicker: true };
+}
+
+/** One per ticker, shape (n): out-of-fold forecasts of its own members. Those of one date at a time are in memory. */
+function* ownForecasts(
+  series: LossSeries,
+  tickers: readonly TestedTicker[],
+  days: readonly Day[],
+  common: ReadonlyMap<Day, MemberChoice>,
+  rule: ChoiceRule,
+): Pausable<readonly Float64Array[]> {
+  const forecasts = tickers.map((ticker) => new Float64Array(ticker.days.length));
+  for (const day of days) {
+    const members = yield* tickerMembers(tickers, series, day, common.get(day)!, rule);
+    for (const [i, { folds, predicted }] of tickers.entries()) {
+      for (const { from, to, first } of folds) {
+        if (first === day) memberMeans(predicted, members[i]!, forecasts[i]!, [from, to]);
+      }
+    }
+    yield 0;
+  }
+  return forecasts;
 }
 
 /** The first dates of all folds, ascending. */
@@ -96,20 +113,21 @@ export function foldDates(tickers: readonly TestedTicker[]): Day[] {
 }
 
 /** The choice of all tickers at the close of each day; days between two label dates share one. */
-export function choicesAt(
+export function* choicesAt(
   days: readonly Day[],
   series: LossSeries,
   rule: ChoiceRule,
-): ReadonlyMap<Day, MemberChoice> {
+): Pausable<ReadonlyMap<Day, MemberChoice>> {
   const byCount = new Map<number, MemberChoice>();
-  return new Map(
-    days.map((day) => {
-      const known = countKnown(series.days, day);
-      const choice = byCount.get(known) ?? chosenMembers(series, known, rule);
-      byCount.set(known, choice);
-      return [day, choice];
-    }),
-  );
+  const choices = new Map<Day, MemberChoice>();
+  for (const day of days) {
+    const known = countKnown(series.days, day);
+    const choice = byCount.get(known) ?? chosenMembers(series, known, rule);
+    byCount.set(known, choice);
+    choices.set(day, choice);
+    yield 0;
+  }
+  return choices;
 }
 
 /** The members of all tickers at the first of these days, and wherever they change. */

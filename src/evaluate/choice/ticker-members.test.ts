@@ -17,7 +17,7 @@ test("a ticker without enough rows of the best candidate and another one has the
   for (const own of tickers[3]!.predicted.slice(1)) own.fill(Number.NaN, 29);
   const series = atOnce(lossSeries(tickers, 3));
   const common = { best: 1, members: [0, 1] };
-  const own = tickerMembers(tickers, series, END, common, "mean");
+  const own = atOnce(tickerMembers(tickers, series, END, common, "mean"));
   for (const i of [0, 2, 3]) assert.deepEqual(own[i], common.members, `ticker ${i}`);
   assert.deepEqual(own[1], [1]);
   for (const i of [4, 5, 6, 7]) assert.deepEqual(own[i], [2], `ticker ${i}`);

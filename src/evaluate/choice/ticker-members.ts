@@ -1,4 +1,5 @@
 import type { ChoiceRule } from "../../contract/config/choice-config.ts";
+import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { varianceBetween } from "../between-variance.ts";
 import { MIN_DATES, neweyWestError } from "../newey-west.ts";
@@ -14,21 +15,24 @@ import { type Difference, difference, type MemberChoice, type Members } from "./
  * @param known the date at whose close the choice is made; later labels do not count.
  * @param common the choice of all tickers at that date.
  */
-export function tickerMembers(
+export function* tickerMembers(
   tickers: readonly TestedTicker[],
   series: LossSeries,
   known: Day,
   { best, members }: MemberChoice,
   rule: ChoiceRule,
-): readonly Members[] {
+): Pausable<readonly Members[]> {
   const dates = countKnown(series.days, known);
   const candidates = [...series.excess.keys()];
   const ends = tickers.map(({ labelDays }) => countKnown(labelDays, known));
-  const columns = candidates.map((c) => {
+  const columns: ((Difference | undefined)[] | undefined)[] = [];
+  for (const c of candidates) {
+    yield 0;
     const pooled = difference(series.excess[c]!, series.excess[best]!, dates);
     const own = tickers.map((ticker, i) => ownDifference(ticker, c, best, ends[i]!));
-    return c === best || own.every((one) => one === undefined) ? undefined : posteriors(own, pooled);
-  });
+    const hasOwn = own.some((one) => one !== undefined);
+    columns.push(hasOwn ? posteriors(own, pooled) : undefined);
+  }
   return tickers.map((_, i) => {
     const others = columns.map((column) => column?.[i]);
     if (others.every((other) => other === undefined)) return members;

@@ -111,7 +111,7 @@ function* chooseByValidation(
   const series = yield* lossSeries(tickers.map(validationRows), candidates);
   const tested = tickers.map((ticker) => ticker.tested);
   const days = foldDates(tested);
-  const common = choicesAt([...days, END], series, rule);
+  const common = yield* choicesAt([...days, END], series, rule);
   const { members } = common.get(END)!;
   return {
     series,
