@@ -139,18 +139,28 @@ function combined(
   predicted: Float64Array,
   members: Members,
 ): TrainedTicker {
-  const { spread, ...first } = fitted[base]!;
+  const { spread: _, ...first } = fitted[base]!;
   const { score, calibration } = first;
   const aligned = fitted.map((own) => alignedTo(score.days, own?.score));
   const forecasts = new Float64Array(score.days.length);
   memberMeans(aligned, members, forecasts);
-  const last = members.map((c) => aligned[c]!.at(-1) ?? Number.NaN).filter(Number.isFinite);
-  const apart =
-    last.length < 2 ? (members[0] === base ? spread : undefined) : sampleDeviation(Float64Array.from(last));
+  const apart = spreadOf(fitted, aligned, members);
   return {
     ...first,
     calibration: { ...calibration, predicted: predicted.subarray(warmUpRows) },
     score: { ...score, predicted: forecasts },
     ...(apart === undefined ? {} : { spread: apart }),
   };
+}
+
+/** The deviation of the members' forecasts of the last score row; that of its own ensemble if one candidate alone forecasts it. */
+function spreadOf(
+  fitted: readonly (TrainedTicker | undefined)[],
+  aligned: readonly Float64Array[],
+  members: Members,
+): number | undefined {
+  const hasLast = (c: number) => Number.isFinite(aligned[c]!.at(-1));
+  const used = members.filter(hasLast);
+  if (used.length >= 2) return sampleDeviation(Float64Array.from(used, (c) => aligned[c]!.at(-1)!));
+  return fitted[used[0] ?? aligned.findIndex((_, c) => hasLast(c))]?.spread;
 }
