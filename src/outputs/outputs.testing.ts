@@ -10,6 +10,7 @@ import { trainingMeans } from "../evaluate/baselines.ts";
 import { mean } from "../evaluate/statistics.ts";
 import { dlOutput, evaluateDl } from "../jobs/dl/dl-output.ts";
 import type { TrainedTicker } from "../jobs/dl/planned-network.ts";
+import { forecastsOf } from "../jobs/ml/candidate-forecasts.ts";
 import { combineCandidates } from "../jobs/ml/combine-candidates.ts";
 import type { FittedTicker } from "../jobs/ml/fitted-ticker.ts";
 import { evaluateMl, mlOutput } from "../jobs/ml/ml-output.ts";
@@ -80,11 +81,16 @@ function fittedTickers(market: Market, choice: MlCandidates | undefined, folds: 
   };
   if (choice === undefined) return { choice: undefined, fitted: fittedBy(market) };
   const { skill = 0, seed = 1, skills = [] } = market;
-  const outcomes = choice.candidates.map((candidate, c) => {
-    const fitted = fittedBy({ ...market, skill: skills[c] ?? skill, seed: seed + c });
-    return { candidate, outcome: { fitted, failures: [], listed: [], warnings: [], blocks: ONE_BLOCK } };
-  });
-  return atOnce(combineCandidates(outcomes, choice));
+  const fits = choice.candidates.map((_, c) =>
+    fittedBy({ ...market, skill: skills[c] ?? skill, seed: seed + c }),
+  );
+  const outcomes = choice.candidates.map((candidate, c) => ({
+    candidate,
+    outcome: { failures: [], listed: [], warnings: [], blocks: ONE_BLOCK },
+    forecasts: new Map(fits[c]!.map((own) => [own.ticker, forecastsOf(own, undefined)])),
+  }));
+  const bases = new Map(fits[0]!.map((own) => [own.ticker, own]));
+  return atOnce(combineCandidates({ outcomes, bases }, choice));
 }
 
 /** The same for run_dl_job. @param epochs the number of training epochs of each network. */

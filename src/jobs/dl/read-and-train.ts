@@ -115,7 +115,7 @@ async function readAndPlan(
   }
 }
 
-/** Plans the networks of every candidate. All have the blocks of score rows of the config itself. */
+/** Plans the networks of every candidate. All have the same blocks of score rows. */
 async function planCandidates(
   read: ReadPanels<PanelOnDisk>,
   settings: DlSettings,
@@ -124,15 +124,12 @@ async function planCandidates(
   { signal }: Pick<JobContext, "signal">,
 ) {
   const candidates = settings.choice?.candidates ?? [{ label: "", settings }];
-  const shared = await SharedPanels.compare(
-    read,
-    candidates.map((candidate) => candidate.settings),
-    workFolder,
-    signal,
-  );
+  const all = candidates.map((candidate) => candidate.settings);
+  const shared = await SharedPanels.compare(read, all, workFolder, signal);
   const { prepared } = shared.of(settings);
-  requireCurrentTicker(prepared.panels.map(datesOf), asOf);
-  const blocks = refitBlocks(prepared.panels, settings.refitEvery);
+  const { panels } = shared.of(shared.firstWithPanels(all)).prepared;
+  requireCurrentTicker(panels.map(datesOf), asOf);
+  const blocks = refitBlocks(panels, settings.refitEvery);
   const planned: PlannedCandidate[] = [];
   for (const candidate of candidates) {
     const plan = planCandidate(shared.linked(candidate.settings), candidate.settings, blocks, signal);

@@ -12,7 +12,8 @@ import { alignedTo } from "../shared/aligned-forecasts.ts";
 import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice-result.ts";
 import { type CandidateReport, choiceWarnings, commonFailures } from "../shared/choice-warnings.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
-import type { CandidateOutcome } from "./fit-candidates.ts";
+import { type CandidateForecasts, testedRows } from "./candidate-forecasts.ts";
+import type { CandidateFits, CandidateOutcome } from "./fit-candidates.ts";
 import type { BlockedOutcome } from "./fit-together.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
 
@@ -20,7 +21,9 @@ import type { FittedTicker } from "./fitted-ticker.ts";
 interface CandidateTicker extends ChoiceTicker {
   /** The first of these candidates, whose rows and folds are the ticker's. */
   readonly base: number;
-  readonly fitted: readonly (FittedTicker | undefined)[];
+  /** Its fits. */
+  readonly first: FittedTicker;
+  readonly fitted: readonly (CandidateForecasts | undefined)[];
 }
 
 /** The outcome of a job that chose among candidates. */
@@ -31,17 +34,22 @@ export type CombinedOutcome = BlockedOutcome & { readonly choice: ChoiceResult }
  * that could fit it.
  */
 export function* combineCandidates(
-  outcomes: readonly CandidateOutcome[],
+  { outcomes, bases }: CandidateFits,
   choice: MlCandidates,
 ): Pausable<CombinedOutcome> {
-  const tickers = candidateTickers(outcomes, choice);
-  yield 0;
+  const tickers: CandidateTicker[] = [];
+  for (const name of [...bases.keys()].sort(compareCodePoints)) {
+    yield 0;
+    const fitted = outcomes.map(({ forecasts }) => forecasts.get(name));
+    tickers.push(candidateTicker(bases.get(name)!, fitted, choice));
+  }
   const tested = tickers.map((ticker) => ticker.tested);
   const chosen = yield* choosePrequentially(tested, outcomes.length, choice);
-  const fitted = tickers.map((ticker, i) =>
-    combined(ticker, chosen.predicted[i]!, chosen.tickerMembers[i]!, choice),
-  );
-  yield 0;
+  const fitted: FittedTicker[] = [];
+  for (const [i, ticker] of tickers.entries()) {
+    yield 0;
+    fitted.push(combined(ticker, chosen.predicted[i]!, chosen.tickerMembers[i]!, choice));
+  }
   const result = yield* choiceResult(tickers, chosen, choice);
   const reports = outcomes.map(reportOf);
   const [{ outcome }] = outcomes as readonly [CandidateOutcome];
@@ -54,35 +62,23 @@ export function* combineCandidates(
   };
 }
 
-function reportOf({ outcome: { fitted, failures, warnings } }: CandidateOutcome): CandidateReport {
-  return { failures, warnings: [...fitted.flatMap((ticker) => ticker.warnings), ...warnings] };
-}
-
-function candidateTickers(outcomes: readonly CandidateOutcome[], choice: MlCandidates): CandidateTicker[] {
-  const byTicker = outcomes.map(
-    ({ outcome }) => new Map(outcome.fitted.map((fitted) => [fitted.ticker, fitted])),
-  );
-  const names = [...new Set(byTicker.flatMap((fitted) => [...fitted.keys()]))].sort(compareCodePoints);
-  return names.map((ticker) =>
-    candidateTicker(
-      byTicker.map((fitted) => fitted.get(ticker)),
-      choice,
-    ),
-  );
+function reportOf({ outcome: { failures, warnings }, forecasts }: CandidateOutcome): CandidateReport {
+  return { failures, warnings: [...[...forecasts.values()].flatMap((own) => own.warnings), ...warnings] };
 }
 
 function candidateTicker(
-  fitted: readonly (FittedTicker | undefined)[],
+  first: FittedTicker,
+  fitted: readonly (CandidateForecasts | undefined)[],
   choice: MlCandidates,
 ): CandidateTicker {
   const base = fitted.findIndex((own) => own !== undefined);
-  const first = fitted[base]!;
-  const rows = testedRows(first.folds);
-  const days = Int32Array.from(rows, (row) => first.fit.days[row]!);
+  const { days } = fitted[base]!.tested;
   const { folds } = first;
+  const rows = testedRows(folds);
   const warmUpFolds = Math.max(0, folds.length - publishedFolds(choice));
   return {
     base,
+    first,
     fitted,
     warmUpFolds,
     warmUpRows: testedRows(folds.slice(0, warmUpFolds)).length,
@@ -91,9 +87,7 @@ function candidateTicker(
       days,
       labelDays: Int32Array.from(rows, (row) => first.fit.labelDays[row]!),
       realised: Float64Array.from(rows, (row) => first.fit.labels[row]!),
-      predicted: fitted.map((own) =>
-        alignedTo(days, own && { days: testedDays(own), predicted: own.outOfFold }),
-      ),
+      predicted: fitted.map((own) => alignedTo(days, own?.tested)),
       unit: unitOf(first),
       folds: testedFolds(folds, days),
     },
@@ -103,16 +97,6 @@ function candidateTicker(
 /** The number of folds that the config asks for. */
 function publishedFolds({ candidates }: MlCandidates): number {
   return candidates[0]!.settings.nSplits;
-}
-
-function testedRows(folds: readonly Fold[]): number[] {
-  return folds.flatMap(({ testStart, testEnd }) =>
-    Array.from({ length: testEnd - testStart }, (_, i) => testStart + i),
-  );
-}
-
-function testedDays({ folds, fit }: FittedTicker): Int32Array {
-  return Int32Array.from(testedRows(folds), (row) => fit.days[row]!);
 }
 
 function testedFolds(folds: readonly Fold[], days: Int32Array): TestedFold[] {
@@ -131,12 +115,12 @@ function unitOf({ folds: [first], fit }: FittedTicker): number {
 
 /** A ticker with the forecasts of its members. */
 function combined(
-  { base, fitted, warmUpFolds, warmUpRows }: CandidateTicker,
+  { base, first: whole, fitted, warmUpFolds, warmUpRows }: CandidateTicker,
   outOfFold: Float64Array,
   members: Members,
   choice: MlCandidates,
 ): FittedTicker {
-  const { importances, lastImportances, ...first } = fitted[base]!;
+  const { importances, lastImportances, ...first } = whole;
   const { score } = first;
   const predicted = new Float64Array(score.days.length);
   memberMeans(
@@ -173,7 +157,7 @@ function fewerPublished({ ticker, joins, rows }: FittedTicker, got: number, choi
 }
 
 /** The listing of a candidate without a scaler, if the first has one. */
-function unscaledIn(fitted: readonly (FittedTicker | undefined)[], base: number): Listed[] {
+function unscaledIn(fitted: readonly (CandidateForecasts | undefined)[], base: number): Listed[] {
   const isUnscaled = ({ code }: Listed) => code === "unscaled_features";
   if (fitted[base]!.listed.some(isUnscaled)) return [];
   return fitted.flatMap((own) => own?.listed.filter(isUnscaled) ?? []).slice(0, 1);

@@ -12,6 +12,7 @@ import { type ReadPanels, SharedPanels } from "../shared/compared-panels.ts";
 import type { JobContext } from "../shared/job.ts";
 import { requireCurrentTicker } from "../shared/require-forecasts.ts";
 import { FitTimings } from "../shared/timings.ts";
+import { type CandidateForecasts, forecastsOf } from "./candidate-forecasts.ts";
 import type { FitOptions } from "./fit-ticker.ts";
 import {
   type BlockedOutcome,
@@ -20,20 +21,31 @@ import {
   type ReadyPanels,
   untilTrialFails,
 } from "./fit-together.ts";
+import type { FittedTicker } from "./fitted-ticker.ts";
 import { planFits, refusedColumns } from "./plan-fits.ts";
 import type { ListedPanel } from "./pooled-tickers.ts";
 
 /** The finished fits of one candidate. */
 export interface CandidateOutcome {
   readonly candidate: Candidate<MlSettings>;
-  readonly outcome: BlockedOutcome;
+  readonly outcome: Omit<BlockedOutcome, "fitted">;
+  /** By ticker, ascending by code point. */
+  readonly forecasts: ReadonlyMap<string, CandidateForecasts>;
+}
+
+/** The finished fits of all candidates. */
+export interface CandidateFits {
+  /** One per candidate. */
+  readonly outcomes: readonly CandidateOutcome[];
+  /** By ticker, the fits of the first candidate that could fit it. Those of all candidates would take gigabytes. */
+  readonly bases: ReadonlyMap<string, FittedTicker>;
 }
 
 /**
  * Fits every candidate, one after another, on panels that were read once. Each fits the folds that only serve the choice too. All have the
- * blocks of score rows of the first, so that the members of a block know the same labels.
+ * same blocks of score rows, so that the members of a block know the same labels.
  * @param read its files are removed once the tickers are compared.
- * @returns one per candidate. A candidate whose pooled fit fails has no ticker.
+ * @returns the outcomes; a candidate whose pooled fit fails has no ticker.
  * @throws MucastError no_forecast if no ticker is current; errors of the engine that are not about one fit.
  */
 export async function fitCandidates(
@@ -43,20 +55,21 @@ export async function fitCandidates(
   options: FitOptions,
   context: JobContext,
   onFits: OnFits,
-): Promise<readonly CandidateOutcome[]> {
+): Promise<CandidateFits> {
   const settings = choice.candidates.map((candidate) => withWarmUp(candidate.settings, choice));
   const signal = untilTrialFails(options);
   const shared = await SharedPanels.compare(read, settings, options.workFolder, signal);
-  const { prepared } = shared.of(settings[0]!);
-  requireCurrentTicker(prepared.panels.map(datesOf), asOf);
-  const blocks = refitBlocks(prepared.panels, settings[0]!.refitEvery);
+  const { panels } = shared.of(shared.firstWithPanels(settings)).prepared;
+  requireCurrentTicker(panels.map(datesOf), asOf);
+  const blocks = refitBlocks(panels, options.settings.refitEvery);
   const counts = settings.map((own) => fitCount(shared.of(own).prepared.panels, own, blocks));
   const total = read.late === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined;
   const outcomes: CandidateOutcome[] = [];
+  const bases = new Map<string, FittedTicker>();
   let finished = 0;
   for (const [i, candidate] of choice.candidates.entries()) {
-    const { folder, ...panels } = shared.linked(settings[i]!);
-    const ready = { ...panels, blocks };
+    const { folder, ...linked } = shared.linked(settings[i]!);
+    const ready = { ...linked, blocks };
     const own = {
       ...options,
       settings: settings[i]!,
@@ -64,15 +77,25 @@ export async function fitCandidates(
       timings: new FitTimings(context),
     };
     let last = 0;
-    const outcome = await fitCompared(ready, own, context, (done) => {
+    const { fitted, ...outcome } = await fitCompared(ready, own, context, (done) => {
       last = done;
       onFits(finished + done, total);
     }).catch((error: unknown) => failedOutcome(error, ready));
+    SharedPanels.removeLinked(folder);
     finished += total === undefined ? last : counts[i]!;
-    outcomes.push({ candidate, outcome });
+    const forecasts = new Map(
+      fitted.map((own) => [own.ticker, forecastsOf(own, earlier(own.ticker, outcomes))]),
+    );
+    for (const own of fitted) if (!bases.has(own.ticker)) bases.set(own.ticker, own);
+    outcomes.push({ candidate, outcome, forecasts });
   }
   shared.remove();
-  return outcomes;
+  return { outcomes, bases };
+}
+
+/** The forecasts of the first candidate that could fit the ticker. */
+function earlier(ticker: string, outcomes: readonly CandidateOutcome[]): CandidateForecasts | undefined {
+  return outcomes.find(({ forecasts }) => forecasts.has(ticker))?.forecasts.get(ticker);
 }
 
 /** The settings with the folds that only serve the choice. */
@@ -103,10 +126,15 @@ function fitDates(panels: readonly PanelRows[]): number {
   return days.size;
 }
 
-/** A pooled fit that fails leaves its candidate without any ticker. @throws any other error. */
+/** A pooled fit that fails, or whose workers die, leaves its candidate without any ticker. @throws any other error. */
 function failedOutcome(error: unknown, { prepared, blocks }: ReadyPanels): BlockedOutcome {
-  if (!(error instanceof MucastError && error.code === "fit_failed")) throw error;
+  if (!(error instanceof MucastError && isOfOneFit(error))) throw error;
   const { code, message } = error;
   const failures = prepared.panels.map(({ ticker }): Failure => ({ ticker, code, message }));
   return { fitted: [], failures: [...prepared.failures, ...failures], blocks, listed: [], warnings: [] };
+}
+
+/** Other crashes are those of the whole engine. */
+function isOfOneFit({ code, data }: MucastError): boolean {
+  return code === "fit_failed" || (code === "engine_crashed" && data.deaths !== undefined);
 }

@@ -1,4 +1,5 @@
 import { type MlSettings, parseMlSettings, seedOf } from "../../contract/config/ml-settings.ts";
+import { MucastError } from "../../contract/errors/errors.ts";
 import { inTurns } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { trialColumns } from "../../contract/model-params/column-demands.ts";
@@ -169,8 +170,21 @@ async function tryParameters(settings: MlSettings, { pool }: JobEngine, context:
   const trials = candidatesOf(settings).map(({ estimator, scaler, columnDemands }) =>
     pool.run({ task: "trial", estimator, scaler, columns: trialColumns(columnDemands) }, { signal }),
   );
-  await Promise.all(trials);
+  // The first error in the order of the candidates: which trial ends first depends on the workers.
+  for (const [c, trial] of (await Promise.allSettled(trials)).entries()) {
+    if (trial.status === "rejected") throw trialError(trial.reason, settings, c);
+  }
   onTiming?.({ name: "trial fit", start: await greeted, end: now() });
+}
+
+/** Names the candidate, except the config itself. */
+function trialError(error: unknown, { choice }: MlSettings, c: number): unknown {
+  if (!(error instanceof MucastError && error.code === "invalid_model_params") || c === 0) return error;
+  return new MucastError(
+    error.code,
+    `candidate ${c} (${choice!.candidates[c]!.label}): ${error.message}`,
+    error.data,
+  );
 }
 
 async function fitInputs(
@@ -225,8 +239,8 @@ async function fitTogether(
   const { settings, signal } = options;
   const panels = { files: await readPanels(read, options), late };
   if (settings.choice !== undefined) {
-    const outcomes = await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
-    return await inTurns(combineCandidates(outcomes, settings.choice), signal);
+    const fits = await fitCandidates(panels, settings.choice, asOf, options, context, onFits);
+    return await inTurns(combineCandidates(fits, settings.choice), signal);
   }
   const ready = await comparePanels(panels, options);
   requireCurrentTicker(ready.prepared.panels.map(datesOf), asOf);

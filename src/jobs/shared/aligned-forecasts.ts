@@ -1,8 +1,14 @@
-/** Forecasts on these dates; NaN where there is none. Both lists of dates ascend. */
-export function alignedTo(
-  days: Int32Array,
-  own: { readonly days: Int32Array; readonly predicted: Float64Array } | undefined,
-): Float64Array {
+/** Forecasts by date. */
+export interface DatedPredictions {
+  /** Shape (n), ascending. */
+  readonly days: Int32Array;
+  /** Shape (n). */
+  readonly predicted: Float64Array;
+}
+
+/** Forecasts on these dates; NaN where there is none. Without a copy if the dates are the same array. @param days ascending. */
+export function alignedTo(days: Int32Array, own: DatedPredictions | undefined): Float64Array {
+  if (own?.days === days) return own.predicted;
   const aligned = new Float64Array(days.length).fill(Number.NaN);
   if (own === undefined) return aligned;
   let at = 0;

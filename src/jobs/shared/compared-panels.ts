@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { PanelSettings } from "../../contract/config/panel-settings.ts";
 import { workFolderError } from "../../contract/errors/system-error.ts";
@@ -58,12 +58,29 @@ export class SharedPanels<P extends PanelOnDisk> {
     return this.#compared.get(keyOf(settings))!;
   }
 
+  /**
+   * The first of these settings whose panels are not empty; the first of all if none has a ticker. Blocks and dates of the job come from its
+   * panels.
+   */
+  firstWithPanels<S extends PanelSettings>(settings: readonly S[]): S {
+    return settings.find((own) => this.of(own).prepared.panels.length > 0) ?? settings[0]!;
+  }
+
   /** The same in a folder of their own, for fits that remove what they have read. */
   linked(settings: PanelSettings): ComparedPanels<P> & { readonly folder: string } {
     const { prepared, late } = this.of(settings);
     const folder = newFolder(this.#workFolder, `candidate${this.#links++}`);
     const panels = linkPanels(prepared.panels, folder);
     return { prepared: { ...prepared, panels }, late: late?.linkedTo(folder), folder };
+  }
+
+  /** Removes the folder of `linked` with all that fits have left in it, such as the matrix of a pooled fit that failed. */
+  static removeLinked(folder: string): void {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // A worker that is being stopped may still write a file. The work folder is removed when the job ends.
+    }
   }
 
   remove(): void {

@@ -1,6 +1,7 @@
 /** `choice` in whole jobs: what it publishes, its warnings, workers, and that no later label changes an earlier choice. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { MucastError } from "../../../src/contract/errors/errors.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { type BlobPair, removeFolders, runJob, withoutIdentity, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
@@ -109,4 +110,36 @@ test("a candidate whose pooled fit fails counts for no ticker, and the others go
     [Object.keys(output.mu).length, 0],
   );
   assert.deepEqual(output.choice!.members, [0]);
+});
+
+test("arguments that a library refuses name the first candidate that has them", async () => {
+  const refused = { model: "lightgbm", scaler: "none", model_params: { max_bin: -5 } };
+  const candidates = [
+    { model: "lasso" },
+    { ...refused, label: "one" },
+    { ...refused, label: "two", fit: "pooled" },
+  ];
+  await assert.rejects(runJob(clean, configOf({ candidates })), (error: MucastError) => {
+    assert.equal(error.code, "invalid_model_params");
+    assert.match(error.message, /^candidate 2 \(one\): /);
+    return true;
+  });
+});
+
+test("refits go on if the config itself can fit no ticker", async () => {
+  const market = panelMarket();
+  const { features, prices } = market;
+  const four = [...prices.keys()].slice(0, 4);
+  const few = await writeMarket({
+    ...market,
+    features: new Map(four.map((name) => [name, features.get(name)!])),
+    prices: new Map(four.map((name) => [name, prices.get(name)!])),
+  });
+  const choice = { candidates: [{ target: "return" }] };
+  const { output } = await runJob(few, configOf(choice, { target: "relative", refit_every: 5 }));
+  assert.deepEqual(
+    output.choice!.candidates.map(({ tickers }) => tickers),
+    [0, four.length],
+  );
+  assert.ok(output.refits!.blocks.length > 1);
 });

@@ -1,0 +1,38 @@
+import type { Warning } from "../../contract/problems/warnings.ts";
+import type { Fold } from "../../panel/folds.ts";
+import type { DatedPredictions } from "../shared/aligned-forecasts.ts";
+import type { Listed } from "../shared/listed-warnings.ts";
+import type { FittedTicker } from "./fitted-ticker.ts";
+
+/** What the choice needs of a candidate's fits of one ticker. */
+export interface CandidateForecasts {
+  /** The rows that its folds test, in time order. */
+  readonly tested: DatedPredictions;
+  readonly score: DatedPredictions;
+  readonly warnings: readonly Warning[];
+  readonly listed: readonly Listed[];
+}
+
+/** @param base of the same ticker, by an earlier candidate: equal dates are kept once, because a job may have 100 candidates. */
+export function forecastsOf(own: FittedTicker, base: CandidateForecasts | undefined): CandidateForecasts {
+  const { folds, fit, outOfFold, score, warnings, listed } = own;
+  const days = Int32Array.from(testedRows(folds), (row) => fit.days[row]!);
+  return {
+    tested: { days: shared(days, base?.tested.days), predicted: outOfFold },
+    score: { days: shared(score.days, base?.score.days), predicted: score.predicted },
+    warnings,
+    listed,
+  };
+}
+
+/** Positions in the fit rows. */
+export function testedRows(folds: readonly Fold[]): number[] {
+  return folds.flatMap(({ testStart, testEnd }) =>
+    Array.from({ length: testEnd - testStart }, (_, i) => testStart + i),
+  );
+}
+
+function shared(days: Int32Array, other: Int32Array | undefined): Int32Array {
+  const isEqual = other?.length === days.length && days.every((day, i) => day === other[i]);
+  return isEqual ? other : days;
+}
