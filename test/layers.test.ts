@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ["contract"],
   prepare: ["contract", "blob", "ingest"],
   jobs: ["contract", "blob", "ingest", "panel", "evaluate", "engine"],
-  replay: ["contract", "blob", "ingest", "jobs"],
+  replay: ["contract", "blob", "ingest", "evaluate", "jobs"],
   outputs: ["contract", "blob", "evaluate", "client"],
   report: ["contract", "blob", "evaluate", "outputs"],
   export: ["contract", "blob", "evaluate", "outputs"],

@@ -59,6 +59,13 @@ export const FINDING_TABLE = {
       "A ticker has forecasts from the cut blobs but not from the whole blobs, or the other way round.",
     advice: "Compare the failures of the two runs. Which tickers take part must not depend on later dates.",
   },
+  choice_unsupported: {
+    check: "truncation",
+    severity: "high",
+    meaning:
+      "The candidates that the output records as chosen are not those that its losses support, at the end or when a fold begins.",
+    advice: "Do not use the output. This is a bug in mucast or its environment: report it.",
+  },
   knows_next_price: {
     check: "foresight",
     severity: "high",

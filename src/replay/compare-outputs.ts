@@ -11,6 +11,7 @@ import { Differences, MAX_QUOTED } from "./differences.ts";
 import { publicName } from "./find-input.ts";
 import { JsonFile } from "./json-file.ts";
 import { likelyReason } from "./likely-reason.ts";
+import { unsupportedMembers } from "./recorded-members.ts";
 import {
   type RecordedFacts,
   type RecordedOutput,
@@ -50,7 +51,10 @@ async function compared(facts: RecordedFacts, recorded: JsonFile, replayed: Json
   const inputs = changedInputs(facts.provenance, after.provenance);
   const { device } = facts.provenance;
   const crashed = without(facts.crashed, after.crashed);
-  const reason = summary === undefined ? undefined : likelyReason({ ...found, inputs, device, crashed });
+  const reason =
+    summary === undefined
+      ? undefined
+      : likelyReason({ ...found, inputs, device, crashed, choice: await unsupportedMembers(recorded) });
   return {
     verdict: reason === undefined ? "identical" : REPLAY_REASONS[reason.code].verdict,
     reason,

@@ -136,4 +136,30 @@ describe("a replay that differs", { timeout: 900_000 }, () => {
       assert.deepEqual(lacks, []);
     }
   });
+
+  test("says which members of a choice its recorded losses do not support", async () => {
+    const choice = { candidates: [{ grid: { depth: [2, 3] } }], warm_up: 3 };
+    const own = { model: "catboost", n_splits: 2, cv_test_size: 3, model_params: { iterations: 2 }, choice };
+    const chosen = await placeOf(JSON.stringify({ "ML params": own }));
+    assert.equal((await replay({ outputUrl: chosen.output })).verdict, "identical");
+    const outputUrl = await changed(
+      chosen,
+      edited((document) => {
+        document.choice!.members = [1];
+      }),
+    );
+    const { reason } = await replay({ outputUrl });
+    assert.equal(reason?.code, "defect");
+    assert.match(
+      reason!.message,
+      /the output contradicts itself: choice\.members has 1, and its losses support 0; /,
+    );
+    const other = await replay({
+      outputUrl: await changed(
+        chosen,
+        edited(({ mu }) => (mu.ALFA! *= 2)),
+      ),
+    });
+    assert.doesNotMatch(other.reason!.message, /contradicts/);
+  });
 });

@@ -15,13 +15,15 @@ export interface ReplayFacts extends Pick<ReplayBlob, "versions" | "machine" | "
   readonly device: string;
   /** Tickers that the recorded job lost to an engine crash, and the new run did not. */
   readonly crashed: readonly string[];
+  /** Recorded members of a choice that the recorded losses do not support, as a clause. */
+  readonly choice?: string | undefined;
 }
 
 const NAMED = 5;
 
 /** Why a new document differs from the recorded one although it was made from the same blobs: the first reason that applies. */
 export function likelyReason(facts: ReplayFacts): Reason {
-  const { inputs, versions, machine, lacks, device, crashed } = facts;
+  const { inputs, versions, machine, lacks, device, crashed, choice } = facts;
   const size = sizeOf(facts.differences);
   if (inputs.length > 0) {
     return reasonOf("inputs", `${first(inputs, " and ")} changed while the replay ran; ${size}`);
@@ -49,7 +51,8 @@ export function likelyReason(facts: ReplayFacts): Reason {
       `a process of the recorded job's engine died at ${first(crashed)}; ${size}`,
     );
   }
-  return reasonOf("defect", `inputs, versions and processor are the same; ${size}`);
+  const contradiction = choice === undefined ? "" : `the output contradicts itself: ${choice}; `;
+  return reasonOf("defect", `inputs, versions and processor are the same; ${contradiction}${size}`);
 }
 
 function changes(facts: ReplayBlob["versions"]): string {

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { ByteSource } from "../../contract/market/ticker-series.ts";
+import { choiceSchema, type OutputChoice } from "../../contract/output/choice.ts";
 import { type Verdict, verdictSchema } from "../../contract/output/verdict.ts";
 import { Doubles } from "../../ingest/json/doubles.ts";
 import {
@@ -66,6 +67,20 @@ export async function outputProvenance(path: string, signal: AbortSignal): Promi
 export async function outputVerdict(path: string, signal: AbortSignal): Promise<Verdict | undefined> {
   const verdict = await readParts(sourceOf(path), member("verdict", readValue), signal);
   return verdict === null || verdict === undefined ? undefined : verdictSchema.parse(verdict);
+}
+
+/** The choice among candidates of an output on this machine; undefined without one. */
+export async function outputChoice(path: string, signal: AbortSignal): Promise<OutputChoice | undefined> {
+  const choice = await readParts(sourceOf(path), member("choice", readValue), signal);
+  return choice === null || choice === undefined ? undefined : choiceSchema.parse(withNulls(choice));
+}
+
+/** A value as JSON.parse gives it. */
+function withNulls(value: ReadValue): unknown {
+  if (value instanceof Float64Array) return Array.from(value, (each) => (Number.isNaN(each) ? null : each));
+  if (Array.isArray(value)) return value.map(withNulls);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withNulls(each)]));
 }
 
 /** The first date of the block that each late ticker of an output joins, `YYYY-MM-DD`; empty without refits. */

@@ -9,6 +9,11 @@ import { openSharedEngine } from "../../../test/end-to-end/jobs/shared-engines.t
 import { dirtyMarket } from "../../../test/end-to-end/markets/dirty-market.ts";
 import { cleanMarket, type Market, weekdays } from "../../../test/end-to-end/markets/market.ts";
 import { smallMarket } from "../../../test/end-to-end/markets/network-market.ts";
+import {
+  dirtyPanelMarket,
+  lateListings,
+  learningUntil,
+} from "../../../test/end-to-end/markets/panel-market.ts";
 import { networkConfig } from "../../../test/end-to-end/networks/network-jobs.ts";
 import type { Report } from "../../contract/output/job-events.ts";
 import { JOBS, type Jobs } from "../../jobs/run-job.ts";
@@ -89,12 +94,57 @@ describe("the truncation check", { timeout: 600_000 }, () => {
     assert.deepEqual([facts.learning_end, facts.learning_end_chosen], [DATES[194], true]);
   });
 
+  test("finds nothing in a choice among candidates, and finds members that its losses do not support", async () => {
+    const params = {
+      ...{ model: "ridge", scaler: "standard", cv_test_size: 6, n_splits: 6, refit_every: 15 },
+      choice: {
+        candidates: [
+          { model: "lasso", grid: { alpha: [0.0001, 0.01] } },
+          { fit: "pooled", model_params: { alpha: 100 } },
+          { target: "relative", cross_section: true },
+        ],
+        warm_up: 6,
+      },
+    };
+    const config = JSON.stringify({ "ML params": params });
+    const market = learningUntil("2021-06-04", lateListings(dirtyPanelMarket()));
+    for (const quick of [false, true]) {
+      const { status, findings, facts } = await audit(market, config, { truncations: 1, quick });
+      assert.deepEqual([status, findings, facts.not_compared], ["clean", [], []]);
+    }
+    const tampered = faultyOutput(({ choice }) => {
+      const { changes } = choice!;
+      assert.ok(changes.length > 1);
+      changes.pop();
+    });
+    const { status, findings } = await audit(market, config, { truncations: 1 }, tampered);
+    assert.equal(status, "found");
+    assert.deepEqual(
+      findings.map(({ code, severity }) => [code, severity]),
+      [["choice_unsupported", "high"]],
+    );
+    assert.match(
+      findings[0]!.message,
+      /^choice\.changes \(2021-.*\) has [\d, ]+, and the losses support [\d, ]+; \d+ more differences?$/,
+    );
+  });
+
   test("finds nothing in networks, even in a quick audit", async () => {
     const config = networkConfig("mlp", { intervals: {}, training: { epochs: 4 } });
     for (const quick of [false, true]) {
       const { status, tests } = await audit(smallMarket(), config, { operation: "run_dl_job", quick });
       assert.equal(status, "clean");
       assert.ok(tests > 400, String(tests));
+    }
+  });
+
+  test("finds nothing in a choice among networks, even in a quick audit", async () => {
+    const config = JSON.parse(networkConfig("mlp", { training: { epochs: 3 } }));
+    config["NN params"]["Dot prediction"].choice = { candidates: [{ training_params: { epochs: 4 } }] };
+    for (const quick of [false, true]) {
+      const options = { operation: "run_dl_job", quick, truncations: 1 } as const;
+      const { status, findings } = await audit(smallMarket(), JSON.stringify(config), options);
+      assert.deepEqual([status, findings], ["clean", []]);
     }
   });
 

@@ -13,11 +13,12 @@ import {
 } from "../check.ts";
 import { finding } from "../findings.ts";
 import type { FullRun } from "../job/audited-job.ts";
+import { chosenMembersFindings } from "./chosen-members.ts";
 import { type Compared, compareOutputs, type Difference } from "./compare-outputs.ts";
 
 /**
  * Cuts both blobs after dates past the cut and runs the job on each pair: nothing dated up to such a date may change. Only one cut is
- * on disk at a time.
+ * on disk at a time. The candidates that a job chose must follow from the losses that its output records.
  */
 export const truncation: AuditCheck = {
   name: "truncation",
@@ -60,7 +61,8 @@ class Cuts {
       await this.#compareCut(day);
       this.#context.onStep?.(i + 2, jobs);
     }
-    const findings = this.#changes.findings();
+    const chosen = await chosenMembersFindings(this.#whole.output, this.#context.signal);
+    const findings = [...this.#changes.findings(), ...chosen];
     if (this.#compared.length === 0 && findings.length === 0) {
       return notRun(`the job has no forecast on any cut: ${this.#notCompared[0]!.message}`);
     }
