@@ -26,7 +26,16 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
       // They use the same Python environment.
       ["test/portfolio.release.test.ts", "test/python-client/notebook.release.test.ts"],
     ],
-    paths: ["README.md", "docs/", "examples/", "clients/python/", "src/cli/", "src/export/", "test/docs/"],
+    paths: [
+      "README.md",
+      "docs/",
+      "examples/",
+      "clients/python/",
+      "src/cli/",
+      "src/export/",
+      "src/choose/",
+      "test/docs/",
+    ],
     seconds: 45,
   },
   {

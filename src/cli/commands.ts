@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { withoutSignature } from "../blob/policy.ts";
 import { MUCAST_VERSION } from "../contract/version.ts";
 import { addAudit } from "./audit.ts";
+import { addChoose } from "./choose.ts";
 import { addDb } from "./db.ts";
 import { addDoctor } from "./doctor.ts";
 import { addExamples } from "./examples.ts";
@@ -27,6 +28,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addReplay,
   addReport,
   addShow,
+  addChoose,
   addExport,
   addPrepare,
   addServe,

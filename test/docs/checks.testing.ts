@@ -137,6 +137,7 @@ export const CHECKS: readonly Entry[] = [
   ["docs/blobs.md", "feature_engine_7.json: AAPL", EYE],
   ["docs/choice.md", '{\n  "ML params"', ML],
   ["docs/choice.md", '{\n  "NN params"', DL],
+  ["docs/choice.md", "mucast choose", SYNTAX],
   ["docs/client.md", "import { readFile }", program("forecast.mjs")],
   ["docs/client.md", "npm run --silent node -- forecast.mjs", SHELL],
   ["docs/client.md", 'import { MucastClient } from "mucast/client";', program("follow.mjs")],

@@ -3,8 +3,19 @@ import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
 import { table } from "./output-table.ts";
 
-/** The candidates of an output as text for a terminal, and what choosing among them was worth. */
-export function candidateTable({ candidates, honest, best }: OutputChoice): string {
+/** What a table of candidates shows. */
+type TableChoice = Pick<OutputChoice, "honest" | "best"> & {
+  readonly candidates: readonly Omit<OutputChoice["candidates"][number], "settings">[];
+};
+
+/**
+ * Candidates as text for a terminal, and what choosing among them was worth.
+ * @param elsewhere says where a reader finds the candidates that are not shown.
+ */
+export function candidateTable(
+  { candidates, honest, best }: TableChoice,
+  elsewhere = "mucast report shows all",
+): string {
   const shown = rankedCandidates(candidates).slice(0, MAX_CANDIDATES_SHOWN);
   const rows = shown.map(({ number, label, member, tickers, ...figures }) => [
     `${number} ${printable(label)}`,
@@ -16,9 +27,7 @@ export function candidateTable({ candidates, honest, best }: OutputChoice): stri
   const more = candidates.length - shown.length;
   return [
     table(header, [...rows, ["chosen in advance", ...figureCells(honest), "", ""]]),
-    ...(more === 0
-      ? []
-      : [`${counted(more, "further candidate")} with smaller gains; mucast report shows all.`]),
+    ...(more === 0 ? [] : [`${counted(more, "further candidate")} with smaller gains; ${elsewhere}.`]),
     `Candidate ${best} is the best by the rows that choose; the forecasts chosen in advance show what choosing was worth.`,
   ].join("\n");
 }

@@ -2,15 +2,10 @@ import type { Choice } from "../../contract/config/candidates.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { type Day, formatDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
-import {
-  type LossSeries,
-  lossSeries,
-  squaredExcess,
-  type TestedTicker,
-} from "../../evaluate/choice/candidate-losses.ts";
-import { chosenMembers, difference, type Members } from "../../evaluate/choice/members.ts";
+import type { LossSeries, TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
+import { type ChoiceGains, choiceGains, type Gain } from "../../evaluate/choice/choice-gains.ts";
+import { chosenMembers, type Members } from "../../evaluate/choice/members.ts";
 import type { PrequentialChoice } from "../../evaluate/choice/prequential.ts";
-import { MIN_DATES } from "../../evaluate/newey-west.ts";
 import { finiteOrNull } from "../../evaluate/statistics.ts";
 import type { OrderedJson } from "./ordered-json.ts";
 
@@ -30,25 +25,10 @@ export type JobChoice = Choice<unknown> & {
   readonly warmUp?: number;
 };
 
-/** What forecasts are worth on the published out-of-fold rows, beside those of candidate 0. */
-export interface Gain {
-  readonly r2: number | null;
-  readonly gain: number | null;
-  readonly t: number | null;
-  /** The number of label dates on which candidate 0 has forecasts too; fewer than MIN_DATES give neither gain nor t. */
-  readonly dates: number;
-}
-
 /** What a choice found. */
-export interface ChoiceResult {
+export interface ChoiceResult extends ChoiceGains {
   readonly choice: JobChoice;
   readonly chosen: PrequentialChoice;
-  /** One per candidate, of its own forecasts. */
-  readonly gains: readonly Gain[];
-  /** The gain of the published forecasts, each chosen before its label was known. */
-  readonly honest: Gain;
-  /** The terms of that gain, by label date. */
-  readonly gainByDay: ReadonlyMap<Day, number>;
   /** The candidate with the smallest mean loss, over all rows that folds test. */
   readonly best: number;
   readonly tickers: readonly ChoiceTicker[];
@@ -60,46 +40,11 @@ export function* choiceResult(
   chosen: PrequentialChoice,
   choice: JobChoice,
 ): Pausable<ChoiceResult> {
-  const count = choice.candidates.length;
-  const published = tickers.map(({ tested, warmUpRows }, i) =>
-    rowsFrom(warmUpRows, { ...tested, predicted: [...tested.predicted, chosen.predicted[i]!] }),
-  );
-  // Candidate 0 is the reference, so that each date compares it with the others on the same tickers.
-  const { excess, days } = yield* lossSeries(published, count + 1, 0);
-  const gains = excess.map((own, c) => gainOf(own, excess[0]!, r2Of(published, c)));
+  const tested = tickers.map((ticker) => ticker.tested);
+  const from = tickers.map(({ warmUpRows }) => warmUpRows);
+  const gains = yield* choiceGains(tested, chosen.predicted, from, choice.candidates.length);
   const { best } = chosenMembers(chosen.series, chosen.series.days.length, choice.rule);
-  const gainByDay = new Map(Array.from(days, (day, d) => [day, excess[0]![d]! - excess[count]![d]!]));
-  return { choice, chosen, gains: gains.slice(0, count), honest: gains[count]!, gainByDay, best, tickers };
-}
-
-function rowsFrom(from: number, tested: TestedTicker): TestedTicker {
-  return {
-    ...tested,
-    days: tested.days.subarray(from),
-    labelDays: tested.labelDays.subarray(from),
-    realised: tested.realised.subarray(from),
-    predicted: tested.predicted.map((own) => own.subarray(from)),
-  };
-}
-
-function gainOf(own: Float64Array, first: Float64Array, r2: number | null): Gain {
-  const { mean, error, dates } = difference(first, own, own.length);
-  if (dates < MIN_DATES) return { r2, gain: null, t: null, dates };
-  return { r2, gain: mean, t: error > 0 ? mean / error : null, dates };
-}
-
-/** 1 - sum (y - p)² / sum y², in the tickers' units, over the rows that a candidate forecasts. */
-function r2Of(tickers: readonly TestedTicker[], candidate: number): number | null {
-  let [saved, squares] = [0, 0];
-  for (const { realised, predicted, unit } of tickers) {
-    if (!(unit > 0)) continue;
-    for (const [i, p] of predicted[candidate]!.entries()) {
-      if (Number.isNaN(p)) continue;
-      saved -= squaredExcess(realised[i]!, p, 0) / unit;
-      squares += realised[i]! ** 2 / unit;
-    }
-  }
-  return finiteOrNull(saved / squares);
+  return { choice, chosen, ...gains, best, tickers };
 }
 
 /** The member `choice` of an output. @param settings one per candidate, as an output records them. */

@@ -1,0 +1,114 @@
+import { type Command, Option } from "commander";
+import { blobPolicy } from "../blob/policy.ts";
+import { type CandidateOutput, chooseOutputs } from "../choose/choose-outputs.ts";
+import { outputRows } from "../choose/output-rows.ts";
+import {
+  CHOICE_RULES,
+  CHOICE_SCOPES,
+  type ChoiceRule,
+  type ChoiceScope,
+} from "../contract/config/choice-config.ts";
+import { LIMITS } from "../contract/config/limits.ts";
+import { MucastError } from "../contract/errors/errors.ts";
+import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
+import { openDocument, type Reading } from "../outputs/open-document.ts";
+import { modelNameOf } from "../outputs/output-summary.ts";
+import { candidateTable } from "./terminal/candidate-table.ts";
+import { table } from "./terminal/output-table.ts";
+import { untilSignal } from "./terminal/signals.ts";
+
+interface ChooseFlags {
+  readonly output: readonly string[];
+  readonly rows: ChosenRows;
+  readonly rule: ChoiceRule;
+  readonly over: ChoiceScope;
+  readonly json?: boolean;
+}
+
+const HELP = `
+Examples:
+  mucast choose --output ml_engine_41.json ml_engine_42.json ml_engine_43.json
+  mucast choose --output ml_engine_42.json nn_engine_43.json --rows score
+
+The first output is candidate 0. For each fold, the choice looks only at returns that were known when the fold began, so the line
+"chosen in advance" shows what choosing was worth. Outputs of networks have no out-of-fold rows; compare them by --rows score.
+docs/choice.md explains the figures.`;
+
+export function addChoose(program: Command): void {
+  program
+    .command("choose")
+    .description("choose among the forecasts of finished outputs, and show what choosing was worth")
+    .requiredOption(
+      "--output <location...>",
+      "outputs of jobs on the same prices: paths, or file:, https: or s3: URLs",
+    )
+    .addOption(
+      new Option("--rows <rows>", "the forecasts to compare").choices(CHOSEN_ROWS).default("out_of_fold"),
+    )
+    .addOption(
+      new Option("--rule <rule>", "the mean of those near the best, or the best alone")
+        .choices(CHOICE_RULES)
+        .default("mean"),
+    )
+    .addOption(
+      new Option("--over <scope>", "one choice for all tickers, or per ticker where that was better")
+        .choices(CHOICE_SCOPES)
+        .default("auto"),
+    )
+    .option("--json", "print JSON, with the members of every date and the series of losses")
+    .addHelpText("after", HELP)
+    .action(async ({ output, rows, rule, over, json }: ChooseFlags) => {
+      const reading = { policy: blobPolicy(process.env), blobUrl: process.env.BLOB_URL };
+      const outputs = await untilSignal((signal) => readOutputs(output, rows, { ...reading, signal }));
+      const chosen = chooseOutputs(outputs, { rows, rule, over });
+      process.stdout.write(json ? `${JSON.stringify(chosen, null, 2)}\n` : choiceText(chosen));
+    });
+}
+
+/** @throws MucastError invalid_request for one output or too many; of reading one. */
+async function readOutputs(
+  locations: readonly string[],
+  rows: ChosenRows,
+  reading: Reading,
+): Promise<CandidateOutput[]> {
+  if (locations.length < 2 || locations.length > LIMITS.candidates) {
+    const message = `--output names ${locations.length} outputs; name 2 to ${LIMITS.candidates}`;
+    throw new MucastError("invalid_request", message, { path: "--output", value: locations.length });
+  }
+  const outputs: CandidateOutput[] = [];
+  // One at a time: a document may need much memory while it is read.
+  for (const location of locations) {
+    const document = await openDocument(location, reading);
+    const { name, sha256 } = document;
+    outputs.push({ name, sha256, model: modelNameOf(document.document), rows: outputRows(document, rows) });
+  }
+  return outputs;
+}
+
+/** More changes do not help on a terminal. */
+const MAX_CHANGES = 20;
+
+function choiceText(chosen: ChosenOutputs): string {
+  const { changes, members, optimism, by_ticker: byTicker } = chosen;
+  const last = changes.slice(-MAX_CHANGES).map(({ date, members: own }) => [date, own.join(", ")]);
+  const earlier = changes.length - last.length;
+  const own = byTicker === undefined ? "" : ", for each ticker its own (--json lists them)";
+  return [
+    candidateTable(chosen, "--json lists all"),
+    "",
+    table(["members from", "candidates"], [...last, [`at the end${own}`, members.join(", ")]]),
+    ...(earlier === 0 ? [] : [`${earlier} earlier changes; --json lists all.`]),
+    "",
+    optimismText(optimism),
+    "",
+  ].join("\n");
+}
+
+function optimismText(optimism: number | null): string {
+  if (optimism === null) {
+    return "No fold begins after 30 label dates are known, so nothing shows what choosing was worth.";
+  }
+  return optimism > 0
+    ? `Picking the best afterwards would claim an R² that is ${(100 * optimism).toFixed(2)} % too high.`
+    : "The forecasts chosen in advance have at least the R² of the best candidate.";
+}

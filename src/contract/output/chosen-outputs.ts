@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { choiceCandidateSchema, choiceSchema } from "./choice.ts";
+
+/** The rows of outputs among which `mucast choose` chooses. */
+export const CHOSEN_ROWS = ["out_of_fold", "score"] as const;
+export type ChosenRows = (typeof CHOSEN_ROWS)[number];
+
+/** What `mucast choose --json` prints: members as in an output's `choice`, with outputs as candidates. */
+export const chosenOutputsSchema = z.strictObject({
+  rows: z.enum(CHOSEN_ROWS),
+  ...choiceSchema.omit({ seed: true, warm_up: true, candidates: true }).shape,
+  candidates: z.array(
+    choiceCandidateSchema.omit({ settings: true }).extend({
+      output: z.string().describe("The path, or the URL without a secret."),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+});
+
+export type ChosenOutputs = z.infer<typeof chosenOutputsSchema>;

@@ -1,0 +1,75 @@
+import type { Pausable } from "../../contract/machine/pausable.ts";
+import type { Day } from "../../contract/market/dates.ts";
+import { MIN_DATES } from "../newey-west.ts";
+import { finiteOrNull } from "../statistics.ts";
+import { lossSeries, squaredExcess, type TestedTicker } from "./candidate-losses.ts";
+import { difference } from "./members.ts";
+
+/** What forecasts are worth on the published out-of-fold rows, beside those of candidate 0. */
+export interface Gain {
+  readonly r2: number | null;
+  readonly gain: number | null;
+  readonly t: number | null;
+  /** The number of label dates on which candidate 0 has forecasts too; fewer than MIN_DATES give neither gain nor t. */
+  readonly dates: number;
+}
+
+/** What candidates and the forecasts chosen among them are worth. */
+export interface ChoiceGains {
+  /** One per candidate, of its own forecasts. */
+  readonly gains: readonly Gain[];
+  /** The gain of the published forecasts, each chosen before its label was known. */
+  readonly honest: Gain;
+  /** The terms of that gain, by label date. */
+  readonly gainByDay: ReadonlyMap<Day, number>;
+}
+
+/**
+ * Judges candidates and the choice on published rows.
+ * @param chosen one per ticker, shape (n): the forecasts chosen in advance. @param from one per ticker: its first published row.
+ */
+export function* choiceGains(
+  tickers: readonly TestedTicker[],
+  chosen: readonly Float64Array[],
+  from: readonly number[],
+  candidates: number,
+): Pausable<ChoiceGains> {
+  const published = tickers.map((ticker, i) =>
+    rowsFrom(from[i]!, { ...ticker, predicted: [...ticker.predicted, chosen[i]!] }),
+  );
+  // Candidate 0 is the reference, so that each date compares it with the others on the same tickers.
+  const { excess, days } = yield* lossSeries(published, candidates + 1, 0);
+  const gains = excess.map((own, c) => gainOf(own, excess[0]!, r2Of(published, c)));
+  const gainByDay = new Map(Array.from(days, (day, d) => [day, excess[0]![d]! - excess[candidates]![d]!]));
+  return { gains: gains.slice(0, candidates), honest: gains[candidates]!, gainByDay };
+}
+
+function rowsFrom(from: number, tested: TestedTicker): TestedTicker {
+  return {
+    ...tested,
+    days: tested.days.subarray(from),
+    labelDays: tested.labelDays.subarray(from),
+    realised: tested.realised.subarray(from),
+    predicted: tested.predicted.map((own) => own.subarray(from)),
+  };
+}
+
+function gainOf(own: Float64Array, first: Float64Array, r2: number | null): Gain {
+  const { mean, error, dates } = difference(first, own, own.length);
+  if (dates < MIN_DATES) return { r2, gain: null, t: null, dates };
+  return { r2, gain: mean, t: error > 0 ? mean / error : null, dates };
+}
+
+/** 1 - sum (y - p)² / sum y², in the tickers' units, over the rows that a candidate forecasts. */
+function r2Of(tickers: readonly TestedTicker[], candidate: number): number | null {
+  let [saved, squares] = [0, 0];
+  for (const { realised, predicted, unit } of tickers) {
+    if (!(unit > 0)) continue;
+    for (const [i, p] of predicted[candidate]!.entries()) {
+      if (Number.isNaN(p)) continue;
+      saved -= squaredExcess(realised[i]!, p, 0) / unit;
+      squares += realised[i]! ** 2 / unit;
+    }
+  }
+  return finiteOrNull(saved / squares);
+}
