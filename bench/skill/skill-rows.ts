@@ -105,6 +105,32 @@ const BY_LIBRARIES = [
   libraryRows("lightgbm", modelParams("pooled-lightgbm"), "none"),
 ];
 
+/** The pooled example configs and two further linear models as candidates of one job. */
+const CHOICES = (["mean", "best"] as const).map((rule): SkillRow => {
+  const {
+    fit: _,
+    cv_test_size: __,
+    n_splits: ___,
+    shrinkage: ____,
+    intervals: _____,
+    ...ridge
+  } = mlParams("pooled-ridge");
+  const linear = { scaler: "standard", cross_section: true };
+  const candidates = [
+    ridge,
+    { model: "lasso", model_params: { alpha: 0.001 }, ...linear },
+    { model: "elastic_net", model_params: { alpha: 0.002, l1_ratio: 0.5 }, ...linear },
+  ];
+  return {
+    name: `choice-${rule}`,
+    what: `pooled-lightgbm, pooled-ridge, lasso and elastic_net as candidates, rule ${rule}`,
+    than: "pooled-lightgbm",
+    by: "mucast",
+    operation: "run_ml_job",
+    config: { "ML params": { ...mlParams("pooled-lightgbm"), choice: { candidates, rule, warm_up: 5 } } },
+  };
+});
+
 /** Rows with refits take long, so they run only by name: their own, or the name of a group of them. */
 export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([
   ["refits", [...REFITTED, ...BY_LIBRARIES].flat()],
@@ -112,7 +138,7 @@ export const REFIT_GROUPS: ReadonlyMap<string, readonly SkillRow[]> = new Map([
   ["refits-by-libraries", BY_LIBRARIES.flat()],
 ]);
 
-const NAMED_ROWS: readonly SkillRow[] = [...USUAL_ROWS, ...OTHER_REGRESSORS, ...OTHER_NETWORKS];
+const NAMED_ROWS: readonly SkillRow[] = [...USUAL_ROWS, ...OTHER_REGRESSORS, ...OTHER_NETWORKS, ...CHOICES];
 
 export const SKILL_ROWS: readonly SkillRow[] = [...new Set([...NAMED_ROWS, ...REFIT_GROUPS.get("refits")!])];
 
@@ -140,8 +166,11 @@ function example(name: string): SkillRow & OwnModel {
 }
 
 function modelParams(name: string): object {
-  const { "ML params": params } = example(name).config as { "ML params": { model_params: object } };
-  return params.model_params;
+  return mlParams(name).model_params;
+}
+
+function mlParams(name: string): Record<string, unknown> & { readonly model_params: object } {
+  return (example(name).config as { "ML params": ReturnType<typeof mlParams> })["ML params"];
 }
 
 function regressor(params: object): OwnModel {
