@@ -7,6 +7,7 @@ import { table } from "../src/cli/terminal/output-table.ts";
 import { MucastError } from "../src/contract/errors/errors.ts";
 import { benchAudit } from "./audit/audit.ts";
 import { BenchError } from "./bench-error.ts";
+import { benchChoice } from "./choice/choice.ts";
 import { benchCluster } from "./cluster/cluster.ts";
 import { benchIntervals } from "./intervals/intervals.ts";
 import { benchPooledFits } from "./jobs/pooled-fits.ts";
@@ -57,6 +58,7 @@ const BENCHES: Record<string, () => Promise<readonly Table[]>> = {
   service: benchService,
   doors: async () => [await benchDoors()],
   downloads: async () => [await benchUnreadDownloads()],
+  choice: benchChoice,
   cluster: benchCluster,
   streams: async () => [await benchUnreadStreams()],
 };
