@@ -45,7 +45,8 @@ def sent_events(parts: Iterable[bytes]) -> Iterator[SentEvent | Retry]:
             if size > MAX_DATA_CHARS:
                 raise OversizedEventError
         elif name == "retry" and value.isascii() and value.isdigit():
-            yield Retry(int(value) / 1_000)
+            # Unlike int, float reads any number of digits.
+            yield Retry(float(value) / 1_000)
 
 
 def lines_of(parts: Iterable[bytes]) -> Iterator[str]:

@@ -95,6 +95,24 @@ def test_waits_as_long_as_the_service_asks_but_no_more_than_a_minute(fake: Fake,
     assert own <= 0.8
 
 
+@pytest.mark.parametrize(
+    "unreadable",
+    ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "Mon, 01 Jan 2030 00:00:00 +99999999999999999999"],
+)
+def test_ignores_a_pause_beyond_every_date(fake: Fake, pauses: list[float], unreadable: str) -> None:
+    service = fake(problem("unavailable", 503, retry_after=unreadable), json_answer(SUCCEEDED))
+    service.client.attach("one")
+    assert len(pauses) == 1
+    assert pauses[0] <= 0.2
+
+
+@pytest.mark.parametrize("odd", [{"advice": 5}, {"faults": 3}])
+def test_a_problem_with_members_of_another_type_is_no_answer_of_mucast(fake: Fake, odd: dict[str, object]) -> None:
+    body = {"code": "not_found", "detail": "no operation", "status": 404, **odd}
+    with pytest.raises(UnexpectedAnswerError, match="answered 404"):
+        fake(json_answer(body, 404)).client.attach("one")
+
+
 def test_the_backoff_stops_growing() -> None:
     assert 5 <= backoff(50) <= 10
 

@@ -37,3 +37,8 @@ def test_a_separator_of_unicode_ends_no_line() -> None:
 def test_refuses_an_event_without_end(part: bytes) -> None:
     with pytest.raises(OversizedEventError):
         list(sent_events(part for _ in range(2 * MAX_LINE_CHARS // 1000)))
+
+
+def test_reads_a_pause_of_any_number_of_digits() -> None:
+    pauses = [sent for digits in (400, 5000) for sent in sent_events([b"retry: " + b"9" * digits + b"\n\n"])]
+    assert pauses == [Retry(float("inf")), Retry(float("inf"))]
