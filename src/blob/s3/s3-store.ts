@@ -115,7 +115,9 @@ class S3Store implements JobStore {
       const { ContentLength, ETag } = await this.#bucket.request(context, (client, options) =>
         client.send(command, options),
       );
-      return { size: ContentLength!, etag: ETag! };
+      if (ContentLength === undefined || ETag === undefined)
+        throw failed(context, "the storage answered without the size or the entity tag of the blob");
+      return { size: ContentLength, etag: ETag };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (error.status === 404) return undefined;
