@@ -132,3 +132,12 @@ test("labels of candidates are text", () => {
   const html = page(reported(JSON.stringify(output)));
   assert.doesNotMatch(html, /<img|\u202e/);
 });
+
+test("labels of another program are text, and long ones are cut", () => {
+  const output = JSON.parse(textOf(4));
+  output.choice.candidates[0].label = '"><script>alert(1)</script>';
+  output.choice.candidates[1].label = "x".repeat(1_000_000);
+  const html = page(reported(JSON.stringify(output)));
+  assert.doesNotMatch(html, /<script>alert/);
+  assert.doesNotMatch(html, /x{101}/);
+});

@@ -1,4 +1,5 @@
 import type { Operation } from "../../contract/config/job-operations.ts";
+import { cut } from "../../contract/errors/faults.ts";
 import { formatDay, parseDay } from "../../contract/market/dates.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { MAX_CANDIDATES_SHOWN, rankedCandidates } from "../../contract/output/ranked-candidates.ts";
@@ -92,14 +93,20 @@ export function candidatesOf({ document, outOfFold }: OutputEvidence): Part<Cand
 
 function rowsOf({ candidates, by_ticker: byTicker }: OutputChoice): CandidateRow[] {
   const own = byTicker === undefined ? undefined : Object.values(byTicker);
-  return rankedCandidates(candidates).map(({ number, label, r2, gain, gain_t: t, tickers, member }) => {
-    const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
-    return {
-      ...{ number, label, r2, gain, t, tickers, isMember: member },
-      ...(memberOf === undefined ? {} : { memberOf }),
-    };
-  });
+  return rankedCandidates(candidates).map(
+    ({ number, label: whole, r2, gain, gain_t: t, tickers, member }) => {
+      const memberOf = own?.filter((numbers) => numbers.includes(number)).length;
+      const label = cut(whole, MAX_LABEL_LENGTH);
+      return {
+        ...{ number, label, r2, gain, t, tickers, isMember: member },
+        ...(memberOf === undefined ? {} : { memberOf }),
+      };
+    },
+  );
 }
+
+/** Labels of jobs are shorter; another program may write longer ones. */
+const MAX_LABEL_LENGTH = 100;
 
 /** The rows that judge candidates, in words. */
 const HELD_OUT: Readonly<Record<Operation, string>> = {
