@@ -1,6 +1,7 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { PREPARE_PARTS } from "../../contract/api/prepared-blobs.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
+import { show } from "../../contract/errors/faults.ts";
 import { isParquetFile } from "../../prepare/parquet/read-tables.ts";
 import { storageFailed } from "../blobs/blobs.ts";
 import { BODY_NAME } from "./messages.ts";
@@ -33,8 +34,7 @@ async function splitBody(type: string): Promise<Part[]> {
   await rm(BODY_NAME);
   const entries = [...form];
   for (const [name] of entries) {
-    if (!PREPARE_PARTS.some((part) => part === name))
-      throw invalid(`the part ${JSON.stringify(name.slice(0, 100))} is not known`);
+    if (!PREPARE_PARTS.some((part) => part === name)) throw invalid(`the part ${show(name)} is not known`);
   }
   const found: Part[] = [];
   for (const part of PREPARE_PARTS) {
@@ -50,12 +50,30 @@ async function splitBody(type: string): Promise<Part[]> {
 }
 
 async function formOf(bytes: Buffer, type: string): Promise<FormData> {
+  requireFewParts(bytes, type);
   try {
     return await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
   } catch {
     throw invalid("the body is not multipart/form-data with the boundary of its Content-Type");
   }
 }
+
+/** Far more than there are names of parts. The parser makes an object of each, which may be much larger than the part. */
+const MAX_PARTS = 100;
+
+function requireFewParts(bytes: Buffer, type: string): void {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(type) ?? [];
+  const delimiter = Buffer.from(`--${quoted ?? plain ?? ""}`);
+  // Without a boundary, the parser refuses the body.
+  if (delimiter.length === 2) return;
+  let count = 0;
+  for (let at = bytes.indexOf(delimiter); at >= 0; at = bytes.indexOf(delimiter, at + delimiter.length)) {
+    const startsLine = at === 0 || bytes[at - 1] === LINE_FEED;
+    if (startsLine && ++count > MAX_PARTS) throw invalid(`there are more than ${MAX_PARTS} parts`);
+  }
+}
+
+const LINE_FEED = 10;
 
 /** Gives a file the extension of its format, which its first bytes show. */
 async function withExtension(part: Part): Promise<string> {

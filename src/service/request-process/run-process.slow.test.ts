@@ -199,6 +199,12 @@ describe("the process of a request", { timeout: 600_000 }, () => {
       [await formOrder([["features", OWN]]), "invalid_request", /^body: the part "prices" is missing$/],
       [await formOrder([prices, prices]), "invalid_request", /^body: the part "prices" comes twice$/],
       [await formOrder([prices, ["other", ""]]), "invalid_request", /^body: the part "other" is not known$/],
+      [await formOrder([["\u2028", ""]]), "invalid_request", /^body: the part "\\u2028" is not known$/],
+      [
+        await formOrder(Array.from({ length: 101 }, () => prices)),
+        "invalid_request",
+        /^body: there are more than 100 parts$/,
+      ],
       [
         { ...prepareOrder(Buffer.from(await asText.arrayBuffer())), multipartType },
         "invalid_request",
