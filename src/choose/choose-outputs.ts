@@ -1,4 +1,4 @@
-import type { ChoiceRule, ChoiceScope } from "../contract/config/choice-config.ts";
+import type { ChoiceRule, ChoiceScope } from "../contract/config/choice/choice-config.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { formatDay } from "../contract/market/dates.ts";

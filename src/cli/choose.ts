@@ -7,7 +7,7 @@ import {
   CHOICE_SCOPES,
   type ChoiceRule,
   type ChoiceScope,
-} from "../contract/config/choice-config.ts";
+} from "../contract/config/choice/choice-config.ts";
 import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";

@@ -7,17 +7,17 @@ import { addDb } from "./db.ts";
 import { addDoctor } from "./doctor.ts";
 import { addExamples } from "./examples.ts";
 import { addExport } from "./export.ts";
+import { addRunDlJob, addRunMlJob } from "./jobs/run-job.ts";
+import { addValidate } from "./jobs/validate.ts";
 import { addKeys } from "./keys.ts";
 import { addMcp } from "./mcp.ts";
 import { addPrepare } from "./prepare.ts";
 import { addReplay } from "./replay.ts";
 import { addReport } from "./report.ts";
-import { addRunDlJob, addRunMlJob } from "./run-job.ts";
 import { addSchema } from "./schema.ts";
 import { addServe } from "./serve.ts";
 import { addSetup } from "./setup.ts";
 import { addShow } from "./show.ts";
-import { addValidate } from "./validate.ts";
 
 /** Every command, in the order of the help. README.md has a row for each; a test checks that. */
 const COMMANDS: readonly ((program: Command) => void)[] = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { policyOfJob } from "./run-job.ts";
+import { policyOfJob } from "./jobs/run-job.ts";
 
 const BLOB_URL = "https://acct.blob.example.net/models";
 const SPACE = "key-0123456789abcdef";

@@ -1,6 +1,6 @@
 import { seededRandom } from "../../test/twins/random.ts";
+import type { MlCandidates } from "../contract/config/choice/ml-candidates.ts";
 import { parseDlSettings } from "../contract/config/dl-settings.ts";
-import type { MlCandidates } from "../contract/config/ml-candidates.ts";
 import { parseMlSettings } from "../contract/config/ml-settings.ts";
 import { atOnce } from "../contract/machine/pausable.ts";
 import { type Day, parseDay } from "../contract/market/dates.ts";

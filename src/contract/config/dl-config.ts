@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dlChoiceSchema } from "./choice-config.ts";
+import { dlChoiceSchema } from "./choice/choice-config.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
 import {

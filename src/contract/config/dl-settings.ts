@@ -1,7 +1,7 @@
 import { show } from "../errors/faults.ts";
 import type { Warning } from "../problems/warnings.ts";
-import type { Choice } from "./candidates.ts";
-import { resolveDlChoice } from "./dl-candidates.ts";
+import type { Choice } from "./choice/candidates.ts";
+import { resolveDlChoice } from "./choice/dl-candidates.ts";
 import { dlConfigSchema } from "./dl-config.ts";
 import { type Intervals, intervalsAskedFor, type ScalerName } from "./intervals.ts";
 import { checkNetworkSize, networkFaults } from "./network-faults.ts";

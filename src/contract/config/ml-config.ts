@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MODEL_NAMES, MODELS } from "../model-params/models.ts";
-import { mlChoiceSchema } from "./choice-config.ts";
+import { mlChoiceSchema } from "./choice/choice-config.ts";
 import { intervalsSchema, SCALERS } from "./intervals.ts";
 import { LIMITS } from "./limits.ts";
 import { crossSectionSchema, FITS, shrinkageSchema, targetSchema } from "./panel-settings.ts";

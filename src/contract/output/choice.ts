@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CHOICE_RULES, CHOICE_SCOPES } from "../config/choice-config.ts";
+import { CHOICE_RULES, CHOICE_SCOPES } from "../config/choice/choice-config.ts";
 import { mayGrow } from "../schema/open-schema.ts";
 
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);

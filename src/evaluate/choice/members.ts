@@ -1,4 +1,4 @@
-import type { ChoiceRule } from "../../contract/config/choice-config.ts";
+import type { ChoiceRule } from "../../contract/config/choice/choice-config.ts";
 import { MIN_DATES, neweyWestError } from "../newey-west.ts";
 import { mean } from "../statistics.ts";
 import type { LossSeries } from "./candidate-losses.ts";

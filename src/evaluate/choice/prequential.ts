@@ -1,4 +1,4 @@
-import type { ChoiceRule, ChoiceScope } from "../../contract/config/choice-config.ts";
+import type { ChoiceRule, ChoiceScope } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { MIN_DATES } from "../newey-west.ts";

@@ -1,4 +1,4 @@
-import { CHOICE_RULES } from "../../contract/config/choice-config.ts";
+import { CHOICE_RULES } from "../../contract/config/choice/choice-config.ts";
 import type { OutputChoice } from "../../contract/output/choice.ts";
 import { chosenMembers } from "./members.ts";
 

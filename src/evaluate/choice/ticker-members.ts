@@ -1,4 +1,4 @@
-import type { ChoiceRule } from "../../contract/config/choice-config.ts";
+import type { ChoiceRule } from "../../contract/config/choice/choice-config.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
 import { varianceBetween } from "../between-variance.ts";

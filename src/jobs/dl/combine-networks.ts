@@ -1,4 +1,4 @@
-import type { Candidate, Choice } from "../../contract/config/candidates.ts";
+import type { Candidate, Choice } from "../../contract/config/choice/candidates.ts";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import type { Day } from "../../contract/market/dates.ts";
@@ -15,9 +15,9 @@ import {
 } from "../../evaluate/choice/prequential.ts";
 import { concatenate } from "../../evaluate/forecast-rows.ts";
 import { sampleDeviation } from "../../evaluate/statistics.ts";
-import { alignedTo } from "../shared/aligned-forecasts.ts";
-import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice-result.ts";
-import { choiceWarnings, commonFailures } from "../shared/choice-warnings.ts";
+import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
+import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice/choice-result.ts";
+import { choiceWarnings, commonFailures } from "../shared/choice/choice-warnings.ts";
 import type { HeldOutPart, TrainedTicker } from "./planned-network.ts";
 import type { TrainOutcome } from "./trained-blocks.ts";
 

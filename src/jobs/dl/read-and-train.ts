@@ -7,7 +7,7 @@ import { jointThreads } from "../../engine/pool/cluster-capacity.ts";
 import { datesOf } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerInput } from "../../panel/ticker-panel.ts";
-import { type ComparedPanels, type ReadPanels, SharedPanels } from "../shared/compared-panels.ts";
+import { type ComparedPanels, type ReadPanels, SharedPanels } from "../shared/choice/compared-panels.ts";
 import type { JobContext, JobEngine, JobRequest } from "../shared/job.ts";
 import { failuresWithout, LateTickers } from "../shared/late-tickers.ts";
 import { type PanelOnDisk, writePanels } from "../shared/panel-files.ts";

@@ -1,4 +1,4 @@
-import type { Candidate } from "../../contract/config/candidates.ts";
+import type { Candidate } from "../../contract/config/choice/candidates.ts";
 import type { DlSettings } from "../../contract/config/dl-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Report } from "../../contract/output/job-events.ts";

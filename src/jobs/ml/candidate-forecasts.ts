@@ -1,6 +1,6 @@
 import type { Warning } from "../../contract/problems/warnings.ts";
 import type { Fold } from "../../panel/folds.ts";
-import type { DatedPredictions } from "../shared/aligned-forecasts.ts";
+import type { DatedPredictions } from "../shared/choice/aligned-forecasts.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import type { FittedTicker } from "./fitted-ticker.ts";
 

@@ -1,4 +1,4 @@
-import type { MlCandidates } from "../../contract/config/ml-candidates.ts";
+import type { MlCandidates } from "../../contract/config/choice/ml-candidates.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";
 import { compareCodePoints } from "../../contract/market/ticker-series.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
@@ -8,9 +8,9 @@ import type { Members } from "../../evaluate/choice/members.ts";
 import { choosePrequentially } from "../../evaluate/choice/prequential.ts";
 import { rootMeanSquare } from "../../evaluate/statistics.ts";
 import { type Fold, fewerFolds } from "../../panel/folds.ts";
-import { alignedTo } from "../shared/aligned-forecasts.ts";
-import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice-result.ts";
-import { type CandidateReport, choiceWarnings, commonFailures } from "../shared/choice-warnings.ts";
+import { alignedTo } from "../shared/choice/aligned-forecasts.ts";
+import { type ChoiceResult, type ChoiceTicker, choiceResult } from "../shared/choice/choice-result.ts";
+import { type CandidateReport, choiceWarnings, commonFailures } from "../shared/choice/choice-warnings.ts";
 import type { Listed } from "../shared/listed-warnings.ts";
 import { type CandidateForecasts, testedRows } from "./candidate-forecasts.ts";
 import type { CandidateFits, CandidateOutcome } from "./fit-candidates.ts";

@@ -1,5 +1,5 @@
-import type { Candidate } from "../../contract/config/candidates.ts";
-import type { MlCandidates } from "../../contract/config/ml-candidates.ts";
+import type { Candidate } from "../../contract/config/choice/candidates.ts";
+import type { MlCandidates } from "../../contract/config/choice/ml-candidates.ts";
 import type { MlSettings } from "../../contract/config/ml-settings.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Day } from "../../contract/market/dates.ts";
@@ -8,7 +8,7 @@ import { datesOf } from "../../panel/as-of.ts";
 import { walkForwardFolds } from "../../panel/folds.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { PanelRows } from "../../panel/ticker-panel.ts";
-import { type ReadPanels, SharedPanels } from "../shared/compared-panels.ts";
+import { type ReadPanels, SharedPanels } from "../shared/choice/compared-panels.ts";
 import type { JobContext } from "../shared/job.ts";
 import { requireCurrentTicker } from "../shared/require-forecasts.ts";
 import { FitTimings } from "../shared/timings.ts";

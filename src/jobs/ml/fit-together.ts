@@ -6,7 +6,7 @@ import type { Failure } from "../../contract/problems/problem.ts";
 import type { Warning } from "../../contract/problems/warnings.ts";
 import { type RefitBlock, refitBlocks } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import type { ComparedPanels, ReadPanels } from "../shared/compared-panels.ts";
+import type { ComparedPanels, ReadPanels } from "../shared/choice/compared-panels.ts";
 import type { JobContext } from "../shared/job.ts";
 import { failuresWithout, featuresOf, hasForecasts, type LateTickers } from "../shared/late-tickers.ts";
 import { type PanelFiles, panelsInMemory, writePanels } from "../shared/panel-files.ts";

@@ -1,4 +1,4 @@
-import type { MlCandidates } from "../../contract/config/ml-candidates.ts";
+import type { MlCandidates } from "../../contract/config/choice/ml-candidates.ts";
 import { type MlSettings, parseMlSettings } from "../../contract/config/ml-settings.ts";
 import { recordsRefits } from "../../contract/config/refit-settings.ts";
 import type { Pausable } from "../../contract/machine/pausable.ts";

@@ -10,7 +10,7 @@ import { regressorLibraries } from "../../engine/environment/engine-status.ts";
 import { datesOf, type PanelDates } from "../../panel/as-of.ts";
 import { ONE_BLOCK, type RefitBlock } from "../../panel/refit-blocks.ts";
 import type { TickerPanel } from "../../panel/ticker-panel.ts";
-import type { ChoiceResult } from "../shared/choice-result.ts";
+import type { ChoiceResult } from "../shared/choice/choice-result.ts";
 import {
   type JobContext,
   type JobEngine,

@@ -1,11 +1,11 @@
-import { type Fault, MucastError } from "../errors/errors.ts";
-import { invalidRequest, joinPath, listedFaults, MAX_FAULTS } from "../errors/faults.ts";
-import { printable } from "../errors/wording.ts";
-import type { RawJson, RawObject } from "../json/json-text.ts";
-import type { Warning } from "../problems/warnings.ts";
+import { type Fault, MucastError } from "../../errors/errors.ts";
+import { invalidRequest, joinPath, listedFaults, MAX_FAULTS } from "../../errors/faults.ts";
+import { printable } from "../../errors/wording.ts";
+import type { RawJson, RawObject } from "../../json/json-text.ts";
+import type { Warning } from "../../problems/warnings.ts";
+import { LIMITS } from "../limits.ts";
 import { drawnPoints, gridPoints, gridSize, type SearchPoint } from "./candidate-search.ts";
 import type { CandidateSearch, ChoiceRule, ChoiceScope } from "./choice-config.ts";
-import { LIMITS } from "./limits.ts";
 
 /** A config's `choice` with every candidate resolved. */
 export interface Choice<Settings> {

@@ -1,16 +1,18 @@
 import type { Command } from "commander";
-import { blobPolicy } from "../blob/policy.ts";
-import { requestedWindow } from "../contract/config/requested-window.ts";
-import { counted, printable } from "../contract/errors/wording.ts";
-import { namedFailure } from "../contract/problems/problem.ts";
+import { blobPolicy } from "../../blob/policy.ts";
+import { requestedWindow } from "../../contract/config/requested-window.ts";
+import { counted, printable } from "../../contract/errors/wording.ts";
+import { namedFailure } from "../../contract/problems/problem.ts";
 import type {
   ChoicePreview,
   JobPreview,
   PooledPreview,
   RefitsPreview,
   TickerPreview,
-} from "../jobs/shared/job-preview.ts";
-import { validateJob } from "../jobs/validate-job.ts";
+} from "../../jobs/shared/job-preview.ts";
+import { validateJob } from "../../jobs/validate-job.ts";
+import { table } from "../terminal/output-table.ts";
+import { untilSignal } from "../terminal/signals.ts";
 import {
   type JobFlags,
   jobInputs,
@@ -18,9 +20,7 @@ import {
   windowMembers,
   withJobFlags,
   withWindowFlags,
-} from "./jobs/job-options.ts";
-import { table } from "./terminal/output-table.ts";
-import { untilSignal } from "./terminal/signals.ts";
+} from "./job-options.ts";
 
 const HELP = `
 Example:

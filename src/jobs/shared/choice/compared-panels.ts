@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { PanelSettings } from "../../contract/config/panel-settings.ts";
-import { workFolderError } from "../../contract/errors/system-error.ts";
-import { removeArray } from "../../engine/npy.ts";
-import type { LateTickers } from "./late-tickers.ts";
-import { linkPanels, type PanelFiles, type PanelOnDisk } from "./panel-files.ts";
-import { type Prepared, preparePanels } from "./prepare-panels.ts";
+import type { PanelSettings } from "../../../contract/config/panel-settings.ts";
+import { workFolderError } from "../../../contract/errors/system-error.ts";
+import { removeArray } from "../../../engine/npy.ts";
+import type { LateTickers } from "../late-tickers.ts";
+import { linkPanels, type PanelFiles, type PanelOnDisk } from "../panel-files.ts";
+import { type Prepared, preparePanels } from "../prepare-panels.ts";
 
 /** Panels and the tickers that join late, before the tickers are compared. */
 export interface ReadPanels<P extends PanelOnDisk> {

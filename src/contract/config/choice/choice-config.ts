@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { SCALERS } from "./intervals.ts";
-import { LIMITS } from "./limits.ts";
-import { crossSectionSchema, FITS, targetSchema } from "./panel-settings.ts";
+import { SCALERS } from "../intervals.ts";
+import { LIMITS } from "../limits.ts";
+import { crossSectionSchema, FITS, targetSchema } from "../panel-settings.ts";
 
 /** What the chosen candidates forecast: the plain mean of those near the best, or the best alone. Our addition. */
 export const CHOICE_RULES = ["mean", "best"] as const;

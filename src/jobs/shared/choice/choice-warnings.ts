@@ -1,9 +1,9 @@
-import { counted } from "../../contract/errors/wording.ts";
-import { compareCodePoints } from "../../contract/market/ticker-series.ts";
-import type { Failure } from "../../contract/problems/problem.ts";
-import type { Warning } from "../../contract/problems/warnings.ts";
-import { countKnown } from "../../evaluate/choice/candidate-losses.ts";
-import { MIN_DATES, neweyWestQuantile } from "../../evaluate/newey-west.ts";
+import { counted } from "../../../contract/errors/wording.ts";
+import { compareCodePoints } from "../../../contract/market/ticker-series.ts";
+import type { Failure } from "../../../contract/problems/problem.ts";
+import type { Warning } from "../../../contract/problems/warnings.ts";
+import { countKnown } from "../../../evaluate/choice/candidate-losses.ts";
+import { MIN_DATES, neweyWestQuantile } from "../../../evaluate/newey-west.ts";
 import type { ChoiceResult, ChoiceTicker } from "./choice-result.ts";
 
 /** What the fits of one candidate reported. */

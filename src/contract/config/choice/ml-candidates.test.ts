@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MucastError } from "../errors/errors.ts";
-import { invalidRequest } from "../errors/faults.ts";
+import type { MucastError } from "../../errors/errors.ts";
+import { invalidRequest } from "../../errors/faults.ts";
+import { parseMlSettings } from "../ml-settings.ts";
 import { type EntryReader, readCandidates } from "./candidates.ts";
-import { parseMlSettings } from "./ml-settings.ts";
 
 const OWN = { model: "ridge", model_params: { alpha: 300 }, scaler: "standard" };
 

@@ -1,14 +1,14 @@
-import { MucastError } from "../errors/errors.ts";
-import { invalidRequest } from "../errors/faults.ts";
-import { canonicalJson, type RawObject } from "../json/json-text.ts";
-import { findModel } from "../model-params/models.ts";
-import { resolveModelParams } from "../model-params/resolve.ts";
-import type { Warning } from "../problems/warnings.ts";
+import { MucastError } from "../../errors/errors.ts";
+import { invalidRequest } from "../../errors/faults.ts";
+import { canonicalJson, type RawObject } from "../../json/json-text.ts";
+import { findModel } from "../../model-params/models.ts";
+import { resolveModelParams } from "../../model-params/resolve.ts";
+import type { Warning } from "../../problems/warnings.ts";
+import { LIMITS } from "../limits.ts";
+import type { MlSettings } from "../ml-settings.ts";
 import type { SearchPoint } from "./candidate-search.ts";
 import { type Choice, readCandidates, withFaults } from "./candidates.ts";
 import type { MlCandidate, MlChoice } from "./choice-config.ts";
-import { LIMITS } from "./limits.ts";
-import type { MlSettings } from "./ml-settings.ts";
 
 /** The `choice` of run_ml_job, resolved. */
 export interface MlCandidates extends Choice<MlSettings> {

@@ -1,13 +1,13 @@
-import { MucastError } from "../errors/errors.ts";
-import { canonicalJson, type RawJson, type RawObject, rawNumbers } from "../json/json-text.ts";
-import type { Warning } from "../problems/warnings.ts";
+import { MucastError } from "../../errors/errors.ts";
+import { canonicalJson, type RawJson, type RawObject, rawNumbers } from "../../json/json-text.ts";
+import type { Warning } from "../../problems/warnings.ts";
+import { dataProcessingSchema } from "../dl-config.ts";
+import type { DlSettings } from "../dl-settings.ts";
+import { settingPath } from "../network-encoders.ts";
+import { trainingParamsSchema } from "../networks.ts";
 import type { SearchPoint } from "./candidate-search.ts";
 import { type Choice, readCandidates, withFaults } from "./candidates.ts";
 import type { DlCandidate, DlChoice } from "./choice-config.ts";
-import { dataProcessingSchema } from "./dl-config.ts";
-import type { DlSettings } from "./dl-settings.ts";
-import { settingPath } from "./network-encoders.ts";
-import { trainingParamsSchema } from "./networks.ts";
 
 /** Reads a config of run_dl_job without `choice`. @throws MucastError of its settings. */
 type ReadSettings = (text: string) => {

@@ -2,19 +2,24 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { DEFECTIVE } from "../../test/defective.testing.ts";
+import { DEFECTIVE } from "../../../test/defective.testing.ts";
 import {
   type CommandOptions,
   jobArguments,
   jsonLines,
   mucast,
   startMucast,
-} from "../../test/end-to-end/commands/command.ts";
-import { type BlobPair, newFolder, removeFolders, writeMarket } from "../../test/end-to-end/jobs/job-runs.ts";
-import { cleanMarket } from "../../test/end-to-end/markets/market.ts";
-import { FakeGateway } from "../../test/engine/fake-gateway.ts";
-import { FolderStore } from "../blob/folder/folder-store.ts";
-import { readStatus } from "../executors/status-reader.ts";
+} from "../../../test/end-to-end/commands/command.ts";
+import {
+  type BlobPair,
+  newFolder,
+  removeFolders,
+  writeMarket,
+} from "../../../test/end-to-end/jobs/job-runs.ts";
+import { cleanMarket } from "../../../test/end-to-end/markets/market.ts";
+import { FakeGateway } from "../../../test/engine/fake-gateway.ts";
+import { FolderStore } from "../../blob/folder/folder-store.ts";
+import { readStatus } from "../../executors/status-reader.ts";
 
 /** catboost, because its import is the shortest. */
 const QUICK = '{"ML params": {"model": "catboost", "n_splits": 2, "model_params": {"iterations": 2}}}';

@@ -1,13 +1,13 @@
-import type { Choice } from "../../contract/config/candidates.ts";
-import type { Pausable } from "../../contract/machine/pausable.ts";
-import { type Day, formatDay } from "../../contract/market/dates.ts";
-import type { OutputChoice } from "../../contract/output/choice.ts";
-import type { LossSeries, TestedTicker } from "../../evaluate/choice/candidate-losses.ts";
-import { type ChoiceGains, choiceGains, type Gain } from "../../evaluate/choice/choice-gains.ts";
-import { chosenMembers, type Members } from "../../evaluate/choice/members.ts";
-import type { PrequentialChoice } from "../../evaluate/choice/prequential.ts";
-import { finiteOrNull } from "../../evaluate/statistics.ts";
-import type { OrderedJson } from "./ordered-json.ts";
+import type { Choice } from "../../../contract/config/choice/candidates.ts";
+import type { Pausable } from "../../../contract/machine/pausable.ts";
+import { type Day, formatDay } from "../../../contract/market/dates.ts";
+import type { OutputChoice } from "../../../contract/output/choice.ts";
+import type { LossSeries, TestedTicker } from "../../../evaluate/choice/candidate-losses.ts";
+import { type ChoiceGains, choiceGains, type Gain } from "../../../evaluate/choice/choice-gains.ts";
+import { chosenMembers, type Members } from "../../../evaluate/choice/members.ts";
+import type { PrequentialChoice } from "../../../evaluate/choice/prequential.ts";
+import { finiteOrNull } from "../../../evaluate/statistics.ts";
+import type { OrderedJson } from "../ordered-json.ts";
 
 /** A ticker that at least one candidate could fit. */
 export interface ChoiceTicker {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MucastError } from "../errors/errors.ts";
-import { parseDlSettings } from "./dl-settings.ts";
+import type { MucastError } from "../../errors/errors.ts";
+import { parseDlSettings } from "../dl-settings.ts";
 
 const OWN = { "current option": "lstm", training_params: { epochs: 7, learning_rate: 0.01 } };
 

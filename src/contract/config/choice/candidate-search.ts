@@ -1,4 +1,4 @@
-import { type RawJson, type RawNumber, rawNumber } from "../json/json-text.ts";
+import { type RawJson, type RawNumber, rawNumber } from "../../json/json-text.ts";
 import type { DrawSpec } from "./choice-config.ts";
 
 /** Parameters with one value each, in the order in which the caller names them. */

@@ -1,24 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import type { Command } from "commander";
-import { resolveOutput } from "../blob/folder/output-folder.ts";
-import { containerJob, spaceIn, withSpace } from "../blob/names.ts";
-import { openStore } from "../blob/open-store.ts";
-import { type BlobPolicy, blobPolicy } from "../blob/policy.ts";
-import type { BlobStore } from "../blob/store.ts";
+import { resolveOutput } from "../../blob/folder/output-folder.ts";
+import { containerJob, spaceIn, withSpace } from "../../blob/names.ts";
+import { openStore } from "../../blob/open-store.ts";
+import { type BlobPolicy, blobPolicy } from "../../blob/policy.ts";
+import type { BlobStore } from "../../blob/store.ts";
 import {
   type Operation,
   SUBMITTED_OPERATIONS,
   type SubmittedOperation,
-} from "../contract/config/job-operations.ts";
-import type { PayloadOptions } from "../contract/config/payload-schemas.ts";
-import { invalidRequest } from "../contract/errors/faults.ts";
-import { parseJson } from "../contract/json/json-text.ts";
-import type { ResultRecord } from "../contract/output/result-record.ts";
-import { publicProblem } from "../contract/problems/public-problem.ts";
-import { namedUrls, runOperation } from "../executors/run-operation.ts";
-import { StatusWriter } from "../executors/status-writer.ts";
-import type { JobContext, JobRequest } from "../jobs/shared/job.ts";
+} from "../../contract/config/job-operations.ts";
+import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
+import { invalidRequest } from "../../contract/errors/faults.ts";
+import { parseJson } from "../../contract/json/json-text.ts";
+import type { ResultRecord } from "../../contract/output/result-record.ts";
+import { publicProblem } from "../../contract/problems/public-problem.ts";
+import { namedUrls, runOperation } from "../../executors/run-operation.ts";
+import { StatusWriter } from "../../executors/status-writer.ts";
+import type { JobContext, JobRequest } from "../../jobs/shared/job.ts";
+import { showJob } from "../show.ts";
+import { untilSignal } from "../terminal/signals.ts";
 import {
   type JobFlags,
   jobInputs,
@@ -28,10 +30,8 @@ import {
   withEngineFlags,
   withJobFlags,
   withWindowFlags,
-} from "./jobs/job-options.ts";
-import { checkReportPlace, writeJobReport } from "./jobs/job-report.ts";
-import { showJob } from "./show.ts";
-import { untilSignal } from "./terminal/signals.ts";
+} from "./job-options.ts";
+import { checkReportPlace, writeJobReport } from "./job-report.ts";
 
 export function addRunMlJob(program: Command): void {
   addJobCommand(program, {
