@@ -10,6 +10,7 @@ import {
 } from "../contract/config/choice/choice-config.ts";
 import { LIMITS } from "../contract/config/limits.ts";
 import { MucastError } from "../contract/errors/errors.ts";
+import { counted } from "../contract/errors/wording.ts";
 import { CHOSEN_ROWS, type ChosenOutputs, type ChosenRows } from "../contract/output/chosen-outputs.ts";
 import { openDocument, type Reading } from "../outputs/open-document.ts";
 import { modelNameOf } from "../outputs/output-summary.ts";
@@ -72,7 +73,7 @@ async function readOutputs(
   reading: Reading,
 ): Promise<CandidateOutput[]> {
   if (locations.length < 2 || locations.length > LIMITS.candidates) {
-    const message = `--output names ${locations.length} outputs; name 2 to ${LIMITS.candidates}`;
+    const message = `--output names ${counted(locations.length, "output")}; name 2 to ${LIMITS.candidates}`;
     throw new MucastError("invalid_request", message, { path: "--output", value: locations.length });
   }
   const outputs: CandidateOutput[] = [];

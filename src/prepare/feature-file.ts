@@ -52,7 +52,7 @@ function checkColumns(path: string, columns: readonly string[], computed: readon
       throw fault("invalid_data", what);
     }
     if (computed.includes(name)) {
-      const what = `prepare computes a feature called ${show(name)} itself; rename the column, or leave out what prepare computes (only_features)`;
+      const what = `prepare computes a feature called ${show(name)} itself; rename the column, or leave out what prepare computes (--only-features, over HTTP only_features)`;
       throw fault("invalid_data", what);
     }
     if (Buffer.byteLength(name) > NAME_BYTES.column)

@@ -234,10 +234,13 @@ class Client:
     ) -> PreparedBlobs:
         """Makes both inputs of a job from prices, with the features that docs/prepare.md of mucast describes.
 
-        `prices`: the path of a CSV or a Parquet table, or a data frame with an index of dates and a column per ticker.
+        `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
+        per ticker. Raises TypeError for anything else.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
+        if not isinstance(prices, os.PathLike) and not hasattr(prices, "to_csv"):
+            raise TypeError(f"prices must be a data frame or a pathlib.Path, not {type(prices).__name__}")
         body = Path(prices) if isinstance(prices, os.PathLike) else prices.to_csv().encode()
         call = Call(
             "POST",
@@ -298,7 +301,11 @@ def json_text(config: Config) -> str:
     """Raises ValueError if a text is not JSON, and for NaN and infinities, which JSON does not have."""
     if not isinstance(config, str):
         return json.dumps(config, allow_nan=False)
-    json.loads(config)
+    try:
+        json.loads(config)
+    except json.JSONDecodeError as error:
+        hint = "; for a file, pass its text: pathlib.Path(...).read_text()" if config.endswith(".json") else ""
+        raise ValueError(f"config is not JSON: {error}{hint}") from error
     return config
 
 

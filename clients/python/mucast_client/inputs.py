@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Input: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
-"""A data frame, the path of a JSON or Parquet file, or the URL of a blob."""
+"""A data frame, the `pathlib.Path` of a JSON or Parquet file, or the URL of a blob. A text is a URL."""
+
+FILE_SUFFIXES = (".json", ".parquet", ".csv", ".csv.gz")
 
 # 128 bits.
 NAME_LENGTH = 32
@@ -49,8 +51,13 @@ class Uploads:
         self._lock = Lock()
 
     def url_of(self, kind: Kind, source: Input) -> str:
-        """The URL of a blob with this content; uploads it if this client has not done so before."""
+        """The URL of a blob with this content; uploads it if this client has not done so before.
+
+        Raises ValueError for a text that names a file, because the service would refuse it as a URL.
+        """
         if isinstance(source, str):
+            if "://" not in source and source.lower().endswith(FILE_SUFFIXES):
+                raise ValueError(f"{source!r} is not a URL; for a file, pass pathlib.Path({source!r})")
             return source
         content = content_of(source)
         with self._lock:
@@ -77,11 +84,11 @@ def content_of(source: pd.DataFrame | os.PathLike[str]) -> Content:
     if isinstance(source, os.PathLike):
         path = Path(source)
         if path.suffix not in (".json", ".parquet"):
-            raise ValueError(f"{path.name} must be a .json or a .parquet file")
+            raise ValueError(f"{path.name} must be a .json or a .parquet file; read other files into a data frame")
         with path.open("rb") as file:
             return Content(path, path.suffix, hashlib.file_digest(file, "sha256").hexdigest())
     if not hasattr(source, "to_parquet"):
-        raise TypeError(f"an input must be a data frame, a path or a URL, not {type(source).__name__}")
+        raise TypeError(f"an input must be a data frame, a pathlib.Path or a URL, not {type(source).__name__}")
     body = parquet_of(source)
     return Content(body, ".parquet", hashlib.sha256(body).hexdigest())
 

@@ -88,6 +88,13 @@ def test_refuses_other_inputs_before_it_sends_anything(fake: Fake, tmp_path: Pat
         made.client.submit("run_ml_job", features=tmp_path / "none.parquet", prices="u", config=CONFIG)
     with pytest.raises(TypeError, match="not dict"):
         made.client.submit("run_ml_job", features={}, prices="u", config=CONFIG)  # type: ignore[arg-type]
+    for text in ("data/features.parquet", "features.csv"):
+        with pytest.raises(ValueError, match=rf"'{text}' is not a URL; for a file, pass pathlib\.Path\('{text}'\)"):
+            made.client.submit("run_ml_job", features=text, prices="u", config=CONFIG)
+    with pytest.raises(ValueError, match=r"config is not JSON: .*; for a file, pass its text"):
+        made.client.submit("run_ml_job", features="u", prices="u", config="config.json")
+    with pytest.raises(TypeError, match=r"prices must be a data frame or a pathlib\.Path, not str"):
+        made.client.prepare("prices.csv")  # type: ignore[arg-type]
     assert made.requests == []
 
 

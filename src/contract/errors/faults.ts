@@ -20,7 +20,8 @@ export function faultsOf(error: z.ZodError, schema: z.ZodType, root: string, inp
 
 /** The fault of one unknown key, with the nearest of the known keys. */
 export function unknownKey(path: string, key: string, known: readonly string[]): Fault {
-  return fault(path, `unknown key ${show(key)}; known here: ${known.join(", ")}`, nearestName(key, known));
+  const names = known.length === 0 ? "" : `; known here: ${known.join(", ")}`;
+  return fault(path, `unknown key ${show(key)}${names}`, nearestName(key, known));
 }
 
 /** The number of faults that one error lists. */
@@ -143,13 +144,17 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** The keys of the object at `path` in a schema. */
+/** The keys of the object at `path` in a schema. The path may lead through lists. */
 export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let here: z.ZodType | undefined = unwrap(schema);
   for (const part of path) {
-    here = unwrap(shapeOf(here)?.[String(part)]);
+    here = unwrap(typeof part === "number" ? elementOf(here) : shapeOf(here)?.[String(part)]);
   }
   return Object.keys(shapeOf(here) ?? {});
+}
+
+function elementOf(schema: z.ZodType | undefined): z.ZodType | undefined {
+  return schema !== undefined && "element" in schema.def ? (schema.def.element as z.ZodType) : undefined;
 }
 
 function shapeOf(schema: z.ZodType | undefined): Record<string, z.ZodType> | undefined {
