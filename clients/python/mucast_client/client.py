@@ -6,13 +6,12 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 from .answers import json_object
 from .connection import LONG_READ_SECONDS, Call, Connection
-from .inputs import Day, Input, Uploads, day_text
+from .inputs import Day, Input, Uploads, day_text, prepare_body
 from .job import Job, Status, fetch_operation, operation_of
 from .models import Operation, OperationPage, PreparedBlobs
 from .results import AuditResult, ForecastResult, ReplayResult, open_result
@@ -231,22 +230,28 @@ class Client:
         end: Day | None = None,
         learning_end: Day | None = None,
         tickers: Sequence[str] | None = None,
+        features: pd.DataFrame | os.PathLike[str] | None = None,
+        only_features: bool = False,
+        format: Literal["json", "parquet"] | None = None,
     ) -> PreparedBlobs:
         """Makes both inputs of a job from prices, with the features that docs/prepare.md of mucast describes.
 
         `prices`: the `pathlib.Path` of a CSV or a Parquet table, or a data frame with an index of dates and a column
-        per ticker. Raises TypeError for anything else.
+        per ticker. `features`: features of your own, as the path of such a file or as a data frame with the columns or
+        index levels `date` and `ticker`; with `only_features`, they replace the others. `format`: of both inputs.
+        Raises TypeError for anything else.
         Pass `feature_url` and `data_extractor_url` of the answer as `features` and `prices`.
         """
         bounds = {"start": day_text(start), "end": day_text(end), "learning_end": day_text(learning_end)}
-        if not isinstance(prices, os.PathLike) and not hasattr(prices, "to_csv"):
-            raise TypeError(f"prices must be a data frame or a pathlib.Path, not {type(prices).__name__}")
-        body = Path(prices) if isinstance(prices, os.PathLike) else prices.to_csv().encode()
+        body, content_type = prepare_body(prices, features)
         call = Call(
             "POST",
             "/v1/prepare",
-            query={"id": id, **bounds, "tickers": tickers},
-            headers={"content-type": "application/octet-stream"},
+            query={
+                **{"id": id, **bounds, "tickers": tickers, "format": format},
+                "only_features": "true" if only_features else None,
+            },
+            headers={"content-type": content_type},
             body=body,
             read_seconds=LONG_READ_SECONDS,
         )

@@ -6,6 +6,8 @@ import hashlib
 import importlib.util
 import io
 import os
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -107,3 +109,35 @@ def day_text(day: Day | None) -> str | None:
     if isinstance(day, datetime):
         return day.date().isoformat()
     return day.isoformat() if isinstance(day, date) else day
+
+
+def prepare_body(
+    prices: pd.DataFrame | os.PathLike[str], features: pd.DataFrame | os.PathLike[str] | None
+) -> tuple[bytes | Path, str]:
+    """The body of a preparation and its content type: the prices, or a form of both tables.
+
+    Raises TypeError for anything but data frames and paths.
+    """
+    for name, table in (("prices", prices), ("features", features)):
+        if table is not None and not isinstance(table, os.PathLike) and not hasattr(table, "to_csv"):
+            raise TypeError(f"{name} must be a data frame or a pathlib.Path, not {type(table).__name__}")
+    if features is None:
+        body = Path(prices) if isinstance(prices, os.PathLike) else prices.to_csv().encode()
+        return body, "application/octet-stream"
+    parts = {
+        "prices": Path(prices).read_bytes() if isinstance(prices, os.PathLike) else prices.to_csv().encode(),
+        "features": Path(features).read_bytes() if isinstance(features, os.PathLike) else parquet_of(features),
+    }
+    return form_of(parts)
+
+
+def form_of(parts: Mapping[str, bytes]) -> tuple[bytes, str]:
+    """A form of files (RFC 7578) and its content type, with a boundary that occurs in none of them."""
+    boundary = secrets.token_hex(16)
+    while any(boundary.encode() in part for part in parts.values()):
+        boundary = secrets.token_hex(16)
+    pieces: list[bytes] = []
+    for name, part in parts.items():
+        head = f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{name}"\r\n'
+        pieces += [head.encode(), b"content-type: application/octet-stream\r\n\r\n", part, b"\r\n"]
+    return b"".join([*pieces, f"--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"

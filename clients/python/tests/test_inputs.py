@@ -137,6 +137,22 @@ def test_an_audit_has_the_members_of_a_job_and_its_own(fake: Fake) -> None:
     }
 
 
+def test_features_to_prepare_are_sent_in_a_form(fake: Fake, tmp_path: Path) -> None:
+    made = fake(json_answer({"feature_url": "f", "data_extractor_url": "d"}))
+    (tmp_path / "own.csv").write_text("date,ticker,f\n2024-01-02,A,1\n")
+    made.client.prepare(PRICES, features=tmp_path / "own.csv", only_features=True, format="parquet")
+    assert made.asked == ["POST /v1/prepare?format=parquet&only_features=true"]
+    request = made.requests[0]
+    boundary = request.headers["content-type"].removeprefix("multipart/form-data; boundary=")
+    before, prices, features, after = request.content.split(f"--{boundary}".encode())
+    assert (before, after) == (b"", b"--\r\n")
+    assert b'name="prices"' in prices and prices.split(b"\r\n\r\n")[1].startswith(b",A,B\n")
+    assert b'name="features"' in features
+    assert features.split(b"\r\n\r\n")[1] == b"date,ticker,f\n2024-01-02,A,1\n\r\n"
+    with pytest.raises(TypeError, match=r"features must be a data frame or a pathlib\.Path, not str"):
+        made.client.prepare(PRICES, features="own.csv")  # type: ignore[arg-type]
+
+
 def test_prices_to_prepare_are_sent_as_csv(fake: Fake) -> None:
     made = fake(json_answer({"feature_url": "f", "data_extractor_url": "d"}))
     made.client.prepare(PRICES, learning_end=DATES[1], tickers=["A", "B&C"])

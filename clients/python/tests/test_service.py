@@ -104,6 +104,22 @@ def test_frames_give_the_same_numbers_as_the_blobs_that_they_are_made_of(client:
         pd.testing.assert_frame_equal(result.metrics, tiny.metrics, check_exact=True)
 
 
+def test_prepared_inputs_have_the_features_of_a_frame(client: Client) -> None:
+    features, wide = tiny_frames()
+    own = features.rename(columns={name: f"own_{name}" for name in features.columns.difference(["ticker", "date"])})
+    made = client.prepare(wide, features=own, only_features=True, format="parquet")
+    assert made["feature_url"].endswith(".parquet")
+    result = client.run_ml_job(
+        features=made["feature_url"],
+        prices=made["data_extractor_url"],
+        config=CONFIG,
+        timeout=TIMEOUT,
+        progress=False,
+    )
+    assert list(result.mu.index) == ["ALFA", "BETA", "GAMA"]
+    assert result.output["fits"]["ALFA"]["features"] == len(own.columns) - 2
+
+
 def test_the_result_has_what_the_job_says_about_its_forecasts(client: Client, tiny: ForecastResult) -> None:
     assert list(tiny.mu.index) == ["ALFA", "BETA", "GAMA"]
     assert tiny.output["id"] == tiny.id
