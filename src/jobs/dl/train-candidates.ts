@@ -19,8 +19,8 @@ export interface PlannedCandidate {
 type CommonOptions = Omit<TrainOptions, "ensemble" | "epochs">;
 
 /**
- * Trains the networks of every candidate, one candidate after another. A joint network that cannot be trained leaves its candidate without any
- * ticker.
+ * Trains the networks of every candidate, one candidate after another. If there are several, a joint network that cannot be trained leaves
+ * its candidate without any ticker.
  * @throws MucastError errors of the engine that are not about one network.
  */
 export async function trainCandidates(
@@ -32,12 +32,16 @@ export async function trainCandidates(
   const outcomes: CandidateNetworks[] = [];
   let finished = 0;
   for (const [i, { candidate, plan }] of planned.entries()) {
-    const { ensemble, training } = candidate.settings;
+    const {
+      ensemble,
+      training: { epochs: most },
+    } = candidate.settings;
     const report = reportOf(options.report, i, finished, total);
-    const own = { ...options, ensemble, epochs: training.epochs, report };
-    const outcome = await trainNetworks(plan.networks, own).catch((error: unknown) =>
-      failedOutcome(error, plan),
-    );
+    const own = { ...options, ensemble, epochs: most, report };
+    const training = trainNetworks(plan.networks, own);
+    const outcome = await (planned.length === 1
+      ? training
+      : training.catch((error: unknown) => failedOutcome(error, plan)));
     const failures = [...failuresWithout(outcome.failures, plan.failures), ...outcome.failures];
     outcomes.push({ candidate, outcome: { ...outcome, failures } });
     finished += epochs[i]!;
