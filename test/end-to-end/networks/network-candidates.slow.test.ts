@@ -16,7 +16,6 @@ const OWN = {
 };
 const CANDIDATES = [
   { "current option": "portfolio_lstm" },
-  { training_params: { epochs: 3 } },
   { data_processing: { lookback: 5 }, target: "relative" },
 ];
 
@@ -34,7 +33,7 @@ test("forecasts are the means of the members, which are networks as jobs of thei
   const { text, output } = await runJob(blobs, config, 2, runDlJob);
   assertValid("output-blob", output);
   const { members, candidates } = output.choice!;
-  assert.equal(candidates.length, 4);
+  assert.equal(candidates.length, 3);
   const alone = await Promise.all(
     [{}, ...CANDIDATES].map(async (candidate) => {
       const own = {

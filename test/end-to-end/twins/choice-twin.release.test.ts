@@ -7,7 +7,6 @@ import { after, before, describe, test } from "node:test";
 import type { OutputChoice } from "../../../src/contract/output/choice.ts";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
 import { findEnvironment } from "../../../src/engine/environment/environment.ts";
-import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { assertValid } from "../jobs/published-schemas.ts";
 import type { Market } from "../markets/market.ts";
@@ -158,12 +157,10 @@ const MORE_CASES: readonly Case[] = [
 const DIRTY = learningUntil("2021-06-04", lateListings(dirtyPanelMarket()));
 
 /** Each market with its cases. */
-const RUNS: readonly (readonly [name: string, market: Market, cases: readonly Case[]])[] = WHOLE_MATRIX
-  ? [
-      ["clean blobs", panelMarket(), MORE_CASES],
-      ["dirty blobs", DIRTY, [...CASES, ...MORE_CASES]],
-    ]
-  : [["dirty blobs", DIRTY, CASES]];
+const RUNS: readonly (readonly [name: string, market: Market, cases: readonly Case[]])[] = [
+  ["clean blobs", panelMarket(), MORE_CASES],
+  ["dirty blobs", DIRTY, [...CASES, ...MORE_CASES]],
+];
 
 function configOf([, params]: Case): string {
   return JSON.stringify({ "ML params": params });
