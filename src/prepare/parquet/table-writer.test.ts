@@ -106,7 +106,10 @@ test("a ticker in two row groups, and many tickers in one, are read by a job as 
     assert.deepEqual(found.values, expected);
   }
   const names = Array.from({ length: 300 }, (_, t) => `T${t}`);
-  const short = names.map((ticker) => ({ ...long(ticker, 1), days: dates.subarray(0, 2) }));
+  const short = names.map((ticker) => ({
+    ...{ ticker, columns: ["a"] },
+    ...{ days: dates.subarray(0, 2), values: Float64Array.of(1, Number.NaN) },
+  }));
   const many = await readBytes(
     "features",
     written({ columns: ["a"] }, dates.subarray(0, 2), short),
