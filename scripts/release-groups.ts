@@ -47,6 +47,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
   {
     name: "python-client",
     processes: [
+      ["test/python-client/fake-service.release.test.ts"],
       ["test/python-client/python-client.release.test.ts"],
       ["test/python-client/wheel.release.test.ts"],
     ],
