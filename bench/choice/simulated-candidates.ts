@@ -63,7 +63,7 @@ export function simulatedMarket(
   };
 }
 
-/** Forecasts with the slope through 0 of all dates before the fold; after the folds, with that of the last. */
+/** Forecasts with a slope through 0, estimated on all dates before the fold. After the last fold, the slope no longer changes. */
 function walkForward(feature: Float64Array, labels: Float64Array): Float64Array {
   const { train, warmUp, published } = SPANS;
   const forecasts = new Float64Array(feature.length);

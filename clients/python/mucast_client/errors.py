@@ -56,7 +56,7 @@ class RequestRefusedError(ApiError):
 
 
 class UnexpectedAnswerError(ApiError):
-    """An answer that is not one of mucast, such as that of a proxy. Its problem is the client's."""
+    """An answer that did not come from mucast, for example from a proxy. The client writes its problem."""
 
 
 class OperationFailedError(ApiError):

@@ -560,7 +560,7 @@ class OutputChoiceLosses(TypedDict):
     excess: list[list[float | None]]
     """By candidate and date: the mean over tickers of its squared error less the reference's, in the ticker's unit. Null without a common row."""
     gains: NotRequired[list[float | None]]
-    """By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row that candidate 0 forecasts."""
+    """By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts."""
 
 
 class OutputChoice(TypedDict):
@@ -584,7 +584,7 @@ class OutputChoice(TypedDict):
     best: int
     """The candidate with the smallest mean loss over all out-of-fold rows."""
     optimism: float | None
-    """r2 of `best` less that of `honest`."""
+    """The r2 of `best` minus the r2 of `honest`."""
     losses: OutputChoiceLosses
     """What the choice was made from."""
 

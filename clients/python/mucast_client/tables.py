@@ -22,7 +22,7 @@ def mu_series(output: OutputBlob) -> pd.Series[float]:
 
 
 def mu_dates_series(output: OutputBlob) -> pd.Series[pd.Timestamp]:
-    """Older outputs do not say the date of each mu, which is then that of the window."""
+    """Older outputs have no date for each mu; all of them then have the date `as_of`."""
     as_of = output["window"]["as_of"]
     dates = output.get("mu_dates", {})
     tickers = list(output["mu"])

@@ -87,14 +87,14 @@ def test_refuses_other_inputs_before_it_sends_anything(fake: Fake, tmp_path: Pat
     with pytest.raises(FileNotFoundError):
         made.client.submit("run_ml_job", features=tmp_path / "none.parquet", prices="u", config=CONFIG)
     with pytest.raises(TypeError, match="not dict"):
-        made.client.submit("run_ml_job", features={}, prices="u", config=CONFIG)  # type: ignore[arg-type]
+        made.client.submit("run_ml_job", features={}, prices="u", config=CONFIG)  # type: ignore[arg-type]  # what is tested
     for text in ("data/features.parquet", "features.csv"):
         with pytest.raises(ValueError, match=rf"'{text}' is not a URL; for a file, pass pathlib\.Path\('{text}'\)"):
             made.client.submit("run_ml_job", features=text, prices="u", config=CONFIG)
     with pytest.raises(ValueError, match=r"config is not JSON: .*; for a file, pass its text"):
         made.client.submit("run_ml_job", features="u", prices="u", config="config.json")
     with pytest.raises(TypeError, match=r"prices must be a data frame or a pathlib\.Path, not str"):
-        made.client.prepare("prices.csv")  # type: ignore[arg-type]
+        made.client.prepare("prices.csv")  # type: ignore[arg-type]  # what is tested
     assert made.requests == []
 
 
@@ -150,7 +150,7 @@ def test_features_to_prepare_are_sent_in_a_form(fake: Fake, tmp_path: Path) -> N
     assert b'name="features"' in features
     assert features.split(b"\r\n\r\n")[1] == b"date,ticker,f\n2024-01-02,A,1\n\r\n"
     with pytest.raises(TypeError, match=r"features must be a data frame or a pathlib\.Path, not str"):
-        made.client.prepare(PRICES, features="own.csv")  # type: ignore[arg-type]
+        made.client.prepare(PRICES, features="own.csv")  # type: ignore[arg-type]  # what is tested
 
 
 def test_prices_to_prepare_are_sent_as_csv(fake: Fake) -> None:

@@ -47,7 +47,7 @@ export const choiceSchema = z
       .describe("The members for folds that begin at or after the date, by losses known at its close."),
     honest: z.strictObject(gainFields).describe("The published out-of-fold forecasts themselves."),
     best: count.describe("The candidate with the smallest mean loss over all out-of-fold rows."),
-    optimism: maybe.describe("r2 of `best` less that of `honest`."),
+    optimism: maybe.describe("The r2 of `best` minus the r2 of `honest`."),
     losses: z
       .strictObject({
         reference: count.describe("The candidate that the others are compared with."),
@@ -61,7 +61,7 @@ export const choiceSchema = z
           .array(maybe)
           .optional()
           .describe(
-            "By date: candidate 0's squared error less that of the published forecasts, likewise; their mean is `honest.gain`. Null without a published row that candidate 0 forecasts.",
+            "By date: the mean over tickers of candidate 0's squared error minus the squared error of the published forecasts, in the ticker's unit; the mean over dates is `honest.gain`. Null without a published row that candidate 0 forecasts.",
           ),
       })
       .describe("What the choice was made from."),
