@@ -195,6 +195,7 @@ export const RELEASE_GROUPS: readonly ReleaseGroup[] = [
         "test/end-to-end/networks/network-refits-see-no-future.slow.test.ts",
         "test/end-to-end/networks/network-stand-ins.slow.test.ts",
         "test/end-to-end/regressors/refit-jobs.slow.test.ts",
+        "test/end-to-end/regressors/candidates-see-no-future.slow.test.ts",
         "test/end-to-end/jobs/what-changes-nothing.slow.test.ts",
       ],
       ["test/end-to-end/jobs/replay-elsewhere.release.test.ts"],

@@ -49,9 +49,12 @@ function sampleText({ format, pattern }: Schema): string {
 
 const SAMPLE = sample();
 
-/** Every path in a document, outermost first. */
-function* placesOf(value: unknown, before: readonly string[] = []): Generator<readonly string[]> {
-  yield before;
+/** Every path in a document with what is there, outermost first. */
+function* placesOf(
+  value: unknown,
+  before: readonly string[] = [],
+): Generator<readonly [path: readonly string[], value: unknown]> {
+  yield [before, value];
   if (typeof value !== "object" || value === null) return;
   for (const [name, member] of Object.entries(value)) yield* placesOf(member, [...before, name]);
 }
@@ -85,7 +88,7 @@ const NAMES = [
 ];
 
 const OTHERS = [
-  ...NAMES,
+  NAMES[0],
   undefined,
   null,
   true,
@@ -100,12 +103,16 @@ const OTHERS = [
   { "?": "?" },
 ];
 
+/** For a text also every name, because the published schema may list it there. */
+const othersFor = (value: unknown) => (typeof value === "string" ? [...NAMES, ...OTHERS] : OTHERS);
+
 test("an output is accepted if the published schema accepts it, and refused if that refuses it", () => {
   const published = openSchema(outputBlobSchema);
   const places = [...placesOf(SAMPLE)];
-  let refused = 0;
-  for (const place of places) {
-    for (const other of OTHERS) {
+  let [tried, refused] = [0, 0];
+  for (const [place, value] of places) {
+    for (const other of othersFor(value)) {
+      tried += 1;
       const document = changed(place, other);
       const { success } = published.safeParse(document);
       assert.equal(isRead(document), success, `${place.join(".")}: ${JSON.stringify(other)}`);
@@ -114,7 +121,7 @@ test("an output is accepted if the published schema accepts it, and refused if t
   }
   assert.ok(isRead(SAMPLE));
   assert.ok(NAMES.includes("upper"));
-  assert.ok(refused > places.length, `${refused} of ${places.length * OTHERS.length}`);
+  assert.ok(refused > places.length, `${refused} of ${tried}`);
 });
 
 test("members and codes of a later version are kept", () => {

@@ -241,7 +241,7 @@ function slowlyJoined(
 test("a ticker joins at the block that building its panel at each block in turn gives, with later and additional features", () => {
   const random = seededRandom(17);
   let [joining, never, waiting] = [0, 0, 0];
-  for (let draw = 0; draw < 400; draw++) {
+  for (let draw = 0; draw < 200; draw++) {
     const input = randomInput(random);
     const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
     const hasScores = draw % 2 === 1;
@@ -268,13 +268,13 @@ test("a ticker joins at the block that building its panel at each block in turn 
     assert.deepEqual([...panel.x], x);
   }
   const told = `${joining} join, ${waiting} of them later than their prices allow, ${never} never`;
-  assert.ok(joining > 100 && never > 100 && waiting > 40, told);
+  assert.ok(joining > 50 && never > 50 && waiting > 20, told);
 });
 
 test("the rows that plans read at a date are the rows of the whole panel with that cut", () => {
   const random = seededRandom(19);
   let [found, missing] = [0, 0];
-  for (let draw = 0; draw < 200; draw++) {
+  for (let draw = 0; draw < 80; draw++) {
     const input = randomInput(random);
     const others = Array.from({ length: 9 }, (_, i) => randomPeer(random, `P${i}`));
     const peers = peersOf(others, { hasTargets: draw % 4 >= 2, hasScores: draw % 2 === 1 });
@@ -290,7 +290,7 @@ test("the rows that plans read at a date are the rows of the whole panel with th
       assert.equal(rows?.relative === undefined, panel?.relative === undefined);
     }
   }
-  assert.ok(found > 500 && missing > 500, `${found} found, ${missing} missing`);
+  assert.ok(found > 200 && missing > 200, `${found} found, ${missing} missing`);
 });
 
 test("joining pauses after each feature", () => {

@@ -99,8 +99,8 @@ test("nothing known at a date changes with later data", () => {
     assert.equal(firstLeak(buildTickerPanel, quotes, cut), undefined);
     if ("fit" in knownAt(buildTickerPanel, quotes, cut, cut)) fitted++;
   });
-  fc.assert(property, { numRuns: 80, seed: 11 });
-  assert.ok(fitted > 20, `the histories must be good enough to learn from: ${fitted} were`);
+  fc.assert(property, { numRuns: 40, seed: 11 });
+  assert.ok(fitted > 10, `the histories must be good enough to learn from: ${fitted} were`);
 });
 
 /** Builders with common mistakes; the check above has to detect each of them. */

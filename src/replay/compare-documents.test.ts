@@ -41,7 +41,7 @@ test("numbers are counted as values, not inside texts", async () => {
 });
 
 test("equal members are equal wherever in the two documents they begin, across the parts in which files are read", async () => {
-  const mu = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`T${i}`, i / 7]));
+  const mu = Object.fromEntries(Array.from({ length: 25_000 }, (_, i) => [`T${i}`, i / 7]));
   for (const note of ["", "x", "x".repeat(1_000)]) {
     const [before, after] = [text({ note: "", mu, rest: [mu] }), text({ note, mu, rest: [mu] })];
     const { differences } = await compareTexts(before, after);

@@ -41,7 +41,7 @@ test("forecasts that know the next return have skill only in their timing", () =
 test("forecasts without skill show none in either part, even if they follow past returns", () => {
   const random = seededRandom(3);
   let [lastingFound, timingFound] = [0, 0];
-  const markets = 60;
+  const markets = 20;
   for (let k = 0; k < markets; k++) {
     const { lasting, timing } = partsOf(random, (_, past, quality) => {
       const month = past.slice(-20);
@@ -50,9 +50,9 @@ test("forecasts without skill show none in either part, even if they follow past
     if (lasting.t! >= lasting.quantile! && lasting.p <= 0.05) lastingFound++;
     if (timing.p <= 0.05) timingFound++;
   }
-  // At most 3 of 60 are expected; a mean over all dates would show skill in nearly all of them.
-  assert.ok(lastingFound <= 8, String(lastingFound));
-  assert.ok(timingFound <= 11, String(timingFound));
+  // One of 20 is expected; a mean over all dates would show skill in nearly all of them.
+  assert.ok(lastingFound <= 4, String(lastingFound));
+  assert.ok(timingFound <= 5, String(timingFound));
 });
 
 test("the means of earlier forecasts do not depend on later ones", () => {

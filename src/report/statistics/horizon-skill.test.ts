@@ -89,7 +89,7 @@ test("forecasts of the fifth day ahead show over five days but not over one", ()
 });
 
 test("a band over overlapping days excludes 0 in about one null market of twenty, with a lag of h - 1 far more often", () => {
-  const [markets, horizon, dates] = [300, 10, 260];
+  const [markets, horizon, dates] = [150, 10, 260];
   let [excluded, short] = [0, 0];
   for (let seed = 1; seed <= markets; seed++) {
     const random = seededRandom(seed);

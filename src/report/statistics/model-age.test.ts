@@ -85,7 +85,7 @@ test("if age does not matter, bands exclude the truth about one time in twenty, 
   const refits = [...forecastDays].filter((i) => i > 0 && i % every === 0);
   const missed = (share: number) => {
     let [bins, excluded, narrow] = [0, 0, 0];
-    for (let draw = 0; draw < 500; draw++) {
+    for (let draw = 0; draw < 250; draw++) {
       const [slow, daily] = [persistent(random, dates, 0.98), persistent(random, dates, 0.1)];
       const values = daily.map((value, i) => Math.sqrt(1 - share) * value + Math.sqrt(share) * slow[i]!);
       for (const { from, to, mean, band } of skillByAge(forecastDays, values, {

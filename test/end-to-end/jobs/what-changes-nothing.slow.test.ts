@@ -39,11 +39,10 @@ after(removeFolders);
 describe("the future", { concurrency: 2 }, () => {
   const faulty = ["faulty", dirtyMarket({ learningEnd: true }), "2021-11-15"] as const;
   const clean = ["clean", cleanMarket("2021-10-29"), "2021-11-01"] as const;
+  const ridge = ["ridge", RIDGE] as const;
+  const trees = ["catboost", TREES] as const;
   for (const [name, market, last] of WHOLE_MATRIX ? [faulty, clean] : [faulty]) {
-    for (const [model, config] of [
-      ["ridge", RIDGE],
-      ["catboost", TREES],
-    ] as const) {
+    for (const [model, config] of WHOLE_MATRIX ? [ridge, trees] : [trees]) {
       test(`${name} blobs corrupted after a day past the cut leave everything earlier unchanged (${model})`, async () => {
         const one = await runJob(await writeMarket(market), config);
         const other = await runJob(await writeMarket(corruptedAfter(last, market)), config);
@@ -131,7 +130,7 @@ describe("the same blobs written differently", { concurrency: 2 }, () => {
       return { folder, features: blobs.featurePath, prices: blobs.dataExtractorPath };
     };
     const one = await runJob(await prepared({}), TREES);
-    for (const compression of COMPRESSIONS) {
+    for (const compression of WHOLE_MATRIX ? COMPRESSIONS : COMPRESSIONS.slice(0, 1)) {
       const other = await runJob(await prepared({ format: "parquet", compression }), TREES);
       assert.equal(withoutProvenance(other.text), withoutProvenance(one.text));
     }
@@ -145,11 +144,12 @@ describe("the number of workers", { concurrency: 2 }, () => {
     ["lightgbm", '"model_params": {"n_estimators": 6, "subsample": 0.5, "subsample_freq": 1}'],
     ["lasso", '"model_params": {"alpha": 0.0001, "selection": "random"}'],
   ] as const;
-  for (const [model, params] of WHOLE_MATRIX ? models : models.slice(0, 2)) {
+  for (const [model, params] of WHOLE_MATRIX ? models : models.slice(0, 1)) {
     test(`changes no byte of ${model}`, async () => {
       const config = `{"ML params": {"model": "${model}", "n_splits": 3, ${params}}}`;
-      const [one, two] = [await runJob(dirty, config, 1), await runJob(dirty, config, 2)];
-      assert.equal(withoutIdentity(two.text), withoutIdentity(one.text));
+      // Other files use the engine with three workers, too.
+      const [one, three] = [await runJob(dirty, config, 1), await runJob(dirty, config, 3)];
+      assert.equal(withoutIdentity(three.text), withoutIdentity(one.text));
     });
   }
 });

@@ -30,7 +30,7 @@ after(removeFolders);
 
 test("forecasts are the means of the members, which are networks as jobs of their own train them", async () => {
   const config = configOf({ ...OWN, choice: { candidates: CANDIDATES } });
-  const { text, output } = await runJob(blobs, config, 2, runDlJob);
+  const { text, output } = await runJob(blobs, config, 3, runDlJob);
   assertValid("output-blob", output);
   const { members, candidates } = output.choice!;
   assert.equal(candidates.length, 3);
@@ -41,7 +41,7 @@ test("forecasts are the means of the members, which are networks as jobs of thei
         ...candidate,
         intervals: {},
       };
-      return (await runJob(blobs, configOf(own), 2, runDlJob)).output;
+      return (await runJob(blobs, configOf(own), 3, runDlJob)).output;
     }),
   );
   for (const [ticker, mu] of Object.entries(output.mu)) {

@@ -65,7 +65,7 @@ async function recorded(
     // The parts of a pool that a job uses.
     return { ...engine, pool: { run, greeting, capacity } as unknown as EnginePool };
   };
-  const run = await runJob(pair, config, 2, runDlJob, openHere);
+  const run = await runJob(pair, config, 3, runDlJob, openHere);
   return { run, told, watched };
 }
 
@@ -146,7 +146,7 @@ describe("a member that fails", () => {
 
   test("fails its ticker, with a message that names it", async () => {
     const config = networkConfig("mlp", { training: { ensemble: 2 } });
-    const { output } = await runNetworkJob(await writeMarket(broken()), config, 2);
+    const { output } = await runNetworkJob(await writeMarket(broken()), config, 3);
     const [failure, ...others] = output.failures;
     assert.deepEqual([failure!.ticker, failure!.code, others], ["MSFT", "diverged", []]);
     assert.match(failure!.message, /^MSFT member 0: /);
@@ -156,7 +156,7 @@ describe("a member that fails", () => {
 
   test("because its worker died twice fails only its ticker", async () => {
     const config = networkConfig("mlp", { training: { ensemble: 3 } });
-    const undisturbed = await runNetworkJob(pair, config, 2);
+    const undisturbed = await runNetworkJob(pair, config, 3);
     const crashing = engineThatCrashes(1, ["MSFT member 1"]);
     const { output } = await runJob(pair, config, 2, runDlJob, crashing);
     assert.deepEqual(
@@ -169,7 +169,7 @@ describe("a member that fails", () => {
 
   test("of a joint network ends the job, with a message that names it", async () => {
     const wild = { optimizer: "sgd", learning_rate: 1e30, grad_clip: 0, ensemble: 2 };
-    await assert.rejects(runNetworkJob(pair, networkConfig("portfolio_lstm", { training: wild }), 2), {
+    await assert.rejects(runNetworkJob(pair, networkConfig("portfolio_lstm", { training: wild }), 3), {
       code: "diverged",
       message: /^portfolio member 0: /,
     });

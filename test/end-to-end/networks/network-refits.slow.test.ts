@@ -32,10 +32,10 @@ after(removeFolders);
 
 test("a single block gives the forecasts of a job without refits, and a warning", async () => {
   const blobs = await writeMarket(DIRTY);
-  for (const [option, settings, sections] of [
+  for (const [option, settings, sections] of sampled([
     ["mlp", { shrinkage: "own" }, { intervals: {}, training: { ensemble: 2 } }],
     ["portfolio_lstm", RELATIVE, { intervals: {} }],
-  ] as const) {
+  ] as const)) {
     const without = await runNetworkJob(blobs, config(option, settings, sections));
     const one = await runNetworkJob(blobs, config(option, { ...settings, refit_every: 1000 }, sections));
     const { refits, model, warnings, provenance: _, id: __, created_at: ___, ...rest } = one.output;
@@ -89,11 +89,11 @@ describe("a warm start", () => {
 
 test("a preview shows the networks, blocks and warnings of the job", async () => {
   const blobs = await writeMarket(DIRTY);
-  for (const [option, settings, ensemble] of [
+  for (const [option, settings, ensemble] of sampled([
     ["mlp", { refit_every: 9 }, 2],
     ["portfolio_lstm", { ...RELATIVE, refit_every: 9 }, 1],
     ["portfolio_lstm", { window: 50 }, 1],
-  ] as const) {
+  ] as const)) {
     const text = config(option, settings, { training: { ensemble, epochs: 3 } });
     const request = {
       featureUrl: blobs.features,
@@ -122,7 +122,7 @@ test("a preview shows the networks, blocks and warnings of the job", async () =>
 });
 
 test("the metrics of the output match its forecasts", async () => {
-  for (const option of ["mlp", "portfolio_lstm"] as const) {
+  for (const [option] of sampled([["mlp"], ["portfolio_lstm"]] as const)) {
     const text = config(option, { refit_every: 8, shrinkage: "pooled" }, { intervals: {} });
     const { url } = await runNetworkJob(await writeMarket(DIRTY), text);
     const document = await openDocument(url, { policy: { allowed: [] }, blobUrl: undefined });
@@ -133,10 +133,10 @@ test("the metrics of the output match its forecasts", async () => {
   }
 });
 
-for (const [option, settings, market] of [
+for (const [option, settings, market] of sampled([
   ["mlp", { refit_every: 15, intervals: {} }, LISTINGS],
   ["portfolio_lstm", { ...RELATIVE, refit_every: 15, window: 60, refit_start: "warm" }, DIRTY],
-] as const) {
+] as const)) {
   test(`the audit's truncations of ${option} ${JSON.stringify(settings)} are clean, and a replay is identical`, async () => {
     const { features, prices } = await writeMarket(market);
     const text = config(option, settings);

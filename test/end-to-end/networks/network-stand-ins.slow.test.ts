@@ -23,9 +23,9 @@ function flat(tickers: readonly string[]): Market {
 describe("if a block has nothing to learn from, the network of the previous block forecasts it", () => {
   const asked = { refit_every: 6, window: 42 };
 
-  for (const refit_start of ["cold", "warm"] as const) {
-    const one = refit_start === "warm" ? (["mlp"] as const) : (["portfolio_lstm"] as const);
-    for (const option of WHOLE_MATRIX ? (["mlp", "portfolio_lstm"] as const) : one) {
+  const options = ["mlp", "portfolio_lstm"] as const;
+  for (const refit_start of WHOLE_MATRIX ? (["cold", "warm"] as const) : (["warm"] as const)) {
+    for (const option of WHOLE_MATRIX ? options : options.slice(0, 1)) {
       test(`for one ticker, with ${option} and a ${refit_start} start`, async () => {
         const market = flat(["KO"]);
         const output = await jobOn(market, config(option, { ...asked, refit_start }));
@@ -64,7 +64,7 @@ describe("if a block has nothing to learn from, the network of the previous bloc
 
   test("its forecasts equal those of a longer block", async () => {
     const market = flat(["KO"]);
-    for (const option of ["mlp", "portfolio_lstm"] as const) {
+    for (const option of WHOLE_MATRIX ? options : options.slice(0, 1)) {
       const output = await jobOn(market, config(option, asked));
       const { blocks } = output.refits!;
       const first = blocks.findIndex(({ stand_ins }) => stand_ins > 0);

@@ -8,9 +8,9 @@ import type { Market } from "../markets/market.ts";
 import { dirtyPanelMarket, lateListings, learningUntil, panelMarket } from "../markets/panel-market.ts";
 import { networkConfig, runNetworkJob, type Sections } from "./network-jobs.ts";
 
-/** All cases in the release tier, and in `npm test` those of the networks that train in the least time, one per ticker and one joint. */
+/** All cases in the release tier, and in `npm test` those of the joint network that trains in the least time. */
 export function sampled<T extends readonly [Architecture, ...unknown[]]>(cases: readonly T[]): readonly T[] {
-  return WHOLE_MATRIX ? cases : cases.filter(([option]) => option === "mlp" || option === "portfolio_lstm");
+  return WHOLE_MATRIX ? cases : cases.filter(([option]) => option === "portfolio_lstm");
 }
 
 /** 60 dates to forecast. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { OutputBlob } from "../../../src/contract/output/output-blob.ts";
+import { WHOLE_MATRIX } from "../../whole-matrix.testing.ts";
 import { type BlobPair, removeFolders, runJob, writeMarket } from "../jobs/job-runs.ts";
 import { pricesChangedAfter } from "../markets/later-changes.ts";
 import { dirtyPanelMarket, lateListings, learningUntil } from "../markets/panel-market.ts";
@@ -50,22 +51,24 @@ function chosenUpTo(last: string, { choice }: OutputBlob) {
   };
 }
 
+const CASES = [
+  {
+    name: "one regressor for all tickers",
+    params: { fit: "pooled" },
+    candidates: [ALPHAS, LASSO],
+    hasOneBegin: true,
+  },
+  { name: "one regressor per ticker", params: {}, candidates: [ALPHAS, LASSO], hasOneBegin: true },
+  {
+    name: "both, with relative targets",
+    params: { refit_every: 20 },
+    candidates: [{ fit: "pooled" }, { ...ALPHAS, target: "relative" }, LASSO],
+    hasOneBegin: false,
+  },
+];
+
 describe("prices after a date change no out-of-fold forecast that was made by then", () => {
-  for (const { name, params, candidates, hasOneBegin } of [
-    { name: "one regressor per ticker", params: {}, candidates: [ALPHAS, LASSO], hasOneBegin: true },
-    {
-      name: "one regressor for all tickers",
-      params: { fit: "pooled" },
-      candidates: [ALPHAS, LASSO],
-      hasOneBegin: true,
-    },
-    {
-      name: "both, with relative targets",
-      params: { refit_every: 20 },
-      candidates: [{ fit: "pooled" }, { ...ALPHAS, target: "relative" }, LASSO],
-      hasOneBegin: false,
-    },
-  ]) {
+  for (const { name, params, candidates, hasOneBegin } of WHOLE_MATRIX ? CASES : CASES.slice(0, 1)) {
     test(name, async () => {
       const config = JSON.stringify({
         "ML params": { ...SHARED, ...params, choice: { candidates, warm_up: 6 } },

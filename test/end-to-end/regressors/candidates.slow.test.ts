@@ -78,7 +78,10 @@ function expanded({
 }
 
 test("a job gives the same bytes with any number of workers, with refits, late tickers and choices per ticker", async () => {
-  const config = configOf({ candidates: CANDIDATES, warm_up: 4 }, { refit_every: 10, intervals: {} });
+  const config = configOf(
+    { candidates: CANDIDATES, warm_up: 4 },
+    { n_splits: 3, refit_every: 15, intervals: {} },
+  );
   const [one, other] = [await runJob(dirty, config, 1), await runJob(dirty, config, 3)];
   assert.equal(withoutIdentity(one.text), withoutIdentity(other.text));
   assertValid("output-blob", one.output);

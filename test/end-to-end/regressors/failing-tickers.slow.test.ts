@@ -103,9 +103,9 @@ describe("a ticker that fails", { concurrency: 2 }, () => {
     );
     const pair = await writeMarket(spoilt);
     const config = '{"ML params": {"model": "rf", "n_splits": 2, "model_params": {"n_estimators": 100}}}';
-    const [one, two] = [await runJob(pair, config, 1), await runJob(pair, config, 2)];
+    const [one, three] = [await runJob(pair, config, 1), await runJob(pair, config, 3)];
     assert.equal(one.output.failures.length, 1);
-    assert.deepEqual(two.output.failures, one.output.failures);
+    assert.deepEqual(three.output.failures, one.output.failures);
   });
 
   test("without any feature with a value fails by itself", async () => {

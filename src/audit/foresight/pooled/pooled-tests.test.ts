@@ -64,7 +64,7 @@ test("the quantile over dates is Student's of the equivalent degrees of freedom"
 
 test("chance exceeds it as often as its probability says, even far out", () => {
   const random = seededRandom(4);
-  const draws = 40_000;
+  const draws = 10_000;
   const ts = Array.from({ length: draws }, () => Math.abs(neweyWestT(normals(100, random))!));
   for (const p of [0.01, 0.001]) {
     const share = ts.filter((t) => t > dateQuantile(100, p)).length / draws;
