@@ -39,6 +39,8 @@ export interface SubmitOptions {
 export interface ListOptions {
   readonly status?: OperationStatus | undefined;
   readonly operation?: SubmittedOperation | undefined;
+  /** Operations that have all of these tags. */
+  readonly tag?: readonly string[] | undefined;
   /** 1 to 100 operations per page. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;

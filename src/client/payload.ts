@@ -13,10 +13,12 @@ export interface JobPayload extends Readonly<WindowMembers> {
   readonly config: object | string;
   /** Whether the kernels are pinned, so that every x86-64-v3 processor produces the same bytes. */
   readonly portable?: boolean | undefined;
+  /** Labels to find and group runs by: at most 16 different ones of 1 to 64 printable ASCII characters. */
+  readonly tags?: readonly string[] | undefined;
 }
 
 /** The payload of an audit: the payload of the job that it checks, and how to check it. */
-export interface AuditPayload extends Omit<JobPayload, "portable">, Readonly<AuditOptions> {}
+export interface AuditPayload extends Omit<JobPayload, "portable" | "tags">, Readonly<AuditOptions> {}
 
 /** The payload of a replay. */
 export interface ReplayPayload {
@@ -29,6 +31,8 @@ export interface ReplayPayload {
   readonly config?: object | string | undefined;
   /** By default as the output records it. */
   readonly portable?: boolean | undefined;
+  /** Of the replay; its job has those of the output. */
+  readonly tags?: readonly string[] | undefined;
 }
 
 /** The payload of each operation. */

@@ -30,10 +30,10 @@ type Run<K extends SubmittedOperation> = (
 
 /** What runs each operation. An operation without an entry does not compile. */
 const RUNS: { readonly [K in SubmittedOperation]: Run<K> } = {
-  run_ml_job: (request, { portable, ...window }, context) =>
-    runMlJob({ ...request, window: requestedWindow(window) }, { ...context, portable }),
-  run_dl_job: (request, { portable, ...window }, context) =>
-    runDlJob({ ...request, window: requestedWindow(window) }, { ...context, portable }),
+  run_ml_job: (request, { portable, tags, ...window }, context) =>
+    runMlJob({ ...request, window: requestedWindow(window), tags }, { ...context, portable }),
+  run_dl_job: (request, { portable, tags, ...window }, context) =>
+    runDlJob({ ...request, window: requestedWindow(window), tags }, { ...context, portable }),
   audit: runAuditJob,
   replay: runReplayJob,
 };

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { openBlob } from "../blob/open-blob.ts";
 import { JOB_OPERATIONS, type Operation } from "../contract/config/job-operations.ts";
+import { tagsSchema } from "../contract/config/tags.ts";
 import type { ErrorCode } from "../contract/errors/error-codes.ts";
 import { MucastError } from "../contract/errors/errors.ts";
 import { OUTPUT_SCHEMA_NAME } from "../contract/output/output-blob.ts";
@@ -60,6 +61,8 @@ export interface RecordedFacts {
   readonly otherSections: readonly string[];
   /** Tickers that were lost to an engine crash. */
   readonly crashed: readonly string[];
+  /** Undefined if it has none, or what no job records. */
+  readonly tags: readonly string[] | undefined;
   /** Whether it has intervals from a version without methods. */
   readonly intervalsWithoutMethod: boolean;
 }
@@ -127,6 +130,7 @@ async function factsOf(members: Members): Promise<RecordedFacts | undefined> {
     machine: await members("machine"),
     otherSections: otherSections(await members("warnings")),
     crashed: crashedTickers(await members("failures")),
+    tags: tagsSchema.safeParse(await members("tags")).data,
     intervalsWithoutMethod: lacksMethod(await members("model")),
   };
 }

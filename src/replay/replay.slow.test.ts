@@ -4,9 +4,10 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { engineThatCrashes } from "../../test/end-to-end/faults/crashing-engine.ts";
-import { removeFolders, runJob } from "../../test/end-to-end/jobs/job-runs.ts";
+import { type Job, removeFolders, runJob, withoutIdentity } from "../../test/end-to-end/jobs/job-runs.ts";
+import { assertValid } from "../../test/end-to-end/jobs/published-schemas.ts";
 import { openQuickEngine } from "../../test/end-to-end/jobs/shared-engines.ts";
-import { FEATURES, noEngine, type Place, PRICES, placeOf, replay } from "./replay.testing.ts";
+import { CONFIG, FEATURES, noEngine, type Place, PRICES, placeOf, replay } from "./replay.testing.ts";
 
 describe("a replay", { timeout: 900_000 }, () => {
   let place: Place;
@@ -28,6 +29,26 @@ describe("a replay", { timeout: 900_000 }, () => {
     assert.equal(first.compared?.sha256, createHash("sha256").update(bare).digest("hex"));
     assert.deepEqual(await replay({ outputUrl: place.output }), first);
     assert.deepEqual(readdirSync(place.folder), files);
+  });
+
+  test("keeps the tags of the output", async () => {
+    const { runMlJob } = await import("../jobs/ml/run-ml-job.ts");
+    const pair = {
+      folder: place.folder,
+      features: join(place.folder, FEATURES),
+      prices: join(place.folder, PRICES),
+    };
+    const tags = ["nightly", "<i>&"];
+    const job: Job = (request, context) => runMlJob({ ...request, tags }, context);
+    const { output, text } = await runJob(pair, CONFIG, 1, job, openQuickEngine);
+    assert.deepEqual(output.tags, tags);
+    assertValid("output-blob", output);
+    assert.equal(
+      withoutIdentity(text.replace(`"tags":${JSON.stringify(tags)},`, "")),
+      withoutIdentity(place.text),
+    );
+    const outputUrl = join(place.folder, `ml_engine_${output.id}.json`);
+    assert.equal((await replay({ outputUrl })).verdict, "identical");
   });
 
   test("also runs a job of networks, here one that is switched off", async () => {

@@ -52,6 +52,7 @@ export async function runRecorded(
     dataExtractorUrl: inputs.data_extractor.location!,
     blobUrl: workFolder,
     window: recordedWindow(provenance.requested_window),
+    tags: facts.tags,
     recorded: {
       featureUrl: provenance.feature_url,
       dataExtractorUrl: provenance.data_extractor_url,

@@ -46,11 +46,31 @@ export function listing(core: () => Core): void {
       await api.ended(held.operation.id);
     });
 
-    for (const query of ["?limit=0", "?limit=101", "?limit=x", "?status=Done", "?cursor=made-up"]) {
+    for (const query of [
+      "?limit=0",
+      "?limit=101",
+      "?limit=x",
+      "?status=Done",
+      "?cursor=made-up",
+      "?tag=",
+      "?tag=%C3%A9",
+    ]) {
       test(`cannot be requested with ${query}`, async () => {
         problemOf(await core().api.ask("GET", `/v1/operations${query}`), 400, "invalid_request");
       });
     }
+
+    test("are found by their tags, once they have ended too", async () => {
+      const { api } = core();
+      const { id } = await api.submit(
+        JSON.stringify({ ...JSON.parse(core().own()), tags: ["<b>nightly</b>", "a=1"] }),
+      );
+      await api.ended(id);
+      const listed = async (query: string) => (await api.list(query)).operations.map((found) => found.id);
+      assert.deepEqual(await listed("?tag=a%3D1"), [id]);
+      assert.deepEqual(await listed("?tag=a%3D1&tag=%3Cb%3Enightly%3C%2Fb%3E"), [id]);
+      assert.deepEqual(await listed("?tag=a%3D1&tag=nightly"), []);
+    });
 
     test("that do not exist are not_found, and so are paths", async () => {
       for (const [method, path] of [

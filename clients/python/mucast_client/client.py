@@ -66,6 +66,7 @@ class Client:
         end: Day | None = None,
         learning_end: Day | None = None,
         portable: bool = False,
+        tags: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         progress: bool = True,
@@ -76,6 +77,7 @@ class Client:
         dates and a column per ticker. Each is a data frame, the path of a file, or the URL of a blob.
         `start`, `end`, `learning_end`: bounds of the window that the prices do not name themselves.
         `portable`: whether every x86-64-v3 processor must give the same bytes.
+        `tags`: labels to find the job by in `operations` and the console, also recorded in its output.
         `idempotency_key`, `timeout`, `progress`: as for `submit` and `Job.wait`, which this method combines.
         """
         job = self.submit(
@@ -87,6 +89,7 @@ class Client:
             end=end,
             learning_end=learning_end,
             portable=portable,
+            tags=tags,
             idempotency_key=idempotency_key,
         )
         return job.wait(timeout=timeout, progress=progress)
@@ -101,6 +104,7 @@ class Client:
         end: Day | None = None,
         learning_end: Day | None = None,
         portable: bool = False,
+        tags: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         progress: bool = True,
@@ -115,6 +119,7 @@ class Client:
             end=end,
             learning_end=learning_end,
             portable=portable,
+            tags=tags,
             idempotency_key=idempotency_key,
         )
         return job.wait(timeout=timeout, progress=progress)
@@ -130,6 +135,7 @@ class Client:
         end: Day | None = None,
         learning_end: Day | None = None,
         portable: bool = False,
+        tags: Sequence[str] | None = None,
         idempotency_key: str | None = None,
     ) -> Job[ForecastResult]:
         """Uploads the inputs, submits a job and returns it without waiting.
@@ -137,7 +143,8 @@ class Client:
         `idempotency_key`: by default a new one for each call. With your own, the same key and the same inputs give the
         same job, also from another process; other inputs give the error idempotency_conflict.
         """
-        payload = {**self._inputs(features, prices, config, start, end, learning_end), "portable": portable or None}
+        inputs = self._inputs(features, prices, config, start, end, learning_end)
+        payload = {**inputs, "portable": portable or None, "tags": None if tags is None else list(tags)}
         return self._submit(operation, payload, idempotency_key, ForecastResult)
 
     def submit_audit(
@@ -209,11 +216,16 @@ class Client:
         """A job, an audit or a replay that was submitted before, here or elsewhere."""
         return Job(self._connection, fetch_operation(self._connection, operation_id), open_result)
 
-    def operations(self, *, status: Status | None = None, operation: str | None = None) -> Iterator[Operation]:
-        """The caller's operations, newest first, fetched page by page."""
+    def operations(
+        self, *, status: Status | None = None, operation: str | None = None, tags: Sequence[str] | None = None
+    ) -> Iterator[Operation]:
+        """The caller's operations, newest first, fetched page by page.
+
+        `tags`: only operations that have all of these.
+        """
         cursor: str | None = None
         while True:
-            query = {"status": status, "operation": operation, "limit": 100, "cursor": cursor}
+            query = {"status": status, "operation": operation, "tag": tags, "limit": 100, "cursor": cursor}
             answer = self._connection.send(Call("GET", "/v1/operations", query=query))
             page = cast("OperationPage", json_object(answer, "operations"))
             yield from page["operations"]

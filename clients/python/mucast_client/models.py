@@ -117,6 +117,8 @@ class Operation(TypedDict):
     id: str
     operation: SubmittedOperation
     status: Literal["NotStarted", "Running", "Succeeded", "Failed", "Canceled"]
+    tags: NotRequired[list[str]]
+    """The tags of the payload, in its order; absent if it has none."""
     created_at: str
     """UTC, ISO 8601 with milliseconds."""
     started_at: str | None
@@ -889,6 +891,8 @@ class OutputBlob(TypedDict):
     """The resolved configuration, with every default filled in."""
     warnings: list[Warning]
     failures: list[Failure]
+    tags: NotRequired[list[str]]
+    """The tags of the payload, in its order; absent if it has none."""
     provenance: OutputBlobProvenance
 
 

@@ -118,10 +118,11 @@ def test_sends_the_text_of_a_config_unchanged(fake: Fake) -> None:
 )
 def test_dates_of_the_window_have_any_type(fake: Fake, day: datetime.date | str) -> None:
     made = fake(service)
-    made.client.submit("run_dl_job", **JOB, start=day, end=day, learning_end=day, portable=True)
+    made.client.submit("run_dl_job", **JOB, start=day, end=day, learning_end=day, portable=True, tags=("a", "b"))
     payload = payload_of(made)
     assert [payload[name] for name in ("start", "end", "learning_end")] == ["2024-01-03"] * 3
     assert payload["portable"] is True
+    assert payload["tags"] == ["a", "b"]
 
 
 def test_an_audit_has_the_members_of_a_job_and_its_own(fake: Fake) -> None:

@@ -78,7 +78,7 @@ def use_everything(client: Client) -> None:
     assert result.warnings == []
     assert AuditResult(client._connection, job.operation).findings == []
     assert not ReplayResult(client._connection, job.operation).document
-    list(client.operations(status="Running", operation="audit"))
+    list(client.operations(status="Running", operation="audit", tags=["a", "b"]))
     client.prepare(
         Path(__file__), id="x", start="2024-01-02", end="2024-01-03", learning_end="2024-01-02", tickers=["A"]
     )

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
 import { MucastError } from "../../contract/errors/errors.ts";
-import { type JobFlags, jobInputs, withEngineFlags, withJobFlags } from "./job-options.ts";
+import { type JobFlags, jobInputs, tagMember, withEngineFlags, withJobFlags } from "./job-options.ts";
 
 const NAMED = ["--feature-url", "f.json", "--data-extractor-url", "p.json", "--config", "{}"];
 
@@ -89,6 +89,15 @@ for (const [what, args, env, path] of [
     );
   });
 }
+
+test("tags are checked before the job reads anything", () => {
+  assert.deepEqual(tagMember({}), {});
+  assert.deepEqual(tagMember({ tag: ["b", "a"] }), { tags: ["b", "a"] });
+  assert.throws(() => tagMember({ tag: ["a", "b", "a"] }), {
+    code: "invalid_request",
+    message: '--tag[2]: must not appear twice, got "a"',
+  });
+});
 
 test("an error names a config that is not a file without the signature of a SAS, and an endless config is too large", () => {
   const withConfig = (config: string) => jobInputs(flags(...NAMED.slice(0, 4), "--config", config), {});

@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { withoutSignature } from "../../blob/policy.ts";
 import { LIMITS } from "../../contract/config/limits.ts";
 import { requestedWindowSchema, type WindowMembers } from "../../contract/config/requested-window.ts";
+import { tagsSchema } from "../../contract/config/tags.ts";
 import {
   type ClusterEngine,
   ENGINE_VARIABLES,
@@ -11,7 +12,7 @@ import {
   insecureFault,
 } from "../../contract/engine-url.ts";
 import { type Fault, MucastError } from "../../contract/errors/errors.ts";
-import { invalidRequest } from "../../contract/errors/faults.ts";
+import { faultsOf, invalidRequest } from "../../contract/errors/faults.ts";
 import { printable } from "../../contract/errors/wording.ts";
 import type { JobContext } from "../../jobs/shared/job.ts";
 import { Reporter, type ReporterOptions } from "../terminal/reporter.ts";
@@ -44,8 +45,9 @@ export interface JobFlags extends ReportFlags, WindowFlags {
   readonly dataExtractorUrl?: string;
   readonly config?: string;
   readonly blobUrl?: string;
-  /** For run_ml_job and run_dl_job. */
+  /** For run_ml_job and run_dl_job, like the next one. */
   readonly report?: boolean;
+  readonly tag?: readonly string[];
 }
 
 /** What a job may use of the machine, or of a cluster. */
@@ -117,6 +119,14 @@ export function windowMembers({ start, end, learningEnd }: WindowFlags): WindowM
       };
     }),
   );
+}
+
+/** The flags --tag as a member of a payload. @throws MucastError invalid_request. */
+export function tagMember({ tag }: Pick<JobFlags, "tag">): { readonly tags?: readonly string[] } {
+  if (tag === undefined) return {};
+  const parsed = tagsSchema.safeParse(tag);
+  if (!parsed.success) throw invalidRequest(faultsOf(parsed.error, tagsSchema, "--tag", tag));
+  return { tags: parsed.data };
 }
 
 /** Adds the flags of the commands that run a job. @param use what the command does with the cluster. */

@@ -26,6 +26,7 @@ import {
   jobInputs,
   noticeOf,
   reporterOf,
+  tagMember,
   windowMembers,
   withEngineFlags,
   withJobFlags,
@@ -63,11 +64,14 @@ const TICKERS_SHOWN = 3;
 const PORTABLE = "write the same bytes on every x86-64-v3 processor, with slower kernels";
 const REPORT = "write an HTML report beside the output (see mucast report)";
 
+const TAG = "a label for the output, such as an experiment; several are possible";
+
 /** Adds a command that runs a job and prints its result record. */
 function addJobCommand(program: Command, job: JobCommand): void {
   withEngineFlags(withWindowFlags(withJobFlags(program.command(job.name))))
     .option("--portable", PORTABLE)
     .option("--report", REPORT)
+    .option("--tag <tag...>", TAG)
     .description(job.description)
     .addHelpText("after", helpOf(job))
     .action(async (flags: JobFlags) => {
@@ -78,6 +82,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
         process.env,
         mayLack,
       );
+      const tags = tagMember(flags);
       if (flags.report) checkReportPlace(inputs.blobUrl);
       const reporter = reporterOf(flags, { tickersShown: TICKERS_SHOWN, workers });
       try {
@@ -89,7 +94,7 @@ function addJobCommand(program: Command, job: JobCommand): void {
         const record = await untilSignal(async (signal) => {
           const { portable = kind.options.portable } = flags;
           const pinned = portable === undefined ? {} : { portable };
-          const options = { ...kind.options, ...windowMembers(flags), ...pinned };
+          const options = { ...kind.options, ...windowMembers(flags), ...pinned, ...tags };
           const run: Run = (jobRequest, jobContext) =>
             runOperation({ ...kind, options }, jobRequest, jobContext);
           const means = { workers, memoryBytes, cluster, clusterTasks, notice: noticeOf(reporter) };

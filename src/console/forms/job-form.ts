@@ -22,7 +22,7 @@ const JOBS: Readonly<Record<Operation, string>> = {
 const NAMES = Object.keys(JOBS) as Operation[];
 
 /** Payload members that stay when the reader switches to the other job. */
-const SHARED = ["feature_url", "data_extractor_url", "start", "end", "learning_end", "portable"];
+const SHARED = ["feature_url", "data_extractor_url", "start", "end", "learning_end", "portable", "tags"];
 
 const OFFERED_LATER =
   "Stored. The form is unchanged because the JSON has an error. After you fix it, choose the URL in the fields.";

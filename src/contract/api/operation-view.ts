@@ -59,6 +59,10 @@ export const operationSchema = z
     id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
     operation: submittedOperationSchema,
     status: z.enum(OPERATION_STATUSES),
+    tags: z
+      .array(z.string())
+      .optional()
+      .describe("The tags of the payload, in its order; absent if it has none."),
     created_at: moment,
     started_at: moment.nullable().describe("Start of the first attempt."),
     finished_at: moment.nullable(),

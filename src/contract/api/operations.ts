@@ -4,6 +4,7 @@ import { SUBMITTED_OPERATIONS } from "../config/job-operations.ts";
 import { mlConfigSchema } from "../config/ml-config.ts";
 import { architecturesOf } from "../config/networks.ts";
 import { auditPayloadSchema, payloadSchema, replayPayloadSchema } from "../config/payload-schemas.ts";
+import { TAG_LIMITS, tagSchema } from "../config/tags.ts";
 import { MODELS } from "../model-params/models.ts";
 import { forecastInput, forecastViewSchema, queryCount } from "./forecast-view.ts";
 import {
@@ -45,6 +46,11 @@ const byId = z.strictObject({
 const listInput = z.strictObject({
   status: z.enum(OPERATION_STATUSES).optional().describe("Only operations in this state."),
   operation: z.enum(SUBMITTED_OPERATIONS).optional().describe("Only operations of this kind."),
+  tag: z
+    .array(tagSchema)
+    .max(TAG_LIMITS.tags)
+    .optional()
+    .describe("Only operations that have all of these tags."),
   limit: queryCount(100).default(20).describe("Maximum number of operations on a page."),
   cursor: z.string().max(200).optional().describe("next_cursor of the previous page."),
 });
@@ -164,7 +170,7 @@ export const API_OPERATIONS = {
     name: "list_operations",
     title: "List operations, newest first",
     description:
-      "Returns the caller's own operations, one page at a time, optionally filtered by status or kind.",
+      "Returns the caller's own operations, one page at a time, optionally filtered by status, kind or tags.",
     method: "GET",
     path: "/v1/operations",
     scope: "read",

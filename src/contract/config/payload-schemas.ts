@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { JOB_OPERATIONS, type SubmittedOperation } from "./job-operations.ts";
 import { requestedWindowSchema } from "./requested-window.ts";
+import { tagsSchema } from "./tags.ts";
 
 /** The parts of an audit of both blobs, in the order in which they run. */
 export const BLOB_CHECKS = ["truncation", "restatement", "foresight", "skill"] as const;
@@ -25,8 +26,11 @@ const portable = z
     "Pins the kernels of the engine, so that every x86-64-v3 processor gives the same bytes. Slower.",
   );
 
+/** What every submitted operation accepts. */
+const tags = tagsSchema.optional();
+
 /** What the jobs accept besides the three inputs. All of it is our addition, and optional. */
-const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable });
+const jobOptionsSchema = z.strictObject({ ...requestedWindowSchema.shape, portable, tags });
 
 /** The payload of both jobs. In a job container the three fields are FEATURE_URL, DATA_EXTRACTOR_URL and CONFIG. */
 export const payloadSchema = z
@@ -80,6 +84,7 @@ export const auditOptionsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe("The data-extraction blob of an earlier day."),
+  tags,
 });
 export type AuditOptions = z.infer<typeof auditOptionsSchema>;
 
@@ -106,6 +111,7 @@ const replayOptionsSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Whether the kernels are pinned; by default as recorded in the output."),
+  tags,
 });
 
 export type ReplayOptions = z.infer<typeof replayOptionsSchema>;

@@ -281,6 +281,10 @@ export const outputBlobSchema = z
     model: z.looseObject({}).describe("The resolved configuration, with every default filled in."),
     warnings: z.array(warningSchema),
     failures: z.array(failureSchema),
+    tags: z
+      .array(z.string())
+      .optional()
+      .describe("The tags of the payload, in its order; absent if it has none."),
     provenance: z.strictObject({
       feature_url: z.string(),
       data_extractor_url: z.string(),

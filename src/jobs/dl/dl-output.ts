@@ -110,7 +110,7 @@ export function dlEvaluationUnits(trained: readonly TrainedTicker[], settings: R
 /** The contents of the output blob of run_dl_job. */
 type DlOutputParts = Pick<
   DocumentParts,
-  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance" | "machine"
+  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "tags" | "provenance" | "machine"
 > & {
   readonly settings: DlSettings;
   readonly evaluation: DlEvaluation;

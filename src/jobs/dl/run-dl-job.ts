@@ -63,6 +63,7 @@ async function trainEvaluateWrite(request: JobRequest, context: JobContext): Pro
     choice: outcome.choice,
     warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
     failures,
+    tags: request.tags,
     machine: facts.machine,
     provenance: provenance({
       operation: "run_dl_job",

@@ -151,7 +151,7 @@ function range(from: number, to: number): number[] {
 /** The contents of the output blob of run_ml_job. */
 type MlOutputParts = Pick<
   DocumentParts,
-  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "provenance" | "machine"
+  "id" | "createdAt" | "window" | "asOf" | "warnings" | "failures" | "tags" | "provenance" | "machine"
 > & {
   readonly settings: MlSettings;
   readonly evaluation: MlEvaluation;

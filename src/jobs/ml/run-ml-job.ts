@@ -85,6 +85,7 @@ async function fitEvaluateWrite(request: JobRequest, context: JobContext): Promi
       choice: outcome.choice,
       warnings: [...warnings, ...inputs.warnings, ...aboutTickers],
       failures,
+      tags: request.tags,
       machine: facts.machine,
       provenance: provenance({
         operation: "run_ml_job",

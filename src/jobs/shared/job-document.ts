@@ -51,6 +51,8 @@ export interface DocumentParts {
   readonly model: OrderedJson;
   readonly warnings: readonly Warning[];
   readonly failures: readonly Failure[];
+  /** Of the request. */
+  readonly tags?: readonly string[] | undefined;
   readonly provenance: OrderedJson;
   /** What the libraries ran on; null if none ran. */
   readonly machine: Machine | null;
@@ -84,8 +86,9 @@ export function jobDocument(parts: DocumentParts): OrderedJson {
     model: parts.model,
     warnings: plain(parts.warnings.map(withoutSecrets)),
     failures: plain(parts.failures),
+    ...(parts.tags === undefined || parts.tags.length === 0 ? {} : { tags: parts.tags }),
     provenance: parts.provenance,
-  } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_spread" | "verdict">>;
+  } satisfies Members<Omit<OutputBlob, keyof Fitting | "mu_spread" | "verdict" | "tags">>;
 }
 
 /** A warning that quotes the config may quote a URL with its signature. */

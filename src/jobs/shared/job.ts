@@ -23,6 +23,8 @@ export interface JobRequest {
   readonly id: string;
   /** Bounds of the window that the data-extraction blob does not say. */
   readonly window?: RequestedWindow | undefined;
+  /** Recorded in the output. */
+  readonly tags?: readonly string[] | undefined;
   /** For a replay: what an earlier output records of its inputs and its config, for the provenance of the new one. */
   readonly recorded?: RecordedInputs | undefined;
 }

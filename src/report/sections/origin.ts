@@ -65,7 +65,7 @@ export function originOf({ whole: { document }, replay, audit }: ReportedOutput)
         : undefined,
     })),
     failures: document.failures,
-    provenance: named({ ...document.provenance, machine: document.machine }),
+    provenance: named({ ...document.provenance, machine: document.machine, tags: document.tags }),
     model: named(document.model),
     importances: importancesOf(document),
     replay,

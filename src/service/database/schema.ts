@@ -189,4 +189,6 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // What the forecasts of a job are worth.
   ["alter table mucast.operations add column summary json"],
+  // Tags outlive the options of an operation, so that a caller finds it by them after it has ended.
+  ["alter table mucast.operations add column tags text[] not null default '{}'"],
 ];

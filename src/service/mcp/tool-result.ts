@@ -81,7 +81,8 @@ function codesText(what: string, counts: CodeCounts): string[] {
 
 function pageText({ operations, next_cursor }: OperationPage): string {
   const lines = operations.map(
-    ({ id, operation, status, created_at }) => `${id} ${operation} ${status}, created ${created_at}`,
+    ({ id, operation, status, created_at, tags }) =>
+      `${id} ${operation} ${status}, created ${created_at}${tags === undefined ? "" : `, tags ${tags.map(show).join(", ")}`}`,
   );
   const more =
     next_cursor === null ? [] : [`There are more: ask again with cursor ${JSON.stringify(next_cursor)}.`];

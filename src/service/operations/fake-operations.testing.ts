@@ -9,6 +9,7 @@ import {
 } from "../../contract/api/operation-view.ts";
 import { isFinal, type Snapshot, type StoredEvent } from "../../contract/api/stored-event.ts";
 import { parsePayload } from "../../contract/config/payload.ts";
+import type { PayloadOptions } from "../../contract/config/payload-schemas.ts";
 import { MucastError } from "../../contract/errors/errors.ts";
 import type { Caller } from "../auth/caller.ts";
 import { FORECAST, VERDICT } from "../http/openapi/examples.ts";
@@ -53,7 +54,7 @@ export class FakeOperations implements Operations {
 
   async submit(caller: Caller, submission: Submission) {
     this.#fail();
-    const { canonical } = parsePayload(submission.operation, submission.payload);
+    const { canonical, options } = parsePayload(submission.operation, submission.payload);
     const before = this.#withKey(caller, submission.idempotencyKey);
     if (before !== undefined) {
       if (before.view.operation === submission.operation && before.canonical === canonical)
@@ -65,7 +66,7 @@ export class FakeOperations implements Operations {
     if (waiting >= this.#queuedMost) {
       throw new MucastError("rate_limited", `${waiting} operations wait`, { retryAfter: 30, limit: waiting });
     }
-    const view = newView(submission);
+    const view = newView(submission, options);
     this.#entries.set(view.id, {
       ordinal: this.#entries.size + 1,
       caller: caller.subject,
@@ -101,7 +102,10 @@ export class FakeOperations implements Operations {
     throw new MucastError("no_result", `operation ${id} is ${view.status}`, data);
   }
 
-  async list(caller: Caller, { status, operation, cursor, limit }: ListQuery): Promise<OperationPage> {
+  async list(
+    caller: Caller,
+    { status, operation, tag = [], cursor, limit }: ListQuery,
+  ): Promise<OperationPage> {
     this.#fail();
     const before =
       cursor === undefined ? Number.POSITIVE_INFINITY : this.#entries.get(pageEndOf(cursor).id)!.ordinal;
@@ -109,6 +113,7 @@ export class FakeOperations implements Operations {
       .filter(({ ordinal }) => ordinal < before)
       .filter(({ view }) => (status ?? view.status) === view.status)
       .filter(({ view }) => (operation ?? view.operation) === view.operation)
+      .filter(({ view }) => tag.every((wanted) => view.tags?.includes(wanted)))
       .reverse();
     const page = found.slice(0, limit);
     return {
@@ -232,11 +237,12 @@ export class FakeOperations implements Operations {
   }
 }
 
-function newView({ operation }: Submission): OperationView {
+function newView({ operation }: Submission, { tags = [] }: PayloadOptions): OperationView {
   return {
     id: randomUUID(),
     operation,
     status: "NotStarted",
+    ...((tags as string[]).length === 0 ? {} : { tags: tags as string[] }),
     created_at: new Date().toISOString(),
     started_at: null,
     finished_at: null,

@@ -172,6 +172,28 @@ function readingSuite(open: OpenOperations): void {
     assert.deepEqual(none, { operations: [], next_cursor: null });
   });
 
+  test("a list has the operations with all requested tags, also after their end, and only the caller's", async (t) => {
+    const { operations, start, end } = await open(t);
+    const caller = newCaller();
+    const tagged = async (tags: readonly string[] | undefined, owner = caller) => {
+      const payload = JSON.stringify({ ...JSON.parse(submission().payload), tags });
+      return (await operations.submit(owner, { operation: "run_ml_job", payload })).operation;
+    };
+    const both = await tagged(["b", "a,{}"]);
+    await start(both.id);
+    await end(both.id, "Succeeded");
+    const one = await tagged(["b"]);
+    const none = await tagged([]);
+    await tagged(["b"], newCaller());
+    assert.deepEqual([both.tags, one.tags, none.tags], [["b", "a,{}"], ["b"], undefined]);
+    const found = async (tag: readonly string[] | undefined) =>
+      (await operations.list(caller, { limit: 10, tag })).operations.map(({ id }) => id);
+    assert.deepEqual(await found(["b"]), [one.id, both.id]);
+    assert.deepEqual(await found(["a,{}", "b"]), [both.id]);
+    assert.deepEqual(await found(["B"]), []);
+    for (const tag of [undefined, []]) assert.deepEqual(await found(tag), [none.id, one.id, both.id]);
+  });
+
   test("the queue counts waiting and running operations, of all callers and the caller's own, and no ended ones", async (t) => {
     const { operations, start } = await open(t);
     const [caller, other] = [newCaller(), newCaller()];

@@ -15,6 +15,7 @@ interface NewOperation {
   readonly featureUrl: string;
   readonly dataExtractorUrl: string;
   readonly config: string;
+  /** Its `tags` are also stored as a column, which outlives the options. */
   readonly options: PayloadOptions;
   readonly configSha256: string;
   readonly idempotencyKey: string | undefined;
@@ -90,8 +91,8 @@ async function insert(
 ): Promise<OperationRow | undefined> {
   const { rows } = await statements.query<OperationRow>(
     `insert into operations (id, caller, operation, feature_url, data_extractor_url, config, config_sha256,
-       idempotency_key, body_sha256, traceparent, space, options)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13::json
+       idempotency_key, body_sha256, traceparent, space, options, tags)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13::json, $14::text[]
      where (select count(*) from operations where caller = $2 and status = 'NotStarted') < $11::int
      returning *`,
     [
@@ -108,6 +109,7 @@ async function insert(
       queuedMost,
       o.space,
       JSON.stringify(o.options),
+      o.options.tags ?? [],
     ],
   );
   return rows[0];

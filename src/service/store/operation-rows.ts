@@ -20,6 +20,8 @@ import type { Queryable } from "../database/database.ts";
 export interface ListQuery {
   readonly status?: OperationStatus | undefined;
   readonly operation?: SubmittedOperation | undefined;
+  /** Operations that have all of them. */
+  readonly tag?: readonly string[] | undefined;
   readonly cursor?: string | undefined;
   /** 1 to 100. */
   readonly limit: number;
@@ -39,6 +41,7 @@ export interface OperationRow {
   readonly config: string;
   /** The payload without the three members above; URLs as storage paths if they are the service's own. Empty after it has ended. */
   readonly options: PayloadOptions;
+  readonly tags: readonly string[];
   readonly config_sha256: string;
   readonly body_sha256: string;
   readonly traceparent: string | null;
@@ -101,6 +104,7 @@ const VIEWED = [
   "id",
   "operation",
   "status",
+  "tags",
   "created_at",
   "started_at",
   "finished_at",
@@ -126,6 +130,7 @@ export function viewOf(row: ViewedRow): OperationView {
     id: row.id,
     operation: row.operation,
     status: row.status,
+    ...(row.tags.length === 0 ? {} : { tags: [...row.tags] }),
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,
@@ -209,6 +214,7 @@ export async function listOperations(
        from (
          select ${VIEWED.join(", ")}, ordinal from operations
          where caller = $1 and ($2::text is null or status = $2) and ($3::text is null or operation = $3)
+           and tags @> $8::text[]
            and ($4::text is null or ordinal < coalesce(
              (select ordinal from operations where id = $4 and caller = $1),
              (select min(ordinal) from operations
@@ -227,6 +233,7 @@ export async function listOperations(
       query.after?.createdAt ?? null,
       query.limit + 1,
       query.bytes,
+      query.tag ?? [],
     ],
   );
   const page = rows.slice(0, query.limit);

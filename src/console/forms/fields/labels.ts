@@ -68,6 +68,7 @@ const LABELS: Readonly<Record<string, string>> = {
   end: "Last date",
   learning_end: "Training cut-off",
   tickers: "Tickers",
+  tags: "Tags",
   only_features: "Only features of your own",
 };
 

@@ -53,6 +53,7 @@ test("every member of run_ml_job's payload has a control of its kind, in the sch
     ["end", "text"],
     ["learning_end", "text"],
     ["portable", "flag"],
+    ["tags", "names"],
   ]);
 });
 
@@ -103,6 +104,7 @@ test("the options of an audit and of a replay have controls, including lists", (
   assert.deepEqual(Object.keys(kindsOf("replay")), [
     "output_url",
     "portable",
+    "tags",
     "feature_url",
     "data_extractor_url",
     "config",

@@ -59,7 +59,7 @@ function listRoute(app: HttpApp, { operations }: HttpOptions): void {
     schema: {
       operationId: list_operations.name,
       summary: list_operations.title,
-      description: list_operations.description,
+      description: `${list_operations.description} Repeat \`tag\` for each tag.`,
       tags: ["Operations"],
       querystring: list_operations.input,
       response: {
@@ -70,6 +70,7 @@ function listRoute(app: HttpApp, { operations }: HttpOptions): void {
         ...problemAnswers(list_operations.scope),
       },
     },
+    preValidation: async ({ query }) => asList(query as Record<string, unknown>, "tag"),
     handler: async ({ caller, query }) => operations.list(caller!, query),
   });
 }
@@ -111,6 +112,11 @@ function cancelRoute(app: HttpApp, { settings, operations }: HttpOptions): void 
       );
     },
   });
+}
+
+/** Makes a parameter that occurs once, which Fastify parses as text, a list. */
+function asList(query: Record<string, unknown>, name: string): void {
+  if (typeof query[name] === "string") query[name] = [query[name]];
 }
 
 const { get_forecast, get_verdict } = API_OPERATIONS;
@@ -171,11 +177,7 @@ function forecastRoute(app: HttpApp, { operations }: HttpOptions, closing: Abort
         ]),
       },
     },
-    preValidation: async (request) => {
-      const query = request.query as { tickers?: unknown };
-      // Fastify parses a parameter that occurs once as text.
-      if (typeof query.tickers === "string") query.tickers = [query.tickers];
-    },
+    preValidation: async ({ query }) => asList(query as Record<string, unknown>, "tickers"),
     handler: async (request, reply) => {
       const { params, query } = request;
       request.operationId = params.id;
